@@ -16,7 +16,7 @@ def main() -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, lambda number, _: os._exit(128 + number))
-    from enginetour.cli import main as command_line
+    from enginetour.cli.main import main as command_line
 
     command_line()
 

@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from enginetour.control import ask, socket_path
-from enginetour.inspection import inspect
+from enginetour.store.inspection import inspect
 from enginetour.store.tournaments import Store
+from enginetour.tournament.address import socket_path
+from enginetour.tournament.client import ask
 from tests.forked import FIELD, Forked, quick
 from tests.touring import LONG_S, audit, left_running
 

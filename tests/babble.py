@@ -7,8 +7,8 @@ import resource
 import sys
 from pathlib import Path
 
-from enginetour.model import Game, Outcome
-from enginetour.task import EngineSpec, Quirks
+from enginetour.model.game import Game, Outcome
+from enginetour.model.task import EngineSpec, Quirks
 from tests.playing import Protocol, game, sound
 
 SCRIPT = str(Path(__file__).parent / "engines" / "babbling.py")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import chess
 from hypothesis import strategies as st
 
-from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Termination
-from enginetour.variants import VARIANTS, board_of, shuffled_fen
+from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
+from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
 
 
 def shown(board: chess.Board) -> str:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from enginetour.serveraddress import Address, address_of
+from enginetour.store.serveraddress import Address, address_of
 from tests import servers
 
 if TYPE_CHECKING:
     from distributed import SpecCluster
 
     from tests.serving import Stage
+
 
 hypothesis.settings.register_profile("busy", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("busy")

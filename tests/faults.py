@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from enginetour.model import Opening
-from enginetour.task import Quirks
+from enginetour.model.game import Opening
+from enginetour.model.task import Quirks
 from tests.misbehaviour import Ends, Kind
 from tests.playing import Protocol
 

@@ -30,7 +30,7 @@ rnbqkb1r/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -
 """
 FORKS = multiprocessing.get_context("forkserver")
-DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.cluster.place"]
+DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.tournament.cluster.place"]
 FORKS.set_forkserver_preload(["enginetour.cli.session", "enginetour.cli.play", "networkx", "tests.forked", *DASK])
 
 
@@ -84,7 +84,7 @@ class Forked:
 
 def live(folder: Path, words: list[str], errors: Path, out: Connection, before: Callable[[], object]) -> None:
     """The new process: a session of its own, the folder, the streams, then the command line."""
-    from enginetour.cli import main
+    from enginetour.cli.main import main
 
     with suppress(PermissionError):  # it leads its session already
         os.setsid()

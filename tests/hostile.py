@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import Entrant, Game, GameFinished, Incident, MoveMade, Opening, Outcome, SideRecord, Termination
+from enginetour.model.game import (
+    Entrant,
+    Game,
+    GameFinished,
+    Incident,
+    MoveMade,
+    Opening,
+    Outcome,
+    SideRecord,
+    Termination,
+)
 from enginetour.store.tournaments import Draft, Store
 from tests.storing import add_game, spec
 

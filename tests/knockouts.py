@@ -6,7 +6,7 @@ import random
 
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
-from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
+from enginetour.model.game import Entrant, GameFinished, Outcome, Withdrawn
 
 
 def pairs(format_: Rounds, state: RoundsState) -> list[str]:

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 import numpy as np
 from sqlalchemy import insert, select, update
 
-from enginetour.inspection import inspect
-from enginetour.model import Outcome
-from enginetour.ratings.listing import RatingList, Row
+from enginetour.model.game import Outcome
+from enginetour.ratings.listing import RatingList
+from enginetour.ratings.rows import Row
+from enginetour.store.inspection import inspect
 from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import packed
 from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from enginetour.folded import fold, format_of
-from enginetour.model import GameFinished, Note, Outcome, Pairing
-from enginetour.plan import prepare
+from enginetour.engines import strays
+from enginetour.model.game import GameFinished, Note, Outcome, Pairing
 from enginetour.store.log import TournamentLog
+from enginetour.store.replay import fold, format_of
 from enginetour.store.tournaments import Store
-from enginetour.supervise import strays
+from enginetour.tournament.plan import prepare
 from tests.touring import GONE_S, audited, default_signals, left_running, pgn_games, tour
 
 KILLS = int(os.environ.get("ENGINETOUR_NIGHT_KILLS", "1000"))

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
+from enginetour.engines import strays
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import Entrant, Game, Incident, Opening, Outcome, Pairing
-from enginetour.places import LocalPlace
-from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.model.game import Entrant, Game, Incident, Opening, Outcome, Pairing
+from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Draft, Store
-from enginetour.supervise import strays
-from enginetour.task import EngineSpec, GameTask, Quirks, Rules, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament.loop import End, Scheduler, Watcher
+from enginetour.tournament.places import LocalPlace
 from tests.playing import LONG, Protocol
 from tests.touring import GONE_S, left_running
 
@@ -110,7 +110,7 @@ class _Stamped(Watcher):
 
 def _is_slot(pid: int) -> bool:
     try:
-        return b"enginetour.slot" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"enginetour.referee.slot" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from enginetour.formats.pairlist import ListState, PairList
-from enginetour.model import Entrant, GameFinished, Outcome, Pairing
+from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 
 
 def field(count: int) -> tuple[Entrant, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
 
 MARKS = {"0": 0, "=": 1, "1": 2}
 

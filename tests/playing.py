@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 import pytest
 
-from enginetour.adapters.base import Engine
-from enginetour.model import Game, Opening, Pairing
+from enginetour.engines.protocol import Engine
+from enginetour.model.game import Game, Opening, Pairing
+from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
-from enginetour.task import EngineSpec, GameTask, Quirks, Rules, Side
-from enginetour.timecontrol import TimeControl
 
 Protocol = Literal["uci", "cecp"]
 BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])

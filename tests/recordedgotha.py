@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from enginetour.field import BLACK, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Turn
 
 FOLDER = Path(__file__).parent / "golden" / "gotha"
 POINTS = {"1-0": 2, "1/2": 1, "0-1": 0}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import (
+from enginetour.model.game import (
     Entrant,
     Game,
     GameFinished,
@@ -23,9 +23,9 @@ from enginetour.model import (
     SideRecord,
     Termination,
 )
+from enginetour.model.task import EngineSpec
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Draft, Store
-from enginetour.task import EngineSpec
 from tests.storing import add_game
 
 STARTED = 1_700_000_000.0

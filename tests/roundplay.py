@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations
 
-from enginetour.field import BLACK, WHITE, Field, Kind, Member, Paired, Turn
+from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Paired, Turn
 
 ABSENCES = (Turn(), Turn(), Turn(Kind.HALF_BYE, points=1), Turn(Kind.FULL_BYE, points=2))
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from enginetour.control import ControlServer, Request, socket_path
-from enginetour.model import Game, Note
+from enginetour.model.game import Game, Note
+from enginetour.tournament.address import socket_path
+from enginetour.tournament.server import ControlServer, Request
 from tests.playing import SHUFFLE
 from tests.storing import add_game, open_log
 from tests.touring import started

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import (
+from enginetour.model.game import (
     Entrant,
     Game,
     Incident,
@@ -20,14 +20,14 @@ from enginetour.model import (
     SideRecord,
     Termination,
 )
-from enginetour.serveraddress import Address
+from enginetour.model.task import EngineSpec
 from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import added_up, by_pair, kept_counts
 from enginetour.store.queries import recounted, versions_counts
 from enginetour.store.ratednames import rated_names
 from enginetour.store.reader import TournamentReader
+from enginetour.store.serveraddress import Address
 from enginetour.store.tournaments import Draft, Store
-from enginetour.task import EngineSpec
 
 NAMES = ("Fruit", "Toga", "Phalanx", "HoiChess")
 

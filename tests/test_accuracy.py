@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.forecast.accuracy import accuracy, estimate, tau
-from enginetour.forecast.course import Course
-from enginetour.forecast.world import Population, World
-from enginetour.model import Entrant, Outcome, Pairing, Placed
+from enginetour.formats.accuracy import accuracy, estimate, tau
+from enginetour.formats.course import Course
+from enginetour.formats.world import Population, World
+from enginetour.model.game import Entrant, Outcome, Pairing, Placed
 
 TRUTH = {"A": 300.0, "B": 100.0, "C": 0.0}
 THREE = Population(tuple(map(Entrant, "ABC")), TRUTH, World(white=0.0), "x")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import chess
 import pytest
 
-from enginetour.adapters.position import Position
-from enginetour.adjudication import Adjudicator
-from enginetour.model import Outcome, Termination
+from enginetour.engines.position import Position
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import DrawRule, ResignRule, Rules
+from enginetour.referee.adjudication import Adjudicator
 from enginetour.referee.ends import Ends
 from enginetour.reports.pgn import termination_words
-from enginetour.task import DrawRule, ResignRule, Rules
 from tests.playing import SHUFFLE, Protocol, game, scripted, sound
 
 FAR = "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K2R w - - 0 30"

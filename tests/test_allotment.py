@@ -7,9 +7,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from enginetour.allotment import Allotment, unshared
-from enginetour.model import Pairing
-from enginetour.task import GameTask
+from enginetour.model.game import Pairing
+from enginetour.model.task import GameTask
+from enginetour.tournament.allotment import Allotment, unshared
 from tests.forked import scripted
 from tests.playing import SCRIPT
 from tests.test_scheduler import task_for

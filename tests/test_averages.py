@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from enginetour.model import Game, GameVoided, MoveMade, Outcome, Pairing, SideRecord, Termination
+from enginetour.model.game import Game, GameVoided, MoveMade, Outcome, Pairing, SideRecord, Termination
 from enginetour.referee.effort import effort
 from enginetour.reports.averages import averages
 from enginetour.reports.html.gamewords import used

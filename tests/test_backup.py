@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import StoreRefused, TourError, UsageRefused
-from enginetour.model import Outcome
+from enginetour.model.errors import StoreRefused, TourError, UsageRefused
+from enginetour.model.game import Outcome
 from enginetour.store import backup
 from enginetour.store.backup import back_up
 from enginetour.store.database import version_of

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 import chess
 import pytest
 
-from enginetour.adapters.position import Position
-from enginetour.model import MoveMade
+from enginetour.engines.position import Position
+from enginetour.engines.waiting import NEVER_NS
+from enginetour.model.game import MoveMade
+from enginetour.model.task import Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.bookkeeping import HELD_NS, HELD_PLIES, PATIENCE_NS, PIECE, Books
 from enginetour.referee.live import EVERY_NS, LiveMoves
+from enginetour.referee.referee_seats import Seat
 from enginetour.referee.scribe import RawPly
-from enginetour.referee.seats import Seat
 from enginetour.referee.shelf import EngineShelf
-from enginetour.supervise.waiting import NEVER_NS
-from enginetour.task import Rules, Side
-from enginetour.timecontrol import TimeControl
 from tests.playing import SHUFFLE, Eavesdropper, sound
 
 SECOND_NS = 1_000_000_000

@@ -5,7 +5,7 @@ from itertools import permutations, product
 
 import pytest
 
-from enginetour.brackets import Kinship, labels, leaves, size_for
+from enginetour.formats.brackets import Kinship, labels, leaves, size_for
 
 
 def test_labels_are_those_of_seeds() -> None:

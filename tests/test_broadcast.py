@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli import broadcast as module
+from enginetour.cli import broadcast
 from enginetour.cli.broadcast import Broadcast
-from enginetour.control import ask, socket_path, subscribe
 from enginetour.reports.progress import Progress
+from enginetour.tournament.address import socket_path
+from enginetour.tournament.client import ask, subscribe
 from tests.touring import config, running
 
 
@@ -49,7 +50,7 @@ def test_nobody_listening_costs_nothing() -> None:
 def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once while nothing happens, again after a game, a pause, and a while."""
     now = 0.0
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(broadcast, "time", SimpleNamespace(monotonic=lambda: now))
     made, server = heard(1)
     for _ in range(3):
         made.progress(scheduler())
@@ -58,7 +59,7 @@ def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> No
     made.picture.done = 1
     made.progress(scheduler())
     made.progress(scheduler(paused=True))
-    now = module.PROGRESS_S
+    now = broadcast.PROGRESS_S
     made.progress(scheduler(paused=True))
     assert [(event["games_done"], event["state"]) for event in server.told[1:]] == [
         (1, "running"), (1, "paused"), (1, "paused"),

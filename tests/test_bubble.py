@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from enginetour.formats.base import replay
 from enginetour.formats.bubble import Bubble, BubbleOptions
 from enginetour.formats.bubble_state import BubbleState, Due
-from enginetour.model import (
+from enginetour.model.game import (
     Added,
     Entrant,
     GameFinished,

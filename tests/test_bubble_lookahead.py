@@ -8,7 +8,7 @@ import pytest
 
 from enginetour.formats.bubble import Bubble, BubbleOptions
 from enginetour.formats.bubble_state import BubbleState, Due
-from enginetour.model import Entrant, GameFinished, GameVoided, Outcome, Pairing, Withdrawn
+from enginetour.model.game import Entrant, GameFinished, GameVoided, Outcome, Pairing, Withdrawn
 
 OPTIONS = BubbleOptions(size=6, min_matches=7, unpark_threshold=2, games_per_pairing=2)
 FIELD = tuple(Entrant(f"E{number}") for number in range(10))  # best first: E9 to E4 are the first section

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import InputRefused
 from enginetour.interop.bubblecase import read_case
-from enginetour.model import Outcome, Pairing
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Outcome, Pairing
 
 GOOD: dict[str, Any] = {
     "format": "enginetour-bubble-case/1",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enginetour.field import Dice, Field
-from enginetour.historic.byes import gopair_bye
+from enginetour.formats.pairing.field import Dice, Field
+from enginetour.formats.pairing.historic_byes import gopair_bye
 from tests.pastfields import field_of, rated
 
 

@@ -7,24 +7,23 @@ from dataclasses import replace
 import chess
 import pytest
 
-from enginetour.adapters import cecp_lines
-from enginetour.adapters.base import Ask, Setup
-from enginetour.adapters.cecp import CecpEngine
-from enginetour.adapters.cecp_setup import edit_lines, feature_wishes, table_paths, time_lines
-from enginetour.adapters.features import Features
-from enginetour.adapters.features import read_option as read_feature_option
-from enginetour.adapters.intake import Intake
-from enginetour.adapters.options import MOST_OPTIONS
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Said, Thought, What
-from enginetour.adapters.start import open_engine
-from enginetour.errors import Unsupported, Untellable
-from enginetour.model import Opening, Termination
+from enginetour.engines import cecp_lines
+from enginetour.engines.cecp import CecpEngine
+from enginetour.engines.cecp_setup import edit_lines, feature_wishes, table_paths, time_lines
+from enginetour.engines.features import Features, read_option
+from enginetour.engines.intake import Intake
+from enginetour.engines.options import MOST_OPTIONS
+from enginetour.engines.position import Position
+from enginetour.engines.protocol import Ask, Setup
+from enginetour.engines.said import Said, Thought, What
+from enginetour.engines.start import open_engine
+from enginetour.model.errors import Unsupported, Untellable
+from enginetour.model.game import Opening, Termination
+from enginetour.model.task import Declared, EngineSpec, Quirks
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
-from enginetour.task import Declared, EngineSpec, Quirks
-from enginetour.timecontrol import TimeControl
 from tests.playing import game, scripted, sound
 
 
@@ -81,7 +80,7 @@ def test_features_without_end_cost_nothing() -> None:
 )
 def test_options_of_features(text: str, option: Declared | None) -> None:
     """The kind is the first known word with a dash that leaves a complete option; numbers stay as declared."""
-    assert read_feature_option(text) == option
+    assert read_option(text) == option
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import dask
 import pytest
 from distributed import Security
 
-from enginetour.cluster.certificates import refuse_without
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
+from enginetour.tournament.cluster.certificates import refuse_without
 from tests.nearcluster import near_cluster, place_of
 from tests.touring import config, read, tour
 

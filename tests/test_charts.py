@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from PIL import Image
 
+from enginetour.formats.pairing.standings import CrossRow
 from enginetour.reports.charts import curves, fairness, history, marks, opposition, palette, scales
 from enginetour.reports.charts.crosstable import Met, crosstable
 from enginetour.reports.charts.frame import fitted
@@ -21,7 +22,6 @@ from enginetour.reports.charts.marks import Area, Picture
 from enginetour.reports.charts.output import MARGIN, PNG_SCALE, png, svg, svg_file
 from enginetour.reports.charts.ratinglist import Rated, rating_list
 from enginetour.reports.charts.roundrobins import RoundRobin
-from enginetour.standings import CrossRow
 
 ODD = "$x_1$ & <b>שלום</b> 引擎 ½"
 NAMES = ("Fruit 2.1", ODD, "x" * 100)
@@ -207,7 +207,7 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
     (tmp_path / "matplotlibrc").write_text("font.size: soon\nsvg.fonttype: path\n")
     code = (
         "import sys\n"
-        "import enginetour.cli.pictures, enginetour.cli.lists, enginetour.cli.rate\n"
+        "import enginetour.cli.charts, enginetour.cli.lists, enginetour.cli.rate\n"
         "from enginetour.reports.charts import curves, fairness, ladder, opposition, output, ratinglist\n"
         "assert 'matplotlib' not in sys.modules\n"
         "print(output.svg(ratinglist.rating_list([ratinglist.Rated('Toga', 1.0, None, None, 3)], title='t')), end='')\n"

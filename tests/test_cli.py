@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour import __version__, compiled
-from enginetour.cli import COMMANDS, SYNONYMS, cli
-from enginetour.scheduler import setbacks
+from enginetour import __version__
+from enginetour.cli.main import COMMANDS, SYNONYMS, cli
+from enginetour.referee import compiled
+from enginetour.tournament import setbacks
 from tests.forked import scripted
 from tests.playing import SCRIPT
 from tests.touring import audit, config, entrant, tour, try_engines_once, typed
@@ -38,7 +39,7 @@ def test_the_version_says_whether_plies_are_compiled(monkeypatch: pytest.MonkeyP
 def test_help_loads_nothing_heavy() -> None:
     """Start-up is guarded by what is loaded, not by a clock."""
     code = (
-        "import sys; from enginetour.cli import main; sys.argv = ['enginetour', '--help']\n"
+        "import sys; from enginetour.cli.main import main; sys.argv = ['enginetour', '--help']\n"
         "try: main()\nexcept SystemExit: pass\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
@@ -50,7 +51,7 @@ def test_help_loads_nothing_heavy() -> None:
 BEFORE_GAMES = """
 import sys
 from enginetour.__main__ import main
-from enginetour.scheduler import Scheduler
+from enginetour.tournament.loop import Scheduler
 def games(self):
     print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
     sys.exit(0)
@@ -170,8 +171,8 @@ def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
 
 def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
     """For every format; a second init of the same file is refused and changes nothing."""
-    from enginetour.config import load
     from enginetour.formats.base import SYSTEMS
+    from enginetour.tournament.config.config import load
 
     for system in SYSTEMS:
         path = tmp_path / f"{system}.toml"
@@ -283,7 +284,7 @@ def test_the_plan_is_told_in_words(tmp_path: Path) -> None:
 @pytest.mark.engine("stockfish")
 def test_the_configuration_of_the_readme_is_one(tmp_path: Path) -> None:
     """Pasted, with its two files beside it, nothing in it is refused."""
-    from enginetour.plan import prepare
+    from enginetour.tournament.plan import prepare
 
     readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
     (tmp_path / "night.toml").write_text(readme.split("```toml")[1].split("```")[0], "utf-8")

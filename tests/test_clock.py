@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enginetour.model.task import EngineSpec, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock as module
 from enginetour.referee.clock import MS, Clock, Halts
-from enginetour.task import EngineSpec, Side
-from enginetour.timecontrol import TimeControl
 
 SPEC = EngineSpec("e", ("/e",), "uci")
 

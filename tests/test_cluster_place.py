@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from enginetour.cluster import place as module
-from enginetour.cluster.machines import Seen
-from enginetour.cluster.orders import Demand, Found, Order
-from enginetour.cluster.place import DaskPlace
-from enginetour.cluster.worker import look
-from enginetour.errors import InternalFailure, MachineFailure, UsageRefused
-from enginetour.model import Game, Pairing
+from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefused
+from enginetour.model.game import Game, Pairing
+from enginetour.model.task import GameTask, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION
-from enginetour.task import GameTask, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament.cluster import place as module
+from enginetour.tournament.cluster.machines import Seen
+from enginetour.tournament.cluster.orders import Demand, Found, Order
+from enginetour.tournament.cluster.place import DaskPlace
+from enginetour.tournament.cluster.worker import look
 from tests.playing import sound
 from tests.promises import Promise
 from tests.storing import game

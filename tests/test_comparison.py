@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.forecast.comparison import compare, rehearse
-from enginetour.forecast.contender import contender
-from enginetour.forecast.world import World
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import Entrant
+from enginetour.formats.comparison import compare, rehearse
+from enginetour.formats.contender import contender
+from enginetour.formats.world import World
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Entrant
 
 
 def test_the_same_system_twice_differs_by_nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.compliance.course import steps_of
+from enginetour.referee.compliance.course import steps_of
 from tests.examinees import hasty, patient, taken
 from tests.playing import BOTH, Protocol
 

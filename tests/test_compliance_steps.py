@@ -9,10 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from enginetour.adapters import cecp as cecp_adapter
-from enginetour.adapters.base import MS
-from enginetour.compliance import cecp, endings, exam, lines, play, uci
-from enginetour.compliance.course import steps_of
+from enginetour.engines import cecp
+from enginetour.engines.protocol import MS
+from enginetour.referee.compliance import cecp as cecp_module
+from enginetour.referee.compliance import endings, exam, lines, play, uci
+from enginetour.referee.compliance.course import steps_of
 from tests.examinees import hasty, patient, taken
 from tests.night.test_compliance_faults import FAULTS, OWN
 from tests.playing import Protocol
@@ -22,14 +23,14 @@ from tests.test_compliance import TOGETHER
 SHORT: dict[str, tuple[tuple[ModuleType, str], ...]] = {
     "pieces": ((lines, "ANSWER_S"),),
     "crlf": ((lines, "ANSWER_S"),),
-    "ping-thinking": ((uci, "ANSWER_S"), (cecp, "ANSWER_S")),
+    "ping-thinking": ((uci, "ANSWER_S"), (cecp_module, "ANSWER_S")),
     "quit-thinking": ((endings, "QUIT_WAIT"),),
     "eof": ((endings, "QUIT_WAIT"),),
     "eof-thinking": ((endings, "QUIT_WAIT"),),
     "sigterm": ((endings, "TERM_WAIT"),),
     "stop": ((uci, "OWED_S"),),
     "second-uci": ((uci, "ANSWER_S"),),
-    "move-now": ((cecp, "OWED_S"),),
+    "move-now": ((cecp_module, "OWED_S"),),
 }
 SILENT_NS = 500 * MS  # who tells no features says so by its silence
 BY_DAY = {  # in test_compliance.py
@@ -65,7 +66,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is waited for that never comes, but for what a test shortens."""
     hasty(monkeypatch)
     patient(monkeypatch)
-    for module in (exam, uci, cecp, play):
+    for module in (exam, uci, cecp_module, play):
         monkeypatch.setattr(module, "QUIET_S", 1.0, raising=False)
 
 
@@ -80,7 +81,7 @@ def test_a_step_finds_its_fault(
     for module, name in SHORT.get(fault, ()):
         monkeypatch.setattr(module, name, 0.5)
     if fault == "no-features":
-        monkeypatch.setattr(cecp_adapter, "SILENT_NS", SILENT_NS)
+        monkeypatch.setattr(cecp, "SILENT_NS", SILENT_NS)
     found = taken(protocol, fault, key)
     (step,) = (step for step in found.steps if step.key == key)
     assert (step.verdict, words in step.words) == (verdict, True), step

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import config
-from enginetour.errors import InputRefused
+from enginetour.model.errors import InputRefused
+from enginetour.tournament.config import config
 
 GOOD = """\
 [tournament]

@@ -15,16 +15,19 @@ from typing import Any
 
 import pytest
 
-from enginetour.enginefile import QuirksSection, ResourcesSection, StoredSpec
-from enginetour.errors import StartFailed
-from enginetour.model import Outcome, Termination
-from enginetour.plan import prepare
-from enginetour.store import records
-from enginetour.supervise import confine, inforce, memory, sandbox, starting
-from enginetour.supervise.process import EngineProcess, kill_living, wait
-from enginetour.supervise.sandbox import RESULTS
-from enginetour.supervise.scratch import wipe
-from enginetour.task import EngineSpec, Quirks, Resources, Sandbox
+from enginetour.engines import confine, memory, sandbox, starting
+from enginetour.engines.ending import kill_living
+from enginetour.engines.enginefile import QuirksSection, ResourcesSection, StoredSpec
+from enginetour.engines.process import EngineProcess
+from enginetour.engines.sandbox import RESULTS
+from enginetour.engines.scratch import wipe
+from enginetour.engines.waiting import wait
+from enginetour.model.errors import StartFailed
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import EngineSpec, Quirks, Resources, Sandbox
+from enginetour.store import codecs
+from enginetour.tournament import inforce
+from enginetour.tournament.plan import prepare
 from tests.playing import game, scripted, sound
 from tests.test_process import SECOND, lines_of, odd
 from tests.touring import until
@@ -333,11 +336,11 @@ def test_settings_survive_the_store() -> None:
     """A stored engine is started again under the same limits; one that was stored before they existed has none."""
     spec = odd("quiet", resources=Resources(memory=900, nice=3), sandbox="landlock", pass_env=("A",), keep_scratch=True)
     spec = replace(spec, offered=(("SyzygyPath", "/tables"),))
-    text = records.spec_text(spec)
-    assert records.spec_of(text) == spec
+    text = codecs.spec_text(spec)
+    assert codecs.spec_of(text) == spec
     newer = ("resources", "sandbox", "pass_env", "offered")
     older = {key: value for key, value in json.loads(text).items() if key not in newer}
-    assert records.spec_of(json.dumps(older)) == odd("quiet", keep_scratch=True)
+    assert codecs.spec_of(json.dumps(older)) == odd("quiet", keep_scratch=True)
 
 
 @pytest.mark.parametrize(

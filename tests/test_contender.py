@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.forecast.contender import contender
+from enginetour.formats.contender import contender
+from enginetour.model.errors import UsageRefused
 
 
 def test_usual_settings_and_own_ones() -> None:

@@ -18,14 +18,14 @@ from typing import Any, cast
 
 import pytest
 
-from enginetour.control import ControlServer, Request, ask, refusal, socket_path, subscribe
-from enginetour.control import address as address_module
-from enginetour.control import server as server_module
-from enginetour.control.address import LONGEST_REQUEST, candidates, peer_trouble
-from enginetour.errors import StorageFailed, StoreRefused
-from enginetour.places import LocalPlace
-from enginetour.supervise import inforce
-from enginetour.task import EngineSpec, Probe, ProbeTask, Sandbox
+from enginetour.model.errors import StorageFailed, StoreRefused
+from enginetour.model.task import EngineSpec, Probe, ProbeTask, Sandbox
+from enginetour.tournament import address, inforce
+from enginetour.tournament import server as server_module
+from enginetour.tournament.address import LONGEST_REQUEST, candidates, peer_trouble, socket_path
+from enginetour.tournament.client import ask, subscribe
+from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.server import ControlServer, Request, refusal
 
 Answering = tuple[Path, ControlServer]
 
@@ -351,8 +351,8 @@ def test_results_are_hidden_from_a_sandboxed_engine() -> None:
 def test_a_program_that_the_run_starts_is_heard(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that notifies may ask for something; on a kernel without SO_PEERPIDFD (before 6.5) too."""
     path, _ = running
-    monkeypatch.setattr(address_module, "SO_PEERPIDFD", 4000)
-    script = "import sys; from pathlib import Path; from enginetour.control import ask; "
+    monkeypatch.setattr(address, "SO_PEERPIDFD", 4000)
+    script = "import sys; from pathlib import Path; from enginetour.tournament.client import ask; "
     script += "print(ask(Path(sys.argv[1]), {'do': 'pause'}))"
     command = [sys.executable, "-c", script, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.adapters.base import Ask
-from enginetour.adapters.cecp_setup import stage_lines, time_lines
-from enginetour.adapters.position import Position
-from enginetour.adapters.uci_lines import go_words
-from enginetour.config import load
-from enginetour.controls import cautions, told
-from enginetour.errors import InputRefused, Unsupported
-from enginetour.model import Opening, Outcome
+from enginetour.engines.cecp_setup import stage_lines, time_lines
+from enginetour.engines.position import Position
+from enginetour.engines.protocol import Ask
+from enginetour.engines.uci_lines import go_words
+from enginetour.model.errors import InputRefused, Unsupported
+from enginetour.model.game import Opening, Outcome
+from enginetour.model.task import EngineSpec, Quirks, Side, Terms
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import MS, Clock
-from enginetour.sides import side_of
-from enginetour.task import EngineSpec, Quirks, Side, Terms
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament.config.config import load
+from enginetour.tournament.config.controls import cautions, told
+from enginetour.tournament.config.sides import side_of
 from tests.playing import game, scripted, sound
 from tests.touring import config, read, tour
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
-from enginetour.inspection import inspect
-from enginetour.model import Outcome
-from enginetour.serveraddress import Address, address_of
+from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
+from enginetour.model.game import Outcome
 from enginetour.store import copying
 from enginetour.store.backup import back_up
 from enginetour.store.copying import copy_store
+from enginetour.store.inspection import inspect
+from enginetour.store.serveraddress import Address, address_of
 from enginetour.store.tables import METADATA
 from enginetour.store.tournaments import Store
 from tests.servers import Server

@@ -9,23 +9,24 @@ from unittest import mock
 
 import pytest
 
-from enginetour import slotprocess, tournament
 from enginetour.cli import session
-from enginetour.demand import own_cores
-from enginetour.errors import InputRefused, MachineFailure
-from enginetour.model import Game, Opening, Pairing
-from enginetour.places import LocalPlace
+from enginetour.engines import cores
+from enginetour.engines.cores import CPUS, Cores, bind, elsewhere, find
+from enginetour.engines.ending import end_all
+from enginetour.engines.process import EngineProcess
+from enginetour.engines.processors import Allowed
+from enginetour.model.errors import InputRefused, MachineFailure
+from enginetour.model.game import Game, Opening, Pairing
+from enginetour.model.task import EngineSpec, GameTask, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Store
-from enginetour.supervise import cores
-from enginetour.supervise.cores import CPUS, Cores, bind, elsewhere, find
-from enginetour.supervise.process import EngineProcess, end_all
-from enginetour.supervise.processors import Allowed
-from enginetour.task import EngineSpec, GameTask, Rules, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament import run, slotprocess
+from enginetour.tournament.demand import own_cores
+from enginetour.tournament.places import LocalPlace
 from tests.playing import LONG, scripted
 from tests.test_places import COMMAND
 from tests.test_process import odd
-from tests.test_slot import task as game_of
+from tests.test_slot import task
 from tests.touring import LONG_S, config, entrant, tour
 
 
@@ -151,17 +152,17 @@ FOUR_CORES = Cores(((0,), (1,), (2,), (3,)), 1, (0, 1, 2, 3))
 def test_slots_and_we_keep_off_the_engines(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
     """A slot's process and ours have what no slot's engines have, also after a change of slots."""
     with LocalPlace(2, command=COMMAND, cores=FOUR_CORES) as place:
-        place.submit(game_of("draw"), 1).result(LONG_S)
+        place.submit(task("draw"), 1).result(LONG_S)
         assert drained(binds) == [(True, (2, 3)), (False, (2, 3))]
         place.resize(3)
-        place.submit(game_of("draw"), 1).result(LONG_S)
+        place.submit(task("draw"), 1).result(LONG_S)
         assert drained(binds) == [(True, (3,)), (False, (3,))]
 
 
 def test_without_room_nobody_is_in_another_slots_way(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
     """Then a slot's process shares the cores of its own engines, and we run anywhere."""
     with LocalPlace(4, command=COMMAND, cores=FOUR_CORES) as place:
-        place.submit(game_of("draw"), 3).result(LONG_S)
+        place.submit(task("draw"), 3).result(LONG_S)
         assert drained(binds) == [(True, (0, 1, 2, 3)), (False, (3,))]
 
 
@@ -172,7 +173,7 @@ def test_a_run_is_elsewhere_from_before_its_first_game_to_its_end(
     before = tuple(os.sched_getaffinity(0))
     first = min(before)
     there = Cores(((first,), (1001,), (1002,)), 1, before)
-    for module in (tournament, session):
+    for module in (run, session):
         monkeypatch.setattr(module, "own_cores", lambda *_: there)
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     path.write_text(path.read_text().replace("[play]", "[play]\naffinity = true"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.forecast.course import play
-from enginetour.forecast.world import World, drawn
 from enginetour.formats.base import SYSTEMS, make_format, options_model
-from enginetour.model import GameFinished
+from enginetour.formats.course import play
+from enginetour.formats.world import World, drawn
+from enginetour.model.game import GameFinished
 
 
 @pytest.mark.parametrize("system", sorted(set(SYSTEMS) - {"match"}))

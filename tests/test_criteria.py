@@ -8,13 +8,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from enginetour.criteria import floats, present
-from enginetour.criteria.chance import by_names, seeded
-from enginetour.criteria.kinship import kinship
-from enginetour.criteria.lineup import Lineup, Span, line_up
-from enginetour.criteria.seeding import Seeding, seeding
-from enginetour.field import Dice, Field, Kind, Member, Turn
-from enginetour.matching import best_matching
+from enginetour.formats.pairing import floats, present
+from enginetour.formats.pairing.chance import by_names, seeded
+from enginetour.formats.pairing.field import Dice, Field, Kind, Member, Turn
+from enginetour.formats.pairing.kinship import kinship
+from enginetour.formats.pairing.lineup import Lineup, Span, line_up
+from enginetour.formats.pairing.matching import best_matching
+from enginetour.formats.pairing.seeding import Seeding, seeding
 from tests.pastfields import field_of, rated
 
 KIN = (("A", "Ant", "x"), ("B", "ant", "X"), ("C", "ANT", "y"), ("D", "cat", "x"), ("E", "bee", "x"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import StoreRefused
+from enginetour.model.errors import StoreRefused
 from enginetour.ratings.pentanomial import paired
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition
@@ -211,7 +211,7 @@ def test_a_folder(tmp_path: Path) -> None:
 
 UNWRITABLE = """
 import os, sys
-from enginetour.errors import StorageFailed
+from enginetour.model.errors import StorageFailed
 from enginetour.store.database import Database
 if os.getuid() == 0:
     os.setgid(65534)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws, prior_of
 from enginetour.store.definition import ListDefinition, defined
 

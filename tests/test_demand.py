@@ -8,16 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from enginetour import demand
 from enginetour.cli.tell import status
 from enginetour.cli.watching import Picture
-from enginetour.errors import UsageRefused
-from enginetour.folded import fold
+from enginetour.engines.processors import Allowed
+from enginetour.model.errors import UsageRefused
+from enginetour.model.task import EngineSpec, Quirks, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.reports.progress import status_words
+from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
-from enginetour.supervise.processors import Allowed
-from enginetour.task import EngineSpec, Quirks, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament import demand
 from tests.touring import config, tour
 
 

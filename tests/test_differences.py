@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.model import GameVoided, Outcome
-from enginetour.reports import editions as sheets
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameVoided, Outcome
+from enginetour.reports import editions
 from enginetour.reports.sheet import render
 from enginetour.store.definition import ListDefinition
 from enginetour.store.differences import difference
@@ -146,7 +146,7 @@ def test_another_zero_point_is_no_move(apart: Store) -> None:
     ]
     assert {name for name, change in moved(apart).items() if change is not None} == {"Fruit", "Phalanx", "Toga"}
     assert all(move.own is None for move in found.moves if move.change is None)
-    sheet = sheets.difference(found.to_json(), None)
+    sheet = editions.difference(found.to_json(), None)
     assert {row["name"]: row["change"] for row in csv.DictReader(io.StringIO(sheet.csv()))}["Rebel"] == ""
     assert "Rebel" in next(line for line in render(sheet).splitlines() if "other pool" in line)
 
@@ -158,7 +158,7 @@ def test_an_edition_shows_another_pool(apart: Store) -> None:
     lines = {line.name: line for line in publish(apart, "main").lines}
     assert (lines["Rebel"].difference, lines["Rebel"].remarks[-1:]) == (None, ("other pool",))
     assert lines["Toga"].difference == 0
-    sheet = sheets.edition(edition(apart, "main", 2).to_json() | {"made": "today"})
+    sheet = editions.edition(edition(apart, "main", 2).to_json() | {"made": "today"})
     cells = {row["name"]: shown["difference"] for row, shown in zip(sheet.rows, sheet.shown, strict=True)}
     assert (cells["Rebel"], cells["Toga"]) == ("other pool", "+0.0")
     assert sum("other pool: measured from another zero point" in note for note in sheet.notes) == 1

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.scheduler.setbacks import GAME_BYTES, MIN_FREE
+from enginetour.tournament.setbacks import GAME_BYTES, MIN_FREE
 from tests.forked import Forked, quick, scripted
 from tests.touring import LONG_S, audit, config, entrant, pgn_games, tour
 
@@ -23,8 +23,8 @@ SMALL = "mount -t tmpfs -o size=4m none results"
 READ_ONLY = "mount --bind results results && mount -o remount,bind,ro results"
 # The command line; a disk that was nearly full is looked at again soon.
 WATCHFUL = """\
-from enginetour import cli
-from enginetour.scheduler import setbacks
+from enginetour.cli import main as cli
+from enginetour.tournament import setbacks
 
 setbacks.LOOK_S = 0.1
 cli.main()

@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.cells import cell_len
 
-from enginetour.cli import cli
 from enginetour.cli.display import Display, present
-from enginetour.errors import UsageRefused
-from enginetour.model import Outcome
+from enginetour.cli.main import cli
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.reports.columns import ALL

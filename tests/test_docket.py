@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.docket import LONGEST_WINDOW, Docket, match_games, window
-from enginetour.model import Outcome, Pairing
+from enginetour.formats.pairing.docket import LONGEST_WINDOW, Docket, match_games, window
+from enginetour.model.game import Outcome, Pairing
 
 GAMES = tuple(Pairing("A", name, encounter=n) for n, name in enumerate("BCDEF", 1))
 

@@ -3,7 +3,7 @@
 import select
 from functools import partial
 
-from enginetour.supervise.doorbell import Doorbell
+from enginetour.engines.doorbell import Doorbell
 
 
 def test_acts_are_done_in_their_order_by_whoever_answers() -> None:

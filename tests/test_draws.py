@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Said, What
-from enginetour.model import Outcome, Termination
+from enginetour.engines.position import Position
+from enginetour.engines.said import Said, What
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import EngineSpec, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.draws import Draws
 from enginetour.referee.ends import Ends
-from enginetour.referee.seats import Seat
-from enginetour.task import EngineSpec, Rules, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.referee.referee_seats import Seat
 from tests.playing import game, scripted
 
 OFFER = Said(What.OFFER, "offer draw")

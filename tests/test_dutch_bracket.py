@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.dutch import pair_dutch
-from enginetour.field import WHITE, Board
+from enginetour.formats.dutch_part import pair_dutch
+from enginetour.formats.pairing.field import WHITE, Board
 from tests.roundplay import entered, unmet
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.dutch.colours import Colours, Due, colour_of_first
-from enginetour.field import BLACK, NEITHER, WHITE
+from enginetour.formats.pairing.colours import Colours, Due, colour_of_first
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE
 
 
 def of(letters: str) -> Colours:

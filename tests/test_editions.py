@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.model import GameVoided, Outcome
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameVoided, Outcome
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import current, edition, edition_of, editions_of, publish
-from enginetour.store.listed import list_of
+from enginetour.store.lists import list_of
 from enginetour.store.revisions import changes, define, lists_of, revisions_of
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from enginetour.errors import InputRefused
+from enginetour.model.errors import InputRefused
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.egf2021 import Egf2021Settings, begin, bonus, con, expected_score, rate
 

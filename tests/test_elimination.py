@@ -11,7 +11,7 @@ import pytest
 from enginetour.formats.elimination import DoubleElimination, EliminationOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
-from enginetour.model import Entrant, GameFinished, Outcome
+from enginetour.model.game import Entrant, GameFinished, Outcome
 from enginetour.reports import text
 from enginetour.reports.sheet import render
 from tests.knockouts import pairs, played_out, told

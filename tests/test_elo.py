@@ -5,7 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from enginetour.ratings.base import RatedGame, RatingEvent
-from enginetour.ratings.elo import EloSettings, begin, close, expected_score, rate, step
+from enginetour.ratings.elo import EloSettings, begin, expected_score, rate
+from enginetour.ratings.incremental import close, step
 from enginetour.ratings.lineage import Version, lineage
 
 THREE = (RatedGame("A", "B", 2, 1), RatedGame("A", "C", 1, 2), RatedGame("A", "D", 0, 3))

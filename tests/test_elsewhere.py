@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.cli.elsewhere import lines
-from enginetour.cluster import connection
+from enginetour.tournament.cluster import connection
 from tests.touring import config, tour
 
 WRENS = ("wren1", "wren2")

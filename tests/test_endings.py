@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
 from enginetour.reports.endings import endings, endings_counted, endings_words
 
 

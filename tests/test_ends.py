@@ -7,10 +7,10 @@ import random
 import chess
 import pytest
 
-from enginetour.adapters.position import Position
-from enginetour.model import Outcome, Termination
+from enginetour.engines.position import Position
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import Rules
 from enginetour.referee.ends import Ends
-from enginetour.task import Rules
 
 
 def play(fen: str | None, moves: str, **rules: int) -> tuple[Outcome, Termination] | None:

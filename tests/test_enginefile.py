@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.enginefile import (
+from enginetour.engines.enginefile import (
     USUAL_LIMITS,
     EngineEntry,
     QuirksSection,
@@ -20,8 +20,8 @@ from enginetour.enginefile import (
     read_entry,
     write_entry,
 )
-from enginetour.errors import InputRefused
-from enginetour.task import Quirks, Resources
+from enginetour.model.errors import InputRefused
+from enginetour.model.task import Quirks, Resources
 
 LEAST = 'name = "X"\ncommand = ["x"]\nprotocol = "uci"\n'
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.enginefile import read_entry
-from enginetour.enginehints import hinted, write_hints
-from enginetour.errors import InputRefused
+from enginetour.engines.enginefile import read_entry
+from enginetour.engines.enginehints import hinted, write_hints
+from enginetour.model.errors import InputRefused
 
 FILE = """\
 # mine

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from enginetour.enginefile import read_entry
-from enginetour.errors import InputRefused
-from enginetour.interop.enginesjson import read_engines
+from enginetour.engines.enginefile import read_entry
+from enginetour.engines.enginesjson import read_engines
+from enginetour.model.errors import InputRefused
 from tests.touring import tour
 
 KITE: dict[str, Any] = {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import openings, suitefile
-from enginetour.epdfile import IndexedPositions, position
-from enginetour.errors import InputRefused
-from enginetour.model import Opening, Pairing
-from enginetour.openings import OpeningSettings, load, scattered
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Opening, Pairing
+from enginetour.openings import openings, suitefile
+from enginetour.openings.epdfile import IndexedPositions, position
+from enginetour.openings.openings import OpeningSettings, load, scattered
 
 KINGS = "4k3/8/8/8/8/8/P7/4K3 w - -"
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.field import Field, Unpairable
 from enginetour.formats.epm import Epm, EpmOptions
-from enginetour.historic.epm import Steps, TooLong, backtracked, first_round, floats
-from enginetour.historic.exact import Bars
+from enginetour.formats.epm_part import Steps, TooLong, backtracked, first_round, floats
+from enginetour.formats.pairing.exact import Bars
+from enginetour.formats.pairing.field import Field, Unpairable
 from tests.pastfields import field_of, names, random_field, rated
 
 

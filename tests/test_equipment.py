@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import identity
-from enginetour.cluster.equipment import NotHere, here, lacking
-from enginetour.cluster.orders import Demand, Origin
-from enginetour.task import EngineSpec
+from enginetour.engines import identity
+from enginetour.model.task import EngineSpec
+from enginetour.tournament.cluster.equipment import NotHere, here, lacking
+from enginetour.tournament.cluster.orders import Demand, Origin
 
 ENGINE = "print('uciok')\n"
 FILE = 'name = "Owl"\ncommand = ["{python}", "{here}/owl.py"]\nprotocol = "uci"\n'

@@ -15,11 +15,11 @@ import pytest
 from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.voice import Voice
 from enginetour.cli.watching import Exports, Picture, Watching
-from enginetour.exports import UNFINISHED, PgnFile, games_text
-from enginetour.model import Game, GameVoided, Outcome
+from enginetour.model.game import Game, GameVoided, Outcome
 from enginetour.reports import progress
-from enginetour.scheduler import Watcher
+from enginetour.reports.exports import UNFINISHED, PgnFile, games_text
 from enginetour.store.log import TournamentLog
+from enginetour.tournament.loop import Watcher
 from tests.storing import add_game, game, open_log
 from tests.test_scheduler import ended, scheduler
 
@@ -317,7 +317,7 @@ def test_only_what_is_missing_is_written(tmp_path: Path, log: TournamentLog, mon
     pgn = with_games(tmp_path, log, 3)
     whole = pgn.path.read_text()
     recorded(log, 4)
-    monkeypatch.setattr("enginetour.exports.replace_file", None)  # would be called for all
+    monkeypatch.setattr("enginetour.reports.exports.replace_file", None)  # would be called for all
     for left in (whole, whole[:-9]):
         pgn.path.write_text(left)
         PgnFile(pgn.path, log).mend()

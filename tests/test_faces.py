@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from enginetour.matching import Unpairable
-from enginetour.matching.faces import WIDEST, Face
+from enginetour.formats.pairing.faces import WIDEST, Face
+from enginetour.formats.pairing.shortage import Unpairable
 
 Matrix = NDArray[np.int64]
 Mates = tuple[int, ...]

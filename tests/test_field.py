@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from enginetour.field import BLACK, WHITE, Board, Dice, Field, Kind, Member, Turn
+from enginetour.formats.pairing.field import BLACK, WHITE, Board, Dice, Field, Kind, Member, Turn
 
 THREE = tuple(Member(name) for name in "ABC")
 FIRST = (Turn(Kind.PLAYED, 1, WHITE, 2), Turn(Kind.PLAYED, 0, BLACK, 0), Turn(Kind.BYE, points=2))

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from enginetour.adapters.base import Ask, Engine
-from enginetour.adapters.uci import UciEngine
-from enginetour.compiled import native
-from enginetour.model import Game, Outcome, Termination
+from enginetour.engines.process import EngineProcess
+from enginetour.engines.protocol import Ask, Engine
+from enginetour.engines.uci import UciEngine
+from enginetour.engines.waiting import Wake, wait
+from enginetour.model.game import Game, Outcome, Termination
 from enginetour.referee import clock, converse, relay
 from enginetour.referee import game as game_module
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.clock import MS
+from enginetour.referee.compiled import native
 from enginetour.referee.queueing import EngineQueue
-from enginetour.supervise.process import EngineProcess
-from enginetour.supervise.waiting import Wake, wait
 from tests.playing import BOTH, Protocol, game, scripted, sound
 
 LIMIT_MS, MARGIN_MS, GRACE_MS, OWED_MS = 20, 10, 100, 1_000

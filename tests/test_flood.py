@@ -8,10 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from enginetour.model import Game, Pairing, Termination
-from enginetour.places import LocalPlace
-from enginetour.task import EngineSpec, GameTask, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.model.game import Game, Pairing, Termination
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.tournament.places import LocalPlace
 from tests.touring import LONG_S
 
 # Shuffles its knights and writes down when it heard each `go` and when it had its answer; prints info lines meanwhile.

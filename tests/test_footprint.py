@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 
-from enginetour.model import Incident
-from enginetour.referee.footprint import Footprint
+from enginetour.model.game import Incident
+from enginetour.referee.seats import Footprint
 from tests.playing import Protocol, game, scripted, sound
 
 HOLD = "import sys; held = bytearray(1 << 25); print(flush=True); sys.stdin.read()"  # 32 MiB

@@ -12,11 +12,11 @@ from typing import Any, cast
 
 import pytest
 
-from enginetour.errors import InputRefused, StoreRefused
-from enginetour.frozen import controls, grown_settings, same_engines
-from enginetour.plan import Plan, prepare
+from enginetour.model.errors import InputRefused, StoreRefused
+from enginetour.model.task import OwnBook, Side
 from enginetour.store.log import TournamentLog
-from enginetour.task import OwnBook, Side
+from enginetour.tournament.plan import Plan, prepare
+from enginetour.tournament.resume import controls, grown_settings, same_engines
 from tests.touring import THREE, config, tour
 
 

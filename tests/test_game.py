@@ -10,17 +10,17 @@ from typing import Literal
 
 import pytest
 
-from enginetour.adapters import base, cecp, cecp_listening
-from enginetour.errors import MachineFailure
-from enginetour.model import Game, Opening, Outcome, Termination
+from enginetour.engines import cecp, cecp_listening, ending
+from enginetour.engines import protocol as base
+from enginetour.engines.ending import living
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Game, Opening, Outcome, Termination
 from enginetour.referee import bookkeeping, clock, live, relay, shadow
 from enginetour.referee.link import Link
 from enginetour.referee.queueing import EngineQueue
 from enginetour.referee.scribe import Scribe
 from enginetour.referee.shelf import EngineShelf
 from enginetour.reports import pgn
-from enginetour.supervise import ending
-from enginetour.supervise.ending import living
 from tests.playing import BOTH, Eavesdropper, Protocol, game, scripted, sound
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from enginetour.cli import cli
+from enginetour.cli.main import cli
 from enginetour.store.tournaments import Store
 from tests.test_imports import enter
 

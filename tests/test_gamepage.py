@@ -7,7 +7,7 @@ from itertools import cycle, islice
 
 import pytest
 
-from enginetour.model import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
+from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports.html import gamepage
 from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.gamerow import GameRow, Neighbour

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from enginetour.slot import PipeLink, serve
-from enginetour.supervise import gathering, strays
-from enginetour.supervise.cores import CPUS
-from enginetour.supervise.gathering import Claim, Gathered, claim, claim_own
+from enginetour.engines import strays
+from enginetour.engines.cores import CPUS
+from enginetour.referee import gathering
+from enginetour.referee.gathering import Claim, Gathered, claim, claim_own
+from enginetour.referee.slot import PipeLink, serve
 
 ALL = os.sched_getaffinity(0)
 FIRST, LAST = min(ALL), max(ALL)
@@ -148,7 +149,7 @@ def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatc
 
 def test_a_claim_ends_with_its_slot() -> None:
     """However it ends: the kernel gives the name back."""
-    words = f"from enginetour.supervise import gathering as g; g.TURNS = {gathering.TURNS!r}; c = g.Claim((7,), 7)"
+    words = f"from enginetour.referee import gathering as g; g.TURNS = {gathering.TURNS!r}; c = g.Claim((7,), 7)"
     words += "; print(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from enginetour.formats.gauntlet import Gauntlet, GauntletOptions
-from enginetour.model import Added, Entrant, Replaced
+from enginetour.model.game import Added, Entrant, Replaced
 from tests.pairlists import field, played, surplus
 
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from enginetour.field import Field
 from enginetour.formats.gopair import Gopair, GopairOptions
-from enginetour.historic.gopair import Scores, adjustments, best_pairs, depth
+from enginetour.formats.gopair_part import Scores, adjustments, best_pairs, depth
+from enginetour.formats.pairing.field import Field
 from tests.pastfields import field_of, names, random_field, rated
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from enginetour import grades
-from enginetour.errors import InputRefused
-from enginetour.mcmahon import band as band_of
+from enginetour.formats.pairing.mcmahon import band as band_of
+from enginetour.model.errors import InputRefused
+from enginetour.ratings import grades
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.gor import (
     CzechSettings,

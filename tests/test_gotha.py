@@ -10,11 +10,11 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from enginetour.criteria.drawing import CERTIFIED
-from enginetour.field import Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.gotha import Gotha
 from enginetour.formats.mcmahon import Gerlach, GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
-from enginetour.formats.swissgotha import SwissCat, SwissCatOptions, SwissGotha, SwissGothaOptions
+from enginetour.formats.pairing.drawing import CERTIFIED
+from enginetour.formats.pairing.field import Field, Kind, Paired, Turn, Unpairable
+from enginetour.formats.swiss import SwissCat, SwissCatOptions, SwissGotha, SwissGothaOptions
 from tests.pastfields import field_of, random_field, rated
 from tests.recordedgotha import recorded
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Termination
+from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.reports.html import graphs
 from enginetour.reports.html.replay import start_of
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from enginetour.adapters.start import open_engines
-from enginetour.errors import MachineFailure, StartFailed
+from enginetour.engines.ending import kill_living, living
+from enginetour.engines.start import open_engines
+from enginetour.engines.starting import Launch, Started
+from enginetour.model.errors import MachineFailure, StartFailed
+from enginetour.model.task import EngineSpec
 from enginetour.referee.greeting import greet
 from enginetour.referee.link import Link
-from enginetour.supervise.ending import kill_living, living
-from enginetour.supervise.starting import Launch, Started
-from enginetour.task import EngineSpec
 from tests.playing import sound
 
 # Tells of itself, then speaks no word before the other has told of itself too.

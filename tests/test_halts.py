@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from enginetour.model import Outcome
+from enginetour.engines.waiting import Wake
+from enginetour.model.game import Outcome
 from enginetour.referee import clock, relay
 from enginetour.referee import converse as converse_module
 from enginetour.referee import game as game_module
 from enginetour.referee.link import Link
 from enginetour.store.tournaments import Store
-from enginetour.supervise.waiting import Wake
 from tests import playing
 from tests.forked import Forked, scripted
 from tests.lives import slots_of

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.handicap import RatingHandicap, without_odds_colours
-from enginetour.model import Added, Entrant, GameFinished, Outcome, Pairing
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
+from enginetour.model.game import Added, Entrant, GameFinished, Outcome, Pairing
 
 GIVING = sorted(name for name in SYSTEMS if "handicap" in options_model(name).model_fields)
 BY_SCORE = {"mcmahon", "gerlach", "gotha-2005", "swiss-cat"}

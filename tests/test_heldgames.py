@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import openings
-from enginetour.errors import InputRefused
-from enginetour.heldgames import HeldGames
-from enginetour.openings import OpeningSettings, OpeningSuite
-from enginetour.shipped import shipped_suite
-from enginetour.suitefile import read_suite
+from enginetour.interop.shipped import shipped_suite
+from enginetour.model.errors import InputRefused
+from enginetour.openings import openings
+from enginetour.openings.heldgames import HeldGames
+from enginetour.openings.openings import OpeningSettings, OpeningSuite
+from enginetour.openings.suitefile import read_suite
 from tests.touring import config, tour
 
 GOOD = '[Event "x"]\n\n1. e4 e5\n2. Nf3 Nc6 *\n\n'

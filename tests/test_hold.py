@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from enginetour.errors import StorageFailed, StoreRefused
-from enginetour.model import SideRecord, Withdrawn
-from enginetour.serveraddress import Address, ServerAddress, address_of
+from enginetour.model.errors import StorageFailed, StoreRefused
+from enginetour.model.game import SideRecord, Withdrawn
 from enginetour.store.database import Database
 from enginetour.store.grounds import lock_of
 from enginetour.store.lineup import lineup
 from enginetour.store.log import TournamentLog
+from enginetour.store.serveraddress import Address, ServerAddress, address_of
 from enginetour.store.tournaments import Store
 from enginetour.store.trouble import StoreAway
 from tests.servers import Server

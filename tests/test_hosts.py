@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model import Outcome
-from enginetour.review.fairness import fairness_of
-from enginetour.review.hosts import beyond, hosts_of, machine_of
+from enginetour.model.game import Outcome
+from enginetour.reports.review.fairness import fairness_of
+from enginetour.reports.review.hosts import beyond, hosts_of, machine_of
 from enginetour.store.conditions import Conditions, conditions
 from tests.reported import played
 from tests.test_review import FOUR

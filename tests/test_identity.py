@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import EngineRefused
-from enginetour.identity import fingerprint
-from enginetour.registry import load, to_spec
-from enginetour.shipped import shipped
-from enginetour.task import EngineSpec, Quirks
+from enginetour.engines.identity import fingerprint
+from enginetour.engines.registry import load, to_spec
+from enginetour.interop.shipped import shipped
+from enginetour.model.errors import EngineRefused
+from enginetour.model.task import EngineSpec, Quirks
 
 
 def _engine(folder: Path, content: str = "binary") -> EngineSpec:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from enginetour.cli import cli
-from enginetour.model import Outcome
+from enginetour.cli.main import cli
+from enginetour.model.game import Outcome
 from enginetour.ratings.pentanomial import paired
 from enginetour.store.meetings import meetings
 from enginetour.store.tournaments import Store

@@ -10,25 +10,25 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour.cli import cli
-from enginetour.errors import StorageFailed, UsageRefused
-from enginetour.exports import games_text
+from enginetour.cli.main import cli
 from enginetour.interop.naming import Naming
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.ratable import ratable
-from enginetour.model import Outcome
+from enginetour.model.errors import StorageFailed, UsageRefused
+from enginetour.model.game import Outcome
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.gor import CzechSettings, rate
 from enginetour.ratings.pentanomial import paired
+from enginetour.reports.exports import games_text
 from enginetour.store import bulk
 from enginetour.store.definition import ListDefinition
 from enginetour.store.imports import Imported, import_games, imports_of
 from enginetour.store.known import titles
-from enginetour.store.listed import list_of
-from enginetour.store.lists import ratings_of, refresh
+from enginetour.store.lists import list_of
 from enginetour.store.meetings import meetings
 from enginetour.store.revisions import define
 from enginetour.store.selected import selected
+from enginetour.store.store_lists import ratings_of, refresh
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import add_game, counted_pairs, draft, game, open_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.model import Game, Incident, Outcome, Pairing, SideRecord, Termination
+from enginetour.model.game import Game, Incident, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports.incident import claim_lines, incident_lines
 
 CRASH = Incident(

@@ -8,8 +8,6 @@ from math import log2
 import pytest
 from pydantic import ValidationError
 
-from enginetour import grades
-from enginetour.field import BLACK, WHITE, Field, Kind, Member, Turn, Unpairable
 from enginetour.formats.information import (
     UNIT,
     Drift,
@@ -21,6 +19,8 @@ from enginetour.formats.information import (
     ProbeOptions,
     entropy,
 )
+from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Turn, Unpairable
+from enginetour.ratings import grades
 from enginetour.ratings.gor import con
 
 

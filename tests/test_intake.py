@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.adapters import cecp_lines
-from enginetour.adapters.intake import KEPT, LINE_CAP, Intake
-from enginetour.adapters.uci_lines import plain
+from enginetour.engines import cecp_lines
+from enginetour.engines.intake import KEPT, LINE_CAP, Intake
+from enginetour.engines.uci_lines import plain
 
 
 @given(st.lists(st.binary(max_size=20)), st.integers(1, 7))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from enginetour import journal
-from enginetour.journal import KEPT, Journal
+from enginetour.tournament import journal
+from enginetour.tournament.journal import KEPT, Journal
 
 
 def lines(path: Path) -> list[Any]:

@@ -11,8 +11,8 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from enginetour.happenings import catch_up
-from enginetour.journal import Journal, line_of
+from enginetour.tournament.happenings import catch_up
+from enginetour.tournament.journal import Journal, line_of
 from tests.forked import Forked, quick
 from tests.lives import Tour, killed
 

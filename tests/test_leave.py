@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.field import Kind, Member
 from enginetour.formats.base import make_format, options_model, replay
+from enginetour.formats.pairing.field import Kind, Member
+from enginetour.formats.pairing.mcmahon import founders
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
 from enginetour.interop.foreign import Foreign, Separated
 from enginetour.interop.pairer import pairer
-from enginetour.mcmahon import founders
-from enginetour.model import Entrant, Event, GameFinished, Outcome, Withdrawn
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Entrant, Event, GameFinished, Outcome, Withdrawn
 
 FIVE = tuple(Entrant(name, rating=1500.0 - 100 * place) for place, name in enumerate("ABCDE"))
 

@@ -13,7 +13,7 @@ from enginetour.formats.listoptions import ListOptions
 from enginetour.formats.pairlist import PairList
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
 from enginetour.formats.scheveningen import Scheveningen, ScheveningenOptions
-from enginetour.model import Added, Entrant, Pairing
+from enginetour.model.game import Added, Entrant, Pairing
 from tests.pairlists import field
 
 LISTS = (

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from enginetour.errors import UsageRefused
-from enginetour.model import Entrant, GameVoided, Outcome
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Entrant, GameVoided, Outcome
 from enginetour.ratings.elo import EloSettings
-from enginetour.serveraddress import Address
-from enginetour.store.lists import history, prior_ratings, ratings_of, refresh
 from enginetour.store.log import TournamentLog
+from enginetour.store.serveraddress import Address
+from enginetour.store.store_lists import history, prior_ratings, ratings_of, refresh
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, counted_pairs, draft, game, spec

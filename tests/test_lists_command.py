@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.model import GameVoided, Outcome, Termination
+from enginetour.model.game import GameVoided, Outcome, Termination
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import add_game, draft, game, open_log

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store.lock import TournamentLock, lock_path
 from enginetour.store.slugs import slug_of
 

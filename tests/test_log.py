@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from enginetour.errors import StorageFailed, UsageRefused
-from enginetour.model import (
+from enginetour.model.errors import StorageFailed, UsageRefused
+from enginetour.model.game import (
     Added,
     Entrant,
     Event,
@@ -30,9 +30,9 @@ from enginetour.model import (
     SideRecord,
     Withdrawn,
 )
-from enginetour.serveraddress import Address
 from enginetour.store.database import Database
 from enginetour.store.log import TournamentLog
+from enginetour.store.serveraddress import Address
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, add_game, counts_are_kept, draft, full_game, game, open_log, spec
 
@@ -336,7 +336,7 @@ def test_full_disk(tmp_path: Path) -> None:
 
 WRITER = textwrap.dedent("""
     import sys
-    from enginetour.model import Note, Outcome
+    from enginetour.model.game import Note, Outcome
     from enginetour.store.tournaments import Store
     from tests.storing import game
     with Store.open(sys.argv[1]) as store:

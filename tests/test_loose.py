@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import InputRefused
-from enginetour.model import Outcome
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Outcome
+from enginetour.ratings.bounds import NORMAL_95
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.loose import Near, held, near
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws
-from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.store.tournaments import Store
 from tests.listing_games import record, row
 from tests.storing import draft

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import machinespeed
-from enginetour.machinespeed import Machine, here
+from enginetour.engines import machinespeed, pace
+from enginetour.engines.machinespeed import Machine, here
+from enginetour.model.task import EngineSpec, Side, Terms
+from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Store
-from enginetour.supervise import pace
-from enginetour.task import EngineSpec, Side, Terms
-from enginetour.timecontrol import TimeControl
 from tests.touring import config, read, tour
 
 OLD = '\n[[entrants]]\nname = "Old"\ncommand = ["true"]\nprotocol = "cecp"\n'

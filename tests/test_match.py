@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import InputRefused
 from enginetour.formats.base import replay
 from enginetour.formats.match import Match
 from enginetour.formats.match_options import MatchOptions
 from enginetour.formats.match_state import WINDOW, MatchState
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
-from enginetour.model import (
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import (
     Added,
     Entrant,
     Event,

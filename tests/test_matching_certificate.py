@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enginetour.matching import Certificate, OddSet, ProofFailed, best_matching
-from enginetour.matching.certificate import check
-from enginetour.matching.costs import allowed_pairs
+from enginetour.formats.pairing.certificate import Certificate, OddSet, ProofFailed, check
+from enginetour.formats.pairing.costs import allowed_pairs
+from enginetour.formats.pairing.matching import best_matching
 
 # two triangles of heavy pairs with one light pair between: only odd sets prove it
 APART = np.array([[0 if i == j else 10 if i // 3 == j // 3 else 1 + i * j % 3 for j in range(6)] for i in range(6)])
@@ -119,7 +119,7 @@ def test_duals_beyond_a_word() -> None:
 
 def wrong_answer(how: Callable[[list[int]], None]) -> Callable[..., object]:
     """A search whose matching was tampered with."""
-    from enginetour import matching
+    from enginetour.formats.pairing import matching
 
     search = matching._search
 
@@ -143,7 +143,7 @@ def test_wrong_answers_are_not_returned(monkeypatch: pytest.MonkeyPatch) -> None
         mates[a], mates[c], mates[b], mates[d] = c, a, d, b
 
     weights = np.array([[abs(i - j) ** 2 for j in range(6)] for i in range(6)])
-    monkeypatch.setattr("enginetour.matching._search", wrong_answer(exchange))
+    monkeypatch.setattr("enginetour.formats.pairing.matching._search", wrong_answer(exchange))
     with pytest.raises(ProofFailed) as failed:
         best_matching(weights)
     assert failed.value.exit_code == 1

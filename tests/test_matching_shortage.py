@@ -4,8 +4,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from enginetour.matching import ProofFailed, Shortage, Unpairable, best_matching, shortage
-from enginetour.matching.shortage import check_shortage
+from enginetour.formats.pairing.certificate import ProofFailed
+from enginetour.formats.pairing.matching import best_matching
+from enginetour.formats.pairing.shortage import Shortage, Unpairable, check_shortage, shortage
 
 
 def allowed(count: int, *pairs: tuple[int, int]) -> np.ndarray:

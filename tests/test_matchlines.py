@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from enginetour.cli.screen import Claimed, Lines
-from enginetour.model import Game, Incident, Note, Outcome, Pairing, SideRecord, Termination
+from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, SideRecord, Termination
 from enginetour.ratings.matchtest import match_test
 from enginetour.ratings.sequential import Sprt
 from enginetour.reports import matchlines

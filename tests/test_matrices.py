@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.ratings import rows
 from enginetour.ratings.listing import RatingList, rating_list
 from enginetour.ratings.matrices import FURTHEST, Matrix, MatrixName, _normal, matrix_of

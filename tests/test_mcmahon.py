@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.field import Field, Kind, Member, Turn
-from enginetour.mcmahon import (
+from enginetour.formats.pairing.field import Field, Kind, Member, Turn
+from enginetour.formats.pairing.mcmahon import (
     apart,
     band,
     bar_of,

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from enginetour import mcmahon
-from enginetour.field import Field, Member, Turn
 from enginetour.formats.gotha import Handicap
 from enginetour.formats.mcmahon import GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
-from enginetour.formats.swissgotha import SwissCatOptions, SwissGothaOptions
+from enginetour.formats.pairing import mcmahon
+from enginetour.formats.pairing.field import Field, Member, Turn
+from enginetour.formats.swiss import SwissCatOptions, SwissGothaOptions
 from tests.pastfields import field_of, rated
 from tests.touring import tour
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.model import GameVoided, Outcome
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameVoided, Outcome
 from enginetour.ratings.pentanomial import paired
 from enginetour.store.meetings import meetings
 from tests.storing import add_game, draft, game, open_log

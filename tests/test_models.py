@@ -3,7 +3,8 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
-from enginetour.ratings.likelihood import Fit, ModelName, Undetermined, fit
+from enginetour.ratings.climb import Undetermined
+from enginetour.ratings.likelihood import Fit, ModelName, fit
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.models import MODELS, Tally, chance, softplus
 from enginetour.ratings.pairs import Counts

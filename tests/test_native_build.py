@@ -9,7 +9,7 @@ from typing import Any
 import chess
 import pytest
 
-from enginetour.model import MoveMade
+from enginetour.model.game import MoveMade
 from enginetour.referee.scribe import RawPly
 from tests.nativebuild import ROOT, build_hook, built, loaded
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.nearmiss import called, did_you_mean, near, nearest, not_called
-from enginetour.shipped import shipped
+from enginetour.interop.shipped import shipped
+from enginetour.model.nearmiss import called, did_you_mean, near, nearest, not_called
 from tests.touring import config, tour
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.config import load
-from enginetour.errors import InputRefused
-from enginetour.notices import ALL, NotifySection
+from enginetour.model.errors import InputRefused
+from enginetour.tournament.config.config import load
+from enginetour.tournament.config.notices import ALL, NotifySection
 from tests.touring import config
 
 

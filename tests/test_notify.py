@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from enginetour import notify
-from enginetour.notices import NotifySection
-from enginetour.notify import Notifier, NotifyFailed, by_apprise, by_command, by_webhook
+from enginetour.tournament import notify
+from enginetour.tournament.config.notices import NotifySection
+from enginetour.tournament.notify import Notifier, NotifyFailed, by_apprise, by_command, by_webhook
 from tests.touring import config, tour
 
 EVENT = {"event": "incident", "tournament": "autumn", "engine": "X", "game": 7, "remaining": [1, 2], "text": "words"}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.odds import MOST, at_odds, divided, divisor, is_divisible
-from enginetour.task import EngineSpec, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.model.odds import MOST, at_odds, divided, divisor, is_divisible
+from enginetour.model.task import EngineSpec, Side
+from enginetour.model.timecontrol import TimeControl
 from tests.touring import config, read, tour
 
 RATED = "".join(f'\n[[entrants]]\nengine = "wren{n}"\nrating = {rating}' for n, rating in ((1, 1000), (2, 1290)))

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from enginetour.cli import cli
-from enginetour.exports import games_text
-from enginetour.inspection import inspect
+from enginetour.cli.main import cli
 from enginetour.interop.oddstags import bands_in
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.pgnscan import PIECE, scan
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
+from enginetour.reports.exports import games_text
 from enginetour.store.definition import ListDefinition
-from enginetour.store.listed import list_of
-from enginetour.store.lists import ratings_of, refresh
+from enginetour.store.inspection import inspect
+from enginetour.store.lists import list_of
 from enginetour.store.meetings import meetings
 from enginetour.store.selected import selected
+from enginetour.store.store_lists import ratings_of, refresh
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, draft, game, meddled
 from tests.test_imports import enter, invoke, rows

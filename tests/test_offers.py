@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from enginetour.allotment import Allotment
-from enginetour.model import Pairing
-from enginetour.scheduler.offers import Offers
-from enginetour.scheduler.setbacks import Setbacks
+from enginetour.model.game import Pairing
+from enginetour.tournament.allotment import Allotment
+from enginetour.tournament.offers import Offers
+from enginetour.tournament.setbacks import Setbacks
 
 NOW = (Pairing("Ada", "Bea", leg=1), Pairing("Bea", "Ada", leg=2), Pairing("Cid", "Dot"))
 LATER = (Pairing("Eve", "Fay"),)

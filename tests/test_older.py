@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginetour.criteria.chance import seeded
-from enginetour.criteria.lineup import Span, line_up
-from enginetour.criteria.older import MILLION, Older, OlderSeeding
-from enginetour.field import BLACK, WHITE, Dice, Field, Kind, Member, Turn
+from enginetour.formats.pairing.chance import seeded
+from enginetour.formats.pairing.field import BLACK, WHITE, Dice, Field, Kind, Member, Turn
+from enginetour.formats.pairing.lineup import Span, line_up
+from enginetour.formats.pairing.older import MILLION, Older, OlderSeeding
 
 
 def older(

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from enginetour.config import load
-from enginetour.enginefile import read_entry
+from enginetour.engines.enginefile import read_entry
+from enginetour.model.task import Quirks, Resources
 from enginetour.store.tournaments import Store
-from enginetour.task import Quirks, Resources
+from enginetour.tournament.config.config import load
 from tests.touring import tour
 
 OLDER = Path(__file__).parent / "golden" / "older"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import placement
-from enginetour.errors import InputRefused
-from enginetour.field import BLACK, NEITHER, WHITE, Kind
+from enginetour.formats.pairing import order
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Kind
 from enginetour.interop.foreign import next_round
-from enginetour.interop.h9 import read as read_h9
-from enginetour.interop.opengotha import read
+from enginetour.interop.h9 import read
+from enginetour.interop.opengotha import read as opengotha_read
 from enginetour.interop.pairer import on_scale, pairer
+from enginetour.model.errors import InputRefused
 from tests.touring import tour
 
 CASES = Path(__file__).parent / "cases" / "opengotha"
@@ -24,13 +24,13 @@ def broken(old: str, new: str) -> str:
     """The message for the evening with one text replaced."""
     assert old in EVENING
     with pytest.raises(InputRefused) as told:
-        read(EVENING.replace(old, new, 1).encode(), "x.xml").foreign()
+        opengotha_read(EVENING.replace(old, new, 1).encode(), "x.xml").foreign()
     return str(told.value)
 
 
 def test_a_tournament() -> None:
     """Entrants by name, games with colors and handicap, the bye, an absence; a preliminary entry is left out."""
-    found = read(EVENING.encode(), "x.xml")
+    found = opengotha_read(EVENING.encode(), "x.xml")
     assert [member.name for member in found.members] == [
         "Ant Bob",
         "Bee Ann",
@@ -62,7 +62,7 @@ def test_a_tournament() -> None:
 
 def test_settings_of_the_file() -> None:
     """Bar, floor and zero, corrections, placement, handicap, seedings and groups of clubs pair the round."""
-    found = read(EVENING.encode(), "x.xml")
+    found = opengotha_read(EVENING.encode(), "x.xml")
     assert found.system == "mcmahon"
     wanted = {
         "base": 2050.0,
@@ -85,13 +85,13 @@ def test_settings_of_the_file() -> None:
     assert {key: found.settings[key] for key in wanted} == wanted
     system, told = pairer("mcmahon", found.foreign(), {})
     assert told == ()
-    swiss = read(EVENING.replace('name="MMS"', 'name="NBW"').replace('="SOSM"', '="SOSW"').encode(), "x.xml")
+    swiss = opengotha_read(EVENING.replace('name="MMS"', 'name="NBW"').replace('="SOSM"', '="SOSW"').encode(), "x.xml")
     assert swiss.system == "swiss-gotha" and pairer("swiss-gotha", swiss.foreign(), {})[1] == ()
     category = EVENING.replace('name="MMS"', 'name="CAT"').replace('numberOfCategories="1"', 'numberOfCategories="2"')
     category = category.replace(
         "<PlacementParameterSet>", '<Category number="1" lowerLimit="1D"/><PlacementParameterSet>'
     )
-    found = read(category.encode(), "x.xml")
+    found = opengotha_read(category.encode(), "x.xml")
     assert found.system == "swiss-cat" and found.settings["categories"] == [2050.0]
     system, told = pairer("swiss-cat", found.foreign(), {})
     assert told == () and system.terms(found.foreign().field).categories == (0, 0, 1, 1, 1, 1)
@@ -99,9 +99,9 @@ def test_settings_of_the_file() -> None:
 
 def test_scores_by_hand() -> None:
     """The grade makes the start, half a point for an absence is rounded down, a game by default counts as met."""
-    found = read(EVENING.encode(), "x.xml").foreign()
+    found = opengotha_read(EVENING.encode(), "x.xml").foreign()
     system, _ = pairer("mcmahon", found, {})
-    values = placement.values(found.field, ("MMS", "SOSM"), system.terms(found.field))
+    values = order.values(found.field, ("MMS", "SOSM"), system.terms(found.field))
     assert [value / 2 for value in values["MMS"]] == [31, 31, 30.5, 24, 12, 28.5]
     met = ((31, 28.5), (31, 30.5), (28.5, 31), (12, 24), (24, 10), (30.5, 31))
     given = (1, 0, 0, 9, -9, -1)  # handicap given counts in the sum
@@ -139,11 +139,11 @@ def test_another_system_for_a_file(tmp_path: Path) -> None:
 
 def test_ratings_below_the_lowest_of_gor() -> None:
     """They count as that one, with a note; otherwise ratings of Go files are on its scale already."""
-    found = read(EVENING.encode(), "x.xml").foreign()
+    found = opengotha_read(EVENING.encode(), "x.xml").foreign()
     system, told = pairer("gor-drift", found, {})
     assert told[-1] == "with gor-drift, ratings below 100 count as 100, the lowest of GoR"
     assert [member.rating for member in on_scale(system, found).field.members] == [2010, 2310, 1850, 1500, 100, 1890]
-    found = read(EVENING.replace('rating="-700"', 'rating="700"').encode(), "x.xml").foreign()
+    found = opengotha_read(EVENING.replace('rating="-700"', 'rating="700"').encode(), "x.xml").foreign()
     system, told = pairer("gor-drift", found, {})
     assert on_scale(system, found) is found and "GoR" not in "".join(told)
 
@@ -151,7 +151,7 @@ def test_ratings_below_the_lowest_of_gor() -> None:
 def test_chance_and_colors_by_names() -> None:
     """As OpenGotha draws: the same round again, and for entrants with equal balances the color from the two names."""
     text = EVENING[: EVENING.index("<Games>")] + EVENING[EVENING.index("<TournamentParameterSet>") :]
-    found = read(text.encode(), "x.xml").foreign()
+    found = opengotha_read(text.encode(), "x.xml").foreign()
     system, _ = pairer("mcmahon", found, {})
     paired = next_round(system, found.field)
     for board in paired.boards:
@@ -165,16 +165,16 @@ def test_older_files() -> None:
     """Up to version 200 ratings are 2050 lower and names without accents; a rank of 99K takes the grade."""
     old = EVENING.replace('dataVersion="201"', 'dataVersion="200"').replace('rating="2310"', 'rating="260"')
     old = old.replace("ÉLANZOÉ", "ELANZOE").replace('rank="6K"', 'rank="99K" grade="5K"')
-    found = read(old.encode(), "x.xml")
+    found = opengotha_read(old.encode(), "x.xml")
     assert found.members[1].rating == 2310 and found.history[0][5].points == 1 and found.members[3].band == -5
-    unknown = read(EVENING.replace('rank="6K"', 'rank="99K"').encode(), "x.xml")
+    unknown = opengotha_read(EVENING.replace('rank="6K"', 'rank="99K"').encode(), "x.xml")
     assert unknown.members[3].band == -30 and "Dog has no valid rank or grade" in unknown.notes[0]
 
 
 def test_open_games() -> None:
     """A game without a result stops the next round, or counts for nothing where the user says so."""
     text = EVENING.replace('result="RESULT_EQUAL"', "").replace("</Games>", "</Games><Teams><Team/></Teams>")
-    found = read(text.encode(), "x.xml")
+    found = opengotha_read(text.encode(), "x.xml")
     with pytest.raises(InputRefused, match=r"a result of each game .*found CATEVE - ÉLANZOÉ in round 1, line 14"):
         found.foreign()
     assert found.foreign(unfinished_ok=True).field.scores == (2, 2, 2, 0, 4, 0)
@@ -184,7 +184,7 @@ def test_open_games() -> None:
 def test_colors_and_worths_that_are_not_the_usual_ones() -> None:
     """A game of unknown color counts for neither; an absence worth a point is one, a bye worth half a point half."""
     text = EVENING.replace('knownColor="true"', 'knownColor="false"').replace('ValueAbsent="1"', 'ValueAbsent="2"')
-    found = read(text.replace('genMMS2ValueBye="2"', 'genMMS2ValueBye="1"').encode(), "x.xml")
+    found = opengotha_read(text.replace('genMMS2ValueBye="2"', 'genMMS2ValueBye="1"').encode(), "x.xml")
     assert found.history[1][0].colour == NEITHER
     assert (found.history[1][3].points, found.history[1][4].points) == (2, 1)
     assert found.settings["absence"] == "nothing"
@@ -197,14 +197,14 @@ def test_no_entity_is_expanded(tmp_path: Path) -> None:
     """A document type may stand there, but declares no entity and opens no file."""
     head = EVENING.index("<Tournament ")
     with pytest.raises(InputRefused, match=r"x.xml:2: expected a document type without entities, found the entity 'a'"):
-        read((EVENING[:head] + ENTITIES + EVENING[head:]).encode(), "x.xml")
+        opengotha_read((EVENING[:head] + ENTITIES + EVENING[head:]).encode(), "x.xml")
     secret = tmp_path / "secret.dtd"
     secret.write_text('<!ENTITY a "x">')
     outside = f'<!DOCTYPE Tournament SYSTEM "{secret}">'
-    assert read((EVENING[:head] + outside + EVENING[head:]).encode(), "x.xml").rounds == 5
+    assert opengotha_read((EVENING[:head] + outside + EVENING[head:]).encode(), "x.xml").rounds == 5
     entity = f'<!DOCTYPE Tournament [<!ENTITY a SYSTEM "{secret}">]>'
     with pytest.raises(InputRefused, match="without entities"):
-        read((EVENING[:head] + entity + EVENING[head:]).encode(), "x.xml")
+        opengotha_read((EVENING[:head] + entity + EVENING[head:]).encode(), "x.xml")
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_broken_file(old: str, new: str, told: str) -> None:
 
 def test_codes_that_are_not_known() -> None:
     """A placement that begins with none of the three main criteria is noted, an unknown code refused."""
-    found = read(EVENING.replace('name="MMS"', 'name="Rating"').encode(), "x.xml")
+    found = opengotha_read(EVENING.replace('name="MMS"', 'name="Rating"').encode(), "x.xml")
     assert found.system == "swiss-gotha" and "placement begins with RATING" in found.notes[0]
     assert "x.xml:28: expected one of NULL, PTS, NBW" in broken('name="SOSM"', 'name="SOSX"')
 
@@ -255,13 +255,13 @@ def h9_refused(old: str, new: str) -> str:
     """The message for the result file with one text replaced."""
     assert old in RESULTS
     with pytest.raises(InputRefused) as told:
-        read_h9(RESULTS.replace(old, new, 1).encode(), "x.h9").foreign()
+        read(RESULTS.replace(old, new, 1).encode(), "x.h9").foreign()
     return str(told.value)
 
 
 def test_a_result_file() -> None:
     """Entrants by line, games of both sides, default and byes; a blank place is that of the line above."""
-    found = read_h9(RESULTS.encode(), "x.h9")
+    found = read(RESULTS.encode(), "x.h9")
     assert found.name == "Evening" and [member.name for member in found.members][4:] == ["Dog van Max", "Elk Tim"]
     assert [(member.band, member.rating) for member in found.members[:3]] == [(2, 2300), (0, 2100), (-2, 1900)]
     assert [member.family for member in found.members] == ["Hive", "Hill", "", "Wood", "Yar", "Wood"]
@@ -279,17 +279,17 @@ def test_a_result_file() -> None:
     assert second[1].colour == WHITE and second[3].handicap == -1
     for half in ("?", "\xbd"):  # what becomes of it in the code page that OpenGotha writes
         text = RESULTS.replace("\n", "\r\n").replace("½", half).replace("Elan", "Él\xe4n").encode("latin-1")
-        again = read_h9(text, "x.h9")
+        again = read(text, "x.h9")
         assert (again.history, again.values) == (found.history, found.values) and again.members[3].name == "Élän Zoe"
 
 
 def test_the_table_of_a_result_file() -> None:
     """McMahon scores and both sums over opponents are those of the file, so the starting scores are right."""
-    found = read_h9(RESULTS.encode(), "x.h9")
+    found = read(RESULTS.encode(), "x.h9")
     assert found.settings["corrections"] == {"Cat Eve": 1} and found.notes == ()
     before = found.foreign(ended=True)
     system, told = pairer(found.system, before, {})
-    values = placement.values(before.field, tuple(found.values), system.terms(before.field))
+    values = order.values(before.field, tuple(found.values), system.terms(before.field))
     assert told == () and list(values) == ["MMS", "SOSM", "SOSOSM"]
     for code, column in found.values.items():
         assert [value / 2 for value in values[code]] == [*map(float, column)], code
@@ -298,19 +298,19 @@ def test_the_table_of_a_result_file() -> None:
 def test_result_files_of_other_systems() -> None:
     """Wins and categories instead of McMahon scores; a file that names no values; scores that do not follow."""
     swiss = RESULTS.replace("MMS", "NBW")
-    assert read_h9(swiss.encode(), "x.h9").system == "swiss-gotha"
+    assert read(swiss.encode(), "x.h9").system == "swiss-gotha"
     lines = ["; Pl Name                            Rk Co Club  CAT  NBW"]
     lines += [
         "1 Bee Ann 3D FR Hive 0 1 0 0 2+/w0",
         "2 Ant Bob 1D FR Hill 0 0 0 0 1-/b0",
         "3 Cat Eve 5K FR Hill 1 1 0 0 0+",
     ]
-    found = read_h9("\n".join(lines).encode(), "x.h9")
+    found = read("\n".join(lines).encode(), "x.h9")
     assert found.system == "swiss-cat" and found.settings["categories"] == [2050.0]
     assert pairer("swiss-cat", found.foreign(rounds=3), {})[1] == ()
-    named = read_h9(RESULTS.replace("; Pl", "; --").encode(), "x.h9")
+    named = read(RESULTS.replace("; Pl", "; --").encode(), "x.h9")
     assert named.system == "mcmahon" and "the first one counts as MMS" in named.notes[0]
-    odd = read_h9(RESULTS.replace("  31  61", "  77  61").encode(), "x.h9")
+    odd = read(RESULTS.replace("  31  61", "  77  61").encode(), "x.h9")
     assert "the starting scores do not follow from the grades" in odd.notes[0]
 
 
@@ -339,16 +339,16 @@ def test_a_broken_result_file(old: str, new: str, told: str) -> None:
     if told:
         assert told in h9_refused(old, new)
     else:
-        assert read_h9(RESULTS.replace(old, new, 1).encode(), "x.h9").history[0][0].points == 0
+        assert read(RESULTS.replace(old, new, 1).encode(), "x.h9").history[0][0].points == 0
 
 
 def test_files_without_entrants_or_games() -> None:
     """One line says so."""
     for content, told in ((b"", "2 to 5000 lines with entrants, found 0"), (b"; EV[x]\n\xff\xfe", "place, name, rank")):
         with pytest.raises(InputRefused, match=told):
-            read_h9(content, "x.h9")
+            read(content, "x.h9")
     with pytest.raises(InputRefused, match="games such as 2"):
-        read_h9(b"1 Bee Ann 3D FR Hive 0 0 0 0\n2 Ant Bob 1D FR Hill 0 0 0 0\n", "x.h9")
+        read(b"1 Bee Ann 3D FR Hive 0 0 0 0\n2 Ant Bob 1D FR Hill 0 0 0 0\n", "x.h9")
 
 
 def test_all_rounds_are_compared(tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import chess
 import chess.pgn
 import pytest
 
-from enginetour.errors import InputRefused
-from enginetour.model import Game, MoveMade, Opening
-from enginetour.openingnames import OpeningNames, read_names
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Game, MoveMade, Opening
+from enginetour.openings.eco import OpeningNames, read_names
 from tests.storing import game
 from tests.touring import config, tour
 

@@ -14,16 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from enginetour import config
-from enginetour.errors import InputRefused
-from enginetour.formats.docket import match_games
-from enginetour.model import Opening, Pairing
-from enginetour.openingcheck import Written, checked
-from enginetour.openings import OpeningSettings, OpeningSuite, load, shuffled
-from enginetour.shipped import shipped_suite
-from enginetour.suitefile import read_suite
-from tests.touring import config as configured
-from tests.touring import read, tour
+from enginetour.formats.pairing.docket import match_games
+from enginetour.interop.shipped import shipped_suite
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Opening, Pairing
+from enginetour.openings.openingcheck import Written, checked
+from enginetour.openings.openings import OpeningSettings, OpeningSuite, load, shuffled
+from enginetour.openings.suitefile import read_suite
+from enginetour.tournament.config import config as config_module
+from tests.touring import config, read, tour
 
 OPENINGS = tuple(Opening(f"o{number}", number) for number in range(1, 8))
 
@@ -145,7 +144,7 @@ def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
 def test_order_is_fixed_for_ever() -> None:
     """A permutation depends neither on Python's hash seed nor on its version."""
     assert shuffled(7, 0, 10) == (7, 6, 3, 8, 1, 4, 2, 5, 0, 9)
-    code = "from enginetour.openings import shuffled; print(shuffled(7, 1, 10))"
+    code = "from enginetour.openings.openings import shuffled; print(shuffled(7, 1, 10))"
     told = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
@@ -178,7 +177,7 @@ def test_bad_openings(tmp_path: Path) -> None:
 def test_openings_that_were_left_out_are_told(tmp_path: Path) -> None:
     """`check`, its JSON and each start of a run name the first one and count them; a sound suite says nothing."""
     (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n\nnonsense\n")
-    path = configured(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     assert "left out" not in tour(tmp_path, "check", path.name).stdout
     assert read(tmp_path, "check", path.name)["openings_left_out"]["count"] == 0
     text = path.read_text().replace("[play]", '[play]\nopenings = { file = "s.epd", skip_bad = true }')
@@ -246,7 +245,7 @@ def test_init_takes_openings_and_variant(tmp_path: Path) -> None:
     assert "did you mean 'atomic'" in refused.stderr
     assert not new.exists()
     subprocess.run([*wish, "chess960"], capture_output=True, check=True)
-    play = config.load(new).play
+    play = config_module.load(new).play
     assert (play.openings.file, play.variant) == (str(Path("my book.bin").absolute()), "chess960")  # typed from here
 
 
@@ -263,7 +262,7 @@ def test_a_suite_that_was_used_up_is_told() -> None:
 def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None:
     """Not while the suite lasts; the third pair begins from its first position."""
     (tmp_path / "two.epd").write_text("4k3/8/8/8/8/8/8/R3K3 w - -\n4k3/8/8/8/8/8/8/1R2K3 w - -\n")
-    path = configured(tmp_path, ("wren1", "wren2"), "match", "games = 6\ngames_per_pairing = 2")
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 6\ngames_per_pairing = 2")
     path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "two.epd" }'))
     told = "openings: the 2 of the suite were used up once and came again\n"
     assert told not in tour(tmp_path, "run", str(path), "--max-games", "4", expect=8).stdout
@@ -317,7 +316,7 @@ def test_colours_are_a_setting_of_the_format(key: str) -> None:
 def test_a_suite_that_was_used_up_is_told_in_the_report(tmp_path: Path, cycles: int, told: bool) -> None:
     """Whoever reads the fairness of a night sees that its openings came again."""
     (tmp_path / "two.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n4k3/p7/8/8/8/8/8/4K3 w - -\n")
-    path = configured(tmp_path, ("wren1", "wren2"), "roundrobin", f"games_per_pairing = 2\ncycles = {cycles}")
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", f"games_per_pairing = 2\ncycles = {cycles}")
     text = path.read_text().replace("[report]", 'max_moves = 2\n[play.openings]\nfile = "two.epd"\n[report]')
     path.write_text(text)
     tour(tmp_path, "run", str(path))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.adapters.options import check, standard
-from enginetour.task import Declared
+from enginetour.engines.options import check, standard
+from enginetour.model.task import Declared
 
 DECLARED = (
     Declared("Hash", "spin", "16", 1, 1024),

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from enginetour.formats.orders import Colours, Order, rounds_of
-from enginetour.schedules import berger, circle
+from enginetour.formats.pairing.orders import Colours, Order, rounds_of
+from enginetour.formats.pairing.schedules import berger, circle
 
 SEATED: tuple[Order, ...] = ("seats", "circle")
 

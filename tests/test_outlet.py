@@ -25,7 +25,7 @@ SMALLEST_PIPE = 4096  # bytes, fcntl(2)
 QUIET_S = 0.5  # many games long
 # The command line; who is not in a hurry waits for a reader longer than `BUSY_S`.
 PATIENT = """\
-from enginetour.cli import main
+from enginetour.cli.main import main
 from enginetour.cli import outlet
 outlet.LAST_WORDS_S = 600.0
 main()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from enginetour.model import GameVoided, Outcome
+from enginetour.model.game import GameVoided, Outcome
 from enginetour.store.paircounts import added_up, by_pair, engines_in, joined, kept_counts, packed
 from enginetour.store.tables import IMPORTS
 from enginetour.store.tournaments import Store

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginetour.model import Note
-from enginetour.ratings.pairingerror import pairing_figures
+from enginetour.model.game import Note
+from enginetour.reports.pairingerror import pairing_figures
 from enginetour.reports.pairingreport import pairing_report
 from tests.pastfields import field_of, rated
 from tests.touring import config, read, tour

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from enginetour.formats.gauntlet import Gauntlet, GauntletOptions
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
-from enginetour.model import Extended
+from enginetour.model.game import Extended
 from tests.pairlists import field, played
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from enginetour.model import GameVoided, Opening, Outcome
+from enginetour.model.game import GameVoided, Opening, Outcome
 from enginetour.ratings.listing import rating_list
 from enginetour.store.pairscores import openings_of, openings_of_tournament
 from enginetour.store.tables import GAMES

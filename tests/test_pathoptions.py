@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.pathoptions import absent_paths, is_path, path_options
-from enginetour.task import EngineSpec, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.engines.pathoptions import absent_paths, is_path, path_options
+from enginetour.model.task import EngineSpec, Side
+from enginetour.model.timecontrol import TimeControl
 from tests.playing import SCRIPT
 from tests.touring import config, read, tour
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli.drafts import known_keys
-from enginetour.config import load
-from enginetour.draft import Draft
-from enginetour.errors import InputRefused
 from enginetour.formats.base import make_format
-from enginetour.interop.peermatch import translated
-from enginetour.interop.peertime import control_of
-from enginetour.model import Entrant, Termination
-from enginetour.openings import load as load_suite
+from enginetour.interop.draft import Draft
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Entrant, Termination
+from enginetour.openings.openings import load
 from enginetour.store.tournaments import Store
+from enginetour.tournament.config.config import load as config_load
+from enginetour.tournament.config.drafts import known_keys
+from enginetour.tournament.config.peermatch import translated
+from enginetour.tournament.config.peertime import control_of
 from tests.touring import tour
 
 COMMANDS = sorted((Path(__file__).parent / "golden" / "commands").glob("*.sh"))
@@ -33,7 +33,7 @@ def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypat
     ours, _ = draft.without_unknown(known_keys())
     file = tmp_path / "it.toml"
     file.write_text(ours.text())
-    assert len(load(file).entrants) == len(draft.entrants)
+    assert len(config_load(file).entrants) == len(draft.entrants)
 
 
 @pytest.mark.parametrize(
@@ -141,11 +141,11 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
     (tmp_path / "b.epd").write_text("".join(f"k7/8/8/8/8/8/{n}P{7 - n}/7K w - - 0 1\n" for n in range(1, 7)))
     file = tmp_path / "it.toml"
     file.write_text(draft.text())
-    config = load(file)
+    config = config_load(file)
     system = make_format(draft.format["system"], config.format_options)
     offers = system.offers(system.start(tuple(Entrant(name) for name in "abcd"[:engines])))
     legs = min(2, draft.format["games_per_pairing"])
-    suite = load_suite(config.play.openings, seed=1, legs=legs, folder=tmp_path)
+    suite = load(config.play.openings, seed=1, legs=legs, folder=tmp_path)
     dealt = [suite.pick(offer).index for offer in sorted(offers, key=lambda offer: (offer.encounter, offer.leg))]
     assert "".join(map(str, dealt[: len(openings)])) == openings
 
@@ -269,7 +269,7 @@ def test_a_name_of_its_own(tmp_path: Path) -> None:
     command = "fastchess -engine cmd=a -engine cmd=b -each tc=1 -event Kite"
     tour(tmp_path, "init", "it.toml", "--from-command", command)
     tour(tmp_path, "init", "mine.toml", "--name", "Mine", "--from-command", command)
-    assert [load(tmp_path / name).tournament.name for name in ("it.toml", "mine.toml")] == ["Kite", "Mine"]
+    assert [config_load(tmp_path / name).tournament.name for name in ("it.toml", "mine.toml")] == ["Kite", "Mine"]
 
 
 def test_a_command_says_it_all(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.drafts import known_keys
-from enginetour.config import load
-from enginetour.interop.peermatch import translated
+from enginetour.tournament.config.config import load
+from enginetour.tournament.config.drafts import known_keys
+from enginetour.tournament.config.peermatch import translated
 
 # main.cpp of cutechess-cli: every option with a value it takes, one a row.
 CUTECHESS = """

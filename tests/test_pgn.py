@@ -10,13 +10,12 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
-import chess
 import chess.pgn
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
+from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports import pgn
 
 MATE = ("f2f3", "e7e5", "g2g4", "d8h4")

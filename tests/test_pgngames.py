@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginetour.errors import InputRefused
 from enginetour.interop import pgngames, pgnscan
 from enginetour.interop.gamecolumns import Claim, Games
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.tally import RESULTS, text
+from enginetour.model.errors import InputRefused
 
 WORDS = {code: raw.decode() for raw, code in RESULTS.items()}
 SHARING = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

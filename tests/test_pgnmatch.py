@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour.cli import cli
-from enginetour.errors import UsageRefused
-from enginetour.exports import games_text
+from enginetour.cli.main import cli
 from enginetour.interop.naming import Naming
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.pgnmatch import match_games
-from enginetour.model import Outcome
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
 from enginetour.ratings.pentanomial import paired
+from enginetour.reports.exports import games_text
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, draft, game
 

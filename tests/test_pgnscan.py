@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginetour.errors import InputRefused
 from enginetour.interop import gamefile, pgnscan
 from enginetour.interop.pgnscan import game_start, scan
 from enginetour.interop.pgntags import tags_of
 from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, result_code, text, unescaped
+from enginetour.model.errors import InputRefused
 
 WORDS = {code: raw.decode() for raw, code in RESULTS.items()}
 SHARING = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from enginetour.cli import cli
-from enginetour.errors import TourError, UsageRefused
+from enginetour.cli.main import cli
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import Entrant, GameFinished, Outcome
+from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.game import Entrant, GameFinished, Outcome
 from enginetour.store.tournaments import Draft, Store
 from tests.storing import NAMES, add_game, draft, game, open_log, spec
 from tests.touring import ask

@@ -5,14 +5,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.supervise.pipes import (
-    TRAFFIC_CAP,
-    WAITING_CAP,
-    ByteRing,
-    Outbox,
-    Traffic,
-    last_lines,
-)
+from enginetour.engines.pipes import TRAFFIC_CAP, WAITING_CAP, ByteRing, Outbox, Traffic, last_lines
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40)), st.integers(1, 60))

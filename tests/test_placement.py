@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.placement import CODES, Terms, codes, ordered, table, values
+from enginetour.formats.pairing import codes
+from enginetour.formats.pairing.codes import CODES
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.order import ordered, table, values
+from enginetour.formats.pairing.terms import Terms
 from tests.recordedgotha import read, turns
 
 RECORDED = ("MM_n14_s1", "Swiss_odd13_s8")  # a McMahon and a Swiss tournament, five rounds each

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from enginetour import probing
-from enginetour.errors import InternalFailure, MachineFailure
-from enginetour.model import Game
-from enginetour.places import LocalPlace, end_leftovers
+from enginetour.engines import strays
+from enginetour.engines.scratch import TAGGED
+from enginetour.model.errors import InternalFailure, MachineFailure
+from enginetour.model.game import Game
+from enginetour.model.task import EngineSpec, Probe, ProbeTask
 from enginetour.referee.link import VERSION, frame
-from enginetour.slotprocess import SLOT
 from enginetour.store.tournaments import Store
-from enginetour.supervise import strays
-from enginetour.supervise.scratch import TAGGED
-from enginetour.task import EngineSpec, Probe, ProbeTask
+from enginetour.tournament import probing
+from enginetour.tournament.places import LocalPlace, end_leftovers
+from enginetour.tournament.slotprocess import SLOT
 from tests.forked import quick
 from tests.test_process import alive, odd
 from tests.test_slot import SCRIPTED, task
@@ -332,7 +332,7 @@ def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -
     """After SIGKILL of the scheduler slots, deaf engines and escaped children are gone, scratch is wiped."""
     program = (
         "import sys, threading\n"
-        "from enginetour.places import LocalPlace\n"
+        "from enginetour.tournament.places import LocalPlace\n"
         "from tests.test_slot import task\n"
         "from tests.test_process import odd\n"
         f"place = LocalPlace(2, lambda *told: print(told[2], flush=True), command={COMMAND!r})\n"

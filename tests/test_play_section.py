@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.openings import OpeningSettings
+from enginetour.model.task import Quirks, Rules
+from enginetour.openings.openings import OpeningSettings
 from enginetour.reports.pgn import EXTRAS
-from enginetour.sections.adjudication import ResignSettings, TableSettings
-from enginetour.sections.entrants import EntrantSection
-from enginetour.sections.play import PlaySection
-from enginetour.task import Quirks, Rules
+from enginetour.tournament.config.adjudication import ResignSettings, TableSettings
+from enginetour.tournament.config.play import PlaySection
+from enginetour.tournament.config.sections_entrants import EntrantSection
 
 
 def test_defaults() -> None:

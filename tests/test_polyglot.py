@@ -6,19 +6,18 @@ import struct
 from collections import Counter
 from pathlib import Path
 
-import chess
 import chess.polyglot
 import pytest
 
-from enginetour.errors import InputRefused, MachineFailure
-from enginetour.model import Opening, Pairing
-from enginetour.openings import OpeningSettings, load
-from enginetour.polyglot import Book, BookLines, draw
+from enginetour.model.errors import InputRefused, MachineFailure
+from enginetour.model.game import Opening, Pairing
+from enginetour.model.task import GameTask, OwnBook, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.openings.openings import OpeningSettings, load
+from enginetour.openings.polyglot import Book, BookLines, draw
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
-from enginetour.task import GameTask, OwnBook, Side
-from enginetour.timecontrol import TimeControl
 from tests.playing import sound
 
 LINES = {"e2e4 e7e5": 6, "d2d4 d7d5 g1f3": 3, "c2c4": 1, "a2a3": 0}

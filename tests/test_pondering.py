@@ -9,12 +9,12 @@ from typing import Any
 import chess
 import pytest
 
-from enginetour.adapters import base, pondering
-from enginetour.adapters.position import MAX_LINE, Position
-from enginetour.model import Game, Outcome, Termination
+from enginetour.engines import pondering, protocol
+from enginetour.engines.ending import living
+from enginetour.engines.position import MAX_LINE, Position
+from enginetour.model.game import Game, Outcome, Termination
+from enginetour.model.task import EngineSpec
 from enginetour.referee.shelf import EngineShelf
-from enginetour.supervise.ending import living
-from enginetour.task import EngineSpec
 from tests.playing import Protocol, game, scripted
 from tests.touring import config, tour
 
@@ -88,7 +88,7 @@ def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
 @pytest.mark.parametrize("moves", ["", OTHERWISE])
 def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that loses what comes in the first 30 ms of a ponder search hears hit and miss all the same."""
-    monkeypatch.setattr(pondering, "BEGIN_NS", 5_000 * base.MS)
+    monkeypatch.setattr(pondering, "BEGIN_NS", 5_000 * protocol.MS)
     hasty = scripted("uci", "late", name="thinker", at=1, moves=moves, seconds=0.01)
     played = game(ponderer("ponder-deaf-at-first", seconds=0.03, hint="g8f6" if moves else ""), hasty)
     assert played.outcome is Outcome.DRAW, played.cause
@@ -115,7 +115,7 @@ def test_a_second_answer_to_stop_is_no_move() -> None:
 
 def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that cannot be brought to its next move has lost."""
-    monkeypatch.setattr(pondering, "OWED_NS", 100 * base.MS)
+    monkeypatch.setattr(pondering, "OWED_NS", 100 * protocol.MS)
     played = game(ponderer("ponder-deaf"), thinker(OTHERWISE))
     assert (played.outcome, played.termination, played.culprit) == (Outcome.BLACK, Termination.STALL, "ponder-deaf")
     assert "pondering on another move" in played.cause
@@ -131,7 +131,7 @@ def test_a_crash_while_pondering_is_one(moves: str) -> None:
 
 def test_silence_after_ponderhit_loses_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its clock runs from `ponderhit` on."""
-    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+    monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
     played = game(ponderer("ponder-silent"), thinker(), white_tc="0.2+0.1")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
     assert "after the flag" in played.cause

@@ -6,7 +6,7 @@ import random
 
 import chess
 
-from enginetour.adapters.position import MAX_LINE, Position
+from enginetour.engines.position import MAX_LINE, Position
 
 
 def told(line: bytes) -> chess.Board:

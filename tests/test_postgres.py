@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import StorageFailed, StoreRefused, TourError, UsageRefused
-from enginetour.serveraddress import Address, address_of
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import schema
 from enginetour.store.database import Database, is_made, version_of
 from enginetour.store.grounds import ground_of
+from enginetour.store.serveraddress import Address, address_of
 from enginetour.store.tables import METADATA, SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.servers import Server
@@ -241,7 +241,7 @@ def test_settings_that_lose_games(server: Server) -> None:
 )
 def test_what_the_check_finds(server: Server, statement: str, words: str) -> None:
     """Rows that somebody changed are found there too, and nothing in those of ours."""
-    from enginetour.inspection import inspect
+    from enginetour.store.inspection import inspect
 
     url = server.schema()
     store, log = sound_log(address_of(url))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import bindparam, func, insert, select
 
-from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store import prepared
 from enginetour.store.database import Database
 from enginetour.store.prepared import Prepared

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.adapters import base, cecp
-from enginetour.model import Outcome
+from enginetour.engines import cecp
+from enginetour.engines import protocol as base
+from enginetour.engines.ending import living
+from enginetour.model.game import Outcome
+from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks
 from enginetour.referee import converse
 from enginetour.referee import probe as probes
 from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
-from enginetour.supervise.ending import living
-from enginetour.task import EngineSpec, Probe, ProbeTask, Quirks
 from tests.playing import BOTH, SCRIPT, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound
 
 

@@ -15,14 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.adapters.intake import Intake
-from enginetour.errors import StartFailed
-from enginetour.referee import footprint
-from enginetour.supervise import memory, strays
-from enginetour.supervise.process import EngineProcess, end_all, kill_living, wait
-from enginetour.supervise.scratch import wipe
-from enginetour.supervise.starting import LAUNCHER, RECORD, records, without_namespace
-from enginetour.task import EngineSpec
+from enginetour.engines import memory, strays
+from enginetour.engines.ending import end_all, kill_living
+from enginetour.engines.intake import Intake
+from enginetour.engines.process import EngineProcess
+from enginetour.engines.scratch import wipe
+from enginetour.engines.starting import LAUNCHER, RECORD, records, without_namespace
+from enginetour.engines.waiting import wait
+from enginetour.model.errors import StartFailed
+from enginetour.model.task import EngineSpec
+from enginetour.referee import seats
 from tests.touring import until
 
 ODD = str(Path(__file__).parent / "engines" / "proc_odd.py")
@@ -297,7 +299,7 @@ def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_p
         engine = EngineProcess(odd("renamed", name.hex()))
         child_of(engine)
         assert memory.excess([engine.engine_pid], 1).startswith("killed: ")
-        assert (footprint.Footprint(engine.engine_pid).look() or 0) > 1000
+        assert (seats.Footprint(engine.engine_pid).look() or 0) > 1000
         engine.kill()
 
 
@@ -452,8 +454,8 @@ def test_a_polite_signal_reaches_the_engine(namespace: str) -> None:
 def test_engines_die_with_a_parent_that_was_killed(namespace: str) -> None:
     """After SIGKILL of the process that started it, an engine that ignores everything is gone."""
     program = (
-        "import sys, time; from enginetour.supervise.process import EngineProcess; "
-        "from enginetour.task import EngineSpec; "
+        "import sys, time; from enginetour.engines.process import EngineProcess; "
+        "from enginetour.model.task import EngineSpec; "
         f"e = EngineProcess(EngineSpec('deaf', (sys.executable, '-I', '-S', {ODD!r}, 'deaf'), 'uci')); "
         "print(e.engine_pid, e.scratch, flush=True); time.sleep(600)"
     )

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.adapters import base
-from enginetour.model import Outcome, Termination
+from enginetour.engines import protocol
+from enginetour.interop.shipped import shipped
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import EngineSpec
 from enginetour.referee import queueing, relay
 from enginetour.referee.clock import MS
 from enginetour.referee.queueing import Crowd, EngineQueue, _Process
-from enginetour.shipped import shipped
-from enginetour.task import EngineSpec
 from tests.playing import game, scripted, sound
 
 NOBODY = 1 << 30  # beyond all numbers of processes
@@ -247,7 +247,7 @@ def test_an_engine_that_could_not_run_is_not_late(
     starved: bool, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It had no processor for the second in which it was to answer `stop`: the machine's fault, however long it was."""
-    monkeypatch.setattr(base, "OWED_NS", 100 * MS)
+    monkeypatch.setattr(protocol, "OWED_NS", 100 * MS)
     monkeypatch.setattr(EngineQueue, "is_kept_waiting", lambda queue, used: starved)
     played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (outcome, Termination.TIME)

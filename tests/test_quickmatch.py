@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from enginetour.config import load
-from enginetour.errors import InputRefused, UsageRefused
-from enginetour.quickmatch import Asked, drafted, is_list, setting, typed, with_number
-from enginetour.registry import candidates, of_workspace
-from enginetour.sections.entrants import EntrantSection
-from enginetour.sections.play import PlaySection
-from enginetour.task import EngineSpec, Probe
+from enginetour.engines.registry import candidates, of_workspace
+from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.model.task import EngineSpec, Probe
+from enginetour.tournament.config.config import load
+from enginetour.tournament.config.play import PlaySection
+from enginetour.tournament.config.quickmatch import Asked, drafted, is_list, setting, typed, with_number
+from enginetour.tournament.config.sections_entrants import EntrantSection
 from tests.playing import SCRIPT
 from tests.touring import tour, try_engines_once
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from enginetour.adapters import base, cecp
-from enginetour.adapters.cecp import CecpEngine
-from enginetour.adapters.start import open_engine
-from enginetour.errors import StartFailed
-from enginetour.model import Opening, Termination
+from enginetour.engines import cecp
+from enginetour.engines import protocol as base
+from enginetour.engines.cecp import CecpEngine
+from enginetour.engines.process import EngineProcess
+from enginetour.engines.start import open_engine
+from enginetour.model.errors import StartFailed
+from enginetour.model.game import Opening, Termination
+from enginetour.model.task import EngineSpec, Quirks
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
-from enginetour.supervise.process import EngineProcess
-from enginetour.task import EngineSpec, Quirks
 from tests.playing import BOTH, Protocol, game, scripted, sound
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour.cli import cli, gamefiles
-from enginetour.errors import InputRefused, UsageRefused
+from enginetour.cli import gamefiles
+from enginetour.cli.main import cli
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.ratings import egf2021, elo, gor
 from enginetour.ratings.base import RatedGame
 
@@ -474,7 +475,7 @@ def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -
     """Nothing but the numbers: the start decides about small files."""
     heavy = ("sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store")
     code = (
-        "import sys; from enginetour.cli import main\n"
+        "import sys; from enginetour.cli.main import main\n"
         f"sys.argv = ['enginetour', 'rate', {str(games)!r}, *{words!r}]\n"
         "try: main()\nexcept SystemExit as end: assert not end.code\n"
         f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
@@ -486,7 +487,7 @@ def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -
 def test_numbers_wait_for_the_games(tmp_path: Path) -> None:
     """What cannot be read is refused before numpy is loaded."""
     code = (
-        "import sys; from enginetour.cli import main\n"
+        "import sys; from enginetour.cli.main import main\n"
         f"sys.argv = ['enginetour', 'rate', {str(tmp_path / 'none.pgn')!r}]\n"
         "try: main()\nexcept SystemExit as end: print(end.code, 'numpy' in sys.modules)"
     )

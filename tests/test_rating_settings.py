@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import config, tournament
-from enginetour.errors import InputRefused
-from enginetour.model import Entrant
-from enginetour.sections.ratings import RatingsSection
-from enginetour.store.lists import history, ratings_of
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Entrant
+from enginetour.store.store_lists import history, ratings_of
 from enginetour.store.tournaments import Store
+from enginetour.tournament import run
+from enginetour.tournament.config import config
+from enginetour.tournament.config.ratings import RatingsSection
 from tests.storing import add_game, draft, game, spec
 
 TOML = """\
@@ -73,11 +74,11 @@ def test_settings_reach_the_ratings(tmp_path: Path) -> None:
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga"))))
         add_game(log, game())
-        tournament.rate(store, asked)
+        run.rate(store, asked)
         assert ratings_of(store, "elo") == {"Fruit": (1520.0, 1), "Toga": (1480.0, 1)}
         assert ratings_of(store, "egf")["Fruit"] == (2013.5, 1)
         assert ratings_of(store, "gor")["Toga"] == (100.0, 1)
-        tournament.rate(store, RatingsSection(systems=("elo",)))
+        run.rate(store, RatingsSection(systems=("elo",)))
         assert ratings_of(store, "elo")["Fruit"] == (1520.0, 1)
 
 
@@ -89,7 +90,7 @@ def test_ratings_brought_along(tmp_path: Path) -> None:
         )
         add_game(log, game())
         add_game(log, game("Phalanx", "Toga"))
-        tournament.rate(store, section(tmp_path, ""))
+        run.rate(store, section(tmp_path, ""))
         for system, other in (("elo", 0.0), ("gor", 100.0), ("egf", 100.0), ("egf2021", 100.0)):
             begun = [history(store, system, name)[0].before for name in ("Fruit", "Toga", "Phalanx")]
             assert begun == [1800, 2000, other], system
@@ -102,10 +103,10 @@ def test_a_new_version_inherits(tmp_path: Path) -> None:
         add_game(log, game())
         log.accept_change({"Fruit": spec("Fruit", "f2")})
         add_game(log, game(meeting=2))
-        tournament.rate(store, section(tmp_path, "[ratings.elo]\ninherit = true"))
+        run.rate(store, section(tmp_path, "[ratings.elo]\ninherit = true"))
         first, second = history(store, "elo", "Fruit")
         assert (first.before, first.after, second.before) == (0, 8, 8)
-        tournament.rate(store, section(tmp_path, "[ratings.elo]\ninherit = false"))
+        run.rate(store, section(tmp_path, "[ratings.elo]\ninherit = false"))
         assert history(store, "elo", "Fruit")[1].before == 0
 
 
@@ -115,9 +116,9 @@ def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
         plan = replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga")))
         for _ in range(2):
             add_game(store.create_tournament(plan), game())
-        tournament.rate(store, section(tmp_path, '[ratings.egf2021]\nclasses = { "autumn" = "C", "autumn #2" = "D" }'))
+        run.rate(store, section(tmp_path, '[ratings.egf2021]\nclasses = { "autumn" = "C", "autumn #2" = "D" }'))
         halved, quartered = history(store, "egf2021", "Fruit")
-        tournament.rate(store, section(tmp_path, "[ratings.egf2021]"))
+        run.rate(store, section(tmp_path, "[ratings.egf2021]"))
         whole, after = history(store, "egf2021", "Fruit")
         assert halved.change == whole.change / 2
         assert quartered.weight < after.weight / 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 
-from enginetour.model import MoveMade
-from enginetour.store.records import moves_blob, moves_of
+from enginetour.model.game import MoveMade
+from enginetour.store.codecs import moves_blob, moves_of
 
 MOVES = (MoveMade("e2e4", "e4", book=True), MoveMade("c7c5", "c5", 120, 59_980, -15, 14, 99, "g1f3"))
 

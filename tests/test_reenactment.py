@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from enginetour.adapters import base
 from enginetour.cli.replaying import happened_again
-from enginetour.model import Game, Incident, Opening, Outcome, Pairing, Termination
+from enginetour.engines import protocol
+from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
+from enginetour.model.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock
 from enginetour.referee.link import Link
 from enginetour.referee.reenactment import reenact
-from enginetour.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side
-from enginetour.timecontrol import TimeControl
 from tests.playing import BOTH, LONG, Protocol, game, scripted, sound
 
 
@@ -81,9 +81,9 @@ def test_the_limit_is_told_as_it_is(
     fault: str, control: str, limit: float, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In games by nodes or depth it is the hang limit, which has no margin."""
-    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+    monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
     if fault == "late":  # it is waited for, however busy the machine is
-        monkeypatch.setattr(clock, "GRACE_NS", 60_000 * base.MS)
+        monkeypatch.setattr(clock, "GRACE_NS", 60_000 * protocol.MS)
     spec = scripted("uci", fault, at=1, seconds=0.25)
     pairing = Pairing(spec.name, "sound")
     lost = Game(pairing, Outcome.BLACK, Termination.TIME, white_tc=control, black_tc=LONG)

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from sqlalchemy import insert, update
 
-from enginetour.model import Added, Entrant, GameVoided, Outcome
+from enginetour.model.game import Added, Entrant, GameVoided, Outcome
 from enginetour.ratings import elo
 from enginetour.ratings.elo import EloSettings
 from enginetour.store import refold
-from enginetour.store.lists import history, refresh
 from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import packed
 from enginetour.store.ratedgames import Mark, rated_games
 from enginetour.store.ratingstream import stream
+from enginetour.store.store_lists import history, refresh
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, draft, game, spec

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.enginefile import EngineEntry, read_entry
-from enginetour.enginesearch import find, named
-from enginetour.errors import EngineRefused, InputRefused
-from enginetour.registry import candidates, find_program, load, to_spec, write_entry
-from enginetour.sections.entrants import EntrantSection as Section
-from enginetour.shipped import shipped
-from enginetour.task import Quirks, Resources
+from enginetour.engines.enginefile import EngineEntry, read_entry, write_entry
+from enginetour.engines.enginesearch import find, named
+from enginetour.engines.registry import candidates, find_program, load, to_spec
+from enginetour.interop.shipped import shipped
+from enginetour.model.errors import EngineRefused, InputRefused
+from enginetour.model.task import Quirks, Resources
+from enginetour.tournament.config.sections_entrants import EntrantSection
 from tests.playing import SCRIPT
 from tests.touring import config, tour
 
@@ -42,7 +42,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setattr("enginetour.registry.GAMES", (str(tmp_path / "games"),))
+    monkeypatch.setattr("enginetour.engines.registry.GAMES", (str(tmp_path / "games"),))
     return folder
 
 
@@ -227,17 +227,19 @@ def test_options_go_over(programs: Path) -> None:
 def test_matching(programs: Path, tmp_path: Path) -> None:
     """A section means one engine, all of a glob, or a command of its own; its settings go over the file's."""
     registry = load([shipped("engines")])
-    assert [entry.id for entry in registry.matching(Section(glob="wren*"), tmp_path)] == [
+    assert [entry.id for entry in registry.matching(EntrantSection(glob="wren*"), tmp_path)] == [
         f"wren{n}" for n in range(1, 9)
     ]
     (changed,) = registry.matching(
-        Section(engine="hoichess", quirks={"line_delay_ms": 5}, limits=("clock",), dir="d", env={"A": "b"}),
+        EntrantSection(engine="hoichess", quirks={"line_delay_ms": 5}, limits=("clock",), dir="d", env={"A": "b"}),
         tmp_path,
     )
     assert changed.quirks == replace(registry.get("hoichess").quirks, line_delay_ms=5)
     assert changed.obeyed == {"clock"}
     (confined,) = registry.matching(
-        Section(engine="wren1", resources={"memory": 900}, sandbox="landlock", pass_env=("A",), keep_scratch=True),
+        EntrantSection(
+            engine="wren1", resources={"memory": 900}, sandbox="landlock", pass_env=("A",), keep_scratch=True
+        ),
         tmp_path,
     )
     spec = to_spec(confined)
@@ -245,7 +247,7 @@ def test_matching(programs: Path, tmp_path: Path) -> None:
     assert (spec.pass_env, spec.keep_scratch) == (("A",), True)
     assert (changed.dir, dict(changed.env)) == (str(tmp_path / "d"), {"A": "b"})
     _program(tmp_path / "mine")
-    (own,) = registry.matching(Section(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
+    (own,) = registry.matching(EntrantSection(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
     assert to_spec(own).command == (str(tmp_path / "mine"), "-x")
     assert own.name == "My engine"
     assert own.obeyed == {"clock", "movetime"}
@@ -255,15 +257,15 @@ def test_matching_nothing(tmp_path: Path) -> None:
     """A glob without engines, an unknown id and an unknown quirk are refused at their place."""
     registry = load([shipped("engines")])
     for asked, told in (
-        (Section(glob="x*"), "t:3: no engine file matches 'x\\*'"),
-        (Section(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
-        (Section(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
+        (EntrantSection(glob="x*"), "t:3: no engine file matches 'x\\*'"),
+        (EntrantSection(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
+        (EntrantSection(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
         (
-            Section(engine="wren1", resources={"memry": 9}),
+            EntrantSection(engine="wren1", resources={"memry": 9}),
             "t:3: unknown resource 'memry', did you mean 'memory'",
         ),
         (
-            Section(engine="wren1", resources={"nice": 20}),
+            EntrantSection(engine="wren1", resources={"nice": 20}),
             "t:3: resources.nice: .* less than or equal to 19, found 20",
         ),
     ):
@@ -358,8 +360,8 @@ def test_a_file_that_states_another_release(name: str, version: str, reported: s
 
 def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`check` and `run` name file, engine and next step; `find` writes the name that the engine reports."""
-    monkeypatch.setattr("enginetour.registry.GAMES", ())
-    monkeypatch.setattr("enginetour.enginesearch.GAMES", ())
+    monkeypatch.setattr("enginetour.engines.registry.GAMES", ())
+    monkeypatch.setattr("enginetour.engines.enginesearch.GAMES", ())
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "stockfish"
     threads = "s/^uciok/option name Threads type spin default 1 min 1 max 1\\nuciok/"

@@ -16,13 +16,13 @@ from typing import Any
 import chess
 import pytest
 
-from enginetour.adapters.moves import written
-from enginetour.compiled import native
-from enginetour.model import Outcome
+from enginetour.engines.moves import written
+from enginetour.model.game import Outcome
+from enginetour.model.task import DrawRule
 from enginetour.referee import relay
+from enginetour.referee.compiled import native
 from enginetour.referee.ends import key
 from enginetour.referee.scribe import RawPly
-from enginetour.task import DrawRule
 from tests.playing import game, scripted, sound
 
 PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED = range(6)  # native/relay.h

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from enginetour.model import Entrant, Outcome, Replaced
+from enginetour.model.game import Entrant, Outcome, Replaced
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from tests.laws.test_log import STEPS, Step, take

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from enginetour.enginefile import stored_spec
-from enginetour.errors import StoreRefused
-from enginetour.serveraddress import Address
+from enginetour.engines.enginefile import stored_spec
+from enginetour.model.errors import StoreRefused
 from enginetour.store.repairs import damages, repair
+from enginetour.store.serveraddress import Address
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
 from tests.damagedspecs import SPOILT, spoil, tried

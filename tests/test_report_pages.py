@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model import Outcome
+from enginetour.formats.pairing.standings import CrossRow
+from enginetour.model.game import Outcome
 from enginetour.reports.charts import palette
 from enginetour.reports.html import gamelist
 from enginetour.reports.html.crosstable import Cell, crosstable
 from enginetour.reports.html.page import asset
 from enginetour.reports.html.site import Site, anchor
 from enginetour.reports.html.tables import engine
+from enginetour.reports.review.pages import pages, site_of
+from enginetour.reports.review.review import review_of
+from enginetour.reports.review.tournamentreport import write_report
 from enginetour.reports.sheet import safe
-from enginetour.review.pages import pages, site_of
-from enginetour.review.review import review_of
-from enginetour.standings import CrossRow
 from enginetour.store.tournaments import Store
-from enginetour.tournamentreport import write_report
 from tests import hostile
 from tests.reported import BUBBLE, Page, broken, leads_away, played, runs_strange
 

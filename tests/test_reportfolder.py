@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.reportfolder import refuse_other, write
+from enginetour.model.errors import UsageRefused
 from enginetour.reports.html.site import GENERATOR
+from enginetour.reports.review.reportfolder import refuse_other, write
 
 
 def a_page(words: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginetour.model import Outcome
-from enginetour.review.games import game_rows
-from enginetour.tournamentreport import write_report
+from enginetour.model.game import Outcome
+from enginetour.reports.review.games import game_rows
+from enginetour.reports.review.tournamentreport import write_report
 from tests.storing import add_game, game, open_log, sound_log
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.errors import InputRefused
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.ratings.rerating import ENTRY_DRAWS, by_gor, by_likelihood, scores
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.rerating import ENTRY_DRAWS, by_gor, by_likelihood, scores
+from enginetour.model.errors import InputRefused
 from tests.pastfields import field_of, random_field, rated
 
 

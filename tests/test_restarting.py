@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model import Outcome, Termination
-from enginetour.plan import prepare
+from enginetour.engines.ending import living
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import EngineSpec, Restart
 from enginetour.referee.shelf import EngineShelf
-from enginetour.supervise.ending import living
-from enginetour.task import EngineSpec, Restart
+from enginetour.tournament.plan import prepare
 from tests.playing import deaf_at_first, game, scripted, sound
 from tests.test_game import drawn, lost
 from tests.touring import config, tour

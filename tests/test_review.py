@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model import GameVoided, Outcome
+from enginetour.model.game import GameVoided, Outcome
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.reports.charts.marks import Words
+from enginetour.reports.review.advice import MOST_GAMES, games_needed, told_apart
+from enginetour.reports.review.crosstable import crosstable
+from enginetour.reports.review.fairness import most_at_once, share_of
+from enginetour.reports.review.pages import pages, site_of
+from enginetour.reports.review.review import review_of
+from enginetour.reports.review.slugs import slugs_of
 from enginetour.reports.sheet import points
-from enginetour.review.advice import MOST_GAMES, games_needed, told_apart
-from enginetour.review.crosstable import crosstable
-from enginetour.review.fairness import most_at_once, share_of
-from enginetour.review.pages import pages, site_of
-from enginetour.review.review import review_of
-from enginetour.review.slugs import slugs_of
 from enginetour.store.conditions import conditions
 from tests import storing
 from tests.reported import BUBBLE, played
@@ -168,7 +168,7 @@ def test_fairness_measures(tmp_path: Path) -> None:
 
 def test_crowd_is_warned_of(tmp_path: Path) -> None:
     """Games at once times threads beyond the processors are told, and so is a busy machine."""
-    from enginetour.review.fairness import fairness_of
+    from enginetour.reports.review.fairness import fairness_of
 
     store, log = played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
@@ -186,7 +186,7 @@ def test_crowd_is_warned_of(tmp_path: Path) -> None:
 
 def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
     """A large machine of a cluster may play more at once than a small one beside it has processors for."""
-    from enginetour.review.fairness import fairness_of
+    from enginetour.reports.review.fairness import fairness_of
 
     store, log = played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
@@ -201,8 +201,8 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
 
 def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
     """Loads of a large machine are not above the processors of a small one: no line is drawn that holds for one."""
-    from enginetour.review import pictures
-    from enginetour.review.fairness import fairness_of
+    from enginetour.reports.review import pictures
+    from enginetour.reports.review.fairness import fairness_of
 
     store, log = played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
@@ -262,7 +262,7 @@ def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
 def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:
     """Of a long list the first are drawn, and how many there are besides is told."""
     from enginetour.reports.charts.ratinglist import MOST_RATED
-    from enginetour.review import pictures
+    from enginetour.reports.review import pictures
 
     counts = {(f"E{n}", f"E{n + 1}"): (1, 1, 1) for n in range(MOST_RATED + 2)}
     picture = pictures.rated(rating_list(counts))

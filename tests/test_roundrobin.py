@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from enginetour.formats.pairing.codes import CODES
 from enginetour.formats.pairlist import ListState
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
-from enginetour.model import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Replaced, Withdrawn
-from enginetour.placement import CODES
+from enginetour.model.game import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Replaced, Withdrawn
 from tests.pairlists import field, played, surplus
 
 

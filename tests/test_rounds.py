@@ -6,11 +6,21 @@ from typing import Any
 
 import pytest
 
-from enginetour.field import Board, Field, Kind, Paired, Unpairable
+from enginetour.formats.pairing.field import Board, Field, Kind, Paired, Unpairable
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
-from enginetour.model import Added, Entrant, Event, Extended, GameFinished, GameVoided, Outcome, Replaced, Withdrawn
+from enginetour.model.game import (
+    Added,
+    Entrant,
+    Event,
+    Extended,
+    GameFinished,
+    GameVoided,
+    Outcome,
+    Replaced,
+    Withdrawn,
+)
 
 FOUR = tuple(map(Entrant, "ABCD"))
 

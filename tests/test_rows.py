@@ -3,10 +3,11 @@ from math import log10
 import pytest
 
 from enginetour.ratings import rows
+from enginetour.ratings.bounds import NORMAL_95
 from enginetour.ratings.likelihood import ModelName, fit
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
-from enginetour.ratings.uncertainty import NORMAL_95, errors_of
+from enginetour.ratings.uncertainty import errors_of
 from tests.listing_games import row
 
 MATCH = {("A", "B"): (30, 40, 15)}

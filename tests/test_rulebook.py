@@ -7,16 +7,16 @@ from pathlib import Path
 import chess
 import pytest
 
-from enginetour import config, rulebook
-from enginetour.adapters import base
-from enginetour.errors import InputRefused
-from enginetour.model import Game, Outcome, Pairing, Termination
-from enginetour.plan import prepare
+from enginetour.engines import protocol
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Game, Outcome, Pairing, Termination
+from enginetour.model.task import DrawRule, EngineSpec, GameTask, Quirks, ResignRule, Rules, TableRule
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
-from enginetour.task import DrawRule, EngineSpec, GameTask, Quirks, ResignRule, Rules, TableRule
+from enginetour.tournament.config import config, rulebook
+from enginetour.tournament.plan import prepare
 from tests import touring
 from tests.playing import scripted, sound
 
@@ -192,7 +192,7 @@ def test_a_game_ends_by_the_rules_of_its_configuration(
 
 def test_a_hang_ends_by_the_limit_of_its_configuration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Games without a clock are lost by it."""
-    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+    monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
     lost = played(prepared(folder, "hang_limit = 0.2", scripted("uci", "hang", at=1)))
     assert (lost.outcome, lost.termination) == (Outcome.BLACK, Termination.TIME)
     assert "after the hang limit of 0.2 s (" in lost.cause
@@ -203,7 +203,7 @@ def test_a_doubtful_flag_is_what_its_configuration_says(
     folder: Path, lines: str, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Late by less than the referee itself may have cost: void, or a loss all the same."""
-    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000 * base.MS)
+    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000 * protocol.MS)
     late = scripted("uci", "late", at=1, seconds=0.25)
     flag = played(prepared(folder, lines, late, tc="0.1"))
     assert (flag.outcome, flag.termination) == (outcome, Termination.TIME), flag.cause

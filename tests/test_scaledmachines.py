@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from distributed import get_worker
 
-from enginetour.cluster import worker
-from enginetour.review.hosts import hosts_of
+from enginetour.engines import pace
+from enginetour.reports.review.hosts import hosts_of
 from enginetour.store.conditions import conditions
 from enginetour.store.tournaments import Store
-from enginetour.supervise import pace
+from enginetour.tournament.cluster import worker
 from tests.nearcluster import near_cluster, place_of
 from tests.touring import config, read, tour
 

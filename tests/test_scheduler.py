@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import InputRefused, MachineFailure, StorageFailed, TourError
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import (
+from enginetour.model.errors import InputRefused, MachineFailure, StorageFailed, TourError
+from enginetour.model.game import (
     Entrant,
     Event,
     Game,
@@ -27,9 +27,9 @@ from enginetour.model import (
     Termination,
     Withdrawn,
 )
-from enginetour.scheduler import End, Scheduler, Watcher
-from enginetour.task import EngineSpec, GameTask, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.tournament.loop import End, Scheduler, Watcher
 
 ENTRANTS = tuple(Entrant(name) for name in ("Ada", "Bea", "Cid", "Dot"))
 

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 from pydantic import ValidationError
 
-from enginetour.errors import InputRefused
 from enginetour.formats.scheveningen import Scheveningen, ScheveningenOptions
-from enginetour.model import Added, Entrant, Replaced, Withdrawn
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Added, Entrant, Replaced, Withdrawn
 from tests.pairlists import field, played, surplus
 
 

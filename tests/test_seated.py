@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enginetour.field import Board
-from enginetour.historic.colours import seated, whites
+from enginetour.formats.pairing.field import Board
+from enginetour.formats.pairing.historic_colours import seated, whites
 from tests.pastfields import field_of, rated
 
 FOUR = rated(4, 3, 2, 1)

@@ -17,10 +17,10 @@ import chess.pgn
 import click
 import pytest
 
-from enginetour.cli import COMMANDS, cli
-from enginetour.journal import Journal
-from enginetour.notify import by_command
-from enginetour.supervise.scratch import wipe
+from enginetour.cli.main import COMMANDS, cli
+from enginetour.engines.scratch import wipe
+from enginetour.tournament.journal import Journal
+from enginetour.tournament.notify import by_command
 from tests import hostile
 from tests.hostile import BIDI, ESCAPES, FORMULA, TITLES
 from tests.storing import meddled

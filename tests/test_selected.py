@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.model import GameVoided, Outcome
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameVoided, Outcome
 from enginetour.store.definition import ListDefinition
 from enginetour.store.selected import Selection, selected
 from enginetour.store.tournaments import Store

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.serveraddress import ServerAddress, address_of
+from enginetour.model.errors import UsageRefused
+from enginetour.store.serveraddress import ServerAddress, address_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enginetour.model import Game, Outcome, Pairing, Termination
-from enginetour.scheduler.setbacks import CALM_S, DOUBTS, MOST_DOUBTS, MOST_REPLAYS, Setbacks
+from enginetour.model.game import Game, Outcome, Pairing, Termination
+from enginetour.tournament.setbacks import CALM_S, DOUBTS, MOST_DOUBTS, MOST_REPLAYS, Setbacks
 
 PAIRING = Pairing("Ada", "Bea")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.config import load
+from enginetour.model.task import EngineSpec, Quirks
 from enginetour.referee.clock import MS, Clock
-from enginetour.sides import side_of
-from enginetour.task import EngineSpec, Quirks
+from enginetour.tournament.config.config import load
+from enginetour.tournament.config.sides import side_of
 from tests.touring import config
 
 

@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import notify
 from enginetour.cli import outlet
-from enginetour.control import ask, socket_path
 from enginetour.store.tournaments import Store
+from enginetour.tournament import notify
+from enginetour.tournament.address import socket_path
+from enginetour.tournament.client import ask
 from tests.forked import Forked, quick, scripted
 from tests.lives import everybody, send
 from tests.touring import BUSY_S, LONG_S, audit, config, entrant, until
@@ -277,7 +278,7 @@ def hang(place: Path) -> None:
 
 def hanging_at_once(place: Path) -> None:
     """In the new process: what comes after the engines were tried waits for the disk."""
-    from enginetour import tournament
+    from enginetour.tournament import run as tournament
 
     def opened(*_: object, **__: object) -> None:
         place.with_suffix(".reached").touch()

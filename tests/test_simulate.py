@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import InputRefused
+from enginetour.cli.simulate import decisions
 from enginetour.interop.bubblecase import trace
-from enginetour.simulate import decisions
+from enginetour.model.errors import InputRefused
 from tests.laws.bubble_cases import check_invariants
 from tests.laws.bubble_oracle import MISREADINGS, oracle_trace
 

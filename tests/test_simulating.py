@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from enginetour.cli import cli
-from enginetour.errors import InputRefused, TourError, UsageRefused
+from enginetour.cli.main import cli
+from enginetour.model.errors import InputRefused, TourError, UsageRefused
 
 CASE = min((Path(__file__).parent / "golden" / "bubble").glob("*.json"))
 QUICK = Path(__file__).parent.parent / "configs" / "quickstart.toml"

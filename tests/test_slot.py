@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.model import Pairing
+from enginetour.model.game import Pairing
+from enginetour.model.task import EngineSpec, GameTask, ProbeTask, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
-from enginetour.slot import LAST_BREATH
-from enginetour.task import EngineSpec, GameTask, ProbeTask, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.referee.slot import LAST_BREATH
 from tests.test_process import alive, odd
 from tests.touring import BUSY_S, GONE_S, LONG_S, until
 
@@ -238,9 +238,9 @@ def test_a_hung_slot_is_ended_by_its_alarm(child: Child) -> None:
 def test_a_slot_loads_the_rules_only() -> None:
     """No table, store, configuration or event loop is in a slot process."""
     program = (
-        "import sys, enginetour.slot\n"
+        "import sys, enginetour.referee.slot\n"
         "print(*sorted({'pydantic','sqlalchemy','sqlmodel','click','rich','numpy','networkx','asyncio','tempfile',"
-        "'multiprocessing','enginetour.config','enginetour.store'} & set(sys.modules)))"
+        "'multiprocessing','enginetour.tournament.config.config','enginetour.store'} & set(sys.modules)))"
     )
     ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.cli.lists import ratings
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
 from enginetour.ratings.sequential import MODELS
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, draft, game

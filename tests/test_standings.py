@@ -1,8 +1,8 @@
 """Tables from games."""
 
-from enginetour.model import Outcome, Placed
-from enginetour.standings import CrossRow, Scored, cross, crosstable, table, total, with_game
-from enginetour.tiebreaks import Tally
+from enginetour.formats.pairing.standings import CrossRow, Scored, cross, crosstable, table, total, with_game
+from enginetour.formats.pairing.tiebreaks import Tally
+from enginetour.model.game import Outcome, Placed
 
 W, D, B, VOID = Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.VOID
 GAMES = [

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli.starter import known_ratings, starter, uses_ratings
-from enginetour.config import load
 from enginetour.formats.base import SYSTEMS
-from enginetour.model import Entrant
-from enginetour.plan import prepare
-from enginetour.shipped import shipped
+from enginetour.interop.shipped import shipped
+from enginetour.model.game import Entrant
+from enginetour.tournament.config.config import load
+from enginetour.tournament.config.write import known_ratings, starter, uses_ratings
+from enginetour.tournament.plan import prepare
 from tests.touring import tour
 
 ENGINES = tuple(f"wren{number}" for number in range(8, 0, -1))

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import InputRefused
-from enginetour.model import Outcome
-from enginetour.plan import Plan, prepare, scale_doubts
-from enginetour.startlist import ordered
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Outcome
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import publish
 from enginetour.store.revisions import define
 from enginetour.store.tournaments import Store
+from enginetour.tournament.plan import Plan, prepare, scale_doubts
+from enginetour.tournament.startlist import ordered
 from tests.listing_games import record
 from tests.storing import draft, spec
 from tests.touring import config, read, tour

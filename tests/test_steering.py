@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.requests import parsed
-from enginetour.scheduler import End
-from enginetour.steering import Helm
+from enginetour.model.errors import UsageRefused
+from enginetour.tournament.loop import End
+from enginetour.tournament.requests import parsed
+from enginetour.tournament.steering import Helm
 from tests.test_scheduler import airborne, settle
 from tests.touring import audit, config, read, running, tour
 

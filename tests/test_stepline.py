@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from enginetour.cli.stepline import ERASE, StepLine
-from enginetour.compliance.course import HANDSHAKE, examine, steps_of
-from enginetour.compliance.verdicts import ComplianceTask
-from enginetour.examining import examine_each
+from enginetour.referee.compliance.course import HANDSHAKE, examine, steps_of
+from enginetour.referee.compliance.verdicts import ComplianceTask
+from enginetour.tournament.examining import examine_each
 from tests.playing import Eavesdropper, scripted
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from enginetour.cli import session
 from enginetour.cli.stopat import StopAt, stop_time
-from enginetour.errors import UsageRefused
-from enginetour.scheduler import End
+from enginetour.model.errors import UsageRefused
+from enginetour.tournament.loop import End
 from tests.forked import Forked
 from tests.test_scheduler import Heard, ended, scheduler
 from tests.touring import audit, config, read, tour

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, cast
 import chess
 import pytest
 
-from enginetour import tablebases
-from enginetour.errors import MachineFailure
-from enginetour.model import Opening, Outcome, Termination
-from enginetour.tablebases import TableJudge, found_in
-from enginetour.task import Rules, TableRule
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Opening, Outcome, Termination
+from enginetour.model.task import Rules, TableRule
+from enginetour.referee import tablebases
+from enginetour.referee.tablebases import TableJudge, found_in
 from tests.playing import game, scripted, sound
 from tests.touring import config, entrant, tour
 
 if TYPE_CHECKING:
     from chess.syzygy import Tablebase
+
 
 KQK = "8/8/8/8/8/2k5/8/K6Q {} - - {} 80"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enginetour.model import Placed
-from enginetour.placement import CODES
-from enginetour.placement.names import NAMES
+from enginetour.formats.pairing.codes import CODES
+from enginetour.formats.pairing.names import NAMES
+from enginetour.model.game import Placed
 from enginetour.reports.sheet import render
 from enginetour.reports.text import apart, crosstable, duration, standings
 

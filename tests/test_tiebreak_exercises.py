@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.codes import CODES
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.order import values
+from enginetour.formats.pairing.terms import Terms
 from enginetour.interop.pairer import ranking
 from enginetour.interop.trf import read
-from enginetour.placement import CODES, Terms, values
+from enginetour.model.errors import UsageRefused
 
 GOLDEN = Path(__file__).parent / "golden" / "tiebreaks"
 ALONE = {"P": Turn(Kind.BYE, points=2), "H": Turn(Kind.HALF_BYE, points=1), "Z": Turn()}

@@ -1,8 +1,8 @@
 """Tie-breaks by hand."""
 
-from enginetour.model import Outcome
-from enginetour.standings import Scored, cross
-from enginetour.tiebreaks import NOTHING, against, direct_encounter, sonneborn_berger, wins
+from enginetour.formats.pairing.standings import Scored, cross
+from enginetour.formats.pairing.tiebreaks import NOTHING, against, direct_encounter, sonneborn_berger, wins
+from enginetour.model.game import Outcome
 
 GAMES = [
     Scored("A", "B", Outcome.WHITE),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.timecontrol import Stage, TimeControl
+from enginetour.model.timecontrol import Stage, TimeControl
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from enginetour.model import Opening, Pairing
-from enginetour.places import LocalPlace
+from enginetour.model.game import Opening, Pairing
+from enginetour.model.task import DrawRule, EngineSpec, GameTask, ProbeTask, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import together
 from enginetour.referee.game import play
+from enginetour.referee.gathering import TOGETHER
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.together import Together
-from enginetour.supervise.gathering import TOGETHER
-from enginetour.task import DrawRule, EngineSpec, GameTask, ProbeTask, Rules, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament.places import LocalPlace
 from tests.playing import LONG, scripted
 from tests.test_cores import KEPT
 from tests.test_gathering import ALL, FIRST, masks

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.model import Game, Opening, Outcome
+from enginetour.model.game import Game, Opening, Outcome
+from enginetour.model.task import EngineSpec
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import relay
 from enginetour.referee.shelf import EngineShelf
-from enginetour.task import EngineSpec
-from enginetour.timecontrol import TimeControl
 from tests.playing import Protocol, game, scripted
 
 WHITE, BLACK = "3/60+1:40+0.5,nodes=7", "50+2,depth=3"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from enginetour.errors import InputRefused
-from enginetour.tomlplace import read_toml, refusal, toml_place
+from enginetour.interop.tomlplace import read_toml, refusal, toml_place
+from enginetour.model.errors import InputRefused
 
 TEXT = '''\
 a = 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import InputRefused
-from enginetour.field import BLACK, WHITE
+from enginetour.formats.pairing.field import BLACK, WHITE
 from enginetour.interop.trf import Cell, Entry, Line, Report, read
 from enginetour.interop.trfheader import Header, header
+from enginetour.model.errors import InputRefused
 
 GOLDEN = sorted((Path(__file__).parent / "golden" / "trf").glob("*.trf"))
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import InputRefused
-from enginetour.field import BLACK, WHITE, Board, Kind, Paired, Unpairable
 from enginetour.formats.dutch import Dutch, DutchOptions
+from enginetour.formats.pairing.field import BLACK, WHITE, Board, Kind, Paired, Unpairable
 from enginetour.interop.foreign import Foreign, Separated, next_round
 from enginetour.interop.trf import Cell, read
 from enginetour.interop.trffield import foreign, with_round
+from enginetour.model.errors import InputRefused
 from tests.pastfields import field_of, rated
 from tests.test_trf import entry
 

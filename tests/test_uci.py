@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 
-from enginetour.adapters import uci
-from enginetour.adapters.base import Ask, Setup
-from enginetour.adapters.cecp_lines import last_thought as last_cecp
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Thought
-from enginetour.adapters.start import open_engine
-from enginetour.adapters.uci import UciEngine
-from enginetour.adapters.uci_lines import filled, go_words, last_thought, plain, read_option
-from enginetour.errors import StartFailed
+from enginetour.engines import uci
+from enginetour.engines.cecp_lines import last_thought
+from enginetour.engines.position import Position
+from enginetour.engines.protocol import Ask, Setup
+from enginetour.engines.said import Thought
+from enginetour.engines.start import open_engine
+from enginetour.engines.uci import UciEngine
+from enginetour.engines.uci_lines import filled, go_words, plain, read_option
+from enginetour.engines.uci_lines import last_thought as uci_lines_last_thought
+from enginetour.model.errors import StartFailed
+from enginetour.model.task import Declared, EngineSpec
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
-from enginetour.task import Declared, EngineSpec
-from enginetour.timecontrol import TimeControl
 from tests.playing import scripted
 
 
@@ -118,21 +119,23 @@ def test_escapes_and_blanks_are_stripped() -> None:
 )
 def test_the_last_scored_line(text: bytes, thought: Thought) -> None:
     """Mates as +-(32000 - n); other variations, strings and lines without a score change nothing."""
-    assert last_thought(text) == thought
+    assert uci_lines_last_thought(text) == thought
 
 
 def test_the_last_exact_score() -> None:
     """Bounds are passed over, and where there is nothing else there is no score."""
     bound = b"info depth 9 score cp 90 lowerbound nodes 5\ninfo depth 9 score cp 200 lowerbound nodes 7\n"
-    assert last_thought(b"info depth 8 score cp 40 nodes 3\n" + bound, bounds=False) == Thought(40, 8, 3)
-    assert last_thought(bound, bounds=False) == Thought()
+    assert uci_lines_last_thought(b"info depth 8 score cp 40 nodes 3\n" + bound, bounds=False) == Thought(40, 8, 3)
+    assert uci_lines_last_thought(bound, bounds=False) == Thought()
 
 
 def ask(tc: str, **kept: object) -> Ask:
     return Ask(Position(), white=False, tc=TimeControl.parse(tc), **kept)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("read", "line"), [(last_thought, b"info depth 1 score cp 5 pv "), (last_cecp, b"1 5 1 1 ")])
+@pytest.mark.parametrize(
+    ("read", "line"), [(uci_lines_last_thought, b"info depth 1 score cp 5 pv "), (last_thought, b"1 5 1 1 ")]
+)
 def test_a_pv_is_cut(read: Callable[[bytes], Thought], line: bytes) -> None:
     """At 200 plies, and at 2 KB of words that are longer than moves."""
     assert read(line + b"e2e4 " * 300 + b"\n").pv.split() == ["e2e4"] * 200
@@ -271,4 +274,4 @@ def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
         b"info nodes 7 nps 70 tbhits 1\ninfo depth 5 score cp 9 pv e2e4\n"
         b"info time 10 nodes 900 nps 90000 hashfull 12\ninfo multipv 2 nps 1\ninfo string nps 5\n"
     )
-    assert filled(last_thought(text), text) == Thought(9, 5, 900, "e2e4", nps=90_000, hashfull=12, tbhits=1)
+    assert filled(uci_lines_last_thought(text), text) == Thought(9, 5, 900, "e2e4", nps=90_000, hashfull=12, tbhits=1)

@@ -7,11 +7,11 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from enginetour.cli.outlet import Outlet
-from enginetour.cluster.loop import LoopThread
-from enginetour.control.server import ControlServer
-from enginetour.places import LocalPlace
-from enginetour.supervise.unheard import ENDING
-from enginetour.task import ProbeTask
+from enginetour.engines.unheard import ENDING
+from enginetour.model.task import ProbeTask
+from enginetour.tournament.cluster.loop import LoopThread
+from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.server import ControlServer
 from tests.playing import sound
 from tests.touring import LONG_S, until
 

@@ -26,9 +26,9 @@ NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 # Tells, as JSON, what an engine could do in a sandbox and what guarded it.
 TRIES = """\
 import json, os, sys, time
-from enginetour.supervise import inforce
-from enginetour.supervise.process import EngineProcess, wait
-from enginetour.task import EngineSpec
+from enginetour.tournament import inforce
+from enginetour.engines.process import EngineProcess; from enginetour.engines.waiting import wait
+from enginetour.model.task import EngineSpec
 sandbox, script, outside, port, *more = sys.argv[1:]
 told = {"guards": inforce.in_force(), "user": os.geteuid()}
 if f"{sandbox} no" not in told["guards"]:

@@ -11,15 +11,15 @@ from typing import cast
 
 import pytest
 
-from enginetour.errors import EngineRefused
-from enginetour.model import Opening, Pairing
-from enginetour.openingcheck import needs_setboard
-from enginetour.openings import OpeningSuite
-from enginetour.polyglot import BookLines
-from enginetour.suitefile import read_suite
-from enginetour.task import EngineSpec, Probe, Side
-from enginetour.timecontrol import TimeControl
-from enginetour.untellable import untellable
+from enginetour.model.errors import EngineRefused
+from enginetour.model.game import Opening, Pairing
+from enginetour.model.task import EngineSpec, Probe, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.openings.openingcheck import needs_setboard
+from enginetour.openings.openings import OpeningSuite
+from enginetour.openings.polyglot import BookLines
+from enginetour.openings.suitefile import read_suite
+from enginetour.tournament.untellable import untellable
 from tests.touring import config, tour
 
 ENDING = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model import Opening, Outcome
-from enginetour.store import records
+from enginetour.model.game import Opening, Outcome
+from enginetour.store import codecs
 from enginetour.store.definition import ListDefinition
 from enginetour.store.ratedgames import number_rated, rated_games
 from enginetour.store.selected import selected
@@ -59,6 +59,6 @@ def test_an_unknown_variant_is_no_list() -> None:
 def test_the_variant_of_a_game_comes_back() -> None:
     """With its opening; rows of older databases say nothing of it and are standard."""
     opening = Opening("SP 7", 8, "8/8/8/8/8/8/8/8 w - - 0 1", (), "", "chess960")
-    text = str(records.game_columns(replace(game(), opening=opening))["opening"])
-    assert records._opening_of(text) == opening
-    assert records._opening_of('["x",3,null,["e2e4"]]') == Opening("x", 3, None, ("e2e4",))
+    text = str(codecs.game_columns(replace(game(), opening=opening))["opening"])
+    assert codecs._opening_of(text) == opening
+    assert codecs._opening_of('["x",3,null,["e2e4"]]') == Opening("x", 3, None, ("e2e4",))

@@ -6,16 +6,15 @@ import io
 import sys
 from pathlib import Path
 
-import chess
 import chess.pgn
 import pytest
 
-from enginetour.adapters import position
-from enginetour.model import Game, Opening
+from enginetour.engines import position
+from enginetour.model.game import Game, Opening
+from enginetour.model.task import EngineSpec, Quirks
+from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
 from enginetour.referee.shelf import EngineShelf
 from enginetour.reports import pgn
-from enginetour.task import EngineSpec, Quirks
-from enginetour.variants import VARIANTS, board_of, shuffled_fen
 from tests.engines.variantplayer import choice
 from tests.playing import game
 from tests.touring import config, entrant, read, tour

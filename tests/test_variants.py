@@ -7,21 +7,17 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-import chess
-import chess.pgn
 import chess.variant
 import pytest
 
-from enginetour.adapters.cecp import CecpEngine
-from enginetour.adapters.moves import read_move
-from enginetour.adapters.position import MAX_LINE, Position
-from enginetour.adapters.uci import UciEngine
-from enginetour.errors import Unsupported
-from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Termination
-from enginetour.referee.ends import Ends
-from enginetour.reports import pgn
-from enginetour.task import Declared, EngineSpec, Rules
-from enginetour.variants import (
+from enginetour.engines.cecp import CecpEngine
+from enginetour.engines.moves import read_move
+from enginetour.engines.position import MAX_LINE, Position
+from enginetour.engines.uci import UciEngine
+from enginetour.model.errors import Unsupported
+from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
+from enginetour.model.task import Declared, EngineSpec, Rules
+from enginetour.model.variants import (
     BACK_RANKS,
     CHESS960,
     VARIANTS,
@@ -31,6 +27,8 @@ from enginetour.variants import (
     tag_fits,
     variant_named,
 )
+from enginetour.referee.ends import Ends
+from enginetour.reports import pgn
 from tests.playing import BOTH, Protocol, game, scripted, sound
 from tests.touring import config, entrant, tour, try_engines_once
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import chess
 import pytest
 
-from enginetour.adapters.said import Said, What
-from enginetour.errors import EngineFault, StartFailed
-from enginetour.model import Outcome, Termination
+from enginetour.engines.said import Said, What
+from enginetour.model.errors import EngineFault, StartFailed
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import EngineSpec, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import verdict
 from enginetour.referee.clock import MS
-from enginetour.referee.seats import Seat
-from enginetour.task import EngineSpec, Rules, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.referee.referee_seats import Seat
 
 
 def black() -> Seat:

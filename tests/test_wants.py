@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cluster.orders import Demand, Origin
-from enginetour.cluster.wants import demand_of
-from enginetour.plan import prepare
-from enginetour.wholefile import file_digest
+from enginetour.interop.wholefile import file_digest
+from enginetour.tournament.cluster.orders import Demand, Origin
+from enginetour.tournament.cluster.wants import demand_of
+from enginetour.tournament.plan import prepare
 from tests.test_polyglot import book
 from tests.test_tablebases import folder_with
 from tests.touring import config

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from starlette.applications import Starlette
 
-from enginetour.errors import StoreRefused
+from enginetour.model.errors import StoreRefused
 from enginetour.store.entries import Entry
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library

@@ -19,11 +19,10 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
 import pytest
 from starlette.applications import Starlette
 
-from enginetour.cli import COMMANDS
+from enginetour.cli.main import COMMANDS
 from enginetour.store.entries import entries
 from enginetour.store.tournaments import Store
-from enginetour.web import app as application
-from enginetour.web import server
+from enginetour.web import app, server
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
 from enginetour.web.pages import Pages
@@ -100,7 +99,7 @@ def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch
 
 def test_only_so_many_pages_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """One stream too many is told to come again later."""
-    monkeypatch.setattr(application, "MOST_STREAMS", 0)
+    monkeypatch.setattr(app, "MOST_STREAMS", 0)
     (answer,) = asked(stage, "/t/autumn/events")
     assert (answer.status, answer.headers["retry-after"]) == (503, "10")
 
@@ -150,7 +149,7 @@ def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
     hall = Hall(library, print, raised)
 
     async def serve(listener: socket.socket) -> T:
-        made = server.Server(server.configured(application.site(hall, library)), hall)
+        made = server.Server(server.configured(app.site(hall, library)), hall)
         task = asyncio.create_task(made.serve(sockets=[listener]))
         seen = await asyncio.to_thread(scene, listener.getsockname()[1])
         made.should_exit = True

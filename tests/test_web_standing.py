@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from enginetour.folded import format_of
 from enginetour.formats.base import Format
-from enginetour.model import GameVoided
+from enginetour.model.game import GameVoided
 from enginetour.store.entries import entries
 from enginetour.store.reader import TournamentReader
+from enginetour.store.replay import format_of
 from enginetour.store.tournaments import Store
 from enginetour.web import standing
 from enginetour.web.standing import Standings

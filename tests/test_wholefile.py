@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import InputRefused
 from enginetour.interop.pgnscan import scan
-from enginetour.suitefile import read_suite
-from enginetour.wholefile import (
+from enginetour.interop.wholefile import (
     MOST_TIMES,
     UNPACKED_AT_LEAST,
     file_digest,
@@ -25,6 +23,8 @@ from enginetour.wholefile import (
     replace_bytes,
     replace_file,
 )
+from enginetour.model.errors import InputRefused
+from enginetour.openings.suitefile import read_suite
 
 
 def test_as_large_as_may_be(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginetour.field import Board, Field, Member, Paired
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.dutch import Dutch, DutchOptions
+from enginetour.formats.pairing.field import Board, Field, Member, Paired
+from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
 from enginetour.interop.foreign import Separated, next_round
 from enginetour.interop.why import facts, why
-from enginetour.matching import relaxed_matching
 from enginetour.reports.pairing import why_lines
 from tests.pastfields import field_of, rated
 from tests.roundplay import after

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from enginetour.cluster import worker as module
-from enginetour.cluster.orders import Demand, Order
-from enginetour.cluster.worker import Desk, look, seats_of
-from enginetour.model import Game, Pairing
-from enginetour.places import LocalPlace
-from enginetour.supervise import strays
-from enginetour.task import EngineSpec, GameTask, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.engines import strays
+from enginetour.model.game import Game, Pairing
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.tournament.cluster import worker
+from enginetour.tournament.cluster.orders import Demand, Order
+from enginetour.tournament.cluster.worker import Desk, look, seats_of
+from enginetour.tournament.places import LocalPlace
 from tests.playing import scripted, sound
 from tests.test_process import alive
 from tests.touring import GONE_S, until
@@ -43,8 +43,8 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Dask's worker as far as we use it: two slots, one thread."""
     state = SimpleNamespace(total_resources={"slot": 2.0}, nthreads=1)
     one = SimpleNamespace(loop=Loop(), get_current_task=lambda: "guard", plugins={}, state=state)
-    monkeypatch.setattr(module, "get_worker", lambda: one)
-    monkeypatch.setattr(module, "_speed", lambda _: 1.5)
+    monkeypatch.setattr(worker, "get_worker", lambda: one)
+    monkeypatch.setattr(worker, "_speed", lambda _: 1.5)
     return one
 
 

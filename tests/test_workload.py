@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.supervise import workload
-from enginetour.supervise.workload import Workload
+from enginetour.engines import workload
+from enginetour.engines.workload import Workload
 
 
 @pytest.fixture

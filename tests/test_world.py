@@ -6,8 +6,8 @@ from statistics import fmean, median, pstdev
 
 import pytest
 
-from enginetour.forecast.world import World, cast, drawn
-from enginetour.model import Entrant, Outcome, Pairing
+from enginetour.formats.world import World, cast, drawn
+from enginetour.model.game import Entrant, Outcome, Pairing
 
 
 def test_chances_between_equals() -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.adapters import base
-from enginetour.model import Termination
+from enginetour.engines import ending
+from enginetour.engines import protocol as base
+from enginetour.engines.ending import living
+from enginetour.engines.process import EngineProcess
+from enginetour.model.game import Termination
+from enginetour.model.task import EngineSpec
 from enginetour.referee import relay
 from enginetour.referee.link import Link
-from enginetour.supervise import ending
-from enginetour.supervise.ending import living
-from enginetour.supervise.process import EngineProcess
-from enginetour.task import EngineSpec
 from tests.playing import BOTH, Protocol, game, scripted, sound
 from tests.test_game import drawn, lost
 from tests.touring import BUSY_S, left_running, until

@@ -20,11 +20,12 @@ import chess.pgn
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour import examining, folded, probing
-from enginetour.cli import cli, main
-from enginetour.places import LocalPlace
+from enginetour.cli.main import cli, main
+from enginetour.store import replay
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
+from enginetour.tournament import examining, probing
+from enginetour.tournament.places import LocalPlace
 
 CONFIG = """\
 [tournament]
@@ -84,9 +85,9 @@ def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.Comple
 
 
 TRIED_ONCE = """\
-from enginetour import slot
-from enginetour.adapters import base
-from enginetour.compliance import course, lines
+from enginetour.referee import slot
+from enginetour.engines import protocol as base
+from enginetour.referee.compliance import course, lines
 from enginetour.referee import probe
 probe.AGAIN_S, course.TRIES = (), 1
 base.OWED_NS = 100 * base.MS
@@ -171,7 +172,7 @@ def audit(folder: Path, name: str = "trial") -> int:
 
 def audited(log: TournamentLog) -> int:
     """The same for an open log."""
-    folded.audit(log)
+    replay.audit(log)
     lines = log.games()
     assert [line.number for line in lines] == list(range(1, len(lines) + 1))
     keys = [(*sorted((line.white, line.black)), line.meeting, line.leg, line.replay) for line in lines]

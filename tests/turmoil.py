@@ -11,10 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from enginetour.control import ask, socket_path
-from enginetour.errors import StoreRefused
+from enginetour.engines import strays
+from enginetour.model.errors import StoreRefused
 from enginetour.store.tournaments import Store
-from enginetour.supervise import strays
+from enginetour.tournament.address import socket_path
+from enginetour.tournament.client import ask
 from tests.forked import FIELD, Forked, quick
 from tests.storing import counts_are_kept
 from tests.touring import audit, left_running, pgn_games

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from enginetour import outlook
-from enginetour import plan as plans
 from enginetour.cli.common import rows_of_others
-from enginetour.demand import refuse_few_files
-from enginetour.errors import InputRefused, StoreRefused
-from enginetour.folded import fold
-from enginetour.frozen import grown_settings, refuse_openings_to_come, same_engines
-from enginetour.plan import Plan
+from enginetour.engines.processors import allowed
+from enginetour.model.errors import InputRefused, StoreRefused
 from enginetour.store.database import is_made
 from enginetour.store.log import TournamentLog
+from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
-from enginetour.supervise.processors import allowed
+from enginetour.tournament import outlook
+from enginetour.tournament import plan as plans
+from enginetour.tournament.demand import refuse_few_files
+from enginetour.tournament.plan import Plan
+from enginetour.tournament.resume import grown_settings, refuse_openings_to_come, same_engines
 
 
 def how_to_run(plan: Plan) -> list[str]:

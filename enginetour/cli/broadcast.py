@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from enginetour.cli import tell
-from enginetour.control import ControlServer
 from enginetour.reports.progress import Progress
-from enginetour.scheduler import Scheduler, Watcher
+from enginetour.tournament.loop import Scheduler, Watcher
+from enginetour.tournament.server import ControlServer
 
 PROGRESS_S = 10.0  # between two tellings of an estimate although nothing else has changed
 

@@ -13,8 +13,8 @@ import click
 
 from enginetour.cli.common import COUNTED, chosen, home, open_store, say, tournament_options
 from enginetour.cli.request import answered, tell_answer
-from enginetour.errors import TourError, UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import TourError, UsageRefused
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 def _send(db: Address | None, name: str | None, edition: int | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the running tournament, else do it ourselves under its lock; a `joining` engine is tried first."""
-    from enginetour.changes import desk_of
-    from enginetour.changes import newcomer as joining
-    from enginetour.folded import fold
-    from enginetour.requests import parsed
-    from enginetour.workspace import database_of, results_of, workspace_of
+    from enginetour.store.replay import fold
+    from enginetour.tournament.changes import desk_of
+    from enginetour.tournament.changes import newcomer as joining
+    from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
+    from enginetour.tournament.requests import parsed
 
     database = database_of(Path.cwd(), db)
     workspace = workspace_of(db.resolve().parent if isinstance(db, Path) else home())
@@ -55,7 +55,7 @@ def _bring_along(results: Path, log: TournamentLog, there: list[str]) -> None:
     what a command is told of the database from here.
     """
     from enginetour.cli.reporting import has_report
-    from enginetour.exports import PgnFile
+    from enginetour.reports.exports import PgnFile
 
     path = results / f"{log.slug}.pgn"
     try:
@@ -135,9 +135,9 @@ def void(game: int) -> dict[str, Any]:
 
 def _tried(engine: str, name: str | None, log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
     """What a request says of an engine file that joins, once its engine has shown that it can play the tournament."""
-    from enginetour.changes import newcomer, side_in
-    from enginetour.probing import other_names, probe_all, refuse_unfit
-    from enginetour.registry import of_workspace
+    from enginetour.engines.registry import of_workspace
+    from enginetour.tournament.changes import newcomer, side_in
+    from enginetour.tournament.probing import other_names, probe_all, refuse_unfit
 
     entrant, spec = newcomer(engine, name, workspace)
     sides = {entrant.name: side_in(log, spec)}

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from enginetour.errors import InputRefused, StoreRefused, TourError
-from enginetour.serveraddress import Address, address_of
+from enginetour.model.errors import InputRefused, StoreRefused, TourError
+from enginetour.store.serveraddress import Address, address_of
 
 if TYPE_CHECKING:
     from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
+
 
 MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
 FORMATS = ("text", *MARKED_UP, "csv", "json")
@@ -102,8 +103,8 @@ def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | 
     """The tournament of a configuration and its workspace's database; anything else is a name."""
     if name is None or not _is_config(name):
         return name, db
-    from enginetour.tomlplace import read_toml
-    from enginetour.workspace import database_of
+    from enginetour.interop.tomlplace import read_toml
+    from enginetour.tournament.config.workspace import database_of
 
     path = Path(name)
     table, _ = read_toml(path, "a configuration", named=True)
@@ -239,7 +240,7 @@ def open_store(db: Address | None, *, change: bool = False, lasting: bool = Fals
     StoreRefused also where rows that nobody of ours wrote cannot be read.
     """
     from enginetour.store.tournaments import Store
-    from enginetour.workspace import database_of
+    from enginetour.tournament.config.workspace import database_of
 
     path = database_of(Path.cwd(), db)
     with rows_of_others(path), Store.open(path, create=False, readonly=not change) as store, ExitStack() as view:
@@ -262,8 +263,8 @@ def rows_of_others(path: Address) -> Iterator[None]:
     except TourError:
         raise
     except UNREADABLE as error:
-        from enginetour.inspection import oddity
         from enginetour.store.database import is_made
+        from enginetour.store.inspection import oddity
 
         found = oddity(path) if is_made(path) else ""
         if not found:

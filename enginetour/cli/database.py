@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from enginetour.cli.common import Database, database_option, say, say_json
-from enginetour.errors import StoreRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import StoreRefused
+from enginetour.store.serveraddress import Address
 
 
 @click.group()
@@ -34,8 +34,8 @@ def check(db: Address | None, as_json: bool) -> int:
 
     Example: enginetour db check --json
     """
-    from enginetour.inspection import inspect
     from enginetour.reports.sheet import safe
+    from enginetour.store.inspection import inspect
     from enginetour.store.tournaments import Store
 
     database = _there(db)
@@ -200,7 +200,7 @@ def copy(source: Address, target: Address, as_json: bool) -> None:
 def _there(db: Address | None) -> Address:
     """The database asked for; StoreRefused where there is none."""
     from enginetour.store.database import version_of
-    from enginetour.workspace import database_of
+    from enginetour.tournament.config.workspace import database_of
 
     database = database_of(Path.cwd(), db)
     version_of(database)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginetour.cli.common import formatted, markup
-from enginetour.errors import UsageRefused
-from enginetour.nearmiss import called, did_you_mean, not_called
+from enginetour.model.errors import UsageRefused
+from enginetour.model.nearmiss import called, did_you_mean, not_called
 from enginetour.reports.columns import ALL, WIDE
 from enginetour.reports.sheet import dumps
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
     from enginetour.ratings.matrices import MatrixName
     from enginetour.ratings.pairs import Pairs
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 

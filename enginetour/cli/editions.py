@@ -9,7 +9,7 @@ import click
 
 from enginetour.cli.common import COUNTED, database_option, markup, open_store, output_options, say, show
 from enginetour.cli.listoptions import definition_from, list_options
-from enginetour.serveraddress import Address
+from enginetour.store.serveraddress import Address
 
 
 @click.group(invoke_without_command=True)

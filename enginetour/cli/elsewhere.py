@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from enginetour.errors import InputRefused, UsageRefused
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import counted
 
 if TYPE_CHECKING:
-    from enginetour.cluster.place import DaskPlace
-    from enginetour.plan import Plan
+    from enginetour.tournament.cluster.place import DaskPlace
+    from enginetour.tournament.plan import Plan
 
 
 @contextmanager
@@ -26,10 +26,10 @@ def machines_of(
         yield None
         return
     try:
-        from enginetour.cluster.certificates import refuse_without
-        from enginetour.cluster.connection import address_of
-        from enginetour.cluster.place import DaskPlace
-        from enginetour.cluster.wants import demand_of
+        from enginetour.tournament.cluster.certificates import refuse_without
+        from enginetour.tournament.cluster.connection import address_of
+        from enginetour.tournament.cluster.place import DaskPlace
+        from enginetour.tournament.cluster.wants import demand_of
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("distributed", "dask"):
             raise

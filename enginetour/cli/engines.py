@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.common import markup, output_options, say, show
-from enginetour.errors import EngineRefused, InputRefused, UsageRefused
+from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused
 
 if TYPE_CHECKING:
-    from enginetour.compliance.verdicts import HintValue
-    from enginetour.registry import EngineEntry, Registry
+    from enginetour.engines.enginefile import EngineEntry
+    from enginetour.engines.registry import Registry
+    from enginetour.referee.compliance.verdicts import HintValue
 
 
 @click.group()
@@ -57,12 +58,12 @@ def find(dry_run: bool) -> None:
 
     Example: enginetour engines find --dry-run
     """
-    from enginetour import enginesearch, registry
-    from enginetour.enginefile import write_entry
-    from enginetour.probing import probe_all
-    from enginetour.task import Side
-    from enginetour.timecontrol import TimeControl
-    from enginetour.workspace import workspace_of
+    from enginetour.engines import enginesearch, registry
+    from enginetour.engines.enginefile import write_entry
+    from enginetour.model.task import Side
+    from enginetour.model.timecontrol import TimeControl
+    from enginetour.tournament.config.workspace import workspace_of
+    from enginetour.tournament.probing import probe_all
 
     folder = workspace_of(Path.cwd()) / "engines"
     found = enginesearch.find(folder)
@@ -88,9 +89,9 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
 
     Example: enginetour engines add my-engine ./my-engine --own-flag
     """
-    from enginetour.enginefile import EngineEntry, write_entry
-    from enginetour.probing import detect
-    from enginetour.workspace import workspace_of
+    from enginetour.engines.enginefile import EngineEntry, write_entry
+    from enginetour.tournament.config.workspace import workspace_of
+    from enginetour.tournament.probing import detect
 
     folder = workspace_of(Path.cwd()) / "engines"
     if (folder / f"{engine}.toml").exists():
@@ -111,9 +112,10 @@ def import_(file: Path) -> None:
 
     Example: enginetour engines import ~/.config/cutechess/engines.json
     """
-    from enginetour.interop.enginesjson import read_engines
-    from enginetour.registry import load, write_entry
-    from enginetour.workspace import workspace_of
+    from enginetour.engines.enginefile import write_entry
+    from enginetour.engines.enginesjson import read_engines
+    from enginetour.engines.registry import load
+    from enginetour.tournament.config.workspace import workspace_of
 
     folder = workspace_of(Path.cwd()) / "engines"
     found, skipped = read_engines(file)
@@ -152,12 +154,12 @@ def check(
     Example: enginetour engines check stockfish fairymax --verbose
     """
     from enginetour.cli.stepline import StepLine
-    from enginetour.compliance.course import steps_of
-    from enginetour.examining import examine_each
-    from enginetour.nearmiss import near
-    from enginetour.registry import to_spec
+    from enginetour.engines.registry import to_spec
+    from enginetour.model.nearmiss import near
+    from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.compliance import story, table
-    from enginetour.supervise.inforce import in_force
+    from enginetour.tournament.examining import examine_each
+    from enginetour.tournament.inforce import in_force
 
     keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}
     for key in only:
@@ -198,8 +200,8 @@ def check(
 
 def _write(entry: EngineEntry, hints: dict[str, HintValue]) -> Path:
     """Put hints into the workspace's file of an engine, made from the one we ship where there is none."""
-    from enginetour.enginehints import write_hints
-    from enginetour.workspace import workspace_of
+    from enginetour.engines.enginehints import write_hints
+    from enginetour.tournament.config.workspace import workspace_of
 
     assert entry.path is not None  # every entry of the registry has a file
     target = workspace_of(Path.cwd()) / "engines" / entry.path.name
@@ -208,8 +210,8 @@ def _write(entry: EngineEntry, hints: dict[str, HintValue]) -> Path:
 
 
 def _registry() -> Registry:
-    from enginetour.registry import of_workspace
-    from enginetour.workspace import workspace_of
+    from enginetour.engines.registry import of_workspace
+    from enginetour.tournament.config.workspace import workspace_of
 
     return of_workspace(workspace_of(Path.cwd()))
 
@@ -225,7 +227,7 @@ def _row(entry: EngineEntry) -> dict[str, object]:
 
 
 def _is_here(entry: EngineEntry) -> bool:
-    from enginetour.registry import to_spec
+    from enginetour.engines.registry import to_spec
 
     try:
         to_spec(entry)
@@ -236,7 +238,7 @@ def _is_here(entry: EngineEntry) -> bool:
 
 def _by_id_or_name(word: str) -> EngineEntry:
     """The engine file of that id or name, or the only one whose id or name begins so."""
-    from enginetour.nearmiss import called
+    from enginetour.model.nearmiss import called
 
     registry = _registry()
     if word in registry.paths:

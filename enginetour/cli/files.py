@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import chosen, open_store, put, say, tournament_argument, tournament_options
-from enginetour.serveraddress import Address
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from enginetour.interop.played import Played
-    from enginetour.model import GameKey
+    from enginetour.model.game import GameKey
     from enginetour.store.log import TournamentLog
 
 
@@ -51,11 +51,11 @@ def export(
     Example: enginetour export pgn -t autumn-bubble -o games.pgn
     """
     from enginetour.cli.games import game_rows, games_sheet
-    from enginetour.errors import UsageRefused
-    from enginetour.exports import final_positions, games_text
-    from enginetour.openingnames import read_names
+    from enginetour.interop.wholefile import refuse_kept, replace_file
+    from enginetour.model.errors import UsageRefused
+    from enginetour.openings.eco import read_names
+    from enginetour.reports.exports import final_positions, games_text
     from enginetour.reports.sheet import dumps
-    from enginetour.wholefile import refuse_kept, replace_file
 
     if kind != "pgn" and (comments is not None or eco is not None):
         raise click.UsageError(f"{'--eco' if comments is None else '--comments'} goes with pgn")
@@ -95,8 +95,8 @@ def export(
 
 def _extras(comments: str | None) -> tuple[str, ...]:
     """The names of --comments; UsageRefused for one that is none."""
-    from enginetour.errors import UsageRefused
-    from enginetour.nearmiss import near
+    from enginetour.model.errors import UsageRefused
+    from enginetour.model.nearmiss import near
     from enginetour.reports.pgn import EXTRAS
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
@@ -117,11 +117,11 @@ def _digested(chunks: Iterable[str], digest: Any) -> Iterator[str]:
 
 def _played(log: TournamentLog) -> Played:
     """The tournament with its games by round and pair; UsageRefused unless it is one in rounds."""
-    from enginetour.errors import UsageRefused
-    from enginetour.folded import fold
     from enginetour.formats.rounds import Rounds
     from enginetour.interop.played import Sat, played
-    from enginetour.model import Pairing
+    from enginetour.model.errors import UsageRefused
+    from enginetour.model.game import Pairing
+    from enginetour.store.replay import fold
 
     format_, state = fold(log)
     if not isinstance(format_, Rounds):
@@ -140,10 +140,10 @@ def _played(log: TournamentLog) -> Played:
 
 
 def _export_tde(log: TournamentLog, folder: Path | None) -> None:
-    from enginetour import grades
-    from enginetour.errors import UsageRefused
     from enginetour.interop.played import register
-    from enginetour.wholefile import replace_file
+    from enginetour.interop.wholefile import replace_file
+    from enginetour.model.errors import UsageRefused
+    from enginetour.ratings import grades
 
     if folder is None or not folder.is_dir():
         raise UsageRefused("several files: name a folder that is there", place="-o", step="export tde -o FOLDER")

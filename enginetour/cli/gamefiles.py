@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import safe
 
 if TYPE_CHECKING:
     from enginetour.interop.selection import LeftOut
     from enginetour.interop.tally import Tally
+
 
 BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
 BROKEN_SHOWN = 10  # lines of places on the screen; --json has more

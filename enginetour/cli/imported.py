@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from enginetour.cli.common import database_option, open_store, output_options, say, say_json, show
-from enginetour.serveraddress import Address
+from enginetour.store.serveraddress import Address
 
 
 @click.command()

@@ -15,14 +15,15 @@ import click
 from enginetour.cli import imported
 from enginetour.cli.common import database_option, output_options, refuse_tables, rows_of_others, say, say_json
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
-from enginetour.errors import InputRefused, UsageRefused
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import safe
-from enginetour.serveraddress import Address
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.interop.gamecolumns import Games
     from enginetour.interop.ratable import Ratable
     from enginetour.store.imports import Imported
+
 
 _ENDINGS = {".gz", ".zst", ".pgn"}  # no part of an event's name
 
@@ -98,7 +99,7 @@ def import_(
     from enginetour.interop.naming import Naming
     from enginetour.interop.pgngames import read_games
     from enginetour.store.imports import refuse_name
-    from enginetour.workspace import database_of
+    from enginetour.tournament.config.workspace import database_of
 
     event = _event(files[0]) if name is None else " ".join(name.split())
     refuse_name(event)
@@ -160,7 +161,7 @@ def _refuse_mixture(
 
 
 def _refuse_unknown(variant: str) -> None:
-    from enginetour.variants import variant_named
+    from enginetour.model.variants import variant_named
 
     try:
         variant_named(variant)

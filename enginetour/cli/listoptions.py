@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.ratings.base import LARGEST
 
 if TYPE_CHECKING:
     from enginetour.store.definition import ListDefinition
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")

@@ -15,13 +15,14 @@ from enginetour.cli.gamefiles import without_collecting
 from enginetour.cli.listoptions import TERMS, definition_from, flags, given, list_options
 from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
-from enginetour.errors import UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import UsageRefused
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
+
 
 _ML_ONLY = "columns, layouts, matrices, errors and confidence are for --system ml"  # others have no errors
 _STORED = {"system", "anchors"}  # what a tournament's own list, and the stored streams of incremental systems, know
@@ -158,7 +159,7 @@ def _defined(
     store: Store, name: str, asked: dict[str, Any], as_of: str | None, errors_for: tuple[str, ...]
 ) -> tuple[str, RatingList]:
     from enginetour.store.editions import edition
-    from enginetour.store.listed import list_of
+    from enginetour.store.lists import list_of
     from enginetour.store.moments import edition_in
     from enginetour.store.revisions import revisions_of
     from enginetour.store.selected import selected
@@ -177,7 +178,7 @@ def _asked(
     """The whole store or one tournament on the terms asked for; a tournament's own anchors hold unless others do."""
     from dataclasses import replace
 
-    from enginetour.store.listed import list_of
+    from enginetour.store.lists import list_of
     from enginetour.store.moments import moment_of
     from enginetour.store.selected import selected
 
@@ -188,7 +189,7 @@ def _asked(
     fields = given(asked)
     anchor = log.config.get("ratings", {}).get("anchor", {})
     if as_of is None and set(fields) <= _STORED and not errors_for:
-        from enginetour.review.strength import tournament_list
+        from enginetour.reports.review.strength import tournament_list
 
         return tournament_list(log, definition.anchors or anchor)
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
@@ -205,7 +206,7 @@ def _asked(
 def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Target) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
     from enginetour.reports import ratings as sheets
-    from enginetour.store.lists import ratings_of, refresh
+    from enginetour.store.store_lists import ratings_of, refresh
 
     if log is not None:
         log.refuse_struck_out()
@@ -219,7 +220,7 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Tar
 
 def _known(fixed: Mapping[str, Any], log: TournamentLog) -> tuple[tuple[str, Any], ...]:
     """What is fixed, by the names of the entrants that are meant."""
-    from enginetour.nearmiss import called, near, not_called
+    from enginetour.model.nearmiss import called, near, not_called
 
     meant: dict[str, Any] = {}
     for word, rating in fixed.items():

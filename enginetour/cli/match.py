@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from enginetour.cli.common import command, database_option, say, show
-from enginetour.errors import TourError, UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import TourError, UsageRefused
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
-    from enginetour.draft import Draft
+    from enginetour.interop.draft import Draft
+
 
 _OWN = frozenset({"tc", "slots", "openings"})  # settings of [play] with an option written out below
 _ELSEWHERE = frozenset({"odds"})  # goes with a handicap of [format], which a line cannot say
@@ -46,7 +47,7 @@ class _Match(click.Command):
 
 @lru_cache(maxsize=1)
 def _play_options() -> list[click.Option]:
-    from enginetour.sections.play import PlaySection
+    from enginetour.tournament.config.play import PlaySection
 
     options = []
     for key, field in PlaySection.model_fields.items():
@@ -133,13 +134,13 @@ def match(
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
-    from enginetour.cli.drafts import name_typed, take_back
     from enginetour.cli.session import Run
-    from enginetour.probing import detect_each, trial_place
-    from enginetour.quickmatch import Asked, drafted, setting, typed
-    from enginetour.registry import of_workspace
-    from enginetour.sections.play import PlaySection
-    from enginetour.workspace import database_of, results_of, workspace_of
+    from enginetour.engines.registry import of_workspace
+    from enginetour.tournament.config.drafts import name_typed, take_back
+    from enginetour.tournament.config.play import PlaySection
+    from enginetour.tournament.config.quickmatch import Asked, drafted, setting, typed
+    from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
+    from enginetour.tournament.probing import detect_each, trial_place
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
     if openings is not None or order is not None:
@@ -183,8 +184,8 @@ def match(
 
 
 def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
-    from enginetour.quickmatch import setting
-    from enginetour.sections.play import PlaySection
+    from enginetour.tournament.config.play import PlaySection
+    from enginetour.tournament.config.quickmatch import setting
 
     read = setting(PlaySection, "openings", openings) if openings is not None else {}
     suite = dict(read) if isinstance(read, Mapping) else {"file": openings}
@@ -210,9 +211,9 @@ def _words(draft: Draft, engines: Sequence[str]) -> dict[str, str]:
 
 def _written(draft: Draft, folder: Path, words: Mapping[str, str]) -> tuple[Path, bool]:
     """The file of this configuration, and whether it was made now: the same words have the same file."""
-    from enginetour.cli.drafts import write_draft
-    from enginetour.config import slug
-    from enginetour.quickmatch import with_number
+    from enginetour.tournament.config.config import slug
+    from enginetour.tournament.config.drafts import write_draft
+    from enginetour.tournament.config.quickmatch import with_number
 
     for number in range(1, MOST_FILES):
         numbered = with_number(draft, number)

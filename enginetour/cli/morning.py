@@ -9,18 +9,19 @@ import click
 
 from enginetour.cli.common import say, width
 from enginetour.cli.tell import story
-from enginetour.model import GameFinished
-from enginetour.reports import ratings as rating_sheets
+from enginetour.model.game import GameFinished
+from enginetour.reports import ratings
+from enginetour.reports.review.fairness import over_again
+from enginetour.reports.review.strength import tournament_list
 from enginetour.reports.sheet import render
-from enginetour.review.fairness import over_again
-from enginetour.review.strength import tournament_list
-from enginetour.store.lists import ratings_of
 from enginetour.store.repeated import repeated
+from enginetour.store.store_lists import ratings_of
 
 if TYPE_CHECKING:
-    from enginetour.exports import PgnFile
-    from enginetour.scheduler import End
-    from enginetour.tournament import Session
+    from enginetour.reports.exports import PgnFile
+    from enginetour.tournament.loop import End
+    from enginetour.tournament.run import Session
+
 
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 
@@ -34,10 +35,10 @@ def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = 
         click.echo("")
         if system == "ml":
             rated = tournament_list(log, plan.config.ratings.anchor)
-            click.echo(render(rating_sheets.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
+            click.echo(render(ratings.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
         else:
             known = ratings_of(session.store, system, log.id)
-            click.echo(render(rating_sheets.incremental(rating_sheets.SYSTEM_NAMES[system], known), width()), nl=False)
+            click.echo(render(ratings.incremental(ratings.SYSTEM_NAMES[system], known), width()), nl=False)
     found = [incident for _, incident in log.incidents()]
     wrong = sum(not incident.is_warning for incident in found)
     click.echo("")

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from enginetour.supervise.unheard import hear_no_end
+from enginetour.engines.unheard import hear_no_end
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
 
 KEPT_BYTES = 1 << 20  # unread words of a night: some 10 000 games; what comes after them is lost, and counted
 PIECE = 4096  # bytes a write: PIPE_BUF, pipe(7)

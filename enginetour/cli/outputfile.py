@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginetour.cli.common import MARKED_UP, ask_for, formatted, markup, say, width
-from enginetour.errors import UsageRefused
+from enginetour.interop.wholefile import is_special, refuse_kept, replace_bytes
+from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps
-from enginetour.wholefile import is_special, refuse_kept, replace_bytes
 
 if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 _BY_ENDING = {".json": "json", ".csv": "csv", ".md": "markdown", ".html": "html"}
@@ -46,7 +47,7 @@ class Target:
 
     def put_picture(self, found: RatingList, title: str, *, shown: bool) -> bool:
         """A list as a picture where the file is one, else False; `shown` is asking for looks that no picture has."""
-        from enginetour.cli.pictures import drawn_as, put
+        from enginetour.cli.charts import drawn_as, put
 
         if self.path is None or not drawn_as(self.path):
             return False
@@ -60,7 +61,7 @@ class Target:
 
     def put_sheet(self, sheet: Sheet, value: object, told: str) -> None:
         """A sheet in the form asked for; `value` is its JSON. UsageRefused for a file that is a picture."""
-        from enginetour.cli.pictures import drawn_as
+        from enginetour.cli.charts import drawn_as
 
         if self.path is not None and drawn_as(self.path):
             raise UsageRefused("no picture is made of this table", place="--output", step="enginetour chart")

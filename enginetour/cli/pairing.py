@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.common import output_options, refuse_tables, say, say_json, show
-from enginetour.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused
+from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from enginetour.field import Field, Paired
+    from enginetour.formats.pairing.field import Field, Paired
+    from enginetour.formats.pairing.terms import Unplayed
     from enginetour.formats.pairing_system import PairingSystem
     from enginetour.interop.foreign import Foreign
     from enginetour.interop.pairer import Ranking
     from enginetour.interop.tde import Register
     from enginetour.interop.trf import Report
-    from enginetour.placement import Unplayed
 
     Write = Callable[[Foreign, Paired, Path], list[Path]]
     Table = Callable[[tuple[str, ...] | None, Unplayed | None], Ranking]
@@ -76,7 +76,7 @@ def pair(
 
     Example: enginetour pair club.trf --check-all
     """
-    from enginetour.field import Unpairable
+    from enginetour.formats.pairing.field import Unpairable
     from enginetour.interop.foreign import next_round
     from enginetour.interop.pairer import on_scale, pairer, settings
     from enginetour.reports.pairing import round_json, round_sheet, scores_json
@@ -214,7 +214,7 @@ def _check_all(
     outside: Outside, file: Path, name: str, given: Mapping[str, object], seed: int, *, as_json: bool, as_csv: bool
 ) -> None:
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
-    from enginetour.field import Unpairable
+    from enginetour.formats.pairing.field import Unpairable
     from enginetour.interop.foreign import is_as_heavy, next_round
     from enginetour.interop.pairer import on_scale, pairer
     from enginetour.reports.pairing import Checked, checked_json, checked_sheet
@@ -263,7 +263,7 @@ def _by_setting(foreign: Foreign, given: Mapping[str, object], seed: int) -> For
 
 
 def _content(file: Path, largest: int) -> bytes:
-    from enginetour.wholefile import read_whole
+    from enginetour.interop.wholefile import read_whole
 
     try:
         return read_whole(file, largest)
@@ -273,7 +273,7 @@ def _content(file: Path, largest: int) -> bytes:
 
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
     """Each file whole; UsageRefused before the first if one is there already."""
-    from enginetour.wholefile import refuse_kept, replace_bytes
+    from enginetour.interop.wholefile import refuse_kept, replace_bytes
 
     for path in texts:
         refuse_kept(path, "--output")
@@ -287,7 +287,7 @@ def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
 
 
 def _without(foreign: Foreign, absent: tuple[str, ...]) -> Foreign:
-    from enginetour.field import Kind
+    from enginetour.formats.pairing.field import Kind
 
     away = {_place(foreign, label, "--absent") for label in absent}
     asked = dict(foreign.asked) | {place: Kind.ABSENT for place in away if place not in foreign.asked}
@@ -311,7 +311,7 @@ def _resting(foreign: Foreign, bye: str | None, *, forced: bool) -> Foreign:
 
 
 def _place(foreign: Foreign, label: str, option: str) -> int:
-    from enginetour.nearmiss import near, not_called
+    from enginetour.model.nearmiss import near, not_called
 
     place = foreign.place(label)
     if place is None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from enginetour.cli.common import database_option, is_live_terminal
-from enginetour.errors import UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import UsageRefused
+from enginetour.store.serveraddress import Address
 
 
 @click.command()
@@ -67,8 +67,8 @@ def demo(folder: Path | None) -> int:
     Example: enginetour demo
     """
     from enginetour.cli.session import Run
-    from enginetour.shipped import shipped
-    from enginetour.workspace import workspace_of
+    from enginetour.interop.shipped import shipped
+    from enginetour.tournament.config.workspace import workspace_of
 
     config = shipped("configs") / "quickstart.toml"
     results = folder if folder is not None else workspace_of(Path.cwd()) / "results"

@@ -24,9 +24,9 @@ from enginetour.cli.gamefiles import (
 from enginetour.cli.listoptions import file_list_options, flags, given, table
 from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
-from enginetour.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
 from enginetour.interop.tally import normal_name
-from enginetour.nearmiss import called, not_called
+from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
+from enginetour.model.nearmiss import called, not_called
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import GameFilter, Taken
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from enginetour.ratings.pairs import Pairs
     from enginetour.ratings.priors import Prior
     from enginetour.ratings.sequential import Sprt
+
 
 NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
 
@@ -190,7 +191,7 @@ def _incremental(
     from enginetour.reports.editions import listed
     from enginetour.reports.ratings import SYSTEM_NAMES
     from enginetour.store.definition import defined
-    from enginetour.store.lists import system_named
+    from enginetour.store.store_lists import system_named
 
     definition = defined(fields, "list options")
     known, settings = system_named(definition.system), definition.system_settings()
@@ -224,7 +225,7 @@ def _incremental(
 
 def _entry(words: str, system: str) -> float:
     """A rating, or a grade of Go on the scale of the system."""
-    from enginetour import grades
+    from enginetour.ratings import grades
     from enginetour.ratings.gor import grade_rating
 
     graded = system != "elo" and grades.parse(words) is not None

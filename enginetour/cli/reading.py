@@ -22,12 +22,12 @@ from enginetour.cli.common import (
     tournament_options,
     width,
 )
-from enginetour.errors import UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import UsageRefused
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.formats.base import Format
-    from enginetour.placement import Unplayed
+    from enginetour.formats.pairing.terms import Unplayed
     from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
 
@@ -60,12 +60,13 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
 def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[dict[str, object], str, int]:
     """What there is to tell, and of which tournament and edition."""
     from enginetour.cli.tell import status as told
-    from enginetour.control import ask, socket_path
-    from enginetour.folded import fold
     from enginetour.reports.endings import endings_counted
     from enginetour.reports.progress import Progress
+    from enginetour.store.replay import fold
     from enginetour.store.slugs import slug_of
-    from enginetour.workspace import database_of
+    from enginetour.tournament.address import socket_path
+    from enginetour.tournament.client import ask
+    from enginetour.tournament.config.workspace import database_of
 
     database = database_of(Path.cwd(), db)
     with open_store(db, lasting=True) as store:
@@ -120,8 +121,8 @@ def standings(
 
     Example: enginetour standings --engines
     """
-    from enginetour.folded import fold
     from enginetour.reports import text
+    from enginetour.store.replay import fold
 
     if engines and pairing_report:
         raise click.UsageError("--engines and --pairing-report are two tables: ask for one")
@@ -185,9 +186,9 @@ def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
 
 def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> Sheet:
     from enginetour.formats.rounds import Rounds
-    from enginetour.ratings.pairingerror import pairing_figures
+    from enginetour.reports.pairingerror import pairing_figures
     from enginetour.reports.pairingreport import pairing_report
-    from enginetour.review.rounds import field_of
+    from enginetour.reports.review.rounds import field_of
 
     if not isinstance(format_, Rounds):
         step = "enginetour standings, or ladder for a bubble"
@@ -241,9 +242,9 @@ def ladder(
     Example: enginetour ladder --step 3
     """
     from enginetour.cli import tell
-    from enginetour.folded import fold
     from enginetour.reports import ladder as ladders
-    from enginetour.review.strength import rating_order
+    from enginetour.reports.review.strength import rating_order
+    from enginetour.store.replay import fold
 
     with open_store(db) as store:
         log = chosen(store, name, edition)

@@ -11,9 +11,10 @@ import click
 from enginetour.cli.common import say_json
 
 if TYPE_CHECKING:
-    from enginetour.model import Game, Incident
+    from enginetour.model.game import Game, Incident
+    from enginetour.model.task import EngineSpec, Reenacted, ReenactTask
     from enginetour.store.log import TournamentLog
-    from enginetour.task import EngineSpec, Reenacted, ReenactTask
+
 
 MARGIN_MS = 50  # of an entrant that joined later and whose margin the log does not tell: the default (runner spec 3)
 
@@ -31,8 +32,8 @@ class Wish:
 
 def replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bool) -> None:
     """Replay it so often, one line each time, then how often it happened again."""
-    from enginetour.errors import TaskFailed, TourError
-    from enginetour.places import LocalPlace
+    from enginetour.model.errors import TaskFailed, TourError
+    from enginetour.tournament.places import LocalPlace
 
     game = log.game(number).game
     incident = _incident(game, wish.engine, number)
@@ -89,8 +90,8 @@ def _plain(found: Reenacted) -> dict[str, object]:
 
 def _incident(game: Game, engine: str | None, number: int) -> Incident:
     """The last one that cost somebody a game."""
-    from enginetour.errors import UsageRefused
-    from enginetour.nearmiss import called
+    from enginetour.model.errors import UsageRefused
+    from enginetour.model.nearmiss import called
 
     engine = None if engine is None else called(engine, game.pairing.pair) or engine
     grave = [one for one in game.incidents if one.is_repeatable]
@@ -103,10 +104,10 @@ def _incident(game: Game, engine: str | None, number: int) -> Incident:
 
 
 def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish: Wish) -> ReenactTask:
-    from enginetour.errors import StoreRefused
+    from enginetour.model.errors import StoreRefused
+    from enginetour.model.task import GameTask, ReenactTask, Rules, Side
+    from enginetour.model.timecontrol import TimeControl
     from enginetour.store.gamespecs import spec_in
-    from enginetour.task import GameTask, ReenactTask, Rules, Side
-    from enginetour.timecontrol import TimeControl
 
     specs = {name: spec_in(log, number, name) for name in game.pairing.pair}
     sides: dict[str, Side] = {}
@@ -135,8 +136,8 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
 
 def _fit(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
     """EngineRefused when its program is gone, or is another than in the game."""
-    from enginetour import identity
-    from enginetour.errors import EngineRefused
+    from enginetour.engines import identity
+    from enginetour.model.errors import EngineRefused
 
     now = identity.fingerprint(spec)
     if spec.fingerprint and now != spec.fingerprint and not accept_change:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.common import chosen, home, open_store, say, tournament_options
-from enginetour.errors import TourError
-from enginetour.serveraddress import Address
-from enginetour.workspace import report_of
+from enginetour.model.errors import TourError
+from enginetour.store.serveraddress import Address
+from enginetour.tournament.config.workspace import report_of
 
 if TYPE_CHECKING:
     from enginetour.store.reader import TournamentReader
@@ -41,7 +41,7 @@ def report(
 
     Example: enginetour report blitz -o blitz.html
     """
-    from enginetour.tournamentreport import list_folder, write_list_report, write_report
+    from enginetour.reports.review.tournamentreport import list_folder, write_list_report, write_report
 
     if list_name is not None and (name or edition):
         raise click.UsageError("a list names its tournaments itself: leave out -t and --edition")
@@ -58,7 +58,7 @@ def report(
 
 def _results(store: Store) -> Path:
     """The folder of the database; where that is on a server, the usual one of this workspace."""
-    from enginetour.workspace import results_of
+    from enginetour.tournament.config.workspace import results_of
 
     place = store.database.path
     return results_of(home(), place.resolve() if isinstance(place, Path) else place)
@@ -76,7 +76,7 @@ def has_report(results: Path, log: TournamentReader) -> bool:
 def outdate_report(results: Path, log: TournamentReader) -> None:
     """A run begins: until it ends the report that is there says that it is not up to date."""
     if has_report(results, log):
-        from enginetour.reportfolder import mark_outdated
+        from enginetour.reports.review.reportfolder import mark_outdated
 
         mark_outdated(report_of(results, log.slug))
 
@@ -98,7 +98,7 @@ def report_at_end(
     suspended: Sequence[str],
 ) -> None:
     """What `run` leaves for the morning. Nothing of it may harm the run: what fails is told in a line."""
-    from enginetour.tournamentreport import write_report
+    from enginetour.reports.review.tournamentreport import write_report
 
     def heed() -> None:
         if hurried():

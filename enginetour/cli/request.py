@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.cli.common import say, say_json
 from enginetour.cli.elsewhere import lines
-from enginetour.errors import StoreRefused, TourError
-from enginetour.serveraddress import Address
+from enginetour.model.errors import StoreRefused, TourError
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from enginetour.store.ground import Lock
     from enginetour.store.log import TournamentLog
+
 
 NOTICE_S = 2.0  # of waiting for a run that does not listen, after which that is told
 # A run probes its engines before it listens, and writes its ratings and its report after its last game.
@@ -32,10 +33,10 @@ def answered(
     UsageRefused, and nothing is asked, for what is no valid request.
     A run that begins or ends holds the lock without listening: it is waited for, then StoreRefused.
     """
-    from enginetour.control import socket_path
-    from enginetour.requests import parsed
     from enginetour.store.grounds import lock_of
     from enginetour.store.slugs import slug_of
+    from enginetour.tournament.address import socket_path
+    from enginetour.tournament.requests import parsed
 
     asked = parsed(request).to_json()
     lock = lock_of(database, slug_of(log.name))
@@ -60,8 +61,7 @@ def answered(
 
 def _asked(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
     """The answer of the run; None where none listens, or where it ended before it answered."""
-    from enginetour.control import ask
-    from enginetour.control.client import HungUp
+    from enginetour.tournament.client import HungUp, ask
 
     try:
         return ask(path, asked)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.model import Game, Note, Outcome
+from enginetour.model.game import Game, Note, Outcome
 from enginetour.reports import matchlines
 from enginetour.reports.progress import Progress, headline, now_line, table, test_lines
 from enginetour.reports.sheet import lines_of, render, safe
-from enginetour.scheduler import Scheduler, Watcher
+from enginetour.tournament.loop import Scheduler, Watcher
 
 if TYPE_CHECKING:
     from rich.live import Live
+
 
 # Between two redraws, however many games end meanwhile; what comes oftener only costs CPU the engines could have: of
 # 100 entrants 48 ms each (measured), most of it for their ratings.

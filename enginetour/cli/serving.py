@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from enginetour.cli.common import database_option, rows_of_others, say
-from enginetour.errors import UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import UsageRefused
+from enginetour.store.serveraddress import Address
 
 PORT = 8390
 NICENESS = 10  # half a dozen engines that think go before a page: setpriority(2)
@@ -48,12 +48,12 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     if lacking := [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]:
         step = "pip install 'enginetour[web]'"
         raise UsageRefused(f"serve needs {' and '.join(lacking)}", step=step)
+    from enginetour.tournament.config.workspace import database_of
     from enginetour.web import server
     from enginetour.web.app import site
     from enginetour.web.guard import LEAST_TOKEN, Guard
     from enginetour.web.hall import Hall
     from enginetour.web.library import Library
-    from enginetour.workspace import database_of
 
     made = secrets.token_urlsafe(24) if token == NEW else ""
     token = made or token or ""
@@ -81,7 +81,7 @@ def _tell_failure() -> Callable[[Exception], None]:
     told: set[str] = set()
 
     def failed(error: Exception) -> None:
-        from enginetour.cli import kept_traceback
+        from enginetour.cli.main import kept_traceback
 
         words = f"{type(error).__name__}: {error}"
         if words not in told and len(told) < MOST_FAILURES:

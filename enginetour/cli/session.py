@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enginetour import __version__, tournament
-from enginetour.changes import Desk
+from enginetour import __version__
 from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.elsewhere import machines_of
@@ -24,29 +23,32 @@ from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
-from enginetour.control import ControlServer, socket_path
-from enginetour.demand import crowded, own_cores, refuse_crowd, refuse_few_files
-from enginetour.errors import TourError, UsageRefused
-from enginetour.exports import PgnFile
-from enginetour.folded import fold
-from enginetour.happenings import Happenings, Sink, catch_up
-from enginetour.journal import Journal
-from enginetour.pathoptions import absent_paths, path_options
-from enginetour.places import LocalPlace
-from enginetour.plan import prepare
-from enginetour.probing import trial_place
+from enginetour.engines.cores import Cores
+from enginetour.engines.pathoptions import absent_paths, path_options
+from enginetour.model.errors import TourError, UsageRefused
+from enginetour.reports.exports import PgnFile
 from enginetour.reports.progress import clock_words, of_games
-from enginetour.scheduler import End, Scheduler, Watcher
-from enginetour.serveraddress import Address
-from enginetour.steering import Helm
+from enginetour.store.replay import fold
+from enginetour.store.serveraddress import Address
 from enginetour.store.slugs import slug_of
 from enginetour.store.trouble import StoreBusy
-from enginetour.supervise import inforce
-from enginetour.supervise.cores import Cores
+from enginetour.tournament import inforce, run
+from enginetour.tournament.address import socket_path
+from enginetour.tournament.changes import Desk
+from enginetour.tournament.demand import crowded, own_cores, refuse_crowd, refuse_few_files
+from enginetour.tournament.happenings import Happenings, Sink, catch_up
+from enginetour.tournament.journal import Journal
+from enginetour.tournament.loop import End, Scheduler, Watcher
+from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.plan import prepare
+from enginetour.tournament.probing import trial_place
+from enginetour.tournament.server import ControlServer
+from enginetour.tournament.steering import Helm
 
 if TYPE_CHECKING:
-    from enginetour.cluster.place import DaskPlace
     from enginetour.store.log import TournamentLog
+    from enginetour.tournament.cluster.place import DaskPlace
+
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
@@ -136,7 +138,7 @@ class Run:
         with (
             rows_of_others(self.plan.database),
             machines_of(self.place, self.plan, slots, force=force, heed=self._heed, tell=self._tell) as self._cluster,
-            tournament.opened(
+            run.opened(
                 replace(self.plan, away=self.place is not None),
                 here,
                 new=new,
@@ -173,7 +175,7 @@ class Run:
             format_, state = fold(store.tournament(name)) if store.has(name) else (None, None)
             return format_ is not None and bool(format_.offers(state))
 
-    def _play(self, session: tournament.Session, here: LocalPlace, slots: int, most_games: int | None) -> int:
+    def _play(self, session: run.Session, here: LocalPlace, slots: int, most_games: int | None) -> int:
         log = session.log
         sides = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
         picture = Picture(log, session.plan.config.system, partial(crowded, sides))
@@ -219,7 +221,7 @@ class Run:
         try:
             self._playing = True
             try:
-                end = tournament.play(
+                end = run.play(
                     session, here, watcher, slots=slots, most_games=most_games, ready=ready, cluster=self._cluster
                 )
             except _Dropped:
@@ -236,7 +238,7 @@ class Run:
             from enginetour.cli.morning import morning  # here: the first game does without what rates
 
             with suppress(_Dropped):
-                tournament.rate(session.store, session.plan.config.ratings)
+                run.rate(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
                 self.voice.try_to(lambda: morning(session, pgn, end, picture.warnings))
@@ -258,7 +260,7 @@ class Run:
         settings = self.plan.config.notify
         if not settings.channels():
             return (journal,)
-        from enginetour.notify import Notifier
+        from enginetour.tournament.notify import Notifier
 
         notifier = Notifier(settings, self.path.resolve().parent, self.voice.trouble)
         self.farewell.callback(notifier.close, self.signals.is_hard)
@@ -309,7 +311,7 @@ class Run:
         elif lacking := self._cores.lacking(slots):
             raise UsageRefused(f"affinity: {lacking}")
 
-    def _code(self, end: End, session: tournament.Session, suspended: Sequence[str]) -> int:
+    def _code(self, end: End, session: run.Session, suspended: Sequence[str]) -> int:
         if end is End.FINISHED:
             return 0
         if session.refusal is not None:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.common import command, database_option, is_live_terminal, say, say_json, show
-from enginetour.errors import InputRefused, TourError, UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import InputRefused, TourError, UsageRefused
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enginetour.plan import Plan
+    from enginetour.tournament.plan import Plan
+
 
 _WRITES = {  # by the key of a starter configuration, the option that says it
     "name": "--name",
@@ -70,7 +71,7 @@ def init(
     Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
     if from_command is not None:
-        from enginetour.cli.drafts import from_command as written
+        from enginetour.tournament.config.drafts import from_command as written
 
         for option in ctx.command.params:
             given = ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
@@ -81,13 +82,13 @@ def init(
             say(line, err=True)
         say(f"{file} written; {command('check', file)} tells the plan, {command('run', file)} starts it")
         return
-    from enginetour import config
-    from enginetour.cli.drafts import name_typed
-    from enginetour.cli.starter import chosen_engines, known_ratings, new_names, starter, uses_ratings
     from enginetour.formats.base import SYSTEMS
-    from enginetour.nearmiss import near
-    from enginetour.timecontrol import TimeControl
-    from enginetour.variants import variant_named
+    from enginetour.model.nearmiss import near
+    from enginetour.model.timecontrol import TimeControl
+    from enginetour.model.variants import variant_named
+    from enginetour.tournament.config import config
+    from enginetour.tournament.config.drafts import name_typed
+    from enginetour.tournament.config.write import chosen_engines, known_ratings, new_names, starter, uses_ratings
 
     if system not in SYSTEMS:
         raise UsageRefused(f"unknown format {system!r}{near(system, SYSTEMS)}", place="--format")
@@ -150,7 +151,7 @@ def systems(name: str | None, as_json: bool) -> None:
     Example: enginetour systems bubble
     """
     from enginetour.formats.base import SYSTEMS, options_model, own_decisions
-    from enginetour.nearmiss import near
+    from enginetour.model.nearmiss import near
 
     if name is None:
         rows = [{"name": s.name, "summary": s.summary, "source": s.source} for s in SYSTEMS.values()]
@@ -195,16 +196,16 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
     Example: enginetour check configs/debian-bubble.toml
     """
-    from enginetour import outlook, probing
-    from enginetour import plan as plans
     from enginetour.cli.beforehand import foretold, how_to_run
-    from enginetour.demand import own_cores, silent_ponderers
-    from enginetour.machinespeed import here
-    from enginetour.notify import no_command
-    from enginetour.pathoptions import absent_paths, path_options
+    from enginetour.engines.machinespeed import here
+    from enginetour.engines.pathoptions import absent_paths, path_options
     from enginetour.reports import text
-    from enginetour.supervise.inforce import in_force
-    from enginetour.untellable import untellable
+    from enginetour.tournament import outlook, probing
+    from enginetour.tournament import plan as plans
+    from enginetour.tournament.demand import own_cores, silent_ponderers
+    from enginetour.tournament.inforce import in_force
+    from enginetour.tournament.notify import no_command
+    from enginetour.tournament.untellable import untellable
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
@@ -262,8 +263,8 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
 def _try_notify(plan: Plan) -> None:
     """One event each way, told on stderr; InputRefused for the first that was not delivered."""
-    from enginetour.happenings import event_of
-    from enginetour.notify import NotifyFailed, channels
+    from enginetour.tournament.happenings import event_of
+    from enginetour.tournament.notify import NotifyFailed, channels
 
     settings, name = plan.config.notify, plan.config.tournament.name
     if not settings.channels():

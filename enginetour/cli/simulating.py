@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import database_option, markup, output_options, say, say_json, show
-from enginetour.errors import InputRefused, UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enginetour.forecast.world import World
-    from enginetour.model import Note
+    from enginetour.formats.world import World
+    from enginetour.model.game import Note
+
 
 COMMA = r",(?![^\[\]]*\])"  # between systems, not inside a list of one of their settings
 NUMBER = click.FloatRange(min=0, max=10_000)
@@ -88,7 +89,7 @@ def simulate(
 
 
 def _world(spread: float | None, noise: float) -> World:
-    from enginetour.forecast.world import World
+    from enginetour.formats.world import World
 
     return World(noise=noise) if spread is None else World(spread=spread, noise=noise)
 
@@ -96,8 +97,8 @@ def _world(spread: float | None, noise: float) -> World:
 def _compare(
     systems: str, world: World, entrants: int, rounds: int, count: int, seed: int, *, as_json: bool, as_csv: bool
 ) -> None:
-    from enginetour.forecast.comparison import compare
-    from enginetour.forecast.contender import contender
+    from enginetour.formats.comparison import compare
+    from enginetour.formats.contender import contender
     from enginetour.reports import simulation
 
     contenders = [contender(words.strip(), rounds) for words in re.split(COMMA, systems)]
@@ -122,11 +123,11 @@ def _config(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    from enginetour import outlook
-    from enginetour import plan as plans
-    from enginetour.forecast.comparison import rehearse
     from enginetour.formats.base import make_format
+    from enginetour.formats.comparison import rehearse
     from enginetour.reports import simulation
+    from enginetour.tournament import outlook
+    from enginetour.tournament import plan as plans
 
     plan = plans.prepare(path, db)
     plans.refuse_few(plan)
@@ -159,9 +160,9 @@ def _config(
 
 
 def _case(case: Path, *, as_json: bool) -> None:
+    from enginetour.cli.simulate import decisions
     from enginetour.interop.bubblecase import LARGEST_FILE, trace
-    from enginetour.simulate import decisions
-    from enginetour.wholefile import read_whole
+    from enginetour.interop.wholefile import read_whole
 
     try:
         text = read_whole(case, LARGEST_FILE)

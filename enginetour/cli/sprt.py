@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 Asked = tuple[str, str, float, float]  # engine, opponent, elo0, elo1
 

@@ -11,8 +11,8 @@ import click
 
 from enginetour.cli.common import chosen, open_store, tournament_argument, tournament_option
 from enginetour.cli.request import answered, tell_answer
-from enginetour.errors import UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import UsageRefused
+from enginetour.store.serveraddress import Address
 
 
 def _steering(command: Callable[..., dict[str, Any]]) -> Any:
@@ -23,7 +23,7 @@ def _steering(command: Callable[..., dict[str, Any]]) -> Any:
 
     @wraps(command)
     def steer(db: Address | None, name: str | None, as_json: bool, **given: Any) -> int:
-        from enginetour.workspace import database_of
+        from enginetour.tournament.config.workspace import database_of
 
         request = command(**given)
         with open_store(db, lasting=True) as store:

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.reports.progress import clock_words
-from enginetour.scheduler import Scheduler, Watcher
+from enginetour.tournament.loop import Scheduler, Watcher
 
 
 def stop_time(words: str, now: datetime | None = None) -> float:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from enginetour.cli.common import width
-from enginetour.errors import UsageRefused
-from enginetour.folded import fold, format_of
-from enginetour.model import GameFinished, GameKey, GameVoided, Note, Placed
+from enginetour.formats.pairing.standings import Scored, cross, table
+from enginetour.formats.pairing.standings import crosstable as standings_crosstable
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameFinished, GameKey, GameVoided, Note, Placed
 from enginetour.reports import ladder, sprt, text
 from enginetour.reports.sheet import render
-from enginetour.standings import Scored, table
-from enginetour.standings import cross as tallies
-from enginetour.standings import crosstable as cross
+from enginetour.store.replay import fold, format_of
 
 if TYPE_CHECKING:
     from enginetour.reports.progress import Progress
@@ -30,7 +29,7 @@ def story(log: TournamentLog, *, most: int | None = None) -> str:
         if found := sprt.under_test(format_, state):
             told += "\n" + render(sprt.story(f"test · {log.title}", *found), width())
         return told
-    from enginetour.review.strength import rating_order  # here: a table does without what ratings need
+    from enginetour.reports.review.strength import rating_order  # here: a table does without what ratings need
 
     return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most)
 
@@ -53,7 +52,7 @@ def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet,
         raise UsageRefused(f"there is no round robin {number} in {log.title}, the last is {last}", step="--step")
     placed = format_.standings(state)
     active = [line.name for line in placed if line.status == "active"]
-    lines = _members(step) if step["decision"] else table(active, tallies(games.values()), ("SB",))
+    lines = _members(step) if step["decision"] else table(active, cross(games.values()), ("SB",))
     names = [line.name for line in lines]
     cells = _cells(names, games.values())
     step["table"] = [
@@ -84,7 +83,7 @@ def _members(step: dict[str, Any]) -> tuple[Placed, ...]:
 
 def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str], str]:
     """Row and column to ``1=0``, for those who met."""
-    rows = cross(names, games)
+    rows = standings_crosstable(names, games)
     met = ((row.name, name, cell) for row in rows for name, cell in zip(names, row.cells, strict=True))
     return {(one, other): cell.text for one, other, cell in met if cell and cell.text}
 
@@ -104,7 +103,7 @@ def crosstable(log: TournamentLog) -> tuple[Sheet, dict[str, Any]]:
         {"rank": n, "name": line.name, "points": line.half_points / 2, "against": _against(line.name, names, cells)}
         for n, line in enumerate(placed, 1)
     ]
-    sums = {row.name: row.half_points for row in cross(names, games)}
+    sums = {row.name: row.half_points for row in standings_crosstable(names, games)}
     notes = text.apart(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
     return text.crosstable(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows}
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from enginetour.model import Game, Note
+from enginetour.model.game import Game, Note
 from enginetour.reports.sheet import safe
-from enginetour.scheduler import Scheduler, Watcher
+from enginetour.tournament.loop import Scheduler, Watcher
 
 GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, the terminal is closed: neither comes back
 

@@ -8,24 +8,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from enginetour.changes import Desk
 from enginetour.cli import tell
 from enginetour.cli.broadcast import Broadcast, state_of
 from enginetour.cli.screen import Both
 from enginetour.cli.voice import Voice
-from enginetour.control import Request as Received
-from enginetour.control import refusal
-from enginetour.errors import TourError, UsageRefused
-from enginetour.exports import PgnFile, write_traffic
 from enginetour.formats.base import Format
-from enginetour.model import Game, Incident, Note, Outcome
+from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.game import Game, Incident, Note, Outcome
+from enginetour.reports.exports import PgnFile, write_traffic
 from enginetour.reports.matchlines import MatchScore, terms
 from enginetour.reports.progress import Progress, Running
-from enginetour.requests import Request, parsed
-from enginetour.scheduler import Scheduler, Watcher
-from enginetour.steering import Helm
 from enginetour.store import queries
 from enginetour.store.pairscores import openings_of_pair
+from enginetour.tournament.changes import Desk
+from enginetour.tournament.loop import Scheduler, Watcher
+from enginetour.tournament.requests import Request, parsed
+from enginetour.tournament.server import Request as Received
+from enginetour.tournament.server import refusal
+from enginetour.tournament.steering import Helm
 
 
 class Picture(Progress):

@@ -1,1 +1,1 @@
-"""Who plays whom: pure folds over the log."""
+"""Who plays whom next: pure folds over the log of a tournament."""

@@ -7,15 +7,15 @@ from typing import Literal
 
 from pydantic import Field as Setting
 
-from enginetour import placement
-from enginetour.criteria.byes import last_bye
-from enginetour.field import Dice, Field, Member, Paired
+from enginetour.formats.accelrat_part import UNIT, Undesirability, from_the_top
+from enginetour.formats.pairing import terms as placement
+from enginetour.formats.pairing.byes import last_bye
+from enginetour.formats.pairing.current import MILLI, current_ratings, in_order, refuse_unrated, remarks_on_unrated
+from enginetour.formats.pairing.exact import CERTIFIED, Bars, whole_round
+from enginetour.formats.pairing.field import Dice, Field, Member, Paired
+from enginetour.formats.pairing.historic_byes import gopair_bye
+from enginetour.formats.pairing.historic_colours import seated
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
-from enginetour.historic.accelrat import UNIT, Undesirability, from_the_top
-from enginetour.historic.byes import gopair_bye
-from enginetour.historic.colours import seated
-from enginetour.historic.current import MILLI, current_ratings, in_order, refuse_unrated, remarks_on_unrated
-from enginetour.historic.exact import CERTIFIED, Bars, whole_round
 
 
 class AccelRatOptions(RoundsOptions):

@@ -8,7 +8,7 @@ from functools import reduce
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from enginetour.model import Entrant, Event, Note, Pairing, Placed
+from enginetour.model.game import Entrant, Event, Note, Pairing, Placed
 
 S = TypeVar("S")
 
@@ -105,7 +105,7 @@ SYSTEMS: dict[str, System] = {
         ),
         System(
             "cup",
-            "enginetour.formats.cup",
+            "enginetour.formats.knockout",
             "Cup",
             "CupOptions",
             "knock-out: who loses a match is out",
@@ -203,7 +203,7 @@ SYSTEMS: dict[str, System] = {
         ),
         System(
             "swiss-gotha",
-            "enginetour.formats.swissgotha",
+            "enginetour.formats.swiss",
             "SwissGotha",
             "SwissGothaOptions",
             "Swiss by one weighing of scores, floats, seeding, colours; today's Gotha criteria",
@@ -212,7 +212,7 @@ SYSTEMS: dict[str, System] = {
         ),
         System(
             "swiss-cat",
-            "enginetour.formats.swissgotha",
+            "enginetour.formats.swiss",
             "SwissCat",
             "SwissCatOptions",
             "the same inside categories of like rating, which meet only where they must",

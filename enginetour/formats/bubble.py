@@ -14,14 +14,15 @@ from dataclasses import replace
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from enginetour.formats import bubble_words as words
+from enginetour.formats import bubble_words
 from enginetour.formats.bubble_choice import Limits, choose, parted, without
 from enginetour.formats.bubble_lookahead import certain
 from enginetour.formats.bubble_state import BubbleState, Due, Entry
 from enginetour.formats.bubble_table import bounds, final_table, interim, on_record
-from enginetour.formats.docket import MOST_EACH, fair
 from enginetour.formats.owncolours import OwnColours
-from enginetour.model import (
+from enginetour.formats.pairing.docket import MOST_EACH, fair
+from enginetour.formats.pairing.schedules import circle
+from enginetour.model.game import (
     Added,
     Entrant,
     Event,
@@ -35,7 +36,6 @@ from enginetour.model import (
     Replaced,
     Withdrawn,
 )
-from enginetour.schedules import circle
 
 
 class BubbleOptions(OwnColours):
@@ -104,7 +104,7 @@ class Bubble:
         pairs = [(members[a], members[b]) for number in circle(len(members)) for a, b in number]
         state = state.scheduled(pairs)
         if members:
-            state = state.noted("enter", words.start(members), entered=[entry.told() for entry in entries])
+            state = state.noted("enter", bubble_words.start(members), entered=[entry.told() for entry in entries])
         return self._settled(state)
 
     def offers(self, state: BubbleState) -> tuple[Pairing, ...]:
@@ -192,7 +192,9 @@ class Bubble:
             return self._finished(state, [line.name for line in lines], record)
         choice = choose(state, lines[0].name, lines[-1].name, self.limits)
         left, entry, reason, leaver = parted(state, choice), choice.entry, choice.reason, choice.leaver
-        text = words.decision(reason, leaver, choice.last, choice.matches, self.options.min_matches, len(left.new))
+        text = bubble_words.decision(
+            reason, leaver, choice.last, choice.matches, self.options.min_matches, len(left.new)
+        )
         parked = [name for name in left.parked if name != entry.engine]
         record |= {"parked": parked, "action": choice.action, "engine": leaver, "reason": reason}
         left = left.noted(choice.action, text, **record, last=choice.last, last_matches=choice.matches)
@@ -202,13 +204,13 @@ class Bubble:
         champion = best_first[0] if best_first else None
         done = replace(state, new=(*state.new, *reversed(best_first)), section=(), ended=True)
         record |= {"parked": [], "action": "finish", "engine": champion, "reason": "list_and_parking_empty"}
-        text = words.finish(champion, state.finished)
+        text = bubble_words.finish(champion, state.finished)
         done = done.noted("finish", text, **record, ranking=list(done.new), withdrawn=list(done.withdrawn))
         return replace(done, docket=done.docket.renewed(()))
 
     def _entered(self, state: BubbleState, entry: Entry) -> BubbleState:
         kind = "unpark" if entry.origin == "parked" else "enter"
-        text = words.entry(entry, self.options.unpark_threshold)
+        text = bubble_words.entry(entry, self.options.unpark_threshold)
         return state.entered(entry).noted(kind, text, entered=[entry.told()])
 
     def _filled(self, state: BubbleState) -> BubbleState:
@@ -267,7 +269,7 @@ class Bubble:
             state = state.entered(entry)
         return state.noted(
             "withdraw",
-            words.withdrawal(name, was, entry),
+            bubble_words.withdrawal(name, was, entry),
             engine=name,
             after_games=state.finished,
             was=was,
@@ -288,7 +290,7 @@ class Bubble:
                 at = state.old.index(instead)
                 old = (*state.old[:at], name, *state.old[at:])
         state = replace(state, old=old, place=state.place.set(name, spot))
-        return state.noted("add", words.addition(name, instead), engine=name, instead=instead)
+        return state.noted("add", bubble_words.addition(name, instead), engine=name, instead=instead)
 
 
 def _once(names: Iterable[str], what: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
-from enginetour.model import GameKey, Outcome, Pairing
+from enginetour.model.game import GameKey, Outcome, Pairing
 
 
 @dataclass(frozen=True, slots=True)

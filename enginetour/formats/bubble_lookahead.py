@@ -17,9 +17,9 @@ from immutables import Map
 from enginetour.formats.bubble_choice import Limits, choose, parted
 from enginetour.formats.bubble_state import BubbleState
 from enginetour.formats.bubble_table import final_table
-from enginetour.model import Pairing
-from enginetour.standings import Grid
-from enginetour.tiebreaks import NOTHING, Tally
+from enginetour.formats.pairing.standings import Grid
+from enginetour.formats.pairing.tiebreaks import NOTHING, Tally
+from enginetour.model.game import Pairing
 
 MOST_MATCHES, MOST_CASES = 4, 100  # open matches, and combinations of their totals (bubble spec 6)
 

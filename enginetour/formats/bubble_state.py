@@ -13,10 +13,10 @@ from typing import Literal
 from immutables import Map
 
 from enginetour.formats.bubble_early import Early
-from enginetour.formats.docket import Docket, legs, match_games, window
-from enginetour.model import Note, Outcome, Pairing
-from enginetour.standings import Grid, Scored, with_game
-from enginetour.tiebreaks import against
+from enginetour.formats.pairing.docket import Docket, legs, match_games, window
+from enginetour.formats.pairing.standings import Grid, Scored, with_game
+from enginetour.formats.pairing.tiebreaks import against
+from enginetour.model.game import Note, Outcome, Pairing
 
 Origin = Literal["start", "list", "parked"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from enginetour.formats.bubble_state import BubbleState
-from enginetour.formats.docket import legs
-from enginetour.model import Placed
-from enginetour.standings import table, total
+from enginetour.formats.pairing.docket import legs
+from enginetour.formats.pairing.standings import table, total
+from enginetour.model.game import Placed
 
 HALF = Fraction(1, 2)  # what an engine without a game counts as: rule of the interim ranking
 

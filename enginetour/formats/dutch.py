@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import Field as Setting
 
-from enginetour.dutch import explain, pair_dutch
-from enginetour.field import BLACK, WHITE, Dice, Field, Paired
+from enginetour.formats.dutch_part import explain, pair_dutch
+from enginetour.formats.pairing.field import BLACK, WHITE, Dice, Field, Paired
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
 
 COLOURS = {"white": WHITE, "black": BLACK}

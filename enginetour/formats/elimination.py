@@ -9,12 +9,12 @@ from typing import Literal
 
 from pydantic import Field as Setting
 
-from enginetour.brackets import leaves, size_for
-from enginetour.field import Dice, Field, Member, Paired
+from enginetour.formats.brackets import leaves, size_for
 from enginetour.formats.elimination_groups import group_pairs
 from enginetour.formats.elimination_tree import Double
-from enginetour.formats.knockout import Duel, Knockout, KnockoutOptions, Played, played_rounds, story
-from enginetour.model import Placed
+from enginetour.formats.formats_knockout import Duel, Knockout, KnockoutOptions, Played, played_rounds, story
+from enginetour.formats.pairing.field import Dice, Field, Member, Paired
+from enginetour.model.game import Placed
 
 
 class EliminationOptions(KnockoutOptions):

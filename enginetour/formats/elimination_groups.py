@@ -10,8 +10,8 @@ from itertools import chain
 
 import numpy as np
 
-from enginetour.field import Field
-from enginetour.matching import relaxed_matching
+from enginetour.formats.pairing.field import Field
+from enginetour.formats.pairing.matching import relaxed_matching
 
 Pair = tuple[int, int]
 

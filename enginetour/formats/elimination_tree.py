@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enginetour.formats.knockout import Duel
-from enginetour.matching import relaxed_matching
+from enginetour.formats.formats_knockout import Duel
+from enginetour.formats.pairing.matching import relaxed_matching
 
 Node = int | None  # a member's place; nobody
 Couple = tuple[Node, Node]

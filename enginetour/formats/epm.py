@@ -11,21 +11,21 @@ from typing import Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from enginetour import placement
-from enginetour.criteria.byes import last_bye
-from enginetour.criteria.chance import seeded
-from enginetour.criteria.drawing import last_meetings
-from enginetour.criteria.lineup import Span, line_up
-from enginetour.criteria.older import Older
-from enginetour.criteria.present import Criterion, weigh
-from enginetour.field import Dice, Field, Paired
+from enginetour.formats.epm_part import Steps, TooLong, first_round
+from enginetour.formats.pairing import order
+from enginetour.formats.pairing.byes import last_bye
+from enginetour.formats.pairing.chance import seeded
+from enginetour.formats.pairing.drawing import last_meetings
+from enginetour.formats.pairing.exact import CERTIFIED, Bars, Worth, whole_round
+from enginetour.formats.pairing.field import Dice, Field, Paired
+from enginetour.formats.pairing.historic_colours import seated
+from enginetour.formats.pairing.lineup import Span, line_up
+from enginetour.formats.pairing.older import Older
+from enginetour.formats.pairing.present import Criterion, weigh
+from enginetour.formats.pairing.scoregroups import group_of, score_groups
+from enginetour.formats.pairing.terms import Absence
 from enginetour.formats.pairing_system import Reason
 from enginetour.formats.starts import ABSENCE, Starting, StartingOptions
-from enginetour.historic.colours import seated
-from enginetour.historic.epm import Steps, TooLong, first_round
-from enginetour.historic.exact import CERTIFIED, Bars, Worth, whole_round
-from enginetour.historic.scoregroups import group_of, score_groups
-from enginetour.placement.terms import Absence
 
 
 class EpmOptions(StartingOptions):
@@ -114,7 +114,7 @@ class Epm(Starting):
 
     def _ranked(self, field: Field) -> list[int]:
         """By McMahon score and sums over opponents whatever the table shows, then rating, then entry order."""
-        groups = placement.ordered(field, self.codes, field.present, self.pairing_terms(field))
+        groups = order.ordered(field, self.codes, field.present, self.pairing_terms(field))
         return [
             member for _, tied in groups for member in sorted(tied, key=lambda at: -(field.members[at].rating or 0))
         ]

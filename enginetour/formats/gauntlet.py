@@ -8,9 +8,9 @@ from dataclasses import replace
 from pydantic import Field, field_validator
 
 from enginetour.formats.listoptions import ListOptions, picked, some_entrants
+from enginetour.formats.pairing.schedules import berger, slide
 from enginetour.formats.pairlist import Board, ListState, PairList, in_blocks, withdrawn_lines
-from enginetour.model import Placed
-from enginetour.schedules import berger, slide
+from enginetour.model.game import Placed
 
 
 class GauntletOptions(ListOptions):

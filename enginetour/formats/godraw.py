@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from pydantic import Field as Setting
 
-from enginetour.field import Dice, Field, Paired
+from enginetour.formats.godraw_part import Draw, Stuck, guides, preference
+from enginetour.formats.pairing.exact import CERTIFIED, Bars, whole_round
+from enginetour.formats.pairing.field import Dice, Field, Paired
+from enginetour.formats.pairing.historic_colours import seated
+from enginetour.formats.pairing.scoregroups import group_of
 from enginetour.formats.pairing_system import Reason
 from enginetour.formats.starts import Starting, StartingOptions
-from enginetour.historic.colours import seated
-from enginetour.historic.exact import CERTIFIED, Bars, whole_round
-from enginetour.historic.godraw import Draw, Stuck, guides, preference
-from enginetour.historic.scoregroups import group_of
 
 JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
 

@@ -9,16 +9,22 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import field_validator
 
-from enginetour.field import Board, Dice, Field, Member, Paired
+from enginetour.formats.gopair_part import Early, Scores, adjustments, best_pairs, worth_of
 from enginetour.formats.leave import FEWEST
+from enginetour.formats.pairing.choice import Codes
+from enginetour.formats.pairing.current import (
+    current_ratings,
+    entry_ratings,
+    in_order,
+    refuse_unrated,
+    remarks_on_unrated,
+)
+from enginetour.formats.pairing.exact import rematch
+from enginetour.formats.pairing.field import Board, Dice, Field, Member, Paired
+from enginetour.formats.pairing.historic_byes import gopair_bye
+from enginetour.formats.pairing.historic_colours import seated, whites
+from enginetour.formats.pairing.schedules import berger
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
-from enginetour.historic.byes import gopair_bye
-from enginetour.historic.colours import seated, whites
-from enginetour.historic.current import current_ratings, entry_ratings, in_order, refuse_unrated, remarks_on_unrated
-from enginetour.historic.exact import rematch
-from enginetour.historic.gopair import Early, Scores, adjustments, best_pairs, worth_of
-from enginetour.placement import Codes
-from enginetour.schedules import berger
 
 
 class GopairOptions(RoundsOptions):

@@ -14,18 +14,17 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Setting
 
-from enginetour import placement
-from enginetour.criteria import drawing
-from enginetour.criteria.byes import gotha_bye, last_bye
-from enginetour.criteria.chance import Chance, by_names, seeded
-from enginetour.criteria.kinship import same_family
-from enginetour.criteria.lineup import Flags, Ints, Lineup, Span, line_up
-from enginetour.criteria.present import Criterion, Value, stones, weigh
-from enginetour.field import Dice, Field, Paired
+from enginetour.formats.pairing import drawing, order
+from enginetour.formats.pairing.byes import gotha_bye, last_bye
+from enginetour.formats.pairing.chance import Chance, by_names, seeded
+from enginetour.formats.pairing.field import Dice, Field, Paired
+from enginetour.formats.pairing.kinship import same_family
+from enginetour.formats.pairing.lineup import Flags, Ints, Lineup, Span, line_up
+from enginetour.formats.pairing.mcmahon import Starts
+from enginetour.formats.pairing.present import Criterion, Value, stones, weigh
+from enginetour.formats.pairing.terms import Terms
 from enginetour.formats.pairing_system import PairingSystem, Reason, Weighed
 from enginetour.formats.starts import BandOptions
-from enginetour.mcmahon import Starts
-from enginetour.placement import Terms
 
 
 class Handicap(BaseModel):
@@ -209,7 +208,7 @@ class Gotha(PairingSystem):
     def ranked(self, field: Field, ground: Ground, *, by_rating: bool) -> list[int]:
         """Those present, best first, by the table's codes, then rating where it is asked for, then entry order."""
         found: list[int] = []
-        for _, tied in placement.ordered(field, self.order, field.present, ground.terms):
+        for _, tied in order.ordered(field, self.order, field.present, ground.terms):
             found += sorted(tied, key=lambda at: -_known(field, at)) if by_rating else tied
         return found
 

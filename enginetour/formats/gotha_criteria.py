@@ -7,13 +7,12 @@ from typing import Annotated, Any
 from pydantic import Field as Setting
 from pydantic import model_validator
 
-from enginetour import placement
-from enginetour.criteria import floats, kinship, present
-from enginetour.criteria.floats import Position, Rule, Suited
-from enginetour.criteria.present import Criterion
-from enginetour.criteria.seeding import Seeding, seeding
-from enginetour.field import Field
 from enginetour.formats.gotha import Gotha, GothaOptions, Scene
+from enginetour.formats.pairing import floats, kinship, order, present
+from enginetour.formats.pairing.field import Field
+from enginetour.formats.pairing.floats import Position, Rule, Suited
+from enginetour.formats.pairing.present import Criterion
+from enginetour.formats.pairing.seeding import Seeding, seeding
 
 Weight = Annotated[int, Setting(ge=0, le=10**14)]  # seven of them fit the matching's machine words
 
@@ -107,7 +106,7 @@ class ByCriteria(Gotha):
 
     def _sos(self, scene: Scene) -> list[int]:
         code = self.sos_code
-        values = placement.values(scene.field, (code,), scene.ground.terms)[code]
+        values = order.values(scene.field, (code,), scene.ground.terms)[code]
         return [values[at] for at in scene.lineup.member.tolist()]
 
     def first_rounds(self, field: Field) -> bool:

@@ -12,7 +12,7 @@ from math import floor
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Setting
 
-from enginetour.field import NEITHER, Board, Field, Paired
+from enginetour.formats.pairing.field import NEITHER, Board, Field, Paired
 
 NAMED = 5  # entrants in a message
 BY_RATING = (

@@ -20,12 +20,10 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import model_validator
 
-from enginetour import placement
-from enginetour.criteria.byes import last_bye
-from enginetour.field import Field, Member, Paired, Unpairable
-from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
-from enginetour.historic.colours import seated
-from enginetour.historic.current import (
+from enginetour.formats.pairing import order
+from enginetour.formats.pairing import terms as placement
+from enginetour.formats.pairing.byes import last_bye
+from enginetour.formats.pairing.current import (
     MILLI,
     current_ratings,
     entry_ratings,
@@ -33,11 +31,14 @@ from enginetour.historic.current import (
     refuse_unrated,
     remarks_on_unrated,
 )
-from enginetour.historic.exact import CERTIFIED, Bars, broken, same_family
-from enginetour.matching import relaxed_matching
+from enginetour.formats.pairing.exact import CERTIFIED, Bars, broken, same_family
+from enginetour.formats.pairing.field import Field, Member, Paired, Unpairable
+from enginetour.formats.pairing.historic_colours import seated
+from enginetour.formats.pairing.matching import relaxed_matching
+from enginetour.formats.pairing.rerating import by_gor
+from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.gor import EPS, FLOOR, con, egf_expected, expected_total_change
-from enginetour.ratings.rerating import by_gor
 
 UNIT = 10**12  # a bit, or a point of change, in units of the weight (our decision)
 Milli = tuple[int, ...]  # ratings in thousandths of a point
@@ -198,7 +199,7 @@ class Information(PairingSystem):
 
     def _bye(self, field: Field, ratings: Milli) -> int:
         """The last of the table with the fewest byes (Vuorinen 2010)."""
-        groups = placement.ordered(field, self.order, field.present, self._terms(field, ratings))
+        groups = order.ordered(field, self.order, field.present, self._terms(field, ratings))
         return last_bye(field, [member for _, tied in groups for member in tied])
 
 

@@ -1,176 +1,186 @@
-"""What cup and double elimination share: matches that must not end level, who goes on, and how it came about.
-
-A match is the games of a pairing; while it is level, more games in pairs of reversed colours follow up to a limit, then
-one of sudden death in which a draw counts for Black, then the higher seed goes on. Seeds are the entry order.
-"""
+"""Cup: a knock-out tree; who loses a match is out. Table by cup score (CPS) over rounds won or passed."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field as Setting
 
-from enginetour import field as fields
-from enginetour.field import BLACK, Board, Kind, Member, Paired, Turn
-from enginetour.formats.docket import MOST_EACH, fair
-from enginetour.formats.leave import Asked
-from enginetour.formats.owncolours import OwnColours
-from enginetour.formats.pairing_system import PairingSystem
+from enginetour.formats.brackets import Kinship, in_turn, leaves, size_for
+from enginetour.formats.formats_knockout import Duel, Knockout, KnockoutOptions, families_of, played_rounds, story
+from enginetour.formats.pairing import order
+from enginetour.formats.pairing.field import Dice, Field, Kind, Member, Paired, Turn
+from enginetour.model.game import Placed
+
+Node = int | None  # a member's place; nobody
 
 
-class KnockoutOptions(OwnColours):
-    """Settings of every knock-out; the number of rounds follows from the field."""
+class CupOptions(KnockoutOptions):
+    """Settings of the cup."""
 
-    colours_by: ClassVar[str] = "the tree"
-    scoring: ClassVar[str] = "games"
-    placement: ClassVar[tuple[str, ...]] = ()
-    unplayed: ClassVar[Literal["preset"]] = "preset"
-    absent: ClassVar[Asked] = {}
-    half_bye: ClassVar[Asked] = {}
-
-    games_per_pairing: int = Field(default=2, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number")
-    seeding: Literal["fold", "lottery"] = Field(
-        default="fold", description="fold: first against last, the entry order seeds; lottery: all by lot"
+    seeding: Literal["fold", "lottery", "list"] = Setting(  # type: ignore[assignment]  # one way more than other trees
+        default="fold",
+        description="fold: first against last, the entry order seeds; lottery: all by lot; list: the first meets the "
+        "second, the third the fourth, and the winners of neighboring matches meet",
     )
-    extra_pairs: int = Field(
-        default=2, ge=0, le=50, description="a level match goes on, by at most so many pairs of games"
+    passes: Literal["top", "lot"] = Setting(
+        default="top", description="who passes the first round where places are left empty: the top seeds, or by lot"
     )
-    sudden_death: bool = Field(
-        default=True, description="still level: one game more, a draw counts for Black; then the higher seed goes on"
+    third_place: bool = Setting(default=False, description="the losers of the semi-finals play for the third place")
+    part_families: bool = Setting(
+        default=True,
+        description="families in different quarters, as far as seeds of one tier can change places; not with "
+        "seeding = list",
     )
-
-    @field_validator("games_per_pairing")
-    @classmethod
-    def _even(cls, games: int) -> int:
-        return fair(games)
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
-    """A match as it stands: places of both, the first with White in the first game; `words` once it is over."""
+class Tree:
+    """Before a round: who is left, neighbours to meet; `semi` are the losers of the semi-finals if they play on."""
 
-    white: int
-    black: int
-    winner: int | None = None
-    words: str = ""
-
-    @property
-    def over(self) -> bool:
-        """No game of it is to come; without a winner both withdrew."""
-        return bool(self.words)
+    nodes: tuple[Node, ...]
+    third: bool = False
+    semi: tuple[int, ...] = ()
 
     @property
-    def loser(self) -> int | None:
-        """Who was beaten, or left."""
-        return None if self.winner is None else self.white + self.black - self.winner
+    def name(self) -> str:
+        """Of the round to be played."""
+        return {2: "final", 4: "semi-final", 8: "quarter-final"}.get(len(self.nodes), f"round of {len(self.nodes)}")
+
+    def couples(self) -> list[tuple[Node, Node]]:
+        """Neighbours."""
+        return list(zip(self.nodes[::2], self.nodes[1::2], strict=True)) if len(self.nodes) > 1 else []
+
+    def matches(self, there: Collection[int]) -> list[tuple[int, int]]:
+        """Couples of which both are there, left to right; the third place is played for beside the final."""
+        found = [(one, other) for one, other in self.couples() if one is not None and other is not None]
+        if len(self.nodes) == 2 and len(self.semi) == 2 and set(self.semi) <= set(there):
+            found.append((self.semi[0], self.semi[1]))
+        return found
+
+    def left(self, there: Collection[int]) -> Tree:
+        """Without who is gone, before the next round that has a match: rounds of passes alone are skipped."""
+        tree = replace(self, nodes=tuple(node if node in there else None for node in self.nodes))
+        while len(tree.nodes) > 1 and not tree.matches(there):
+            tree = tree.after(())
+        return tree
+
+    def after(self, duels: Sequence[Duel]) -> Tree:
+        """With the winners of these matches and whoever passed."""
+        by_couple: dict[frozenset[Node], Duel] = {frozenset((duel.white, duel.black)): duel for duel in duels}
+        found = [(couple, by_couple.get(frozenset(couple))) for couple in self.couples()]
+        nodes = tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found)
+        losers = tuple(duel.loser for _, duel in found if duel and duel.loser is not None)
+        return Tree(nodes, self.third, losers if self.third and len(self.nodes) == 4 else ())
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """One round seen from after it: who was there at its start, and who when the next was paired."""
+class Cup(Knockout):
+    """The tree is drawn once; everything after follows from the results."""
 
-    number: int
-    there: frozenset[int]
-    row: tuple[Turn, ...]
-    after: frozenset[int]
+    codes = ("CPS",)
+    options: CupOptions
 
+    def rounds(self, members: tuple[Member, ...]) -> int:
+        """The binary logarithm of the number of entrants, rounded up."""
+        return (len(members) - 1).bit_length()
 
-def played_rounds(field: fields.Field, now: Collection[int]) -> Iterator[Played]:
-    """The rounds of the history; `now` are those still in. Who was passed on but not there had withdrawn."""
-    there = [frozenset(m for m, turn in enumerate(row) if turn.kind is not Kind.ABSENT) for row in field.history]
-    for number, row in enumerate(field.history, 1):
-        yield Played(number, there[number - 1], row, there[number] if number < len(there) else frozenset(now))
+    def pair(self, field: Field) -> Paired:
+        """Neighbours in the tree, with what became of the round before."""
+        tree, duels = self._now(field, field.present)
+        boards = tuple(self.board(field, pair) for pair in tree.matches(field.present))
+        playing = {place for board in boards for place in board.pair}
+        byes = tuple(sorted(node for node in tree.nodes if node is not None and node not in playing))
+        return Paired(boards, byes if boards else (), "by rule", story(duels))
 
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """The round in which the tree as drawn lets two meet."""
+        nodes = self._drawn(field).nodes
+        low, high = sorted(nodes.index(place) for place in (one, other))
+        rounds = (low ^ high).bit_length()
+        called = Tree(nodes[: len(nodes) >> (rounds - 1)]).name
+        told = f"leaves {low + 1} and {high + 1} of the tree: they can meet in its round {rounds}, the {called}"
+        return (*super().rules(field, paired, one, other), told)
 
-class Knockout(PairingSystem):
-    """The rules of a match and its story; subclasses know the tree."""
+    def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
+        """By cup score; the status tells how far everybody came."""
+        status = dict.fromkeys(members, f"in the {self._drawn(field).name}")
+        history = []
+        for tree, duels in self._course(field, members):
+            coming = tree.after(duels)
+            through = "winner" if len(coming.nodes) == 1 else f"in the {coming.name}"
+            status |= dict.fromkeys((node for node in coming.nodes if node is not None), through)
+            points = dict.fromkeys((node for node in tree.nodes if node is not None), 2)
+            for duel in duels:
+                minor = duel.white in tree.semi
+                for place in (duel.white, duel.black):
+                    won = place == duel.winner
+                    points[place] = 1 if not duel.over else 2 * won
+                    if minor:
+                        status[place] = (
+                            "in the match for third place" if not duel.over else "third" if won else "fourth"
+                        )
+                    elif not won:
+                        status[place] = f"in the {tree.name}" if not duel.over else f"lost the {tree.name}"
+            history.append(tuple(Turn(Kind.PLAYED, points=points.get(m, 0)) for m in range(len(field.members))))
+        last, matches = self._now(field, members)
+        if len(last.nodes) == 1 and last.nodes[0] is not None and all(duel.over for duel in matches):
+            status[last.nodes[0]] = "winner"
+        seat = {member.name: number for number, member in enumerate(field.members)}
+        lines = []
+        for line in order.table(Field(field.members, tuple(history)), self.codes, members):
+            m = seat[line.name]
+            score, games, without = field.scores[m], field.games(m), field.unplayed(m)
+            lines.append(replace(line, half_points=score, games=games, unplayed=without, status=status[m]))
+        return tuple(lines)
 
-    options: KnockoutOptions
-    late_entry = False
-    extensible = False
+    def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
+        """Every match but that for the third place puts one out. Loose for a round in which somebody leaves."""
+        tree, _ = self._now(field, field.present, skipping=False)
+        alive = [node for node in tree.nodes if node in field.present]
+        quarter = max(1, len(tree.nodes) // 4)
+        parts = [tree.nodes[at : at + quarter] for at in range(0, len(tree.nodes), quarter)]
+        third = int(tree.third and len(parts) == 4 and all(any(n in alive for n in part) for part in parts))
+        most = max(0, len(alive) - 1 + third)
+        if len(alive) < sum(node is not None for node in tree.nodes):
+            return 0, most
+        now = tree.left(field.present)
+        ahead = most - sum(set(pair) != set(now.semi) for pair in now.matches(field.present))
+        return ahead, ahead
 
-    def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError: nobody to play against."""
-        if len(members) < 2:
-            raise ValueError("a knock-out needs at least two entrants")
+    def _drawn(self, field: Field) -> Tree:
+        return _draw(field.members, self.options, field.seed)
 
-    def warnings(self) -> tuple[str, ...]:
-        """The table follows from the rounds: no codes that could contradict each other."""
-        return ()
+    def _now(self, field: Field, now: Collection[int], *, skipping: bool = True) -> tuple[Tree, Sequence[Duel]]:
+        """The tree before the round to be paired, and the matches of the round before."""
+        tree, duels = self._drawn(field), list[Duel]()
+        for before, duels in self._course(field, now):
+            tree = before.after(duels)
+        return (tree.left(now) if skipping else tree), duels
 
-    def bye_points(self, _field: fields.Field) -> int:
-        """A pass goes on without points: they are those of games."""
-        return 0
-
-    def more(self, _field: fields.Field, _board: Board, points: tuple[int, int], played: int) -> int:
-        """Two games while there are pairs left, then sudden death, then nothing."""
-        extra, limit = played - self.options.games_per_pairing, 2 * self.options.extra_pairs
-        if points[0] != points[1] or extra > limit:
-            return 0
-        return 2 if extra < limit else int(self.options.sudden_death)
-
-    def games_ahead(self, boards: int) -> int:
-        """All pairs and the sudden death on every board."""
-        return boards * (2 * self.options.extra_pairs + int(self.options.sudden_death))
-
-    def rules(self, field: fields.Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Seeds, who is out and who passes; a tree adds where two can meet."""
-        told = [f"{field.members[place].name} is seed {place + 1}" for place in (one, other)]
-        there = {place for board in paired.boards for place in board.pair} | set(paired.byes)
-        told += [f"{field.members[place].name} is out" for place in (one, other) if place not in there]
-        told += [
-            f"{field.members[place].name} passes: nobody is left to meet in this round"
-            for place in (one, other)
-            if place in paired.byes
-        ]
-        return tuple(told)
-
-    def board(self, field: fields.Field, pair: tuple[int, int]) -> Board:
-        """With one game White goes to who had it less often; else, and with both colours, to the lower seed first.
-
-        So the higher seed is Black, should sudden death come.
-        """
-        high, low = sorted(pair)
-        turned = self.options.games_per_pairing == 1 and field.balance(high) < field.balance(low)
-        return Board(high, low) if turned else Board(low, high)
-
-    def duel(self, pair: tuple[int, int], seen: Played, names: Sequence[Member]) -> Duel:
-        """What became of a match; of one that was called off in the middle, who stayed goes on."""
-        white, black = sorted(pair, reverse=True)
-        if seen.row[white].colour == BLACK:
-            white, black = black, white
-        turns = seen.row[white], seen.row[black]
-        extra = turns[0].games - self.options.games_per_pairing
-        lead, limit = turns[0].points - turns[1].points, 2 * self.options.extra_pairs
-        if extra < 0 or (lead == 0 and extra < limit + self.options.sudden_death):
-            stayed = [place for place in (white, black) if place in seen.after]
-            if len(stayed) == 2:
-                return Duel(white, black)
-            if not stayed:
-                return Duel(white, black, None, f"{names[white].name} and {names[black].name} withdrew")
-            winner, how = stayed[0], "withdrew"
-        elif lead:
-            winner = white if lead > 0 else black
-            how = "" if extra <= 0 else f" after {extra} more games" if extra <= limit else " in sudden death"
-        elif extra > limit:
-            winner, how = black, ": a draw with Black in sudden death"
-        else:
-            winner, how = min(white, black), ": the higher seed"
-        other = names[white + black - winner].name
-        if how == "withdrew":
-            return Duel(white, black, winner, f"{names[winner].name} goes on, {other} withdrew")
-        score = "-".join(f"{turn.points / 2:g}" for turn in (turns if winner == white else turns[::-1]))
-        return Duel(white, black, winner, f"{names[winner].name} beat {other} {score}{how}")
+    def _course(self, field: Field, now: Collection[int]) -> Iterator[tuple[Tree, list[Duel]]]:
+        """Round by round the tree before it and its matches."""
+        tree = self._drawn(field)
+        for seen in played_rounds(field, now):
+            tree = tree.left(seen.there)
+            duels = [self.duel(pair, seen, field.members) for pair in tree.matches(seen.there)]
+            yield tree, duels
+            tree = tree.after(duels)
 
 
-def story(duels: Sequence[Duel]) -> tuple[str, ...]:
-    """Who beat whom in a round that is over, and how."""
-    return tuple(duel.words for duel in duels)
-
-
-def families_of(members: Sequence[Member]) -> tuple[str, ...]:
-    """By entry order; "" where nobody shares it."""
-    known = [member.family for member in members]
-    return tuple(family if known.count(family) > 1 else "" for family in known)
+@lru_cache(maxsize=16)
+def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> Tree:
+    """The tree before the first round: pure, kept as every round asks for it."""
+    dice, everybody = Dice(seed, "cup", 1, 0), range(len(members))
+    folded = options.seeding == "fold"
+    order = list(everybody) if folded else dice.shuffled(everybody)
+    spare = size_for(len(members)) - len(members)
+    passing = list(everybody)[:spare] if options.passes == "top" else dice.shuffled(everybody)[:spare]
+    if options.seeding == "list":
+        return Tree(in_turn(everybody, passing), options.third_place)
+    row = leaves(order, passing, folded=folded)
+    if options.part_families:
+        row = Kinship(row, families_of(members)).parted(folded=folded)
+    return Tree(row, options.third_place)

@@ -6,9 +6,9 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from enginetour.formats.docket import fair
 from enginetour.formats.handicap import BY_RATING, RatingHandicap
-from enginetour.placement import Codes
+from enginetour.formats.pairing.choice import Codes
+from enginetour.formats.pairing.docket import fair
 
 
 class ListOptions(BaseModel):

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from enginetour.errors import InputRefused
 from enginetour.formats.match_options import MatchOptions
 from enginetour.formats.match_state import MatchState
-from enginetour.model import (
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import (
     Entrant,
     Event,
     Extended,

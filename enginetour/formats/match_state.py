@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
-from enginetour.model import Note, Pairing
+from enginetour.model.game import Note, Pairing
 from enginetour.ratings.pentanomial import PAIR_CLASSES, class_counts
 from enginetour.ratings.sequential import Walk
 

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel, field_validator, model_validator
 from pydantic import Field as Setting
 
-from enginetour import placement
-from enginetour.field import Board, Field, Member, Paired
-from enginetour.formats.docket import MOST_EACH, fair
 from enginetour.formats.handicap import BY_RATING, RatingHandicap, without_odds_colours
 from enginetour.formats.leave import Asked
 from enginetour.formats.owncolours import OwnColours
-from enginetour.model import Placed
-from enginetour.placement import Codes
+from enginetour.formats.pairing import choice, order
+from enginetour.formats.pairing import terms as placement
+from enginetour.formats.pairing.choice import Codes
+from enginetour.formats.pairing.docket import MOST_EACH, fair
+from enginetour.formats.pairing.field import Board, Field, Member, Paired
+from enginetour.model.game import Placed
 
 if TYPE_CHECKING:
-    from enginetour.matching.costs import Numbers
+    from enginetour.formats.pairing.costs import Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ class PairingSystem(ABC):
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
         """Those members best first, by `order`."""
-        return placement.table(field, self.order, members, self.terms(field))
+        return order.table(field, self.order, members, self.terms(field))
 
     def scores(self, field: Field) -> tuple[tuple[int, ...], ...]:
         """Return the scores that decide the pairing, before each round so far and now, in half points."""
@@ -210,7 +211,7 @@ class PairingSystem(ABC):
 
     def warnings(self) -> tuple[str, ...]:
         """What the settings do to each other, to be told before the first round."""
-        return placement.warnings(self.order, evens_sos=self.evens_sos)
+        return choice.warnings(self.order, evens_sos=self.evens_sos)
 
     def doubts(self, _errors: Sequence[float]) -> tuple[str, ...]:
         """What must be told of ratings with these standard errors before the first round; by default they only seed."""

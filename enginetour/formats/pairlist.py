@@ -14,11 +14,13 @@ from itertools import groupby
 
 from immutables import Map
 
-from enginetour import placement
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.docket import MOST_GAMES, Docket, legs, match_games, window
 from enginetour.formats.listoptions import ListOptions
-from enginetour.model import (
+from enginetour.formats.pairing import choice, order
+from enginetour.formats.pairing.docket import MOST_GAMES, Docket, legs, match_games, window
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.standings import Grid, Scored, table, total, with_game
+from enginetour.formats.pairing.terms import Terms
+from enginetour.model.game import (
     Added,
     Entrant,
     Event,
@@ -32,8 +34,6 @@ from enginetour.model import (
     Replaced,
     Withdrawn,
 )
-from enginetour.placement import Terms
-from enginetour.standings import Grid, Scored, table, total, with_game
 
 Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
 
@@ -93,7 +93,7 @@ class PairList(ABC):
             self.options.handicap.check(ratings)
         state = self._widened(self._seeded(ListState(names, ratings=ratings)), self.options.cycles)
         state = self._scheduled(state, self._boards(state, range(state.cycles)))
-        for warning in placement.warnings(self.options.placement):
+        for warning in choice.warnings(self.options.placement):
             state = state.noted("warning", warning)
         text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
         return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
@@ -157,7 +157,7 @@ class PairList(ABC):
         if not codes:
             return table(state.present, state.grid)
         field, terms = self._field(state), Terms(absence="nothing", pair_list=True)
-        return placement.table(field, codes, range(len(field.members)), terms)
+        return order.table(field, codes, range(len(field.members)), terms)
 
     def _field(self, state: ListState) -> Field:
         """Return the present as a tournament in rounds; their matches with the withdrawn are left out."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import Field, model_validator
 
 from enginetour.formats.listoptions import ListOptions
-from enginetour.formats.orders import Colours, Order, rounds_of
+from enginetour.formats.pairing.orders import Colours, Order, rounds_of
 from enginetour.formats.pairlist import Board, ListState, PairList
 
 

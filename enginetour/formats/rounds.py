@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from enginetour.field import Board, Field, Member, Paired, Turn, Unpairable
-from enginetour.formats.docket import fair, legs, match_games, window
 from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.leave import FEWEST, Leave
+from enginetour.formats.pairing.docket import fair, legs, match_games, window
+from enginetour.formats.pairing.field import Board, Field, Member, Paired, Turn, Unpairable
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
 from enginetour.formats.rounds_state import NOBODY, RoundsState
-from enginetour.model import (
+from enginetour.model.game import (
     Added,
     Entrant,
     Event,

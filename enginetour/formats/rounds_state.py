@@ -7,9 +7,9 @@ from dataclasses import field as made
 
 from immutables import Map
 
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Paired, Turn
-from enginetour.formats.docket import Docket
-from enginetour.model import Note, Pairing
+from enginetour.formats.pairing.docket import Docket
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Paired, Turn
+from enginetour.model.game import Note, Pairing
 
 NOBODY = Paired(())
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from pydantic import Field, field_validator
 
-from enginetour.errors import InputRefused
 from enginetour.formats.listoptions import ListOptions, picked, some_entrants
+from enginetour.formats.pairing.schedules import slide
 from enginetour.formats.pairlist import Board, ListState, PairList, in_blocks, withdrawn_lines
-from enginetour.model import Placed
-from enginetour.schedules import slide
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Placed
 
 
 class ScheveningenOptions(ListOptions):

@@ -9,13 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field as Setting
 from pydantic import model_validator
 
-from enginetour import mcmahon
-from enginetour.field import Field, Member
+from enginetour.formats.pairing import mcmahon
+from enginetour.formats.pairing.field import Field, Member
+from enginetour.formats.pairing.mcmahon import Starts, mcmahon_points
+from enginetour.formats.pairing.terms import Absence, Terms
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
-from enginetour.mcmahon import Starts, mcmahon_points
-from enginetour.nearmiss import did_you_mean
-from enginetour.placement import Terms
-from enginetour.placement.terms import Absence
+from enginetour.model.nearmiss import did_you_mean
 
 NAMED = 5  # entrants in a message
 ABSENCE = (

@@ -1,1 +1,1 @@
-"""Other programs' files, in and out."""
+"""File formats of other programs: PGN, TRF, TDE, OpenGotha, TOML."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from enginetour.errors import InputRefused
-from enginetour.wholefile import read_whole
+from enginetour.interop.wholefile import read_whole
+from enginetour.model.errors import InputRefused
 
 LARGEST_FILE = 10_000_000  # bytes, our choice: some 200,000 names
 LONGEST_LINE = 65_536  # signs, as of a game file

@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from enginetour.errors import InputRefused
 from enginetour.formats.bubble import BubbleOptions
 from enginetour.formats.bubble_state import Due
-from enginetour.model import Note, Outcome, Pairing
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Note, Outcome, Pairing
 
 CASE_FORMAT = "enginetour-bubble-case/1"
 TRACE_FORMAT = "enginetour-bubble-trace/1"

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from enginetour.field import WHITE, Board, Field, Kind, Paired, Turn, Unpairable
+from enginetour.formats.pairing.field import WHITE, Board, Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.pairing_system import PairingSystem
-from enginetour.nearmiss import called
+from enginetour.model.nearmiss import called
 
 Pairs = tuple[tuple[int, int | None], ...]
 

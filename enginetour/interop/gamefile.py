@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO, cast
 
-from enginetour.errors import InputRefused
-from enginetour.wholefile import opened_input, refuse_bomb
+from enginetour.interop.wholefile import opened_input, refuse_bomb
+from enginetour.model.errors import InputRefused
 
 MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 BLOCK = 1 << 19  # bytes read at once to count their lines

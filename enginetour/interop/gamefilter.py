@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
-from enginetour.errors import UsageRefused
 from enginetour.interop.naming import any_fits
 from enginetour.interop.tally import UNFINISHED, text
-from enginetour.timeclasses import TIME_CLASSES, time_class
+from enginetour.model.errors import UsageRefused
+from enginetour.model.timeclasses import TIME_CLASSES, time_class
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from enginetour.interop.gamecolumns import Games
+
 
 Taken: TypeAlias = "tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]"
 
@@ -51,7 +52,7 @@ class GameFilter:
     def check(self) -> None:
         """UsageRefused for days in the wrong order, and for a class, an ending or a variant that there is not."""
         if self.variant != "standard":
-            from enginetour.variants import variant_named
+            from enginetour.model.variants import variant_named
 
             try:
                 variant_named(self.variant)
@@ -65,7 +66,7 @@ class GameFilter:
         ):
             for name in names:
                 if name not in known:
-                    from enginetour.nearmiss import near
+                    from enginetour.model.nearmiss import near
 
                     place = f"--{kind.replace(' ', '-')}"
                     what = kind.removeprefix("exclude ")

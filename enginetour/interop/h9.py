@@ -18,11 +18,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from enginetour import grades, placement
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing import codes
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.mcmahon import mcmahon_points
 from enginetour.interop.opengotha import MOST_ENTRANTS, NOT_PAIRED, SYSTEMS, Tournament, band_of
 from enginetour.interop.trf import refuse
-from enginetour.mcmahon import mcmahon_points
+from enginetour.ratings import grades
 
 LARGEST_FILE = 5_000_000  # bytes: a congress of 760 entrants has 0.1 million
 FEWEST_VALUES = 4  # EGF
@@ -125,8 +126,8 @@ def _codes(line: str, number: int, place: str) -> Iterator[str]:
     for word in filter(None, words):
         code = {"SOS": MAIN.get(main, "SOSW"), "SOSOS": MAIN.get(main, "SOSW").replace("SOS", "SOSOS")}.get(word, word)
         code = {"Rank": "RANK", "Rating": "RATING"}.get(code, code)
-        if code not in placement.CODES:
-            refuse(place, number, f"names of values such as MMS, NBW, SOS, SOSOS ({', '.join(placement.CODES)})", word)
+        if code not in codes.CODES:
+            refuse(place, number, f"names of values such as MMS, NBW, SOS, SOSOS ({', '.join(codes.CODES)})", word)
         yield code
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from enginetour.errors import UsageRefused
 from enginetour.interop.tally import normal_name
+from enginetour.model.errors import UsageRefused
 
 
 def any_fits(name: str, globs: Collection[str]) -> bool:

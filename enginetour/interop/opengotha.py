@@ -25,10 +25,11 @@ from types import MappingProxyType
 from typing import NoReturn
 from xml.parsers import expat
 
-from enginetour import grades, placement
-from enginetour.field import BLACK, NEITHER, WHITE, Kind, Member, Turn
+from enginetour.formats.pairing import codes
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Kind, Member, Turn
 from enginetour.interop.foreign import Foreign, Separated, as_it_stands
 from enginetour.interop.trf import refuse
+from enginetour.ratings import grades
 
 LARGEST_FILE = 20_000_000  # bytes: a congress of 760 entrants and ten rounds has 0.6 million
 DEEPEST = 20  # elements in elements; the format needs 6
@@ -370,8 +371,8 @@ class _Reader:
             if inside and element.tag == "PlacementCriterion":
                 name = element.values.get("name", "NULL")
                 code = CODES.get(name, name)
-                if code != "NULL" and code not in placement.CODES:
-                    refuse(self.place, element.line, f"one of NULL, {', '.join(placement.CODES)}", repr(name))
+                if code != "NULL" and code not in codes.CODES:
+                    refuse(self.place, element.line, f"one of NULL, {', '.join(codes.CODES)}", repr(name))
                 found[self._number(element, "number", 1, 1, 6)] = code
         return tuple(dict.fromkeys(found[number] for number in sorted(found) if found[number] != "NULL"))
 

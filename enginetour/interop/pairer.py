@@ -11,23 +11,25 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from enginetour import grades, placement
-from enginetour.errors import InputRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.dutch import Dutch
 from enginetour.formats.gotha import Handicap
 from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.information import Information
+from enginetour.formats.pairing import choice, terms
+from enginetour.formats.pairing import codes as placement
+from enginetour.formats.pairing import order as order_module
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
 from enginetour.interop.foreign import Foreign
+from enginetour.interop.tomlplace import refusal
 from enginetour.interop.trf import Report
 from enginetour.interop.trffield import as_played
 from enginetour.interop.trfheader import header
-from enginetour.model import Placed
-from enginetour.nearmiss import near
-from enginetour.placement import choice
+from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.model.game import Placed
+from enginetour.model.nearmiss import near
+from enginetour.ratings import grades
 from enginetour.ratings.gor import FLOOR
-from enginetour.tomlplace import refusal
 
 FIDE_RULES = {"fide": "2026", "fide-2023": "2023", "fide-2009": "2009"}
 SHOWN = 8  # names in a note
@@ -162,7 +164,7 @@ class Ranking:
     notes: tuple[str, ...]
 
 
-def ranking(report: Report, codes: Sequence[str] | None, unplayed: placement.Unplayed) -> Ranking:
+def ranking(report: Report, codes: Sequence[str] | None, unplayed: terms.Unplayed) -> Ranking:
     """The table by these codes, else by those of the file's lines 202 and 212, else by those of the Dutch system.
 
     UsageRefused for codes that do not exist. A code of the file that enginetour does not have ends its order.
@@ -178,7 +180,7 @@ def ranking(report: Report, codes: Sequence[str] | None, unplayed: placement.Unp
         order, unknown = _order(said.codes)
         if unknown:
             notes.append(f"tie-break {unknown} of the file is not available: the table ends before it")
-    placed = placement.table(field, order, tuple(range(len(field.members))), placement.Terms(unplayed=unplayed))
+    placed = order_module.table(field, order, tuple(range(len(field.members))), terms.Terms(unplayed=unplayed))
     if unplayed in FIDE_RULES:
         notes.append(f"rounds without a game count by FIDE's rules of {FIDE_RULES[unplayed]} (--unplayed {unplayed})")
     notes += _ranked_otherwise(report, placed, foreign)
@@ -192,7 +194,7 @@ def ranking_by(
     foreign: Foreign,
     columns: Mapping[str, Sequence[Fraction]],
     codes: Sequence[str] | None,
-    unplayed: placement.Unplayed | None,
+    unplayed: terms.Unplayed | None,
 ) -> Ranking:
     """The table of a file after its last round, by a system with the settings of the file and these of the user.
 
@@ -207,7 +209,7 @@ def ranking_by(
     placed = system.table(field, tuple(range(len(field.members))))
     notes = [*foreign.warnings, *told]
     columns = columns if len(field.history) >= field.rounds else {}  # they are those after the last round
-    found = placement.values(field, tuple(columns), system.terms(field))
+    found = order_module.values(field, tuple(columns), system.terms(field))
     for code, column in columns.items():
         lowest = code == "CAT" and min(column) > 0  # some count categories from 1
         mine = [Fraction(value, placement.CODES[code].per) + lowest for value in found[code]]

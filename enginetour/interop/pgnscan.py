@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from enginetour.errors import InputRefused
 from enginetour.interop.gamefile import Part, opened, plain
 from enginetour.interop.oddstags import HANDICAP
 from enginetour.interop.pgntags import TagReader, contradicts
 from enginetour.interop.tally import TERMINATORS, VARIANT, Tally
-from enginetour.wholefile import MOST_TAGS
+from enginetour.interop.wholefile import MOST_TAGS
+from enginetour.model.errors import InputRefused
 
 PIECE = 1 << 16  # bytes; glibc maps blocks of 128 KiB anew each time (mallopt(3)): a tenth of the time (measured)
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once

@@ -12,16 +12,8 @@ import re
 from collections.abc import Callable
 
 from enginetour.interop.oddstags import HANDICAP, says_odds
-from enginetour.interop.tally import (
-    TERMINATORS,
-    VARIANT,
-    Tally,
-    escaped,
-    nameless,
-    result_code,
-    unescaped,
-)
-from enginetour.wholefile import MOST_TAGS
+from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, escaped, nameless, result_code, unescaped
+from enginetour.interop.wholefile import MOST_TAGS
 
 _TAG = rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"((?:[^"\\]|\\.)*)"\s*\]'
 _EXACT = re.compile(rb"(?:" + _TAG + rb"\s*)+")

@@ -13,17 +13,17 @@ from dataclasses import field as made
 from itertools import combinations
 from typing import NamedTuple
 
-from enginetour import grades
-from enginetour.dutch.preparation import virtual_points
-from enginetour.errors import InputRefused
-from enginetour.field import BLACK, WHITE, Field, Kind, Turn
 from enginetour.formats.leave import Leave
+from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Turn
+from enginetour.formats.pairing.preparation import virtual_points
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
 from enginetour.interop.tde import KOMI, ODDS_KOMI, UNPLAYED, written_rating
 from enginetour.interop.trf import MOST_ENTRIES, Cell, Entry, Line, Report
 from enginetour.interop.trfheader import virtual_lines
-from enginetour.model import Outcome
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Outcome
+from enginetour.ratings import grades
 
 UNPLAYED_LETTERS = {Kind.BYE: "U", Kind.HALF_BYE: "H", Kind.FULL_BYE: "F", Kind.ABSENT: "Z"}
 WORTH = {"1": 2, "=": 1, "0": 0, "+": 2, "-": 0, "U": 2, "H": 1, "F": 2, "Z": 0, " ": 0}  # half points

@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from enginetour import grades
-from enginetour.errors import InputRefused
-from enginetour.field import BLACK, WHITE, Kind, Member, Paired, Turn
+from enginetour.formats.pairing.field import BLACK, WHITE, Kind, Member, Paired, Turn
 from enginetour.interop.foreign import Foreign, Separated, as_it_stands, plain_label
 from enginetour.interop.trf import refuse
-from enginetour.wholefile import read_whole
+from enginetour.interop.wholefile import read_whole
+from enginetour.model.errors import InputRefused
+from enginetour.ratings import grades
 
 LARGEST_FILE = 1_000_000  # bytes: ten thousand entrants
 KOMI, ING_KOMI = "6.5", "7.5"  # gopair manual: without handicaps

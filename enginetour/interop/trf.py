@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from enginetour.errors import InputRefused
+from enginetour.model.errors import InputRefused
 
 NAME_ROOM = 33  # columns 15-47
 FIRST_ROUND, ROUND_WIDTH = 92, 10

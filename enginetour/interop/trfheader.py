@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NoReturn
 
-from enginetour.field import BLACK, WHITE
+from enginetour.formats.pairing.field import BLACK, WHITE
 from enginetour.interop.trf import Line, Report
 
 SINGLE = "a tournament of single entrants"

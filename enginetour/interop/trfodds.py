@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from enginetour.field import Board
+from enginetour.formats.pairing.field import Board
 from enginetour.interop.trf import Line, Report
 
 Odds = dict[tuple[int, int], tuple[int, int]]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from enginetour.interop.tally import text
-from enginetour.variants import STANDARD, VARIANTS, tag_fits
+from enginetour.model.variants import STANDARD, VARIANTS, tag_fits
 
 _TAG = re.compile(rb"\[\s*Variant\s")
 _VALUE = re.compile(rb'\n\[Variant "([^"\r\n]*)"')

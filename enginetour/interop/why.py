@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enginetour.field import Field, Paired
-from enginetour.field import Unpairable as NoRound
+from enginetour.formats.pairing.field import Field, Paired, Unpairable
+from enginetour.formats.pairing.matching import best_matching, relaxed_matching
+from enginetour.formats.pairing.shortage import Unpairable as ShortageUnpairable
 from enginetour.formats.pairing_system import PairingSystem, Reason, Weighed
 from enginetour.interop.foreign import Separated
-from enginetour.matching import Unpairable, best_matching, relaxed_matching
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -108,7 +108,7 @@ def _cost(weighed: Weighed, pair: tuple[int, int], *, together: bool) -> tuple[C
     least = None if together else _slack_bound(weighed, one, other)
     try:
         changed = best_matching(weighed.weights, forbidden | (weighed.barred > 0))
-    except Unpairable:
+    except ShortageUnpairable:
         return Cost(best.weight, least, None), None
     places = [sorted((weighed.members[i], weighed.members[j])) for i, j in changed.pairs]
     return Cost(best.weight, least, best.weight - changed.weight), tuple((low, high) for low, high in places)
@@ -128,7 +128,7 @@ def _followed(
                 forced = forced.parted(one, place).parted(other, place)
     try:
         found = system.paired(forced)
-    except NoRound:
+    except Unpairable:
         return None
     if len(found.remarks) > len(paired.remarks):
         return None
@@ -142,6 +142,6 @@ def _slack_bound(weighed: Weighed, one: int, other: int) -> int | None:
         return None
     try:
         proof = best_matching(weighed.weights, weighed.barred > 0).proof
-    except Unpairable:
+    except ShortageUnpairable:
         return None
     return -(-proof.slack(one, other, int(weighed.weights[one, other])) // 2)

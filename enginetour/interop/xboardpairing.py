@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from enginetour.field import BLACK, WHITE, Field, Kind, Member, Paired, Turn, Unpairable
+from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Paired, Turn, Unpairable
 from enginetour.formats.pairing_system import PairingSystem
 
 POINTS = {"+": (2, 0), "=": (1, 1), "-": (0, 2)}  # half points of White and Black

@@ -1,4 +1,4 @@
-/* The last scored info line of a search: what enginetour/adapters/uci_lines.py finds, where nothing about it is odd. */
+/* The last scored info line of a search: what enginetour/engines/uci_lines.py finds, where nothing about it is odd. */
 #ifndef ENGINETOUR_THOUGHTS_H
 #define ENGINETOUR_THOUGHTS_H
 

@@ -1,1 +1,1 @@
-"""Rating systems: pure functions from games to ratings with errors."""
+"""From results to ratings with their errors. Pure."""

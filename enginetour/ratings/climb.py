@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enginetour.errors import InputRefused
+from enginetour.model.errors import InputRefused
 from enginetour.ratings.curvature import Curvature, curvature
 from enginetour.ratings.models import Model, Slopes, Tally
 from enginetour.ratings.pairs import Index, Pairs, Vector

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from statistics import NormalDist
 
+from enginetour.ratings.bounds import NORMAL_95
 from enginetour.ratings.ground import Ground
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.rows import Row, around_opponents, bounded, bounds_in, grounds_of, half_widths
-from enginetour.ratings.uncertainty import NORMAL_95, ErrorsOnRequest
+from enginetour.ratings.uncertainty import ErrorsOnRequest
 
 USUAL = 95.0  # %
 

@@ -20,14 +20,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from enginetour import grades
-from enginetour.errors import InputRefused
-from enginetour.ratings import incremental
+from enginetour.model.errors import InputRefused
+from enginetour.ratings import grades, incremental
 from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
-from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
+from enginetour.ratings.incremental import Mode, RatingState, Standing
 from enginetour.ratings.lineage import Lineage
-
-__all__ = ["Egf2021Settings", "begin", "bonus", "close", "con", "expected_score", "rate", "step"]
 
 CEILING = 3300.0  # EGF rating system 2021: beta and con end here
 NEWCOMER = 100.0  # EGF: 20 kyu

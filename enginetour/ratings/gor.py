@@ -17,14 +17,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from enginetour import grades
-from enginetour.errors import InputRefused
-from enginetour.ratings import incremental
+from enginetour.model.errors import InputRefused
+from enginetour.ratings import grades, incremental
 from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
-from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
+from enginetour.ratings.incremental import Mode, RatingState, Standing
 from enginetour.ratings.lineage import Lineage
-
-__all__ = ["GorSettings", "GorState", "begin", "close", "con", "czech_expected", "egf_expected", "rate", "step"]
 
 GorState = RatingState
 

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from enginetour.errors import InputRefused
+from enginetour.model.errors import InputRefused
 from enginetour.ratings.base import CAPTION
 from enginetour.ratings.bridges import connecting_games, games_told
+from enginetour.ratings.climb import Undetermined
 from enginetour.ratings.connectivity import pools, unbeaten, winless
-from enginetour.ratings.likelihood import ELO_SCALE, Fit, ModelName, Undetermined, fit
+from enginetour.ratings.likelihood import ELO_SCALE, Fit, ModelName, fit
 from enginetour.ratings.loose import Loose
 from enginetour.ratings.openingpairs import Dependence, OpeningPairs, Openings, Surprise, opening_pairs
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
@@ -24,8 +25,6 @@ from enginetour.ratings.sandwich import moments, surprise_of
 from enginetour.ratings.sharing import joint
 from enginetour.ratings.uncertainty import FEW_GAMES
 from enginetour.ratings.units import PRIOR_SD, Terms, units
-
-__all__ = ["RatingList", "Row", "Unrated", "bubble_rating_order", "rating_list"]
 
 SURPRISING = 3.3  # standard deviations; one in a thousand by chance
 FEW_NAMED = 10  # anchors in a note

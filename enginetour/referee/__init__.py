@@ -1,1 +1,1 @@
-"""Plays one game between two engines."""
+"""One game between two engines, and the process of a slot that plays it."""

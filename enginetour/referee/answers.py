@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import chess
 
-from enginetour.adapters.moves import read_move
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Said, printable
+from enginetour.engines.moves import read_move
+from enginetour.engines.position import Position
+from enginetour.engines.said import Said, printable
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
-from enginetour.referee.seats import Seat
+from enginetour.referee.referee_seats import Seat
 
 
 def read_answer(seat: Seat, said: Said, at: Position) -> chess.Move | None:

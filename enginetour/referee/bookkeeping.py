@@ -12,18 +12,18 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from enginetour.adapters.position import ROOM, Position
-from enginetour.compiled import native
-from enginetour.model import Incident, SideRecord
+from enginetour.engines.position import ROOM, Position
+from enginetour.engines.waiting import NEVER_NS
+from enginetour.engines.workload import Workload
+from enginetour.model.game import Incident, SideRecord
 from enginetour.referee.clock import MS, RunQueue
+from enginetour.referee.compiled import native
 from enginetour.referee.link import Link
 from enginetour.referee.live import LiveMoves
 from enginetour.referee.queueing import EngineQueue
+from enginetour.referee.referee_seats import Seat, incident, question
 from enginetour.referee.scribe import RawPly, Scribe
-from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
-from enginetour.supervise.waiting import NEVER_NS
-from enginetour.supervise.workload import Workload
 
 PATIENCE_NS = 1_000_000  # into a search: what answers sooner finds us waiting
 HELD_NS = 250_000_000  # a ply waits so long for others, until a search leaves the time

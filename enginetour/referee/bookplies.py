@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import chess
 
-from enginetour.adapters.position import Position
-from enginetour.adjudication import End
-from enginetour.errors import InputRefused, MachineFailure
-from enginetour.model import Opening
+from enginetour.engines.position import Position
+from enginetour.model.errors import InputRefused, MachineFailure
+from enginetour.model.game import Opening
+from enginetour.model.task import OwnBook
+from enginetour.referee.adjudication import End
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.ends import Ends
+from enginetour.referee.referee_seats import Seat
 from enginetour.referee.scribe import RawPly
-from enginetour.referee.seats import Seat
-from enginetour.task import OwnBook
 
 if TYPE_CHECKING:
-    from enginetour.polyglot import Book
+    from enginetour.openings.polyglot import Book
 
 
 def play_opening(opening: Opening, position: Position, ends: Ends, books: Books) -> None:
@@ -63,7 +63,7 @@ class OwnBooks:
             return None
         if book.path not in self._books:
             try:
-                from enginetour.polyglot import Book  # here, for a quicker start
+                from enginetour.openings.polyglot import Book  # here, for a quicker start
 
                 self._books[book.path] = Book(Path(book.path))
             except InputRefused as refused:

@@ -11,9 +11,9 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from enginetour.supervise.waiting import SLICE_NS
-from enginetour.task import Side
-from enginetour.timecontrol import TimeControl
+from enginetour.engines.waiting import SLICE_NS
+from enginetour.model.task import Side
+from enginetour.model.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
 SLEPT_NS = 1_000 * MS  # suspended for longer in a game: it is void (reliability 3)

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from enginetour.adapters.base import Engine
-from enginetour.adapters.said import Said
-from enginetour.adapters.wire import DISCARD_READS
-from enginetour.errors import EngineCrashed, EngineFault, MachineFailure
+from enginetour.engines.process import EngineProcess
+from enginetour.engines.protocol import Engine
+from enginetour.engines.said import Said
+from enginetour.engines.waiting import NEVER_NS, SLICE_NS, wait
+from enginetour.engines.wire import DISCARD_READS
+from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.referee.link import Link
-from enginetour.supervise.process import EngineProcess
-from enginetour.supervise.waiting import NEVER_NS, SLICE_NS, wait
 
 EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
 WAIT_TOLD_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginetour.adapters.said import Said, What
-from enginetour.model import Outcome, Termination
+from enginetour.engines.said import Said, What
+from enginetour.model.game import Outcome, Termination
 from enginetour.referee.ends import Ends
-from enginetour.referee.seats import Seat
+from enginetour.referee.referee_seats import Seat
 from enginetour.referee.verdict import Verdict, rightly_drawn
 
 

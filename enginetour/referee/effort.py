@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginetour.model import MoveMade
+from enginetour.model.game import MoveMade
 
 _PLACE = {name: place for place, name in enumerate(MoveMade._fields)}
 FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import chess
 
-from enginetour.adapters.position import Position
-from enginetour.adapters.quick import can_move, in_check
-from enginetour.adjudication import Adjudicator, End
-from enginetour.model import Outcome, Termination
-from enginetour.tablebases import opened
-from enginetour.task import GameTask, Rules
-from enginetour.variants import VARIANTS
+from enginetour.engines.position import Position
+from enginetour.engines.quick import can_move, in_check
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import GameTask, Rules
+from enginetour.model.variants import VARIANTS
+from enginetour.referee.adjudication import Adjudicator, End
+from enginetour.referee.tablebases import opened
 
 FIFTY = 50  # moves of both sides, FIDE 9.3
 _WINS = {  # how a variant is won otherwise than by mate; {0} is the winner, {1} the loser

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import time
 
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Said, printable
-from enginetour.errors import EngineCrashed, EngineFault
-from enginetour.model import Termination
-from enginetour.referee import verdict as verdicts
+from enginetour.engines.position import Position
+from enginetour.engines.said import Said, printable
+from enginetour.model.errors import EngineCrashed, EngineFault
+from enginetour.model.game import Termination
+from enginetour.model.task import Rules
+from enginetour.referee import verdict
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.clock import MS, Halts
 from enginetour.referee.converse import converse, ended, heed_until
 from enginetour.referee.link import Link
+from enginetour.referee.referee_seats import Seat
 from enginetour.referee.search import Search
-from enginetour.referee.seats import Seat
 from enginetour.referee.verdict import Verdict
-from enginetour.task import Rules
 
 CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 
@@ -55,7 +55,7 @@ class Failures:
         converse({engine: engine.settle()}, self._link, self._halts.overslept)
         if seat.draw_claimed:
             words = f"{seat.color} claims a draw that is none and does not move"
-            return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
+            return verdict.loss(seat, Termination.FALSE_CLAIM, words)
         if engine.late_ns:
             return self.flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
@@ -79,21 +79,21 @@ class Failures:
 
         `own_ns` is our share, where it ended before now; `starved`: it could not answer, as it did not run at all.
         """
-        answered, words = starved or not words, words or verdicts.overrun(seat.clock, elapsed_ns, when)
+        answered, words = starved or not words, words or verdict.overrun(seat.clock, elapsed_ns, when)
         if self._halts.words:
-            return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
+            return verdict.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
         over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
         own_ns = self.own_ns() if own_ns is None else own_ns
         waited_ns = None if seat.queue is None else seat.queue.machine_ns()
         if starved:  # it waits still, and the kernel counts a wait when it is over
             waited_ns = max(waited_ns or 0, elapsed_ns)
-        return verdicts.flag(seat, self._position.board, self._rules, over_ns, own_ns, words, waited_ns=waited_ns)
+        return verdict.flag(seat, self._position.board, self._rules, over_ns, own_ns, words, waited_ns=waited_ns)
 
     def at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
         """It ended before its `go`, or did not answer the fence."""
         if isinstance(fault, EngineCrashed):
             return self.crash(seat, other)
-        return verdicts.stall(seat, fault, self._halts.words)
+        return verdict.stall(seat, fault, self._halts.words)
 
     def crash(self, seat: Seat, other: Seat) -> Verdict:
         """Look for a stop first: a service manager ends engines and us in one go."""
@@ -102,6 +102,6 @@ class Failures:
         other.engine.pull()
         if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
             return self.flag(seat, seen_ns - self._search.go_ns, f"when it ended: {ended(seat.engine)}")
-        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._search.answered_ns):
-            return verdicts.both_ended(seat, ended(seat.engine), ended(other.engine))
-        return verdicts.crash(seat, ended(seat.engine))
+        if other.engine.process.eof and verdict.at_once(seen_ns, other.engine.stamp_ns, self._search.answered_ns):
+            return verdict.both_ended(seat, ended(seat.engine), ended(other.engine))
+        return verdict.crash(seat, ended(seat.engine))

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import chess
 
-from enginetour.adapters.base import Ask
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Said, What
-from enginetour.errors import EngineFault, Untellable
-from enginetour.model import Game
+from enginetour.engines.position import Position
+from enginetour.engines.protocol import Ask
+from enginetour.engines.said import Said, What
+from enginetour.engines.waiting import NEVER_NS, SLICE_NS, Wake, wait
+from enginetour.model.errors import EngineFault, Untellable
+from enginetour.model.game import Game
+from enginetour.model.task import GameTask
 from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.answers import read_answer, second_answer
@@ -24,14 +26,12 @@ from enginetour.referee.ends import ends_of
 from enginetour.referee.failures import Failures
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
+from enginetour.referee.referee_seats import Seat, question, sit_down
 from enginetour.referee.relay import Relay, is_plain
 from enginetour.referee.scribe import RawPly
 from enginetour.referee.search import Search
-from enginetour.referee.seats import Seat, question, sit_down
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.verdict import Verdict
-from enginetour.supervise.waiting import NEVER_NS, SLICE_NS, Wake, wait
-from enginetour.task import GameTask
 
 _ANSWER = What.ANSWER  # an enumeration looks its members up by name, each time
 _READ = Wake((), control=False, heard=True)  # what there is to hear has been read

@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from enginetour.adapters.base import MS, Engine, Script
-from enginetour.adapters.start import open_engines
-from enginetour.errors import EngineFault
+from enginetour.engines.ending import kill_living
+from enginetour.engines.protocol import MS, Engine, Script
+from enginetour.engines.start import open_engines
+from enginetour.model.errors import EngineFault
+from enginetour.model.task import EngineSpec
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
-from enginetour.supervise.ending import kill_living
-from enginetour.task import EngineSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ import zlib
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
-from enginetour import __version__, model, task, timecontrol
+from enginetour import __version__
+from enginetour.model import game, task, timecontrol
 
 HEAD = struct.Struct(">4sII")  # the mark, bytes of the pickle, its CRC-32
 MARK = b"\xe7TF\x1a"  # no text begins so
@@ -28,7 +29,7 @@ Stopping = Literal["", "finish", "now"]
 
 def _version() -> str:
     """Ours, and a digest of the fields of all that goes over the pipes: a pickle of others is read without an error."""
-    kinds = (kind for module in (timecontrol, model, task) for kind in vars(module).values())
+    kinds = (kind for module in (timecontrol, game, task) for kind in vars(module).values())
     told = [
         (kind.__name__, [(one.name, str(one.type)) for one in fields(kind)])
         if is_dataclass(kind)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import chess
 
-from enginetour.adapters.position import Position
-from enginetour.model import MoveMade
+from enginetour.engines.position import Position
+from enginetour.engines.waiting import NEVER_NS
+from enginetour.model.game import MoveMade
 from enginetour.referee.link import Link
-from enginetour.supervise.waiting import NEVER_NS
 
 EVERY_NS = 100_000_000  # between two tellings: ten a second are as many as anybody sees
 

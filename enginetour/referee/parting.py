@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginetour.adapters.position import Position
-from enginetour.model import Incident
+from enginetour.engines.position import Position
+from enginetour.model.game import Incident
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
-from enginetour.referee.seats import Seat, incident
+from enginetour.referee.referee_seats import Seat, incident
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.verdict import Verdict
 

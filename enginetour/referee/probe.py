@@ -6,18 +6,18 @@ import time
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
-from enginetour.adapters.base import Ask, Engine
-from enginetour.adapters.cecp import CecpEngine
-from enginetour.adapters.said import Said, What
-from enginetour.errors import Unsupported
+from enginetour.engines.cecp import CecpEngine
+from enginetour.engines.ending import kill_living
+from enginetour.engines.protocol import Ask, Engine
+from enginetour.engines.said import Said, What
+from enginetour.model.errors import Unsupported
+from enginetour.model.task import Probe, ProbeTask
+from enginetour.model.variants import STANDARD
 from enginetour.referee.converse import heed_until
 from enginetour.referee.greeting import Greeted, greet
 from enginetour.referee.link import Link
-from enginetour.referee.seats import start_fault
+from enginetour.referee.referee_seats import start_fault
 from enginetour.referee.shelf import end
-from enginetour.supervise.ending import kill_living
-from enginetour.task import Probe, ProbeTask
-from enginetour.variants import STANDARD
 
 AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from enginetour.engines.cputime import alone_ns, clock_of
+from enginetour.engines.kernelfile import told
+from enginetour.engines.processors import allowed
+from enginetour.engines.workload import is_busy, load_now, processors, running_now
 from enginetour.referee.clock import MS, RunQueue
-from enginetour.supervise.cputime import alone_ns, clock_of
-from enginetour.supervise.kernelfile import told
-from enginetour.supervise.processors import allowed
-from enginetour.supervise.workload import is_busy, load_now, processors, running_now
 
 MARK_NS = 1_000_000  # between two marks at least: searches that are sooner over are not told apart
 MOST_THREADS = 8  # of an engine that are marked, the oldest: 0.75 us each (measured)

@@ -6,15 +6,15 @@ import time
 from collections.abc import Sequence
 from operator import itemgetter
 
-from enginetour.adapters.position import Position
-from enginetour.model import Game, Incident
+from enginetour.engines.machine import processor
+from enginetour.engines.pipes import printable
+from enginetour.engines.position import Position
+from enginetour.engines.workload import processors
+from enginetour.model.game import Game, Incident
+from enginetour.model.task import GameTask
 from enginetour.referee.bookkeeping import Books
-from enginetour.referee.seats import Seat
+from enginetour.referee.referee_seats import Seat
 from enginetour.referee.verdict import Verdict
-from enginetour.supervise.machine import processor
-from enginetour.supervise.pipes import printable
-from enginetour.supervise.workload import processors
-from enginetour.task import GameTask
 
 LONGEST_LINE = 4_096  # bytes of a line in a log of traffic: more than the longest `position` (runner spec 6)
 

@@ -13,20 +13,20 @@ from typing import Any
 
 import chess
 
-from enginetour.adapters.base import MS, OWED_NS, Engine, Setup
-from enginetour.adapters.moves import read_move
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Said, What, printable
-from enginetour.adapters.start import open_engine
-from enginetour.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
+from enginetour.engines.ending import kill_living
+from enginetour.engines.moves import read_move
+from enginetour.engines.position import Position
+from enginetour.engines.protocol import MS, OWED_NS, Engine, Setup
+from enginetour.engines.said import Said, What, printable
+from enginetour.engines.start import open_engine
+from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
+from enginetour.model.task import Reenacted, ReenactTask
 from enginetour.referee.clock import Clock
 from enginetour.referee.converse import converse, heed_until
 from enginetour.referee.link import Link
-from enginetour.referee.seats import Seat, question, start_fault
+from enginetour.referee.referee_seats import Seat, question, start_fault
 from enginetour.referee.shelf import end
 from enginetour.referee.verdict import of_talk
-from enginetour.supervise.ending import kill_living
-from enginetour.task import Reenacted, ReenactTask
 
 STOP = {"uci": b"stop", "cecp": b"?"}
 _Search = Generator[int, Said | None, Said | None]

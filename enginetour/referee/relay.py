@@ -12,24 +12,25 @@ import select
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from enginetour.adapters.moves import written
-from enginetour.adapters.position import MAX_LINE
-from enginetour.adapters.uci_lines import limit_words
-from enginetour.adjudication import Counters
-from enginetour.compiled import native
+from enginetour.engines.moves import written
+from enginetour.engines.position import MAX_LINE
+from enginetour.engines.uci_lines import limit_words
+from enginetour.model.task import GameTask
+from enginetour.referee.adjudication import Counters
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.clock import Halts
+from enginetour.referee.compiled import native
 from enginetour.referee.scribe import RawPly
 from enginetour.referee.search import Search
-from enginetour.task import GameTask
 
 if TYPE_CHECKING:
-    from enginetour.adapters.position import Position
-    from enginetour.adjudication import End
+    from enginetour.engines.position import Position
+    from enginetour.referee.adjudication import End
     from enginetour.referee.ends import Ends
     from enginetour.referee.link import Link
-    from enginetour.referee.seats import Seat
+    from enginetour.referee.referee_seats import Seat
     from enginetour.referee.together import Together
+
 
 _PLAIN, _BOOKS, _STIRRED, _SLOW = range(4)  # why a run came back, as in native/relay.h; all else is the game's
 

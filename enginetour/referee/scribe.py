@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import chess
 
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Thought
-from enginetour.model import MoveMade
+from enginetour.engines.position import Position
+from enginetour.engines.said import Thought
+from enginetour.model.game import MoveMade
 from enginetour.referee.claims import Claims
 from enginetour.referee.clock import MS
 from enginetour.referee.effort import effort
 from enginetour.referee.keptlines import kept_lines
-from enginetour.referee.seats import Seat
+from enginetour.referee.referee_seats import Seat
 from enginetour.referee.shadow import shadow_of
 
 

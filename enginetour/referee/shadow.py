@@ -6,9 +6,9 @@ from typing import Protocol
 
 import chess
 
-from enginetour.adapters.position import Position
-from enginetour.adapters.quick import play_san
-from enginetour.compiled import native
+from enginetour.engines.position import Position
+from enginetour.engines.quick import play_san
+from enginetour.referee.compiled import native
 
 
 class Shadow(Protocol):

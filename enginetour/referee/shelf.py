@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from enginetour.adapters.base import Engine
-from enginetour.adapters.cecp import CecpEngine
-from enginetour.model import Incident
+from enginetour.engines.cecp import CecpEngine
+from enginetour.engines.ending import end_all
+from enginetour.engines.protocol import Engine
+from enginetour.engines.workload import load_now
+from enginetour.model.game import Incident
+from enginetour.model.task import EngineSpec
 from enginetour.referee.queueing import Crowd
 from enginetour.referee.together import Together
-from enginetour.supervise.ending import end_all
-from enginetour.supervise.workload import load_now
-from enginetour.task import EngineSpec
 
 SOME_TRAFFIC = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
 ROOM = 2  # engines a slot keeps alive at most (runner spec 14)

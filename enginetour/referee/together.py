@@ -13,13 +13,14 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import MS
-from enginetour.supervise.gathering import TOGETHER, Claim, Gathered, claim
-from enginetour.timecontrol import TimeControl
+from enginetour.referee.gathering import TOGETHER, Claim, Gathered, claim
 
 if TYPE_CHECKING:
-    from enginetour.referee.seats import Seat
-    from enginetour.supervise.process import EngineProcess
+    from enginetour.engines.process import EngineProcess
+    from enginetour.referee.referee_seats import Seat
+
 
 # Measured: games of 0.2 ms a ply take 0.9 x the time, of 0.5 ms 0.9 x too, of 1 ms as much as apart; by the same two
 # engines they differ by 1.1 x. What has no figure is our choice.

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import chess
 
-from enginetour.adapters.moves import read_move
-from enginetour.adapters.said import Said, What, printable
-from enginetour.adjudication import End
-from enginetour.errors import EngineFault
-from enginetour.mating import can_mate
-from enginetour.model import Outcome, Termination
+from enginetour.engines.memory import KILLED
+from enginetour.engines.moves import read_move
+from enginetour.engines.said import Said, What, printable
+from enginetour.model.errors import EngineFault
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.mating import can_mate
+from enginetour.model.task import Rules
+from enginetour.referee.adjudication import End
 from enginetour.referee.clock import MS, Clock
-from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
-from enginetour.supervise.memory import KILLED
-from enginetour.task import Rules
+from enginetour.referee.referee_seats import ILLEGAL_INSTRUCTION, Seat
 
 MOMENT_NS = 1_000 * MS  # two ends farther apart have two causes
 # What a machine, its service manager or its user ends processes with; signal(7).

@@ -1,1 +1,1 @@
-"""Rows in, text out: tables, PGN, exports. Never opens the store."""
+"""Typed rows in; text, charts and pages out."""

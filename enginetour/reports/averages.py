@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from enginetour.model import SideRecord
+from enginetour.model.game import SideRecord
 from enginetour.reports.sheet import Column, Sheet
 
 _COLUMNS = (

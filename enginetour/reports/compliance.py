@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from enginetour.compliance.verdicts import Compliance, Verdict
-from enginetour.draft import toml_value
+from enginetour.interop.draft import toml_value
+from enginetour.referee.compliance.verdicts import Compliance, Verdict
 from enginetour.reports.sheet import Column, Sheet
 
 _VERDICTS: tuple[Verdict, ...] = ("ok", "warn", "FAIL", "not offered")

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from enginetour.model.game import fixed
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import OTHER_POOL
 from enginetour.reports import ratings
-from enginetour.reports.sheet import Column, Sheet, fixed
+from enginetour.reports.sheet import Column, Sheet
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from enginetour.model import Outcome, Termination
+from enginetour.model.game import Outcome, Termination
 from enginetour.reports.sheet import Column, Sheet
 
 _ORDER = {str(termination): place for place, termination in enumerate(Termination)}

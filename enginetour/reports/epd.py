@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginetour.model import Game
+from enginetour.model.game import Game
 from enginetour.reports.pgn import clean
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginetour.model import Game
+from enginetour.model.game import Game
 
 
 def machine_lines(game: Game) -> Iterator[str]:

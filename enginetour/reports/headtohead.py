@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
+from enginetour.model.game import fixed
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.opposition import Against
 from enginetour.ratings.rows import Row
 from enginetour.reports.layouts import name_field, name_width, wrapped
 from enginetour.reports.matrix import percent
 from enginetour.reports.ratings import distance, footing, remarks, unrated
-from enginetour.reports.sheet import Column, Sheet, fixed
+from enginetour.reports.sheet import Column, Sheet
 
 Met = Mapping[str, Sequence[Against]]
 """Opponents by engine."""

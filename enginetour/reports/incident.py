@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from enginetour.model import Game, Incident
+from enginetour.model.game import Game, Incident
 from enginetour.reports.sheet import safe
 
 NARROWEST = 64  # columns; below this a terminal is no place to read traffic

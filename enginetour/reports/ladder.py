@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from enginetour.model import Note, Placed
+from enginetour.model.game import Note, Placed
 from enginetour.reports.sheet import Column, Sheet, lines_of, render, safe
 from enginetour.reports.text import standings
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from enginetour.model import Game
+from enginetour.model.game import Game, fixed
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
-from enginetour.reports.sheet import fixed, safe
+from enginetour.reports.sheet import safe
 
 RULE = "-" * 50  # around the block of fastchess
 VERDICTS = {"H0": " - H0 was accepted", "H1": " - H1 was accepted", "": ""}

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from enginetour.field import Field, Paired
+from enginetour.formats.pairing.field import Field, Paired
 from enginetour.reports.sheet import Column, Sheet, lines_of, points
 
 if TYPE_CHECKING:
     from enginetour.interop.foreign import Pairs
     from enginetour.interop.why import Why
+
 
 CERTIFIED = "certified"
 _ROOM = 79  # columns of a terminal

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from enginetour.model import Note
+from enginetour.model.game import Note
 from enginetour.reports.sheet import Column, Sheet, points
 
 if TYPE_CHECKING:
-    from enginetour.ratings.pairingerror import RoundFigures
+    from enginetour.reports.pairingerror import RoundFigures
+
 
 NOTES = (
     "floats: boards of unequal scores; widest: the largest gap of a board in points; uneven: entrants whose Whites and "

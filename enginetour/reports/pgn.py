@@ -12,12 +12,13 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from enginetour.model import Game, MoveMade, Outcome, Termination
-from enginetour.timecontrol import pgn_control
-from enginetour.variants import STANDARD, VARIANTS
+from enginetour.model.game import Game, MoveMade, Outcome, Termination
+from enginetour.model.timecontrol import pgn_control
+from enginetour.model.variants import STANDARD, VARIANTS
 
 if TYPE_CHECKING:
-    from enginetour.openingnames import OpeningNames
+    from enginetour.openings.eco import OpeningNames
+
 
 MATE_SCORE = 32000  # mate in n is +-(32000 - n)
 MATE_RANGE = 1000

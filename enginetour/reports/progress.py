@@ -11,7 +11,8 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol
 
-from enginetour.model import Pairing, Placed
+from enginetour.engines.workload import load_words
+from enginetour.model.game import Pairing, Placed
 from enginetour.ratings.matchtest import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
 from enginetour.reports.endings import endings_words
@@ -19,7 +20,6 @@ from enginetour.reports.matchlines import MatchScore
 from enginetour.reports.pgn import is_mate, move_of, plausible, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
-from enginetour.supervise.workload import load_words
 
 MOST_SLOTS = 1024  # as in a configuration
 MOST_SHOWN = 60  # rows of a live table: more than any window

@@ -93,11 +93,6 @@ def points(half_points: int) -> str:
     return f"{whole if whole or not half else ''}{'½' if half else ''}"
 
 
-def fixed(value: float, digits: int, *, signed: bool = False) -> str:
-    """``12.5``, ``+0.3``; never minus nothing: that is noise, another on each processor."""
-    return f"{round(value, digits) or 0.0:{'+' if signed else ''}.{digits}f}"
-
-
 def counted(number: int, noun: str) -> str:
     """``1 game``, ``2,410 games``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -13,8 +13,9 @@ from enginetour.reports.sheet import Column, Sheet
 from enginetour.reports.text import duration
 
 if TYPE_CHECKING:
-    from enginetour.forecast.accuracy import Estimate
-    from enginetour.forecast.comparison import Compared, Rehearsed
+    from enginetour.formats.accuracy import Estimate
+    from enginetour.formats.comparison import Compared, Rehearsed
+
 
 # key of an accuracy -> words above its column, decimals
 SHOWN = {

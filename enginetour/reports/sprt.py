@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from enginetour.model.game import fixed
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tallies
 from enginetour.ratings.sequential import UNITS, reach
-from enginetour.reports.sheet import Column, Sheet, fixed, safe
+from enginetour.reports.sheet import Column, Sheet, safe
 
 _COLUMNS = (Column("what", "", left=True), Column("value", "", left=True))
 _PAIR_POINTS = ("0", "½", "1", "1½", "2")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from enginetour.model import Placed
-from enginetour.placement import CODES, legend
+from enginetour.formats.pairing.codes import CODES
+from enginetour.formats.pairing.names import legend
+from enginetour.model.game import Placed
+from enginetour.model.task import Probe
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, points, words
-from enginetour.task import Probe
 
 _BESIDE = len("99  shortest  points  games")  # of a table with the shortest names, without its tie-breaks
 BYES = "byes: points without a game, among the points"

@@ -1,1 +1,1 @@
-"""The only room that knows the database: tables, the log, rating lists, the lock."""
+"""The only package that uses SQL: tables, log, lists, editions, checks, migrations."""

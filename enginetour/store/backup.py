@@ -12,15 +12,15 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
-from enginetour.serveraddress import Address
+from enginetour.interop.wholefile import beside, is_there, sync_folder
+from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.store import schema
 from enginetour.store.copying import copy_store
 from enginetour.store.database import version_of
+from enginetour.store.serveraddress import Address
 from enginetour.store.sqlite_errors import told, translated
 from enginetour.store.sqlite_file import connected, found_schema, reading_mode
 from enginetour.store.trouble import StoreBusy
-from enginetour.wholefile import beside, is_there, sync_folder
 
 RIGHTS = 0o644  # of a copy, as SQLite makes a database (SQLITE_DEFAULT_FILE_PERMISSIONS)
 

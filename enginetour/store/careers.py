@@ -9,20 +9,20 @@ from math import log10
 
 from sqlalchemy import Connection, func, or_, select
 
-from enginetour.errors import UsageRefused
-from enginetour.model import Outcome
-from enginetour.nearmiss import called, near, not_called
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
+from enginetour.model.nearmiss import called, near, not_called
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import Edition, Line, edition, editions_of
-from enginetour.store.listed import list_of
-from enginetour.store.lists import SYSTEMS, history
+from enginetour.store.lists import list_of
 from enginetour.store.queries import STRUCK
 from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import stands
 from enginetour.store.revisions import revisions_of
 from enginetour.store.selected import Selection, selected
+from enginetour.store.store_lists import SYSTEMS, history
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from enginetour.errors import TourError
+from enginetour.model.errors import TourError
 from enginetour.store.database import Database
 
 # What reading rows that somebody has changed can raise, beside what is told already.

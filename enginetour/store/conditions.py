@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from enginetour.model import Outcome, SideRecord
+from enginetour.model.game import Outcome, SideRecord
+from enginetour.store.codecs import side_of
 from enginetour.store.queries import STRUCK
 from enginetour.store.reader import TournamentReader
-from enginetour.store.records import side_of
 from enginetour.store.tables import GAMES
 
 _COLUMNS = (

@@ -15,10 +15,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
-from enginetour.errors import StorageFailed, StoreRefused, TourError, UsageRefused
-from enginetour.serveraddress import Address, ServerAddress
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store.cells import UNREADABLE
 from enginetour.store.database import Database, is_made
+from enginetour.store.serveraddress import Address, ServerAddress
 from enginetour.store.tables import METADATA, TOURNAMENTS
 
 ROWS_A_BLOCK = 500  # held at once; the moves of a long game take some 10 KB

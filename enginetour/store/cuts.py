@@ -16,14 +16,14 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, s
 
 from enginetour.interop.gamefilter import ended_so
 from enginetour.interop.naming import any_fits
-from enginetour.model import Termination
+from enginetour.model.game import Termination
+from enginetour.model.timeclasses import time_class
+from enginetour.model.variants import STANDARD
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import DAY, Moment
 from enginetour.store.queries import EVEN, EVEN_READ
 from enginetour.store.tables import GAMES, IMPORTED_GAMES, TOURNAMENTS
 from enginetour.store.variantgames import odd_ones
-from enginetour.timeclasses import time_class
-from enginetour.variants import STANDARD
 
 _TOLD = (GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.termination)
 _TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc, IMPORTED_GAMES.c.termination)

@@ -14,11 +14,11 @@ from typing import Any
 from sqlalchemy import Connection, Engine, event, select
 from sqlalchemy.engine import ExceptionContext
 
-from enginetour.errors import StoreRefused
-from enginetour.serveraddress import Address
+from enginetour.model.errors import StoreRefused
 from enginetour.store import ground
 from enginetour.store.ground import Arrival, Ground
 from enginetour.store.grounds import ground_of
+from enginetour.store.serveraddress import Address
 from enginetour.store.tables import SCHEMA_VERSION, TOURNAMENTS
 from enginetour.store.trouble import StoreAway, StoreBusy
 

@@ -8,15 +8,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from enginetour.errors import UsageRefused
 from enginetour.interop.gamefilter import ENDINGS
-from enginetour.nearmiss import near
+from enginetour.model.errors import UsageRefused
+from enginetour.model.nearmiss import near
+from enginetour.model.timeclasses import TIME_CLASSES
+from enginetour.model.variants import STANDARD, variant_named
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.loose import near as near_rating
 from enginetour.ratings.priors import prior_of
-from enginetour.store.lists import SYSTEMS
-from enginetour.timeclasses import TIME_CLASSES
-from enginetour.variants import STANDARD, variant_named
+from enginetour.store.store_lists import SYSTEMS
 
 Globs = tuple[Annotated[str, Field(min_length=1)], ...]
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale")

@@ -12,12 +12,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from enginetour.errors import TourError, UsageRefused
+from enginetour.model.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.rows import OTHER_POOL
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import Edition, current, edition, renamed, same_zero
-from enginetour.store.listed import likelihood_list
+from enginetour.store.lists import likelihood_list
 from enginetour.store.moments import Moment
 from enginetour.store.removals import Removal, removals
 from enginetour.store.revisions import changes, revisions_of

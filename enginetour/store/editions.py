@@ -10,12 +10,12 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import OTHER_POOL
-from enginetour.store import records
+from enginetour.store import codecs
 from enginetour.store.entrants import made_id
-from enginetour.store.listed import list_of
+from enginetour.store.lists import list_of
 from enginetour.store.moments import Moment
 from enginetour.store.revisions import revisions_in, revisions_of
 from enginetour.store.selected import Selection, selected
@@ -131,7 +131,7 @@ def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> 
             if newest and not again and _read(connection, name, newest).numbers() == made.numbers():
                 what = f"nothing has changed since edition {newest} of {name!r}"
                 raise UsageRefused(what, step="--again publishes it all the same")
-            made = replace(made, number=newest + 1, note=records.clean(note))
+            made = replace(made, number=newest + 1, note=codecs.clean(note))
             _write(connection, made)
         return made
 
@@ -238,9 +238,9 @@ def _write(connection: Connection, made: Edition) -> None:
     story = {**made.story, "versions": made.versions, "at": made.moment.at}
     row = {"list": made.name, "number": made.number, "revision": made.revision, "made": made.made}
     row |= {"last_game": made.moment.game, "last_imported": made.moment.imported, "games": made.games}
-    row |= {"residual": made.residual, "story": records.packed(story), "note": made.note}
+    row |= {"residual": made.residual, "story": codecs.packed(story), "note": made.note}
     key = made_id(connection.execute(insert(EDITIONS), row))
-    lines = [{**asdict(line), "edition": key, "remarks": records.packed(line.remarks)} for line in made.lines]
+    lines = [{**asdict(line), "edition": key, "remarks": codecs.packed(line.remarks)} for line in made.lines]
     connection.execute(insert(EDITION_LINES), lines)
 
 

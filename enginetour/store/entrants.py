@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlalchemy import Connection, CursorResult, insert, select
 
-from enginetour.model import Entrant
-from enginetour.store import records
+from enginetour.model.game import Entrant
+from enginetour.model.task import EngineSpec
+from enginetour.store import codecs
 from enginetour.store.sqlwords import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS
-from enginetour.task import EngineSpec
 
 _KEYS = ("tournament", "name", "since")
 _ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns if column.name not in _KEYS])
@@ -25,14 +25,14 @@ def made_id(result: CursorResult[Any]) -> int:
 
 def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
     """The row of this engine version, made if it is new."""
-    options = records.packed(spec.options)
+    options = codecs.packed(spec.options)
     same = {"name": spec.name, "fingerprint": spec.fingerprint, "options": options, "protocol": spec.protocol}
     known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
     found = known.scalar()
     if found is not None:
         return int(found)
     columns = {**same, "own_name": "", "family": entrant.family, "origin": entrant.origin}
-    columns["command"] = records.packed(spec.command)
+    columns["command"] = codecs.packed(spec.command)
     made = connection.execute(insert(ENGINES), columns)
     return made_id(made)
 
@@ -44,8 +44,8 @@ def add_entrant(
 
     ValueError, and nothing is written, for one that could not be read back.
     """
-    text = records.spec_text(spec)
-    records.spec_of(text)
-    row = records.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
+    text = codecs.spec_text(spec)
+    codecs.spec_of(text)
+    row = codecs.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
     row |= {"engine": engine_version(connection, spec, entrant), "spec": text}
     connection.execute(_ENTRANT, row)

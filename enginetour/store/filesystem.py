@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.model.errors import StorageFailed, StoreRefused
 
 # Locks or mmap differ between machines there: SQLite "How To Corrupt", section 2.1; WAL, "same host".
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "ncpfs", "lustre", "gpfs", "fuse.sshfs"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import or_, select
 
+from enginetour.model.task import EngineSpec
 from enginetour.store.reader import TournamentReader, spec_in_row
 from enginetour.store.tables import ENTRANTS, GAMES
-from enginetour.task import EngineSpec
 
 
 def spec_in(log: TournamentReader, number: int, name: str) -> EngineSpec | None:

@@ -11,11 +11,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from enginetour.errors import TourError
-from enginetour.serveraddress import Address
+from enginetour.model.errors import TourError
+from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
+
 
 BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
 BUSY_SLICE_MS = 200  # a database waits without hearing signals, and SIGTERM has 5 s in all (reliability spec 3)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enginetour.serveraddress import Address, ServerAddress, address_of
 from enginetour.store.ground import Ground, Lock
+from enginetour.store.serveraddress import Address, ServerAddress, address_of
 from enginetour.store.sqlite_file import SqliteFile
 
 

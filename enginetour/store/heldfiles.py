@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from enginetour.errors import StorageFailed
+from enginetour.model.errors import StorageFailed
 
 _Identity = tuple[int, int]  # device and inode
 OPEN_HERE = Path("/proc/self/fd")  # proc(5)

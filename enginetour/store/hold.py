@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from enginetour.errors import StoreRefused
+from enginetour.model.errors import StoreRefused
 from enginetour.store.database import AGAIN_S, Database
 from enginetour.store.ground import Lock
 from enginetour.store.prepared import Prepared

@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 
 from sqlalchemy import and_, false, select
 
-from enginetour.errors import UsageRefused
-from enginetour.model import Entrant
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Entrant
+from enginetour.model.task import EngineSpec
 from enginetour.store.database import Database
 from enginetour.store.log import TournamentLog
 from enginetour.store.oddsgames import scores_at_odds
@@ -17,7 +18,6 @@ from enginetour.store.paircounts import engines_in, unpacked
 from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import removals, stands
 from enginetour.store.tables import ENGINES, IMPORTED_GAMES, IMPORTS
-from enginetour.task import EngineSpec
 
 IMPORT = "import"  # what an import has where a tournament that was played has its format
 

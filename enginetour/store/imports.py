@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, insert, or_, select
 
 from enginetour import __version__
-from enginetour.errors import UsageRefused
 from enginetour.interop.gamecolumns import Games
 from enginetour.interop.gameopenings import NOT_TOLD
 from enginetour.interop.naming import Naming
 from enginetour.interop.ratable import Ratable
 from enginetour.interop.tally import normal_name, text
-from enginetour.store import known, records
+from enginetour.model.errors import UsageRefused
+from enginetour.model.variants import STANDARD
+from enginetour.store import codecs, known
 from enginetour.store.database import Database
 from enginetour.store.entrants import made_id
 from enginetour.store.importlog import IMPORT
@@ -31,10 +32,10 @@ from enginetour.store.paircounts import engines_in, packed, unpacked
 from enginetour.store.removals import removals
 from enginetour.store.slugs import LONGEST_NAME, slug_of
 from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS
-from enginetour.variants import STANDARD
 
 if TYPE_CHECKING:
     from enginetour.store.paircounts import Sums
+
 
 _FORMAT_VERSION = 1  # of what an import's config holds
 _CLASSES = 3  # White won, drew, lost
@@ -179,7 +180,7 @@ class _Bringing:
             event, edition = _add_event(connection, name, rated.naming, self._variant)
             after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
             counts = packed(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
-            row = {"tournament": event, "files": records.packed(list(self._files)), "after_game": after}
+            row = {"tournament": event, "files": codecs.packed(list(self._files)), "after_game": after}
             row |= {"games": len(fresh), "duplicates": duplicates, "counts": counts, "odds": odds}
             row |= {"digests": self._identities[fresh].astype("<u8").tobytes()}
             connection.execute(insert(IMPORTS), row)
@@ -252,7 +253,7 @@ def _add_event(connection: Connection, name: str, naming: Naming, variant: str) 
         "slug": slug_of(name, edition),
         "system": IMPORT,
         "format_version": _FORMAT_VERSION,
-        "config": records.packed(config),
+        "config": codecs.packed(config),
         "seed": 0,
         "created": time.time(),
         "version": __version__,

@@ -6,7 +6,7 @@ from collections import Counter
 
 from sqlalchemy import func, select
 
-from enginetour.model import Incident
+from enginetour.model.game import Incident
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tables import GAMES, INCIDENTS
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from enginetour.interop.gamecolumns import Claim, Games
 from enginetour.interop.tally import RESULTS
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
 from enginetour.store.database import Database
 from enginetour.store.importlog import IMPORT
 from enginetour.store.removals import removed, title_of

@@ -1,178 +1,220 @@
-"""Ratings of the whole store: incremental systems as append-only events.
-
-The rated thing is an engine version. It is shown by its name alone while the name has one version with games,
-else as ``name [fingerprint]``, or ``name [imported]`` where a file told no more. Games count in the order in which
-they were committed, over all tournaments.
-
-A revision replaces the stream of a system's rating events from its `start` on: a game struck out, a game that
-came late or other settings give a new one, and what was published before stays beside it.
-"""
+"""From a definition to its list: by likelihood with errors, or an incremental system folded over the games taken."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from heapq import merge
+from itertools import zip_longest
+from typing import TypeVar
 
-from pydantic import BaseModel
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, select
 
-from enginetour.errors import UsageRefused
-from enginetour.grades import Scale
-from enginetour.ratings import egf2021, elo, gor
-from enginetour.ratings.base import RatingEvent
-from enginetour.ratings.incremental import RatingState
-from enginetour.ratings.lineage import Lineage
-from enginetour.store.paircounts import engines_in, unpacked
-from enginetour.store.ratedgames import brought, for_events, versions
-from enginetour.store.ratednames import rated_names as rated_names
-from enginetour.store.ratingstream import EVENT, Career, stream
-from enginetour.store.refold import refolded
-from enginetour.store.tables import (
-    ENGINES,
-    ENTRANTS,
-    GAMES,
-    IMPORTS,
-    RATING_EVENTS,
-    RATING_REVISIONS,
-    TOURNAMENTS,
-)
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
+from enginetour.model.nearmiss import called, near, not_called
+from enginetour.model.timeclasses import bounds_told
+from enginetour.ratings.base import RatedGame
+from enginetour.ratings.grades import Scale
+from enginetour.ratings.lineage import Lineage, Version, lineage
+from enginetour.ratings.listing import RatingList, incremental_list, rating_list
+from enginetour.ratings.loose import Near
+from enginetour.ratings.loose import near as near_rating
+from enginetour.ratings.pairs import Pairs
+from enginetour.ratings.priors import prior_of
+from enginetour.ratings.rows import SHARED, Row
+from enginetour.store.cuts import cut_of, is_whole, tournaments_of
+from enginetour.store.oddsgames import scores_at_odds, scores_told
+from enginetour.store.pairscores import PairCounts, openings_of
+from enginetour.store.queries import EVEN
+from enginetour.store.ratedgames import brought, for_events
+from enginetour.store.selected import Selection
+from enginetour.store.store_lists import system_named
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 
-
-@dataclass(frozen=True, slots=True)
-class IncrementalSystem:
-    """A system whose ratings depend on the order of games; an engine may bring from `lowest` up to `below`."""
-
-    settings: BaseModel
-    begin: Callable[[Any, Mapping[str, float], Lineage | None], RatingState]
-    rate: Callable[..., list[RatingEvent]]  # games, settings, ratings brought along, lineage
-    scale: Scale = "go"  # of the ratings that engines bring
-    lowest: float = float("-inf")
-    below: float = float("inf")
-
-    def fitting(self, brought: Mapping[str, float]) -> dict[str, float]:
-        """A rating that the scale does not know counts as none."""
-        return {engine: rating for engine, rating in brought.items() if self.lowest <= rating < self.below}
+Held = TypeVar("Held", float, Near)
 
 
-SYSTEMS: dict[str, IncrementalSystem] = {
-    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, elo.rate, "elo"),
-    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, gor.rate, lowest=gor.FLOOR),
-    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, gor.rate, lowest=gor.FLOOR),
-    "egf2021": IncrementalSystem(egf2021.Egf2021Settings(), egf2021.begin, egf2021.rate, below=egf2021.CEILING),
-}
+def list_of(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
+    """The list of games that were selected."""
+    if selection.definition.system == "ml":
+        openings = _openings(store, selection)
+        found = likelihood_list(selection, selection.pairs, errors_for=errors_for, openings=openings)
+    else:
+        found = _folded(store, selection)
+    if selection.left_out.get("odds"):
+        with store.database.reading() as connection:
+            inside = tournaments_of(connection, selection.definition)
+            read = and_(IMPORTED_GAMES.c.tournament.in_(inside), selection.moment.read())
+            wanted = (GAMES.c.tournament.in_(inside), selection.moment.standing())
+            apart = scores_at_odds(connection, *wanted, read=read)
+        found = replace(found, caption=(*found.caption, scores_told(apart)))
+    return _best_of_families(found, selection) if selection.definition.best_of_family else found
 
 
-def system_named(name: str) -> IncrementalSystem:
-    """The system; UsageRefused names the known ones."""
-    if name not in SYSTEMS:
-        raise UsageRefused(f"there is no incremental system {name!r}", step=f"known: {', '.join(SYSTEMS)}")
-    return SYSTEMS[name]
+def _openings(store: Store, selection: Selection) -> Mapping[tuple[str, str], PairCounts]:
+    """The taken games that came in pairs on one opening."""
+    with store.database.reading() as connection:
+        wanted: ColumnElement[bool]
+        if is_whole(selection.definition):
+            wanted = and_(GAMES.c.tournament.in_(tournaments_of(connection, selection.definition)), EVEN)
+        else:
+            wanted = cut_of(connection, selection.definition, selection.moment).games
+    names = {version: name for name, versions in selection.versions.items() for version in versions}
+    return openings_of(store.database, wanted, names=names, standing=selection.moment.standing())
 
 
-def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int:
-    """Bring the rating events of a system up to the log; how many rows were appended.
+def likelihood_list(
+    selection: Selection,
+    pairs: Pairs,
+    *,
+    errors_for: Collection[str] | None = None,
+    openings: Mapping[tuple[str, str], PairCounts] | None = None,
+) -> RatingList:
+    """Any counts on the terms of a selection's definition."""
+    terms = selection.definition
+    found = rating_list(
+        pairs,
+        model=terms.model,
+        prior=prior_of(terms.prior),
+        anchors=(fixed := _named(selection, pairs, terms.anchors)),
+        loose=_named(selection, pairs, {name: near_rating(words) for name, words in terms.loose.items()}, fixed),
+        advantage=terms.advantage,
+        scale=terms.scale,
+        mean=terms.average,
+        errors_for=errors_for,
+        openings=openings,
+        skipped=sum(selection.left_out.values()),
+    )
+    return replace(found, caption=(*found.caption, *told(selection)))
 
-    The bits are those of a full replay, whatever the first game is from which on games are rated again. Without
-    `settings` those of the newest revision hold, or the system's own.
+
+def _named(
+    selection: Selection, pairs: Pairs, anchors: Mapping[str, Held], there: Collection[str] = ()
+) -> dict[str, Held]:
+    """Anchors under the names of the list; UsageRefused for one that has no games, or is not one engine of it.
+
+    Those `there` are anchors already.
     """
-    known = system_named(system)
-    with store.database.writing() as connection:
-        newest = select(RATING_REVISIONS).where(RATING_REVISIONS.c.system == system)
-        last = connection.execute(newest.order_by(RATING_REVISIONS.c.revision.desc()).limit(1)).first()
-        before = None if last is None else type(known.settings).model_validate_json(last.settings)
-        settings = settings or before or known.settings
-        entry = known.fitting(brought(connection, known.scale))
-        begun = known.begin(for_events(connection, settings), entry, versions(connection))
-        stored = stream(connection, system)
-        same, fresh = refolded(connection, stored, begun, trusted=settings == before)
-        revision = 0 if last is None else last.revision
-        if last is None or same < len(stored) or settings != before:
-            revision += 1
-            why = "first" if last is None else "settings" if settings != before else "games"
-            told = {"settings": settings.model_dump_json(), "why": why, "made": time.time()}
-            connection.execute(
-                insert(RATING_REVISIONS), {"system": system, "revision": revision, "start": same, **told}
-            )
-        if fresh:
-            # by the driver: 200,000 rows as dictionaries would take longer than rating them
-            events = dict(zip((column.name for column in EVENT), map(list, zip(*fresh, strict=True)), strict=True))
-            head = {"system": [system] * len(fresh), "revision": revision}
-            places = {"place": list(range(same, same + len(fresh)))}
-            store.database.fill(connection, RATING_EVENTS.name, head | places | events)
-    return len(fresh)
+    fixed: dict[str, Held] = {}
+    for anchor, rating in anchors.items():
+        meant = (anchor,) if anchor in pairs.names else selection.meant.get(anchor, ())
+        meant = meant or tuple(filter(None, [called(anchor, pairs.names)]))
+        if len(meant) > 1:
+            what = f"{anchor!r} has several versions in this list: {', '.join(meant)}"
+            raise UsageRefused(what, place="anchor", step="name one of them, or add them up: --by name")
+        if not meant or meant[0] not in pairs.names:
+            slip = not_called(anchor, pairs.names) or near(anchor, pairs.names[:50])
+            what = f"{anchor!r} has no games in this list{slip}"
+            raise UsageRefused(what, place="anchor", step="name an engine that has")
+        if meant[0] in fixed or meant[0] in there:
+            raise UsageRefused(f"{meant[0]!r} is fixed twice, the second time as {anchor!r}", place="anchor")
+        fixed[meant[0]] = rating
+    return fixed
 
 
-def settings_of(store: Store) -> list[BaseModel]:
-    """Settings of all revisions of all streams; ValueError for what are none."""
-    rows = select(RATING_REVISIONS.c.system, RATING_REVISIONS.c.settings)
+def told(selection: Selection) -> tuple[str, ...]:
+    """What a list says of its filter: the bounds of its time classes, and what was left out."""
+    classes = selection.definition.time_classes
+    words = [f"time classes: {bounds_told(classes)}"] if classes else []
+    if selection.left_out:
+        parts = ", ".join(f"{games:,} by {part}" for part, games in selection.left_out.items())
+        words.append(f"games left out: {parts}")
+    return tuple(words)
+
+
+def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
+    """The first of each family in each pool. All games have counted; ranks and LOS are those among the shown."""
+    kept: dict[tuple[int, str], Row] = {}
+    for row in found.rows:
+        kept.setdefault((row.pool, selection.families[row.name]), row)
+    rows: list[Row] = []
+    place = 0
+    for row, following in zip_longest(kept.values(), list(kept.values())[1:]):
+        last = rows[-1] if rows and rows[-1].pool == row.pool else None
+        place = place + 1 if last else 1
+        shared = last is not None and round(last.rating, SHARED) == round(row.rating, SHARED)
+        rank = last.rank if last is not None and shared else place
+        los = _los(row, following) if following is not None and following.pool == row.pool else None
+        rows.append(replace(row, rank=rank, los=los))
+    words = [f"the best of each family: {len(rows)} of {len(found.rows)} engines; the games of all count"]
+    if selection.by_name:
+        words.append("where no engine file tells a family it is the name without its version")
+    return replace(found, rows=tuple(rows), caption=(*found.caption, *words))
+
+
+def _los(one: Row, other: Row) -> float | None:
+    """Likelihood that `one` is the stronger of two of a pool; None where the list gives no errors."""
+    ground = one.ground
+    if ground is None or one.name not in ground.wanted:
+        return None
+    here, there = ground.fit.names.index(one.name), ground.fit.names.index(other.name)
+    return None if ground.fit.fixed >= {here, there} else ground.errors.los(here, there)
+
+
+def _folded(store: Store, selection: Selection) -> RatingList:
+    """An incremental system over the selected games in the order of the log, imports where they came in."""
+    definition, pairs = selection.definition, selection.pairs
+    known = system_named(definition.system)
     with store.database.reading() as connection:
-        found = connection.execute(rows).fetchall()
-    return [type(system_named(row.system).settings).model_validate_json(row.settings) for row in found]
+        names = {version: name for name, versions in selection.versions.items() for version in versions}
+        games = list(_games(connection, selection, names))
+        start = known.fitting(_brought(connection, names, known.scale))
+        settings = for_events(connection, definition.system_settings())
+        relatives = _lineage(connection, names)
+    ratings = {event.engine: event.after for event in known.rate(games, settings, start, relatives)}
+    skipped = sum(selection.left_out.values())
+    return incremental_list(pairs, ratings, definition.system, skipped=skipped, told=told(selection))
 
 
-def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict[str, tuple[float, int]]:
-    """Rating and rated games of every engine version, best first, as `refresh` left them.
-
-    Of a `tournament` those that took part, by their names there where these are of one version each.
-    """
-    with store.database.reading() as connection:
-        names = rated_names(connection)
-        latest = _latest(connection, system)
-        if tournament is not None:
-            entered = select(ENTRANTS.c.engine, ENTRANTS.c.name).where(ENTRANTS.c.tournament == tournament).distinct()
-            here = {row.engine: row.name for row in connection.execute(entered)}
-            imported = connection.execute(select(IMPORTS.c.counts).where(IMPORTS.c.tournament == tournament)).scalar()
-            here |= {engine: names[engine] for engine in (engines_in(unpacked(imported)) if imported else ())}
-            several = Counter(name for engine, name in here.items() if engine in latest)
-            names |= {engine: name for engine, name in here.items() if several[name] == 1}
-            latest = {engine: latest[engine] for engine in here if engine in latest}
-    found = {names[engine]: (career.rating, career.games) for engine, career in latest.items()}
-    return dict(sorted(found.items(), key=lambda item: (-item[1][0], item[0])))
-
-
-def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
-    """What the store knows of these engines: the Elo of each one's newest rated version."""
-    with store.database.reading() as connection:
-        latest = _latest(connection, "elo")
-        rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id)).fetchall()
-    return {row.name: latest[row.id].rating for row in rows if row.id in latest and row.name in names}
-
-
-def history(store: Store, system: str, name: str) -> list[RatingEvent]:
-    """Rating events of an engine, all its versions, in order; `game` is the number in the edition `event` names."""
-    system_named(system)
-    with store.database.reading() as connection:
-        shown = rated_names(connection)
-        own = {row.id for row in connection.execute(select(ENGINES.c.id).where(ENGINES.c.name == name))}
-        titles = {
-            row.id: row.name if row.edition == 1 else f"{row.name} #{row.edition}"
-            for row in connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition))
-        }
-        rows = [row for row in stream(connection, system).rows() if row.engine in own]
-        numbers = dict(_numbers(connection, {row.game for row in rows if row.game is not None}))
-    return [
-        RatingEvent(
-            system,
-            shown[row.engine],
-            titles[row.tournament],
-            None if row.game is None else numbers[row.game],
-            *(row.before, row.change, row.after, row.weight, row.games),
+def _games(connection: Connection, selection: Selection, names: Mapping[int, str]) -> Iterable[RatedGame]:
+    cut = cut_of(connection, selection.definition, selection.moment)
+    points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
+    columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
+    own = select(*columns, GAMES.c.handicap).where(cut.games)
+    read = (
+        select(
+            IMPORTS.c.after_game,
+            IMPORTED_GAMES.c.tournament,
+            IMPORTED_GAMES.c.white,
+            IMPORTED_GAMES.c.black,
+            IMPORTED_GAMES.c.half_points,
+            IMPORTED_GAMES.c.id,
+            IMPORTED_GAMES.c.handicap,
         )
-        for row in rows
-    ]
+        .join(IMPORTS, IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament)
+        .where(cut.imported)
+        .order_by(IMPORTS.c.after_game, IMPORTED_GAMES.c.id)
+    )
+    played = (
+        ((game, 0), white, black, points[outcome], tournament, handicap)
+        for game, tournament, white, black, outcome, handicap in connection.execute(own.order_by(GAMES.c.id))
+    )
+    imported = (
+        ((after, game), white, black, half_points, tournament, handicap or 0)
+        for after, tournament, white, black, half_points, game, handicap in connection.execute(read)
+    )
+    for (game, _), white, black, half_points, tournament, handicap in merge(played, imported):
+        one, other = names.get(white), names.get(black)
+        if one is not None and other is not None and one != other:
+            yield RatedGame(one, other, half_points, game, str(tournament), handicap)
 
 
-def _latest(connection: Connection, system: str) -> dict[int, Career]:
-    system_named(system)
-    return stream(connection, system).careers()
+def _brought(connection: Connection, names: Mapping[int, str], scale: Scale) -> dict[str, float]:
+    """What engines brought when they first entered, under the names of the list."""
+    found: dict[str, float] = {}
+    for version, rating in brought(connection, scale).items():
+        if int(version) in names:
+            found.setdefault(names[int(version)], rating)
+    return found
 
 
-def _numbers(connection: Connection, games: set[int]) -> list[tuple[int, int]]:
-    if not games:
-        return []
-    rows = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.id.between(min(games), max(games)))
-    return [(row.id, row.number) for row in connection.execute(rows)]
+def _lineage(connection: Connection, names: Mapping[int, str]) -> Lineage:
+    """Who comes after whom among the names of the list, by its oldest version each."""
+    rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id))
+    known: dict[str, Version] = {}
+    for version, plain, family in rows:
+        if version in names:
+            known.setdefault(names[version], Version(names[version], plain, family))
+    return lineage(known.values())

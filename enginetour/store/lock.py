@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginetour.errors import StorageFailed, StoreRefused
-from enginetour.wholefile import is_there
+from enginetour.interop.wholefile import is_there
+from enginetour.model.errors import StorageFailed, StoreRefused
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
 
 _LONGEST = 300  # bytes of a lock's text that are believed
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from enginetour.errors import UsageRefused
-from enginetour.model import (
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import (
     Added,
     Entrant,
     Event,
@@ -29,7 +29,8 @@ from enginetour.model import (
     Replaced,
     Withdrawn,
 )
-from enginetour.store import queries, records
+from enginetour.model.task import EngineSpec
+from enginetour.store import codecs, queries
 from enginetour.store.database import PATIENCE_S, Database
 from enginetour.store.entrants import add_entrant
 from enginetour.store.ground import Lock
@@ -40,7 +41,6 @@ from enginetour.store.remembered import COUNTED, PairCounts, Remembered
 from enginetour.store.removals import struck_at
 from enginetour.store.sqlwords import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
-from enginetour.task import EngineSpec
 
 # Built once: compiling takes longer than running.
 _KNOWN = select(GAMES.c.number).where(
@@ -63,7 +63,7 @@ _COUNTS = Prepared(upsert(PAIR_COUNTS, ("tournament", "white", "black"), ("wins"
 def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:
     """Write the decisions that belong to one event; position 0 is before the first."""
     place = {"tournament": tournament, "position": position}
-    rows = [{**place, "ordinal": n, **records.note_columns(note)} for n, note in enumerate(notes, 1)]
+    rows = [{**place, "ordinal": n, **codecs.note_columns(note)} for n, note in enumerate(notes, 1)]
     if rows:
         connection.execute(_NOTES, rows)
 
@@ -89,7 +89,7 @@ class TournamentLog(TournamentReader):
         Raises:
             KeyError: a side is not an entrant.
         """
-        rows = [(game, notes, records.game_columns(game), records.moves_blob(game.moves)) for game, notes in games]
+        rows = [(game, notes, codecs.game_columns(game), codecs.moves_blob(game.moves)) for game, notes in games]
         learnt: set[int] = set()
 
         def write(connection: Connection, position: int) -> list[tuple[int, dict[str, Any]] | None]:
@@ -126,13 +126,13 @@ class TournamentLog(TournamentReader):
         self._write_event(connection, position, "finished", game=made)
         write_notes(connection, self.id, position, notes)
         for n, incident in enumerate(game.incidents, 1):
-            told = records.incident_columns(incident)
+            told = codecs.incident_columns(incident)
             connection.execute(_INCIDENTS, {"game": made, "ordinal": n, **told})
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             self._count(connection, white, black, game.outcome, 1)
         for one, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
             if side.own_name and not one.own_name and one.engine not in learnt:
-                own_name = records.clean(side.own_name)[:100]  # reliability spec 2.6
+                own_name = codecs.clean(side.own_name)[:100]  # reliability spec 2.6
                 connection.execute(update(ENGINES).where(ENGINES.c.id == one.engine).values(own_name=own_name))
                 learnt.add(one.engine)
         return int(number), versions
@@ -172,14 +172,14 @@ class TournamentLog(TournamentReader):
                     self._write_event(connection, position, "withdrawn", payload={"name": name, "why": why})
                 case Added(entrant):
                     self._require_new(connection, entrant.name)
-                    payload = {"entrant": records.entrant_payload(entrant), "why": why}
+                    payload = {"entrant": codecs.entrant_payload(entrant), "why": why}
                     self._write_event(connection, position, "added", payload=payload)
                     self._join(connection, entrant, spec, position, self._last_place(connection) + 1)
                 case Replaced(old, entrant):
                     place = self._require(connection, old)
                     if entrant.name != old:
                         self._require_new(connection, entrant.name)
-                    payload = {"old": old, "entrant": records.entrant_payload(entrant), "why": why}
+                    payload = {"old": old, "entrant": codecs.entrant_payload(entrant), "why": why}
                     self._write_event(connection, position, "replaced", payload=payload)
                     self._join(connection, entrant, spec, position, place)
                 case Extended(settings):
@@ -238,7 +238,7 @@ class TournamentLog(TournamentReader):
                 latest = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
                 row = connection.execute(latest.order_by(ENTRANTS.c.since.desc())).first()
                 assert row is not None
-                entrant = records.entrant_of(row._asdict())
+                entrant = codecs.entrant_of(row._asdict())
                 add_entrant(connection, self.id, entrant, spec, since=position, place=place)
 
     def _write_event(
@@ -251,7 +251,7 @@ class TournamentLog(TournamentReader):
         payload: dict[str, Any] | None = None,
         at: float | None = None,
     ) -> None:
-        text = records.packed(payload) if payload else ""
+        text = codecs.packed(payload) if payload else ""
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
         now = time.time() if at is None else at
         _EVENT.write(connection, {**row, "at": now})

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, time
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 
-from enginetour.errors import UsageRefused
-from enginetour.model import Outcome
-from enginetour.store.records import LARGEST_NUMBER
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
+from enginetour.store.codecs import LARGEST_NUMBER
 from enginetour.store.removals import removed
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
 from enginetour.store.queries import EVEN_READ, ODDS, STANDING
 from enginetour.store.tables import GAMES, IMPORTED_GAMES
 

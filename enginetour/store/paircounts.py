@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select
 
-from enginetour.errors import StoreRefused
+from enginetour.model.errors import StoreRefused
 from enginetour.store.removals import removed
 from enginetour.store.tables import IMPORTS, PAIR_COUNTS
 

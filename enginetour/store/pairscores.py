@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, bindparam, case, func, select
 
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
 from enginetour.store.database import Database
-from enginetour.store.lists import rated_names
 from enginetour.store.queries import EVEN, STRUCK
+from enginetour.store.ratednames import rated_names
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tables import ENGINES, GAMES
 

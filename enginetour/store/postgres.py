@@ -14,9 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine
 
-from enginetour.errors import StoreRefused, TourError, UsageRefused
-from enginetour.serveraddress import ServerAddress
-from enginetour.store import ground, schema
+from enginetour.model.errors import StoreRefused, TourError, UsageRefused
+from enginetour.store import ground, postgres_schema, schema
+from enginetour.store.postgres_errors import not_connected, translated
+from enginetour.store.postgres_lock import AdvisoryLock
+from enginetour.store.serveraddress import ServerAddress
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 
 try:
@@ -24,10 +26,6 @@ try:
 except ImportError:
     what, step = "PostgreSQL needs the driver psycopg", "pip install 'enginetour[postgres]'"
     raise UsageRefused(what, place="--db", step=step) from None
-
-from enginetour.store import postgres_schema
-from enginetour.store.postgres_errors import not_connected, translated
-from enginetour.store.postgres_lock import AdvisoryLock
 
 CONNECT_TIMEOUT_S = 5  # of each try; an address where nobody answers would wait for two minutes
 TABLE_LOCK_MS = 60_000  # the server's owner may lock a table for a while (VACUUM FULL): that costs no finished game

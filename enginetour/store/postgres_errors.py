@@ -6,8 +6,8 @@ import re
 
 import psycopg
 
-from enginetour.errors import StorageFailed, StoreRefused, TourError
-from enginetour.serveraddress import ServerAddress
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError
+from enginetour.store.serveraddress import ServerAddress
 from enginetour.store.trouble import StoreAway, StoreBusy
 
 # SQLSTATE codes and classes (PostgreSQL, "Error Codes").

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 import psycopg
 from sqlalchemy import Connection, text
 
-from enginetour.errors import StoreRefused
-from enginetour.serveraddress import ServerAddress
+from enginetour.model.errors import StoreRefused
 from enginetour.store.ground import BUSY_TIMEOUT_MS
 from enginetour.store.postgres_errors import translated
+from enginetour.store.serveraddress import ServerAddress
 from enginetour.store.tables import APPLICATION_ID
 
 FAREWELL_S = 0.5  # a server notices within milliseconds that the process of the last run is dead

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from enginetour.errors import StorageFailed, StoreRefused
-from enginetour.serveraddress import ServerAddress
+from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store.schema import Found
+from enginetour.store.serveraddress import ServerAddress
 from enginetour.store.tables import METADATA, SCHEMA_VERSION
 
 STAMP = "tournaments"  # the table that bears the comment

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, exists, func, literal_column, or_, select
 
-from enginetour.model import (
+from enginetour.model.game import (
     Added,
     Event,
     Extended,
@@ -28,7 +28,7 @@ from enginetour.model import (
     Replaced,
     Withdrawn,
 )
-from enginetour.store import records
+from enginetour.store import codecs
 from enginetour.store.database import Database
 from enginetour.store.paircounts import added_up, by_pair, joined, kept_counts
 from enginetour.store.tables import ENGINES, EVENTS, GAMES, IMPORTED_GAMES, INCIDENTS, MOVES, NOTES
@@ -117,15 +117,15 @@ def events(database: Database, tournament: int, after: int = 0) -> Iterator[Even
 
 def _event(row: Any) -> Event:
     if row.kind == "finished":
-        return GameFinished(records.pairing_of(row), Outcome(row.outcome))
+        return GameFinished(codecs.pairing_of(row), Outcome(row.outcome))
     payload = json.loads(row.payload)
     if row.kind == "voided":
-        return GameVoided(records.pairing_of(row), Outcome(row.outcome), payload["why"])
+        return GameVoided(codecs.pairing_of(row), Outcome(row.outcome), payload["why"])
     if row.kind == "withdrawn":
         return Withdrawn(payload["name"])
     if row.kind == "extended":
         return Extended(tuple(payload["settings"].items()))
-    entrant = records.entrant_of(payload["entrant"])
+    entrant = codecs.entrant_of(payload["entrant"])
     return Added(entrant) if row.kind == "added" else Replaced(payload["old"], entrant)
 
 
@@ -133,7 +133,7 @@ def notes(database: Database, tournament: int) -> list[tuple[int, Note]]:
     """Every decision with the position of its event, oldest first."""
     rows = select(NOTES).where(NOTES.c.tournament == tournament).order_by(NOTES.c.position, NOTES.c.ordinal)
     with database.reading() as connection:
-        return [(row.position, records.note_of(row)) for row in connection.execute(rows)]
+        return [(row.position, codecs.note_of(row)) for row in connection.execute(rows)]
 
 
 def decisions(database: Database, tournament: int, first: int) -> dict[int, list[Note]]:
@@ -144,7 +144,7 @@ def decisions(database: Database, tournament: int, first: int) -> dict[int, list
     found: dict[int, list[Note]] = defaultdict(list)
     with database.reading() as connection:
         for row in connection.execute(rows.where(GAMES.c.tournament == tournament, GAMES.c.number >= first)):
-            found[row.number].append(records.note_of(row))
+            found[row.number].append(codecs.note_of(row))
     return found
 
 
@@ -206,7 +206,7 @@ def full_games(database: Database, tournament: int, *, first: int = 1, last: int
             rows = connection.execute(page.where(GAMES.c.number >= first)).fetchall()
             trouble = _incidents_of(connection, [row.id for row in rows])
         for row in rows:
-            game = records.game_of(row, row.moves, trouble.get(row.id, ()))
+            game = codecs.game_of(row, row.moves, trouble.get(row.id, ()))
             yield Stored(row.number, game, bool(row.voided))
         if not rows:
             return
@@ -217,7 +217,7 @@ def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[In
     found: dict[int, list[Incident]] = defaultdict(list)
     rows = select(INCIDENTS).where(INCIDENTS.c.game.in_(games)).order_by(INCIDENTS.c.game, INCIDENTS.c.ordinal)
     for row in connection.execute(rows):
-        found[row.game].append(records.incident_of(row))
+        found[row.game].append(codecs.incident_of(row))
     return found
 
 
@@ -226,7 +226,7 @@ def incidents(database: Database, tournament: int) -> list[tuple[int, Incident]]
     rows = select(GAMES.c.number, INCIDENTS).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
     rows = rows.where(GAMES.c.tournament == tournament).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
     with database.reading() as connection:
-        return [(row.number, records.incident_of(row)) for row in connection.execute(rows)]
+        return [(row.number, codecs.incident_of(row)) for row in connection.execute(rows)]
 
 
 def _of_key(tournament: int, key: GameKey) -> tuple[Any, ...]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import BaseModel
 from sqlalchemy import Connection, select
 
-from enginetour.grades import Scale
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.egf2021 import Egf2021Settings
+from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import Met, Tally
 from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.store.paircounts import by_pair, kept_counts

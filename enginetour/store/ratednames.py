@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, union
 
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
 from enginetour.store.moments import Moment
 from enginetour.store.paircounts import engines_in, kept_counts
 from enginetour.store.queries import EVEN, EVEN_READ

@@ -9,16 +9,16 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from enginetour.errors import StoreRefused, UsageRefused
-from enginetour.model import Entrant, Event, GameKey, Incident, Note
-from enginetour.serveraddress import ServerAddress
-from enginetour.store import queries, records
+from enginetour.model.errors import StoreRefused, UsageRefused
+from enginetour.model.game import Entrant, Event, GameKey, Incident, Note
+from enginetour.model.task import EngineSpec
+from enginetour.store import codecs, queries
 from enginetour.store.database import Database
 from enginetour.store.hold import NEXT_POSITION
 from enginetour.store.oddsgames import odds_by_entrant, scores_at_odds
 from enginetour.store.queries import STANDING, GameLine, Stored
+from enginetour.store.serveraddress import ServerAddress
 from enginetour.store.tables import ENTRANTS, EVENTS, GAMES
-from enginetour.task import EngineSpec
 
 
 def damaged(log: TournamentReader, what: str) -> StoreRefused:
@@ -31,7 +31,7 @@ def damaged(log: TournamentReader, what: str) -> StoreRefused:
 def spec_in_row(log: TournamentReader, name: str, text: object) -> EngineSpec:
     """How an entrant is started; StoreRefused where its row is damaged."""
     try:
-        spec = records.spec_of(text)
+        spec = codecs.spec_of(text)
         if spec.name != name:
             raise ValueError(f"it has another name, {spec.name!r}")
         return spec
@@ -66,7 +66,7 @@ class TournamentReader:
             select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since == 0), ENTRANTS.c.place
         )
         try:
-            return tuple(records.entrant_of(row._asdict()) for row in rows)
+            return tuple(codecs.entrant_of(row._asdict()) for row in rows)
         except ValueError as error:
             raise damaged(self, f"an entrant cannot be read: {error}") from None
 
@@ -123,7 +123,7 @@ class TournamentReader:
 
     def game(self, number: int) -> Stored:
         """One game with its moves; UsageRefused for a number that is not there."""
-        if 0 < number <= records.LARGEST_NUMBER:
+        if 0 < number <= codecs.LARGEST_NUMBER:
             for stored in queries.full_games(self.database, self.id, first=number, last=number):
                 return stored
         raise UsageRefused(f"there is no game {number} in {self.title}", step="enginetour games lists them")

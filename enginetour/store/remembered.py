@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, or_, select
 
-from enginetour.model import GameKey, Outcome
+from enginetour.model.game import GameKey, Outcome
 from enginetour.store.queries import STRUCK
 from enginetour.store.tables import GAMES
 

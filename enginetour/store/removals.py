@@ -15,9 +15,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, select
 
-from enginetour.errors import UsageRefused
-from enginetour.nearmiss import near
-from enginetour.store import records
+from enginetour.model.errors import UsageRefused
+from enginetour.model.nearmiss import near
+from enginetour.store import codecs
 from enginetour.store.database import Database
 from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 
@@ -75,11 +75,11 @@ def remove_imports(database: Database, words: Sequence[str], *, why: str = "", w
         known = _known(connection)
         at = struck_at(connection)
         meant = {row.id: row for word in words for row in _meant(word, known)}
-        said = records.clean(why)
+        said = codecs.clean(why)
         struck = [Removal(row.id, row.name, row.edition, row.games, at, said) for row in meant.values()]
         for one in struck if write else ():
             event = {"tournament": one.key, "position": 1, "kind": KIND, "game": None, "at": at}
-            connection.execute(insert(EVENTS), {**event, "payload": records.packed({"why": one.why})})
+            connection.execute(insert(EVENTS), {**event, "payload": codecs.packed({"why": one.why})})
     return struck
 
 

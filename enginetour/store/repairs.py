@@ -16,12 +16,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, LargeBinary, String, Table, cast, select, update
 
-from enginetour.enginefile import LOST, from_json, salvaged_spec
-from enginetour.errors import StoreRefused
-from enginetour.store import records
+from enginetour.engines.enginefile import LOST, from_json, salvaged_spec
+from enginetour.model.errors import StoreRefused
+from enginetour.model.task import EngineSpec
+from enginetour.store import codecs
 from enginetour.store.database import Database
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, TOURNAMENTS
-from enginetour.task import EngineSpec
 
 _JOINING = ("added", "replaced")  # events that bring an entrant
 
@@ -97,7 +97,7 @@ def _damages(row: Any) -> Iterator[Damage]:
     spec, wrong = _spec(row)
     if wrong:
         what = f"the specification of {row.name!r} cannot be read: {wrong}"
-        written = {"spec": records.spec_text(spec)}
+        written = {"spec": codecs.spec_text(spec)}
         yield Damage(*here, what, _repaired(spec, row.title), ENTRANTS, mine, written)
     for key, value in _version(row, spec):
         it: tuple[ColumnElement[bool], ...] = (ENGINES.c.id == row.engine,)
@@ -128,7 +128,7 @@ def _entrant(row: Any) -> tuple[dict[str, Any], list[str]]:
 def _spec(row: Any) -> tuple[EngineSpec, str]:
     """The specification, and what is wrong with the one that is stored."""
     try:
-        spec = records.spec_of(row.spec)
+        spec = codecs.spec_of(row.spec)
     except ValueError as error:
         version = {key: _held(getattr(row, key)) for key in ("command", "options", "protocol")}
         version |= {"protocol": row.protocol, "fingerprint": row.fingerprint}
@@ -151,10 +151,10 @@ def _version(row: Any, spec: EngineSpec) -> Iterator[tuple[str, object]]:
     """The damaged columns of its engine version with their repair."""
     command = _held(row.command)
     if not (isinstance(command, list) and all(isinstance(word, str) for word in command)):
-        yield "command", records.packed(spec.command)
+        yield "command", codecs.packed(spec.command)
     options = _held(row.options)
     if not (isinstance(options, list) and all(_is_pair(one) for one in options)):
-        yield "options", records.packed(spec.options)
+        yield "options", codecs.packed(spec.options)
     if row.protocol not in ("uci", "cecp"):
         yield "protocol", spec.protocol
 
@@ -168,14 +168,14 @@ def _payload(row: Any, entrant: Mapping[str, Any]) -> str:
     held = _held(row.payload)
     held = held if isinstance(held, dict) else {}
     try:
-        valid = records.entrant_of(held["entrant"]).name == row.name
+        valid = codecs.entrant_of(held["entrant"]).name == row.name
     except (KeyError, TypeError, ValueError):
         valid = False
     leaves = isinstance(held.get("old"), str) or row.kind == "added"
     if (valid and isinstance(held.get("why"), str)) or not leaves:
         return ""
     left = {"old": held["old"]} if row.kind == "replaced" else {}
-    return records.packed({**left, "entrant": entrant, "why": str(held.get("why", ""))[:1000]})
+    return codecs.packed({**left, "entrant": entrant, "why": str(held.get("why", ""))[:1000]})
 
 
 def _held(text: object) -> Any:

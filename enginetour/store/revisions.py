@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from enginetour.errors import StoreRefused, UsageRefused
-from enginetour.nearmiss import near
+from enginetour.model.errors import StoreRefused, UsageRefused
+from enginetour.model.nearmiss import near
 from enginetour.store.definition import ListDefinition
 from enginetour.store.slugs import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 from sqlalchemy.schema import CreateColumn
 
-from enginetour.errors import StoreRefused
+from enginetour.model.errors import StoreRefused
 from enginetour.store.tables import METADATA, PARTIAL, SCHEMA_VERSION
 
 # version -> what came with it: whole tables, and columns at the end of older ones

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, CursorResult, func, select
 
 from enginetour.interop.naming import any_fits
 from enginetour.interop.selection import at_least
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome
+from enginetour.model.variants import STANDARD
 from enginetour.ratings.lineage import stem
 from enginetour.ratings.pairs import Pairs
 from enginetour.store.cuts import cut_of, is_whole, tournaments_of
@@ -26,10 +27,10 @@ from enginetour.store.removals import removed
 from enginetour.store.tables import GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 from enginetour.store.variantgames import odd_ones
-from enginetour.variants import STANDARD
 
 if TYPE_CHECKING:
     from enginetour.store.paircounts import Sums
+
 
 DENSE_NAMES = 2000  # names; a count of every two takes 32 MB, sorting half a million pairs 80 ms (measured)
 

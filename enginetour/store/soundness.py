@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Connection, exists, func, select
 
-from enginetour.store import records
+from enginetour.store import codecs
 from enginetour.store.database import Database
 from enginetour.store.importlog import IMPORT
 from enginetour.store.log import TournamentLog
@@ -35,6 +35,7 @@ from enginetour.store.tables import (
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
 
 MOST_TOLD = 20  # findings of one kind in one place: a screenful; the rest is counted
 DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
@@ -152,7 +153,7 @@ def _unreadable(row: Any) -> str:
     if row.moves is None:
         return f"game {row.number} has no moves"
     try:
-        game = records.game_of(row, row.moves)
+        game = codecs.game_of(row, row.moves)
     except (ValueError, TypeError, LookupError, AttributeError) as error:  # whatever a changed row can hold
         return f"game {row.number} cannot be read: {error}"
     if odd := misshapen(game):

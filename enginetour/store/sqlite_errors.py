@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from enginetour.errors import StorageFailed, StoreRefused, TourError
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store.trouble import StoreBusy
 
 _STORAGE = frozenset(

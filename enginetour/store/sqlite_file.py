@@ -15,13 +15,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine
 
-from enginetour.errors import StorageFailed, StoreRefused, TourError
+from enginetour.interop.wholefile import SQLITE_MAGIC
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import bulk, filesystem, ground, schema
 from enginetour.store.heldfiles import HeldFiles
 from enginetour.store.lock import TournamentLock
 from enginetour.store.sqlite_errors import told, translated
 from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION
-from enginetour.wholefile import SQLITE_MAGIC
 
 OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the patience of a busy file
 

@@ -10,20 +10,20 @@ from typing import Any
 from sqlalchemy import func, insert, select
 
 from enginetour import __version__
-from enginetour.errors import UsageRefused
-from enginetour.model import Entrant, Note, Outcome
-from enginetour.nearmiss import did_you_mean
-from enginetour.serveraddress import Address
-from enginetour.store import records
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Entrant, Note, Outcome
+from enginetour.model.nearmiss import did_you_mean
+from enginetour.model.task import EngineSpec
+from enginetour.store import codecs
 from enginetour.store.database import Database
 from enginetour.store.entrants import add_entrant, made_id
 from enginetour.store.importlog import IMPORT, ImportedEvent
 from enginetour.store.log import TournamentLog, write_notes
 from enginetour.store.queries import STRUCK
 from enginetour.store.removals import removed
+from enginetour.store.serveraddress import Address
 from enginetour.store.slugs import slug_of
 from enginetour.store.tables import ENTRANTS, EVENTS, GAMES, TOURNAMENTS
-from enginetour.task import EngineSpec
 
 _PLAYED = TOURNAMENTS.c.system != IMPORT
 
@@ -104,7 +104,7 @@ class Store:
                 "slug": slug_of(draft.name, edition),
                 "system": draft.system,
                 "format_version": draft.format_version,
-                "config": records.packed(dict(draft.config)),
+                "config": codecs.packed(dict(draft.config)),
                 "seed": draft.seed,
                 "created": time.time(),
                 "version": __version__,

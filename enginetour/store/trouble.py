@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.model.errors import StorageFailed, StoreRefused
 
 
 class StoreBusy(StoreRefused):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, func, select
 
+from enginetour.model.variants import STANDARD
 from enginetour.store.sqlwords import variant_told
 from enginetour.store.tables import TOURNAMENTS
-from enginetour.variants import STANDARD
 
 _VARIANT = func.coalesce(variant_told(TOURNAMENTS.c.config), STANDARD)
 

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from enginetour.errors import TourError
+from enginetour.model.errors import TourError
 from enginetour.store.entries import Entry
 from enginetour.web.assets import asset
 from enginetour.web.guard import Message, Receive, Scope, Send

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from enginetour.control import ask, subscribe
-from enginetour.errors import TourError
+from enginetour.model.errors import TourError
+from enginetour.tournament.client import ask, subscribe
 
 Take = Callable[[Mapping[str, Any]], None]
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from enginetour.model.variants import VARIANTS, board_of
 from enginetour.reports.pgn import score_words
 from enginetour.reports.sheet import safe
-from enginetour.variants import VARIANTS, board_of
 
 if TYPE_CHECKING:
     import chess
+
 
 LINE_PLIES = 12  # of a PV: what fits below a board
 LINE_LENGTH = 160  # signs of a PV that cannot be read as moves (CECP: free text)

@@ -10,12 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from enginetour.control import socket_path
-from enginetour.control.address import candidates
-from enginetour.errors import StoreRefused, TourError
+from enginetour.model.errors import StoreRefused, TourError
 from enginetour.store.entries import Entry
 from enginetour.store.slugs import slug_of
 from enginetour.store.trouble import StoreBusy
+from enginetour.tournament.address import candidates, socket_path
 from enginetour.web.feed import Feed
 from enginetour.web.library import Library
 from enginetour.web.listener import Listener, framed

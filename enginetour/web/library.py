@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from enginetour.serveraddress import Address
 from enginetour.store.entries import Entry, entries
+from enginetour.store.serveraddress import Address
 from enginetour.store.tournaments import Store
 from enginetour.web.pages import Pages, listed
 from enginetour.web.standing import Made, Standings

@@ -13,9 +13,9 @@ from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.page import render
 from enginetour.reports.html.site import Site
 from enginetour.reports.progress import of_games, of_rounds
-from enginetour.review import pages
-from enginetour.review.games import game_rows
-from enginetour.review.review import Review, review_of
+from enginetour.reports.review import pages
+from enginetour.reports.review.games import game_rows
+from enginetour.reports.review.review import Review, review_of
 from enginetour.store.entries import Entry
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from time import thread_time
 from typing import Any
 
-from enginetour.model import Incident
+from enginetour.model.game import Incident
 from enginetour.reports.sheet import safe
 from enginetour.web.game import LiveGame
 from enginetour.web.listener import Listener, framed

@@ -10,7 +10,7 @@ from types import FrameType
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.web.guard import App
 from enginetour.web.hall import Hall
 

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from enginetour.errors import StoreRefused
-from enginetour.folded import format_of
 from enginetour.formats.base import Format
+from enginetour.model.errors import StoreRefused
 from enginetour.reports.progress import is_open
+from enginetour.reports.review.slugs import slugs_of
+from enginetour.reports.review.strength import tournament_list
 from enginetour.reports.sheet import points, safe
-from enginetour.review.slugs import slugs_of
-from enginetour.review.strength import tournament_list
 from enginetour.store import queries
 from enginetour.store.entries import Entry
 from enginetour.store.incidentcounts import incident_counts
 from enginetour.store.log import TournamentLog
 from enginetour.store.queries import GameLine
+from enginetour.store.replay import format_of
 from enginetour.store.tournaments import Store
 from enginetour.web.room import LINES
 

@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from enginetour import tournament
 from enginetour.cli.session import Run
 from enginetour.cli.watching import Watching
-from enginetour.cluster import place
-from enginetour.scheduler import Scheduler
-from enginetour.serveraddress import Address, address_of
+from enginetour.model.task import Probe
 from enginetour.store.log import TournamentLog
-from enginetour.task import Probe
+from enginetour.store.serveraddress import Address, address_of
+from enginetour.tournament import run as tournament
+from enginetour.tournament.cluster import place
+from enginetour.tournament.loop import Scheduler
 from tests.bench.cluster_machines import Machinery
 from tests.bench.cluster_place import Simulated
 

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from enginetour.cluster.orders import Order
-from enginetour.cluster.worker import FLUSH_S
-from enginetour.model import Game, MoveMade, Outcome, SideRecord, Termination
+from enginetour.model.game import Game, MoveMade, Outcome, SideRecord, Termination
 from enginetour.referee.link import Frames, frame
+from enginetour.tournament.cluster.orders import Order
+from enginetour.tournament.cluster.worker import FLUSH_S
 from tests.bench.storing import thought_moves
 
 PLIES = range(70, 91)  # of the games, 80 in the middle

@@ -16,11 +16,11 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from enginetour.cluster.connection import Heard
-from enginetour.cluster.machines import Seen
-from enginetour.cluster.orders import Found
-from enginetour.cluster.worker import look
 from enginetour.referee.link import Frames, frame
+from enginetour.tournament.cluster.connection import Heard
+from enginetour.tournament.cluster.machines import Seen
+from enginetour.tournament.cluster.orders import Found
+from enginetour.tournament.cluster.worker import look
 from tests.bench.cluster_machines import READ, Machinery
 from tests.promises import Promise
 

@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from enginetour.dutch import pair_dutch
-from enginetour.field import Field
-from enginetour.matching import best_matching
+from enginetour.formats.dutch_part import pair_dutch
+from enginetour.formats.pairing.field import Field
+from enginetour.formats.pairing.matching import best_matching
 from tests.bench.matching import groups
 from tests.bench.measure import Settings, in_turn, line
 from tests.laws.dutch_oracle import oracle

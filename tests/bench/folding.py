@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from enginetour.formats.base import Format, make_format, options_model, replay
-from enginetour.model import Entrant, Event, GameFinished, Outcome
+from enginetour.model.game import Entrant, Event, GameFinished, Outcome
 from tests.bench.measure import Settings, divided, in_turn, line
 
 STRENGTH = 0.15  # how much a place in the list is worth: the order is mostly right, as in a second edition

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product, takewhile
 from pathlib import Path
 
-from enginetour.task import EngineSpec
+from enginetour.model.task import EngineSpec
 
 HERE = Path(__file__).parent
 GAME = HERE / "free_game.txt"

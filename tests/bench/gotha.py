@@ -8,11 +8,11 @@ from functools import partial
 
 import networkx as nx
 
-from enginetour.field import Field, Member
 from enginetour.formats.gotha import Gotha
 from enginetour.formats.mcmahon import McMahon, McMahonOptions
-from enginetour.formats.swissgotha import SwissGotha, SwissGothaOptions
-from enginetour.matching import relaxed_matching
+from enginetour.formats.pairing.field import Field, Member
+from enginetour.formats.pairing.matching import relaxed_matching
+from enginetour.formats.swiss import SwissGotha, SwissGothaOptions
 from tests.bench.matching import SPREAD
 from tests.bench.measure import Settings, in_turn, line
 from tests.roundplay import after

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 from sqlalchemy import insert
 
-from enginetour.model import Game as Played
-from enginetour.model import Outcome, Pairing, Termination
+from enginetour.model.game import Game, Outcome, Pairing, Termination
 from enginetour.ratings import elo
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.elo import EloSettings
-from enginetour.store.lists import refresh
 from enginetour.store.paircounts import packed
+from enginetour.store.store_lists import refresh
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.bench.measure import Settings, divided, in_turn, line
@@ -66,7 +65,7 @@ def one_more(settings: Settings, store: Store, games: list[tuple[int, int, int]]
 
     def one() -> int:
         pairing = Pairing("Engine 0000", "Engine 0001", meeting=next(count), encounter=1)
-        add_game(log, Played(pairing, Outcome.DRAW, Termination.RESIGN))
+        add_game(log, Game(pairing, Outcome.DRAW, Termination.RESIGN))
         return refresh(store, "elo")
 
     whole, more = in_turn(settings.rounds, nothing_stored, one)

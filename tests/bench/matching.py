@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from enginetour.matching import best_matching
+from enginetour.formats.pairing.matching import best_matching
 from tests.bench.measure import Settings, in_turn, line
 
 SPREAD = 200.0  # Elo; the field's standard deviation, as in the rating bench

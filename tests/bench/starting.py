@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from enginetour.model import Pairing
-from enginetour.places import LocalPlace
-from enginetour.task import GameTask, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.model.game import Pairing
+from enginetour.model.task import GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.tournament.places import LocalPlace
 from tests.bench import free
 from tests.bench.measure import Settings, in_turn, line
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import chess
 
-from enginetour.model import Game, MoveMade, Outcome, Pairing, Termination
+from enginetour.model.game import Game, MoveMade, Outcome, Pairing, Termination
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from tests.bench.free import GAME

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Termination
+from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.reports.html import pieces
 from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.gamerow import GameRow

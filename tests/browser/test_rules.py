@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
-from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Termination
+from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
+from enginetour.model.variants import VARIANTS, board_of
 from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.gamerow import GameRow
 from enginetour.reports.html.page import asset
 from enginetour.reports.html.site import Site
-from enginetour.variants import VARIANTS, board_of
 from tests.boardwords import games_with_lines, shown
 
 SITE = Site("autumn", (), single=True)

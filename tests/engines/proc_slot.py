@@ -8,13 +8,15 @@ import time
 from types import ModuleType
 from typing import Any
 
-from enginetour import slot
-from enginetour.errors import MachineFailure
-from enginetour.model import Game, Outcome, Termination
+from enginetour.engines import strays
+from enginetour.engines.ending import end_all
+from enginetour.engines.process import EngineProcess
+from enginetour.engines.waiting import wait
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Game, Outcome, Termination
+from enginetour.model.task import GameTask, Probe, ProbeTask
+from enginetour.referee import slot
 from enginetour.referee.link import Link
-from enginetour.supervise import strays
-from enginetour.supervise.process import EngineProcess, end_all, wait
-from enginetour.task import GameTask, Probe, ProbeTask
 
 
 class EngineShelf:

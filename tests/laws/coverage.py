@@ -11,12 +11,13 @@ from math import log
 
 import numpy as np
 
+from enginetour.ratings.bounds import NORMAL_95
 from enginetour.ratings.likelihood import Fit, ModelName, fit
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.openingpairs import Dependence, OpeningPairs
 from enginetour.ratings.pairs import Index, Pairs, Vector
 from enginetour.ratings.sandwich import expected_draws, surprise_of
-from enginetour.ratings.uncertainty import NORMAL_95, errors_of
+from enginetour.ratings.uncertainty import errors_of
 
 UNIT = 400 / log(10)
 WHITE = 30 / UNIT

@@ -13,12 +13,12 @@ from typing import Any
 
 from distributed import KilledWorker
 
-from enginetour.cluster.machines import Seen
-from enginetour.cluster.orders import Found, Order
-from enginetour.cluster.worker import look
-from enginetour.model import Game
+from enginetour.model.game import Game
+from enginetour.model.task import GameTask
 from enginetour.referee.link import VERSION
-from enginetour.task import GameTask
+from enginetour.tournament.cluster.machines import Seen
+from enginetour.tournament.cluster.orders import Found, Order
+from enginetour.tournament.cluster.worker import look
 from tests.promises import Promise
 
 Verdict = Callable[[GameTask], Game]

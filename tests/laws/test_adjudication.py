@@ -13,13 +13,13 @@ import chess
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.adapters.intake import Intake
-from enginetour.adapters.position import Position
-from enginetour.adapters.uci_lines import last_thought
-from enginetour.adjudication import Adjudicator, End
-from enginetour.model import Termination
+from enginetour.engines.intake import Intake
+from enginetour.engines.position import Position
+from enginetour.engines.uci_lines import last_thought
+from enginetour.model.game import Termination
+from enginetour.model.task import DrawRule, ResignRule, Rules
+from enginetour.referee.adjudication import Adjudicator, End
 from enginetour.referee.ends import Ends
-from enginetour.task import DrawRule, ResignRule, Rules
 
 SCORES = st.one_of(st.none(), st.sampled_from([-32_000, -700, -600, -11, -10, 0, 10, 11, 600, 700, 31_999]))
 HISTORIES = st.lists(st.tuples(SCORES, st.sampled_from([False, False, False, True])), max_size=60)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model
-from enginetour.model import Entrant, Game, Note, Pairing
-from enginetour.scheduler import End, Scheduler
-from enginetour.task import GameTask
+from enginetour.model.game import Entrant, Game, Note, Pairing
+from enginetour.model.task import GameTask
+from enginetour.tournament.loop import End, Scheduler
 from tests.laws.test_formats import settings_of
 from tests.test_scheduler import Landing, MemoryLog, task_for
 

@@ -8,21 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from immutables import Map
 
+from enginetour.cli.simulate import decisions
 from enginetour.formats.bubble import Bubble
 from enginetour.formats.bubble_state import BubbleState
 from enginetour.interop.bubblecase import read_case, trace
-from enginetour.model import (
-    Added,
-    Entrant,
-    Event,
-    GameFinished,
-    GameKey,
-    GameVoided,
-    Outcome,
-    Pairing,
-    Withdrawn,
-)
-from enginetour.simulate import decisions
+from enginetour.model.game import Added, Entrant, Event, GameFinished, GameKey, GameVoided, Outcome, Pairing, Withdrawn
 from tests.laws.bubble_cases import check_invariants, random_case
 from tests.laws.bubble_oracle import oracle_trace
 

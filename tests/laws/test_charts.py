@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
-from enginetour.model import Entrant, GameFinished
+from enginetour.model.game import Entrant, GameFinished
 from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.history import rating_history
 from enginetour.reports.charts.ladder import Ranked, ladder

@@ -9,9 +9,9 @@ from itertools import chain, repeat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enginetour.model.task import EngineSpec, Side
+from enginetour.model.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl
 from enginetour.referee.clock import GRACE_NS, MS, Clock
-from enginetour.task import EngineSpec, Side
-from enginetour.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl
 from tests.playing import Protocol, game, scripted, sound
 
 SPEC = EngineSpec("e", ("/e",), "uci")

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enginetour.dutch import BREACH, CERTIFIED, pair_dutch
-from enginetour.dutch.bracket import by_brackets
-from enginetour.dutch.bye import Bye, placed
-from enginetour.dutch.colours import Colours
-from enginetour.dutch.legal import Law
-from enginetour.dutch.preparation import Card, Float, cards
-from enginetour.field import BLACK, WHITE, Board, Field, Paired, Unpairable
-from enginetour.matching.faces import Face
+from enginetour.formats.dutch_part import BREACH, CERTIFIED, pair_dutch
+from enginetour.formats.pairing.bracket import by_brackets
+from enginetour.formats.pairing.bye import Bye, placed
+from enginetour.formats.pairing.colours import Colours
+from enginetour.formats.pairing.faces import Face
+from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Paired, Unpairable
+from enginetour.formats.pairing.legal import Law
+from enginetour.formats.pairing.preparation import Card, Float, cards
 from tests.laws.dutch_oracle import Illegal, Round, oracle
 from tests.roundplay import after, entered, unmet
 

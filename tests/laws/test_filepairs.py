@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.cli import cli
+from enginetour.cli.main import cli
 from enginetour.interop.naming import Naming
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.pgnmatch import match_games

@@ -9,15 +9,15 @@ from itertools import pairwise
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from enginetour.errors import InputRefused, UsageRefused
-from enginetour.field import Unpairable
 from enginetour.formats.base import SYSTEMS
-from enginetour.formats.knockout import Knockout
+from enginetour.formats.formats_knockout import Knockout
+from enginetour.formats.pairing.field import Unpairable
 from enginetour.interop import trf
 from enginetour.interop.foreign import next_round
 from enginetour.interop.pairer import pairer
 from enginetour.interop.trffield import foreign, with_round
 from enginetour.interop.why import why
+from enginetour.model.errors import InputRefused, UsageRefused
 
 IN_ROUNDS = [name for name, system in SYSTEMS.items() if system.rounds]
 PLAYED = ("10", "01", "==", "WL", "LW", "DD")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.formats.match_state import MatchState
 from enginetour.formats.rounds_state import RoundsState
-from enginetour.model import (
+from enginetour.model.game import (
     Added,
     Entrant,
     Event,

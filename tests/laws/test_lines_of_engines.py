@@ -6,11 +6,11 @@ import chess
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.adapters import cecp_lines, uci_lines
-from enginetour.adapters.features import Features
-from enginetour.adapters.intake import KEPT, LINE_CAP, Intake
-from enginetour.adapters.moves import read_move
-from enginetour.adapters.said import LONGEST_PV, Thought, printable
+from enginetour.engines import cecp_lines, uci_lines
+from enginetour.engines.features import Features
+from enginetour.engines.intake import KEPT, LINE_CAP, Intake
+from enginetour.engines.moves import read_move
+from enginetour.engines.said import LONGEST_PV, Thought, printable
 
 VOCABULARY = """info score cp mate depth nodes pv multipv string option name type spin default min max var check combo
 feature done=1 option= -spin /// move 1. ... 1-0 * 1/2-1/2 Illegal Error ( ) : e2e4 +3 -100003 " = 9"""

@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.errors import UsageRefused
-from enginetour.model import GameFinished, GameKey, GameVoided, Outcome, Pairing
-from enginetour.store.lists import SYSTEMS, history, ratings_of, refresh
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameFinished, GameKey, GameVoided, Outcome, Pairing
 from enginetour.store.log import TournamentLog
+from enginetour.store.store_lists import SYSTEMS, history, ratings_of, refresh
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, add_game, counts_are_kept, draft, game, spec

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from enginetour.matching import Matching, Unpairable, best_matching
-from enginetour.matching.assignment import jump_start
+from enginetour.formats.pairing.assignment import jump_start
+from enginetour.formats.pairing.matching import Matching, best_matching
+from enginetour.formats.pairing.shortage import Unpairable
 
 LAW = settings(max_examples=150, deadline=None)
 Case = tuple[NDArray[Any], NDArray[np.bool_]]
@@ -50,7 +51,7 @@ def found(case: Case, *, cold: bool = False) -> Matching | None:
         weights = weights.astype(np.int64)
     start = (lambda costs: (costs.filled(0), [-1] * len(weights))) if cold else jump_start
     try:
-        with patch("enginetour.matching.jump_start", start):
+        with patch("enginetour.formats.pairing.matching.jump_start", start):
             return best_matching(weights, forbidden)
     except Unpairable:
         return None

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.mating import can_mate, is_dead
-from enginetour.variants import board_of
+from enginetour.model.mating import can_mate, is_dead
+from enginetour.model.variants import board_of
 
 NODES = 400  # positions of a search
 

@@ -15,17 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.adapters import position, said
-from enginetour.adapters.uci_lines import filled, last_thought
-from enginetour.compiled import native
-from enginetour.model import Game, MoveMade, Opening
+from enginetour.engines import position, process, said, waiting
+from enginetour.engines.uci_lines import filled, last_thought
+from enginetour.model.game import Game, MoveMade, Opening
+from enginetour.model.task import DrawRule, EngineSpec, ResignRule
+from enginetour.model.variants import shuffled_fen
 from enginetour.referee import bookkeeping, claims, clock, queueing, relay, shadow
 from enginetour.referee import game as game_module
 from enginetour.referee.claims import Claims
+from enginetour.referee.compiled import native
 from enginetour.referee.scribe import RawPly
-from enginetour.supervise import process, waiting
-from enginetour.task import DrawRule, EngineSpec, ResignRule
-from enginetour.variants import shuffled_fen
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
 from tests.playing import game
 

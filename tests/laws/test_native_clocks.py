@@ -10,16 +10,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enginetour.adapters.base import Ask
-from enginetour.adapters.moves import written
-from enginetour.adapters.position import Position
-from enginetour.adapters.uci_lines import go_words, limit_words
-from enginetour.model import Termination
+from enginetour.engines.moves import written
+from enginetour.engines.position import Position
+from enginetour.engines.protocol import Ask
+from enginetour.engines.uci_lines import go_words, limit_words
+from enginetour.model.game import Termination
+from enginetour.model.task import EngineSpec, Side
+from enginetour.model.timecontrol import Stage, TimeControl
 from enginetour.referee import relay
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.ends import key
-from enginetour.task import EngineSpec, Side
-from enginetour.timecontrol import Stage, TimeControl
 from tests.playing import SHUFFLE, game, scripted
 from tests.test_relay import NEVER, Desk
 

@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.field import BLACK, WHITE, Field, Kind, Turn
+from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Turn
 from enginetour.interop import h9, opengotha
 from enginetour.interop.opengotha import NOT_PAIRED
 from tests.pastfields import random_field

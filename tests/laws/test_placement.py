@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.model import Outcome
-from enginetour.placement import CODES, Terms, Unplayed, ordered, values
-from enginetour.ratings.pairingerror import pairing_error, pairing_figures, relative_strengths
-from enginetour.standings import Scored, cross
-from enginetour.tiebreaks import CODES as ROUND_ROBIN
+from enginetour.formats.pairing.codes import CODES
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.order import ordered, values
+from enginetour.formats.pairing.standings import Scored, cross
+from enginetour.formats.pairing.terms import Terms, Unplayed
+from enginetour.formats.pairing.tiebreaks import CODES as ROUND_ROBIN
+from enginetour.model.game import Outcome
+from enginetour.reports.pairingerror import pairing_error, pairing_figures, relative_strengths
 
 WITHOUT = (Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE, Kind.ABSENT)
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.adapters import uci_lines
-from enginetour.adapters.moves import read_move
-from enginetour.adapters.position import Position
-from enginetour.adapters.quick import can_move, in_check, is_plainly_legal, play_san
-from enginetour.variants import shuffled_fen
+from enginetour.engines import uci_lines
+from enginetour.engines.moves import read_move
+from enginetour.engines.position import Position
+from enginetour.engines.quick import can_move, in_check, is_plainly_legal, play_san
+from enginetour.model.variants import shuffled_fen
 
 # Positions in which little can move, or much has to be told apart.
 STARTS = (

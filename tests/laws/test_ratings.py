@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from enginetour.ratings import egf2021, elo, gor, incremental
 from enginetour.ratings.base import RatedGame
-from enginetour.ratings.likelihood import GaussianPrior, ModelName, fit
+from enginetour.ratings.likelihood import ModelName, fit
 from enginetour.ratings.lineage import Version, lineage
 from enginetour.ratings.listing import rating_list
-from enginetour.ratings.priors import PhantomDraws, VirtualDraws
+from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
 
 NAMES = "ABCDEFG"
 LAW = settings(max_examples=60, deadline=None)
@@ -100,8 +100,8 @@ def test_elo_keeps_the_sum(log: list[RatedGame], mode: Any) -> None:
     """With one K for all, what is won is lost: the average stays."""
     state = elo.begin(elo.EloSettings(mode=mode, adv=33), dict.fromkeys(NAMES, 1000.0))
     for game in log:
-        state, _ = elo.step(state, game)
-    state, _ = elo.close(state)
+        state, _ = incremental.step(state, game)
+    state, _ = incremental.close(state)
     assert sum(state.ratings().values()) == pytest.approx(7000, abs=1e-8)
 
 

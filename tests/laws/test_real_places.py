@@ -13,18 +13,18 @@ from distributed import SpecCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.cluster.orders import Demand
-from enginetour.cluster.place import DaskPlace
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import Entrant, Game, Opening, Pairing
-from enginetour.places import LocalPlace
+from enginetour.interop.shipped import shipped
+from enginetour.model.game import Entrant, Game, Opening, Pairing
+from enginetour.model.task import EngineSpec, GameTask, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
-from enginetour.scheduler import End
-from enginetour.shipped import shipped
-from enginetour.task import EngineSpec, GameTask, Rules, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament.cluster.orders import Demand
+from enginetour.tournament.cluster.place import DaskPlace
+from enginetour.tournament.loop import End
+from enginetour.tournament.places import LocalPlace
 from tests.laws.test_anywhere import loop_of
 from tests.laws.test_formats import settings_of
 from tests.test_scheduler import Inline, MemoryLog

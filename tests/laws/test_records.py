@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import chess
 import chess.pgn
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginetour.epdfile import written_at
-from enginetour.model import Game, MoveMade, Outcome, Pairing, SideRecord, Termination
-from enginetour.openingcheck import Written
+from enginetour.model.game import Game, MoveMade, Outcome, Pairing, SideRecord, Termination
+from enginetour.openings.epdfile import written_at
+from enginetour.openings.openingcheck import Written
 from enginetour.reports import epd, pgn
 
 MOVES = (("f2f3", "f3"), ("e7e5", "e5"), ("g2g4", "g4"), ("d8h4", "Qh4#"))

@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, insert, select
 
-from enginetour.model import Added, Entrant, GameVoided, Outcome, Pairing
+from enginetour.model.game import Added, Entrant, GameVoided, Outcome, Pairing
 from enginetour.ratings import elo
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.egf2021 import Egf2021Settings
 from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.gor import CzechSettings, EgfSettings
 from enginetour.store import refold
-from enginetour.store.lists import SYSTEMS, refresh
 from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import packed
 from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratingstream import stream
+from enginetour.store.store_lists import SYSTEMS, refresh
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, add_game, draft, game, spec

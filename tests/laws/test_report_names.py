@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from enginetour.reports.review.pages import pages, site_of
+from enginetour.reports.review.review import review_of
 from enginetour.reports.sheet import safe
-from enginetour.review.pages import pages, site_of
-from enginetour.review.review import review_of
 from tests.reported import BUBBLE, Page, leads_away, played, runs_strange
 
 MARKUP = (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.errors import UsageRefused
-from enginetour.requests import KINDS, parsed
+from enginetour.model.errors import UsageRefused
+from enginetour.tournament.requests import KINDS, parsed
 from tests.askew import FOREIGN, ODD, SEEDS
 
 LONGEST_LINE = 1000  # characters of a refusal: a screenful
@@ -49,9 +49,9 @@ def test_no_request_carries_a_command(kind: str) -> None:
 
 def test_a_specification_that_cannot_be_read_back_is_never_written() -> None:
     """The last guard: whoever asks, the writing of an entrant reads it back first."""
-    from enginetour.model import Entrant
+    from enginetour.model.game import Entrant
+    from enginetour.model.task import EngineSpec
     from enginetour.store.entrants import add_entrant
-    from enginetour.task import EngineSpec
 
     spec = EngineSpec("A", cast("Any", (5,)), "uci")
     with pytest.raises(ValueError, match=r"command\.0: input should be a valid string"):

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginetour.changes import Desk
-from enginetour.errors import MachineFailure
-from enginetour.folded import audit, format_of
 from enginetour.formats.base import SYSTEMS, make_format, options_model
-from enginetour.model import Entrant, Game, Note, Outcome, Pairing
-from enginetour.requests import parsed
-from enginetour.scheduler import End, Scheduler, Watcher
-from enginetour.store.lists import refresh
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Entrant, Game, Note, Outcome, Pairing
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.store.log import TournamentLog
+from enginetour.store.replay import audit, format_of
+from enginetour.store.store_lists import refresh
 from enginetour.store.tournaments import Draft, Store
-from enginetour.task import EngineSpec, GameTask, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament.changes import Desk
+from enginetour.tournament.loop import End, Scheduler, Watcher
+from enginetour.tournament.requests import parsed
 from tests.laws.test_formats import extension, settings_of, takes
 from tests.storing import counts_are_kept
 from tests.test_scheduler import ended

@@ -11,14 +11,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.model import GameVoided, Outcome
+from enginetour.model.game import GameVoided, Outcome
+from enginetour.model.timeclasses import TIME_CLASSES
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import edition_of, publish
-from enginetour.store.listed import list_of
+from enginetour.store.lists import list_of
 from enginetour.store.revisions import define
 from enginetour.store.selected import Selection, selected
 from enginetour.store.tournaments import Store
-from enginetour.timeclasses import TIME_CLASSES
 from tests.listing_games import bring, record
 from tests.storing import NAMES, draft, game, spec
 

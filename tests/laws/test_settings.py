@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from enginetour.field import Field, Kind, Unpairable
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, own_decisions
+from enginetour.formats.pairing.field import Field, Kind, Unpairable
 from enginetour.formats.rounds import Rounds
-from enginetour.model import Entrant, GameFinished, Outcome
+from enginetour.model.game import Entrant, GameFinished, Outcome
 from tests.pastfields import random_field
 
 Settings = dict[str, Any]

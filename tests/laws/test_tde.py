@@ -10,12 +10,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.errors import InputRefused
-from enginetour.field import WHITE, Field, Kind, Member, Turn, Unpairable
+from enginetour.formats.pairing.field import WHITE, Field, Kind, Member, Turn, Unpairable
 from enginetour.interop import tde
 from enginetour.interop.foreign import next_round
 from enginetour.interop.pairer import pairer
 from enginetour.interop.played import Played, register
+from enginetour.model.errors import InputRefused
 from tests.pastfields import random_field
 
 NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=80)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.field import BLACK, WHITE
+from enginetour.formats.pairing.field import BLACK, WHITE
 from enginetour.interop.trf import Entry, read
 from enginetour.interop.trfheader import Header, header
 

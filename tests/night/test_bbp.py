@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.dutch import preparation
-from enginetour.field import Field, Kind
 from enginetour.formats.dutch import Dutch, DutchOptions
+from enginetour.formats.pairing import preparation
+from enginetour.formats.pairing.field import Field, Kind
 from enginetour.formats.rounds import Rounds
 from enginetour.interop.foreign import next_round
 from enginetour.interop.pairer import pairer
@@ -25,7 +25,7 @@ from enginetour.interop.played import Played, Sat, played, report
 from enginetour.interop.trf import read
 from enginetour.interop.trffield import foreign
 from enginetour.interop.trfheader import virtual_lines
-from enginetour.model import Added, Entrant, GameFinished, Outcome, Withdrawn
+from enginetour.model.game import Added, Entrant, GameFinished, Outcome, Withdrawn
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 TOURNAMENTS = 200

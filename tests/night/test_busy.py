@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model import Game, Outcome, Termination
+from enginetour.model.game import Game, Outcome, Termination
 from enginetour.store.tournaments import Store
 from tests.touring import audit, config, read, started
 

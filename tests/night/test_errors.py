@@ -11,7 +11,7 @@ import pytest
 
 from enginetour.formats.match import Match
 from enginetour.formats.match_options import MatchOptions
-from enginetour.model import Entrant, GameFinished, Outcome, Pairing
+from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 from enginetour.ratings.pentanomial import elo_of, moments
 from enginetour.ratings.samplenumber import sample_number
 from enginetour.ratings.sequential import Model, Sprt, Walk, step

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from enginetour.cli import cli
+from enginetour.cli.main import cli
 from tests.babble import babbled
 from tests.mangled import DOORS, REFUSALS, opened, spoilt
 from tests.playing import Protocol

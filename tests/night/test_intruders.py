@@ -16,10 +16,10 @@ from unittest import mock
 
 import pytest
 
-from enginetour.control import socket_path
-from enginetour.shipped import shipped
-from enginetour.supervise import inforce
-from enginetour.task import Sandbox
+from enginetour.interop.shipped import shipped
+from enginetour.model.task import Sandbox
+from enginetour.tournament import inforce
+from enginetour.tournament.address import socket_path
 from tests.touring import audit, config, read, typed
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.supervise import strays
+from enginetour.engines import strays
 from tests.lives import ENDS, KILLS, SEED, STUCK_S, Tour, everybody, kill, killed, send, slots_of
 from tests.touring import config
 

@@ -94,7 +94,9 @@ def test_laws_hold_on_other_builds(flags: str, tmp_path: Path) -> None:
     assert (done.returncode, reports(tmp_path)) == (0, []), done.stdout + done.stderr
     print(f"{flags.split()[0]}: {done.stdout.splitlines()[-1]}")
     loaders = (tmp_path / "loaded").read_text("utf-8").splitlines()
-    assert all(any(program in line for line in loaders) for program in ("-m pytest", "-m enginetour.slot")), loaders
+    assert all(any(program in line for line in loaders) for program in ("-m pytest", "-m enginetour.referee.slot")), (
+        loaders
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from statistics import median, median_high
 
 import pytest
 
-from enginetour.supervise import strays
+from enginetour.engines import strays
 from tests.bench import free
 from tests.touring import CONFIG, audit, default_signals, entrant, pgn_games
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import chess
 import chess.syzygy
 import pytest
 
-from enginetour.model import Opening, Outcome, Termination
-from enginetour.tablebases import found_in, opened
-from enginetour.task import Rules, TableRule
+from enginetour.model.game import Opening, Outcome, Termination
+from enginetour.model.task import Rules, TableRule
+from enginetour.referee.tablebases import found_in, opened
 from tests import syzygy
 from tests.playing import game, sound
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.field import Field, Member
 from enginetour.formats.base import SYSTEMS, make_format, options_model
+from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.rounds import Rounds
 from enginetour.interop.foreign import Separated, next_round
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginetour.formats.bubble import Bubble, BubbleOptions
-from enginetour.model import Added, Entrant, GameFinished, GameVoided, Outcome, Pairing
+from enginetour.model.game import Added, Entrant, GameFinished, GameVoided, Outcome, Pairing
 
 BEFORE = """1-4 2 1-0, 0-5 1 =, 3-5 5 =, 4-0 4 1-0, 2-4 8 0-1, 2-3 3 1-0, 5-1 9 0-1, 1-2 6 =, 0-3 7 1-0, 0-2 10 1-0,
 3-1 11 1-0, 1-0 13 0-1"""

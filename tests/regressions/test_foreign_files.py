@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.config import load
-from enginetour.errors import InputRefused
 from enginetour.interop import tde, trf
 from enginetour.interop.aliases import read_aliases
 from enginetour.interop.bubblecase import read_case
@@ -22,19 +20,21 @@ from enginetour.interop.pgngames import read_games
 from enginetour.interop.pgnscan import scan
 from enginetour.interop.pgntags import tags_of
 from enginetour.interop.ratable import ratable
+from enginetour.interop.tomlplace import read_toml
 from enginetour.interop.trffield import foreign
-from enginetour.openingcheck import Bad
+from enginetour.interop.wholefile import MOST_TAGS
+from enginetour.model.errors import InputRefused
+from enginetour.openings.openingcheck import Bad
+from enginetour.openings.suitefile import MOST_PLIES, read_suite
 from enginetour.reports.sheet import Column, Sheet, render
-from enginetour.sections.entrants import EntrantSection
-from enginetour.serveraddress import Address
 from enginetour.store.definition import ListDefinition
 from enginetour.store.imports import import_games
 from enginetour.store.known import titles
 from enginetour.store.selected import selected
+from enginetour.store.serveraddress import Address
 from enginetour.store.tournaments import Store
-from enginetour.suitefile import MOST_PLIES, read_suite
-from enginetour.tomlplace import read_toml
-from enginetour.wholefile import MOST_TAGS
+from enginetour.tournament.config.config import load
+from enginetour.tournament.config.sections_entrants import EntrantSection
 from tests.mangled import TRF
 from tests.touring import config, tour
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from enginetour.errors import TourError
-from enginetour.frozen import grown_settings
-from enginetour.plan import Plan, prepare
+from enginetour.model.errors import TourError
 from enginetour.store.log import TournamentLog
+from enginetour.tournament.plan import Plan, prepare
+from enginetour.tournament.resume import grown_settings
 from tests.touring import config
 
 

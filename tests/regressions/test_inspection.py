@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from enginetour.inspection import inspect
-from enginetour.serveraddress import Address
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import publish
+from enginetour.store.inspection import inspect
 from enginetour.store.revisions import define
+from enginetour.store.serveraddress import Address
 from tests.storing import add_game, game, sound_log
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour import openings, suitefile
-from enginetour.openings import OpeningSettings
+from enginetour.openings import openings, suitefile
+from enginetour.openings.openings import OpeningSettings
 from tests.touring import audit, config, entrant, tour
 
 GOOD = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n"

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import UsageRefused
-from enginetour.model import Outcome
-from enginetour.reports import editions as sheets
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
+from enginetour.reports import editions
 from enginetour.reports.sheet import render
-from enginetour.store import editions
+from enginetour.store import editions as editions_module
 from enginetour.store.careers import career
 from enginetour.store.definition import ListDefinition
 from enginetour.store.differences import difference
 from enginetour.store.editions import publish
-from enginetour.store.listed import list_of
+from enginetour.store.lists import list_of
 from enginetour.store.revisions import define
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
@@ -122,11 +122,11 @@ def test_an_edition_never_goes_back_behind_another(store: Store, monkeypatch: py
             publish(store, "main")
         return found
 
-    monkeypatch.setattr(editions, "list_of", slow)
+    monkeypatch.setattr(editions_module, "list_of", slow)
     record(store.tournament(), "Toga", "Fruit")
     late = publish(store, "main", again=True)
     assert (late.number, late.games) == (3, 6)
-    assert [one.games for one in editions.editions_of(store, "main")] == [4, 6, 6]
+    assert [one.games for one in editions_module.editions_of(store, "main")] == [4, 6, 6]
     assert {line.difference for line in late.lines} == {0.0}
 
 
@@ -149,10 +149,10 @@ def test_what_moved_fits_eighty_columns(store: Store) -> None:
     publish(store, "main")
     record(store.tournament(), "Toga", "Fruit")
     found = difference(store, "main").to_json()
-    text = render(sheets.difference(found, 10), 80)
+    text = render(editions.difference(found, 10), 80)
     assert "Fruit [f2]" in text
     assert max(map(len, text.splitlines())) <= 80
-    assert [column.key for column in sheets.difference(found, None).columns][-3:] == ["terms", "new", "struck"]
+    assert [column.key for column in editions.difference(found, None).columns][-3:] == ["terms", "new", "struck"]
 
 
 def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
@@ -163,9 +163,9 @@ def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
     publish(store, "main")
     record(log, "Phalanx", "Rebel", Outcome.DRAW)
     told = "pools without a common game: 3; ranks are each pool's own"
-    assert told in sheets.difference(difference(store, "main").to_json(), 10).notes
+    assert told in editions.difference(difference(store, "main").to_json(), 10).notes
     record(store.create_tournament(draft("joined", ("Toga", "Rebel"))), "Toga", "Rebel", Outcome.DRAW)
-    sheet = sheets.difference(difference(store, "main").to_json(), 10)
+    sheet = editions.difference(difference(store, "main").to_json(), 10)
     assert "pools without a common game: 2, 3 before; ranks are each pool's own" in sheet.notes
     moved = {row["name"]: (row["change"], told["change"]) for row, told in zip(sheet.rows, sheet.shown, strict=True)}
     assert {name for name, told in moved.items() if told == (None, "other pool")} == {"Phalanx", "Rebel"}

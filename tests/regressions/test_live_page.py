@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.applications import Starlette
 
-from enginetour.errors import StoreRefused
+from enginetour.model.errors import StoreRefused
 from enginetour.store.reader import TournamentReader
 from enginetour.store.trouble import StoreBusy
 from enginetour.web import standing

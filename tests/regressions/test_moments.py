@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model import GameVoided, Outcome
-from enginetour.serveraddress import Address
+from enginetour.model.game import GameVoided, Outcome
 from enginetour.store.definition import ListDefinition
 from enginetour.store.differences import difference
 from enginetour.store.editions import Edition, edition, edition_of, publish
-from enginetour.store.listed import list_of
+from enginetour.store.lists import list_of
 from enginetour.store.log import TournamentLog
 from enginetour.store.removals import remove_imports
 from enginetour.store.revisions import define, revisions_of
 from enginetour.store.selected import selected
+from enginetour.store.serveraddress import Address
 from enginetour.store.tournaments import Store
 from tests.listing_games import findings, record
 from tests.storing import draft, game, spec

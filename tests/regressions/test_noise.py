@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from enginetour.model import Outcome
+from enginetour.model.game import Outcome, fixed
 from enginetour.reports.html.page import rounded
-from enginetour.reports.sheet import fixed
-from enginetour.review.engines import opponents_of
+from enginetour.reports.review.engines import opponents_of
 
 
 @pytest.mark.parametrize("noise", [1e-13, -1e-13])

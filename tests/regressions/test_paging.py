@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli import main
+from enginetour.cli.main import main
 from enginetour.store.definition import ListDefinition
 from enginetour.store.revisions import define
 from enginetour.store.tournaments import Store

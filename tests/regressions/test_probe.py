@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from enginetour.adapters import base, cecp
-from enginetour.errors import InputRefused, MachineFailure
-from enginetour.probing import refuse_unfit
-from enginetour.referee import probe as probes
+from enginetour.engines import cecp, protocol
+from enginetour.engines.ending import living
+from enginetour.model.errors import InputRefused, MachineFailure
+from enginetour.model.task import EngineSpec, Probe, ProbeTask, Side, Terms
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee import probe
 from enginetour.referee.link import Link
-from enginetour.sides import refuse_limits
-from enginetour.supervise.ending import living
-from enginetour.task import EngineSpec, Probe, ProbeTask, Side, Terms
-from enginetour.timecontrol import TimeControl
+from enginetour.tournament.config.sides import refuse_limits
+from enginetour.tournament.probing import refuse_unfit
 from tests.playing import Protocol, scripted, sound
 
 SOON = (0.01, 0.02)
@@ -37,7 +37,7 @@ def tries(folder: Path) -> int:
 
 
 def tried(spec: EngineSpec) -> Probe:
-    found = probes.probe(ProbeTask(spec), Link())
+    found = probe.probe(ProbeTask(spec), Link())
     assert not living
     return found
 
@@ -48,7 +48,7 @@ def test_an_engine_that_fails_at_its_first_starts_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: Protocol, times: int
 ) -> None:
     """As the suspend rule: two more tries; what was wrong stays among the steps."""
-    monkeypatch.setattr(probes, "AGAIN_S", SOON)
+    monkeypatch.setattr(probe, "AGAIN_S", SOON)
     found = tried(moody(tmp_path, protocol, "exit-at-start", times))
     assert not found.problems
     assert [what for what, good, _ in found.steps if not good] == ["an earlier try"] * times
@@ -57,7 +57,7 @@ def test_an_engine_that_fails_at_its_first_starts_is_tried_again(
 
 def test_after_three_tries_it_is_unfit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No fourth one, and the problem is told once."""
-    monkeypatch.setattr(probes, "AGAIN_S", SOON)
+    monkeypatch.setattr(probe, "AGAIN_S", SOON)
     found = tried(moody(tmp_path, "uci", "exit-at-start", 9))
     assert len(found.problems) == 1
     assert tries(tmp_path) == 3
@@ -80,10 +80,10 @@ def test_a_stop_ends_the_wait_for_the_next_try(tmp_path: Path, monkeypatch: pyte
     link = Stopped()
     link.control_fd, writing = os.pipe()
     os.write(writing, b"!")
-    monkeypatch.setattr(probes, "AGAIN_S", (600.0, 600.0))
+    monkeypatch.setattr(probe, "AGAIN_S", (600.0, 600.0))
     begun = time.monotonic()
     with pytest.raises(MachineFailure, match="stopped"):
-        probes.probe(ProbeTask(moody(tmp_path, "uci", "exit-at-start", 9)), link)
+        probe.probe(ProbeTask(moody(tmp_path, "uci", "exit-at-start", 9)), link)
     assert time.monotonic() - begun < 60
     os.close(link.control_fd)
     os.close(writing)
@@ -106,7 +106,7 @@ def test_nodes_that_a_cecp_engine_cannot_be_told_are_refused() -> None:
 
 def test_an_engine_of_protocol_1_may_mind_an_empty_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its complaint of it was taken for features that came late: the whole run was refused, with a wrong hint."""
-    monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
+    monkeypatch.setattr(cecp, "SILENT_NS", 200 * protocol.MS)
     found = tried(scripted("cecp", "minds-empty-lines"))
     assert not found.problems
     assert ("features", True, "a move but no feature line: taken as protocol 1") in found.steps

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from enginetour.referee.seats import Seat
+from enginetour.model.task import Rules, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.referee_seats import Seat
 from enginetour.referee.together import _takes_turns
-from enginetour.task import Rules, Side
-from enginetour.timecontrol import TimeControl
 from tests.playing import sound
 
 

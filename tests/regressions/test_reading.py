@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from enginetour.cli import common
-from enginetour.shipped import shipped
+from enginetour.interop.shipped import shipped
 from tests.servers import Server
 from tests.storing import add_game, game, open_log
 from tests.touring import config, pgn_games, read, tour
@@ -103,10 +103,10 @@ def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_p
 def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str) -> None:
     """A third of the time such a command took went into loading these (measured)."""
     code = (
-        f"import sys; from enginetour.cli import main; sys.argv = ['enginetour', {command!r}]\n"
+        f"import sys; from enginetour.cli.main import main; sys.argv = ['enginetour', {command!r}]\n"
         "try: main()\nexcept SystemExit as end: assert not end.code\n"
         "heavy = {'numpy', 'chess', 'networkx', "
-        "'enginetour.config', 'enginetour.tournament'} & set(sys.modules)\n"
+        "'enginetour.tournament.config.config', 'enginetour.tournament.run'} & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"
     )
     words = [sys.executable, "-c", code]
@@ -192,7 +192,7 @@ def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch
     """What it wrote last is there once it does not answer any more."""
     (tmp_path / "results").mkdir()
     store, log = open_log(tmp_path / "results" / "enginetour.db")
-    monkeypatch.setattr("enginetour.control.ask", lambda *_: add_game(log, game()) and None)
+    monkeypatch.setattr("enginetour.tournament.client.ask", lambda *_: add_game(log, game()) and None)
     with store:
         assert read(tmp_path, "status")["games_done"] == 1
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import StoreRefused
+from enginetour.model.errors import StoreRefused
 from enginetour.store.reader import TournamentReader
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library

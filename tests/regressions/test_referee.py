@@ -9,22 +9,22 @@ from typing import Literal, cast
 import chess
 import pytest
 
-from enginetour.adapters.base import Engine, Script
-from enginetour.adapters.intake import LINE_CAP
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Thought
-from enginetour.adapters.start import open_engine
-from enginetour.errors import MachineFailure
-from enginetour.model import Opening, Outcome, Termination
+from enginetour.engines.intake import LINE_CAP
+from enginetour.engines.position import Position
+from enginetour.engines.protocol import Engine, Script
+from enginetour.engines.registry import load, to_spec
+from enginetour.engines.said import Thought
+from enginetour.engines.start import open_engine
+from enginetour.interop.shipped import shipped
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Opening, Outcome, Termination
+from enginetour.model.task import EngineSpec
 from enginetour.referee import converse, failures, verdict
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.claims import Claims
 from enginetour.referee.converse import ended
-from enginetour.referee.seats import Seat
+from enginetour.referee.referee_seats import Seat
 from enginetour.referee.shelf import EngineShelf
-from enginetour.registry import load, to_spec
-from enginetour.shipped import shipped
-from enginetour.task import EngineSpec
 from tests.playing import BOTH, Protocol, game, scripted, sound
 
 MISBEHAVING = "misbehaving.py"

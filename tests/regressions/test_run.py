@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from enginetour import tournament
-from enginetour.changes import desk_of
-from enginetour.control import ask, socket_path
-from enginetour.exports import UNFINISHED
-from enginetour.folded import fold
-from enginetour.plan import prepare
-from enginetour.probing import trial_place
-from enginetour.shipped import shipped
+from enginetour.interop.shipped import shipped
+from enginetour.reports.exports import UNFINISHED
 from enginetour.store.lock import TournamentLock
+from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
+from enginetour.tournament import run
+from enginetour.tournament.address import socket_path
+from enginetour.tournament.changes import desk_of
+from enginetour.tournament.client import ask
+from enginetour.tournament.plan import prepare
+from enginetour.tournament.probing import trial_place
 from tests.touring import BUSY_S, GONE_S, THREE, audit, config, default_signals, pgn_games, read, running, tour
 
 ROBIN = "cycles = {}\ngames_per_pairing = 2"
@@ -173,7 +174,7 @@ def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
             tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
 
     how: dict[str, Any] = {"new": False, "accept_change": False, "tell": print, "heed": overtaken}
-    with trial_place() as place, tournament.opened(prepare(path, db), place, **how) as session:
+    with trial_place() as place, run.opened(prepare(path, db), place, **how) as session:
         assert session.resumed
         assert session.log.edition == 1
         assert len(session.log.games()) == 2

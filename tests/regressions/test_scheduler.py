@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from enginetour.cli.screen import Both
-from enginetour.errors import MachineFailure
 from enginetour.formats.base import make_format, options_model
-from enginetour.happenings import Happenings
-from enginetour.model import Entrant, Game, Note, Outcome
-from enginetour.scheduler import End, Scheduler
-from enginetour.scheduler.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE
-from enginetour.task import GameTask
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Entrant, Game, Note, Outcome
+from enginetour.model.task import GameTask
+from enginetour.tournament.happenings import Happenings
+from enginetour.tournament.loop import End, Scheduler
+from enginetour.tournament.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE
 from tests.test_scheduler import (
     ENTRANTS,
     Airborne,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.adapters.uci_lines import last_thought
-from enginetour.model import MoveMade
+from enginetour.engines.uci_lines import last_thought
+from enginetour.model.game import MoveMade
 from enginetour.reports import pgn
 from enginetour.reports.progress import Progress, now_line
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import MachineFailure
-from enginetour.places import end_leftovers
-from enginetour.supervise.scratch import SCRATCH_ROOT, TAGGED, leave_scratch, make_scratch
-from enginetour.supervise.strays import TAG
+from enginetour.engines.scratch import SCRATCH_ROOT, TAGGED, leave_scratch, make_scratch
+from enginetour.engines.strays import TAG
+from enginetour.model.errors import MachineFailure
+from enginetour.tournament.places import end_leftovers
 from tests.forked import Forked, quick
 from tests.lives import everybody, kill_everybody, send, temporary
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginetour.enginefile import EngineEntry
-from enginetour.registry import to_spec
+from enginetour.engines.enginefile import EngineEntry
+from enginetour.engines.registry import to_spec
 from tests.touring import config, read, tour
 
 WREN = Path(__file__).parents[2] / "engines"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from enginetour.cluster.orders import Demand
-from enginetour.cluster.sharing import shared
+from enginetour.tournament.cluster.orders import Demand
+from enginetour.tournament.cluster.sharing import shared
 from tests.test_sharing import FOUR, workers
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from enginetour import probing
-from enginetour.errors import MachineFailure, TourError
-from enginetour.places import LocalPlace
-from enginetour.task import EngineSpec, Probe, ProbeTask, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.model.errors import MachineFailure, TourError
+from enginetour.model.task import EngineSpec, Probe, ProbeTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.tournament import probing
+from enginetour.tournament.places import LocalPlace
 from tests.playing import scripted
 from tests.test_offers import LATER, NOW, offers
 from tests.test_places import COMMAND, cause, processes
@@ -62,7 +62,7 @@ def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.Mon
 
 DIES_ONCE = """\
 import os, signal
-from enginetour import slot
+from enginetour.referee import slot
 try:
     os.mkdir({mark!r})
 except FileExistsError:
@@ -85,7 +85,7 @@ def test_a_slot_that_dies_while_engines_are_probed_is_a_retry(tmp_path: Path, mo
 
 ANOTHER = """\
 import os, sys
-from enginetour import slot
+from enginetour.referee import slot
 if os.path.exists({mark!r}):
     slot.VERSION = "9.9.9 (another)"
 slot.main()

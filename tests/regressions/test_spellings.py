@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.control import socket_path
-from enginetour.serveraddress import address_of
 from enginetour.store.grounds import ground_of
+from enginetour.store.serveraddress import address_of
+from enginetour.tournament.address import socket_path
 from tests.servers import Server
 
 

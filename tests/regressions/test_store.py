@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.interop.naming import Naming
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.ratable import ratable
-from enginetour.model import GameVoided, Outcome, Withdrawn
+from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
+from enginetour.model.game import GameVoided, Outcome, Withdrawn
 from enginetour.reports.endings import endings_counted
 from enginetour.store.database import is_made
 from enginetour.store.filesystem import free_bytes

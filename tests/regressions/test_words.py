@@ -5,13 +5,13 @@ from __future__ import annotations
 import chess
 import pytest
 
-from enginetour.adapters.position import Position
-from enginetour.errors import EngineStalled
+from enginetour.engines.position import Position
+from enginetour.model.errors import EngineStalled
+from enginetour.model.task import EngineSpec, Rules, Side
+from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import verdict
 from enginetour.referee.ends import Ends
-from enginetour.referee.seats import Seat
-from enginetour.task import EngineSpec, Rules, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.referee.referee_seats import Seat
 
 REPEATED = "g1f3 g8f6 f3g1 f6g8"
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from enginetour.formats.pairing.standings import CrossRow
 from enginetour.reports.charts import frame
 from enginetour.reports.charts.marks import SMALL, TEXT, Area, Mark, Picture, Spot, Tip, Words, box, listed, told
 from enginetour.reports.charts.output import width_of
 from enginetour.reports.charts.palette import STRONGEST
 from enginetour.reports.sheet import points
-from enginetour.standings import CrossRow
 
 _FIGURES_UP_TO = 40  # engines: cells still wide enough for a score
 _TIPS_UP_TO = 24  # engines: a tip for each cell of more would be most of the file

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from enginetour.reports.charts.curves import Curve, Point, curves
 from enginetour.reports.charts.marks import Picture, finite
-from enginetour.reports.sheet import points as in_halves
+from enginetour.reports.sheet import points
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,6 @@ def _over_half(run: Run) -> tuple[Point, ...]:
     for nth, half in enumerate(run.half_points, 1):
         over += half - 1
         sign = "+" if over > 0 else "-" if over < 0 else "±"
-        words = f"after game {nth}: {sign}{in_halves(abs(over))}"
+        words = f"after game {nth}: {sign}{points(abs(over))}"
         found.append(Point(nth, over / 2, words=words))
     return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from enginetour.errors import UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.ratings.listing import RatingList
 from enginetour.reports.charts import frame
 from enginetour.reports.charts.marks import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from enginetour.model import Note
+from enginetour.model.game import Note
 
 
 @dataclass(frozen=True, slots=True)

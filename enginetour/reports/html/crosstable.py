@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from enginetour.formats.pairing.standings import CrossRow
 from enginetour.reports.html.site import Site
 from enginetour.reports.html.tables import boxed, engine
 from enginetour.reports.sheet import points, safe
-from enginetour.standings import CrossRow
 
 SIGNS = "0=1"  # by half points
 MOST_SIGNS = 12  # games of a cell that are told one by one; more as points of games

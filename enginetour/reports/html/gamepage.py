@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
-from enginetour.model import Game, Incident
+from enginetour.model.game import Game, Incident
 from enginetour.reports import pgn
 from enginetour.reports.html import gamewords, graphs, replay
 from enginetour.reports.html.diagram import diagram

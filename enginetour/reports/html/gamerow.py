@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from enginetour.model import Game
+from enginetour.model.game import Game
 
 
 @dataclass(frozen=True, slots=True)

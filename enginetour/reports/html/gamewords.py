@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginetour.model import Game, Outcome, SideRecord, Termination
+from enginetour.model.game import Game, Outcome, SideRecord, Termination
+from enginetour.model.variants import STANDARD, VARIANTS
 from enginetour.reports.averages import nps
 from enginetour.reports.fairness import machine_lines
 from enginetour.reports.html.gamerow import GameRow
 from enginetour.reports.html.graphs import seconds
 from enginetour.reports.text import duration
-from enginetour.variants import STANDARD, VARIANTS
 
 SHOWN_WARNINGS = 20  # of one engine in one game
 LONGEST_WARNING = 300  # signs

@@ -12,7 +12,7 @@ from math import exp
 
 from markupsafe import Markup, escape
 
-from enginetour.model import MoveMade
+from enginetour.model.game import MoveMade
 from enginetour.reports.html.ownmarkup import own
 from enginetour.reports.html.replay import Start
 

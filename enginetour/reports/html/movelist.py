@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-from enginetour.model import MoveMade
+from enginetour.model.game import MoveMade
 from enginetour.reports.html.ownmarkup import own
 from enginetour.reports.html.replay import Start, text
 from enginetour.reports.pgn import score_words

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.runtime import Context
 
+
 ROOM = Path(__file__).parent
 ASSETS = ("report.css", "report.js")  # of every report
 STATE = "state.css"  # of a report on the disk: whether a run has begun since it was made

@@ -14,10 +14,10 @@ from functools import cache, lru_cache
 
 from markupsafe import Markup, escape
 
-from enginetour.model import Game, MoveMade
+from enginetour.model.game import Game, MoveMade
+from enginetour.model.variants import start_fen
 from enginetour.reports.html.ownmarkup import own
 from enginetour.reports.sheet import safe
-from enginetour.variants import start_fen
 
 EMPTY = "-"
 LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a thousand had more plies (measured)

@@ -1,1 +1,0 @@
-"""UCI and CECP engines behind one narrow protocol."""

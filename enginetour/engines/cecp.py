@@ -1,0 +1,370 @@
+"""Engines that speak the CECP, WinBoard protocol 1 and 2 (protocol spec of XBoard 4.9; runner spec section 7)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import chess
+
+from enginetour.engines import options
+from enginetour.engines.cecp_listening import CecpListener
+from enginetour.engines.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, stage_lines, table_paths, time_lines
+from enginetour.engines.moves import read_move, san_of, written
+from enginetour.engines.position import Position, castling
+from enginetour.engines.protocol import MS, POKE_NS, Ask, Hearing, Script, Setup
+from enginetour.engines.said import Said, What, printable
+from enginetour.engines.starting import Launch
+from enginetour.model.errors import EngineStalled, StartFailed, Unsupported, Untellable
+from enginetour.model.task import EngineSpec
+from enginetour.model.timecontrol import Stage, TimeControl
+from enginetour.model.variants import STANDARD, VARIANTS
+
+SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 (runner spec 7)
+_NO_STAGE = Stage(0, 0)
+# What decides a game, whenever it is said.
+_WEIGHTY = frozenset({What.RESIGN, What.RESULT, What.ABORT, What.REFUSED_MOVE, What.OFFER})
+
+
+class CecpEngine(CecpListener):
+    """One CECP engine. After its one `go` a game it stays out of force mode."""
+
+    def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
+        super().__init__(spec, launch)
+        self._limits: frozenset[str] = frozenset()  # of the games so far; empty before the first
+        self._setup: Setup | None = None  # of its last game
+        self._ask: Ask | None = None  # that it was last asked
+        self._asked_ns = 0
+        self._was_set_right = False  # in this game, after a move that came too late to be seen as out of turn
+        self._force = True
+        self._told = 0  # plies it was told in force mode
+        self._stage = _NO_STAGE  # as it was told last; `moves` are those of the game
+        self._first_number = 1  # of the position it was told
+        self._rest: bytes | None = None  # the last line of a turn, when the others went ahead
+        self._later: list[Said] = []  # what was said at a fence in the game and decides it
+
+    # Start.
+
+    def handshake(self) -> Script:
+        """`xboard`, `protover 2`; features up to done=1, however late they come within the limit.
+
+        After two silent seconds an engine that is not known to send features is asked for a move: one that moves has
+        started, and without features it is an engine of protocol 1. No clock runs meanwhile.
+        """
+        limit = self.handshake_deadline
+        self.discard()
+        yield from self._greet()
+        self.awaited = ("its features", "handshake_timeout")
+        until = limit if self.spec.quirks.tells_features else min(limit, time.monotonic_ns() + SILENT_NS)
+        while (said := (yield from self._hear_features(until))) is None or said.what is not What.HELLO:
+            if said is None and until < limit and not self.features.values:
+                until = limit
+                yield from self._test_single_lines(most_empty=1)
+                if not self.reads_single_lines:
+                    yield from self._ask_for_a_move()
+                    continue
+            if said is None:
+                if until < limit:
+                    break
+                yield from self.start_timeout("done=1" if self.features.values else "feature line")
+            elif said.what is What.ANSWER:
+                self._judge_trial(said)
+                if not self.features.values:
+                    self.note("no-features", "a move but no feature line: taken as protocol 1")
+                    break
+            elif said.what is What.WAIT:
+                until = limit
+            elif said.what is What.FEATURE and "done" not in self.features.values:
+                until = min(limit, time.monotonic_ns() + SILENT_NS)
+        while self.thinking:
+            said = yield from self.hear_poked(limit)
+            if said is None:
+                yield from self.start_timeout("move")
+            elif said.what is What.ANSWER:
+                self._judge_trial(said)
+        self.awaited = None
+        yield from self._set_options()
+        self.ready = True
+
+    def _ask_for_a_move(self) -> Script:
+        """A first move at the usual start, in a second at most."""
+        self.awaited = ("its features or a move", "handshake_timeout")
+        self.searches += 1
+        yield from self.say(b"new", b"level 0 0:01 0", b"go")
+
+    @staticmethod
+    def _judge_trial(said: Said) -> None:
+        if read_move(chess.Board(), said.text)[0] is None:
+            raise StartFailed(f"its first move is not legal: {printable(said.text)!r}", category="unsupported")
+
+    @property
+    def deaf_at_start(self) -> bool:
+        """It told no features though it surely does."""
+        return self.spec.quirks.tells_features and not self.features.values
+
+    def _greet(self) -> Script:
+        """Both lines; `protover_delay_ms` apart to an engine that drops what waits unread while it starts."""
+        pause = self.spec.quirks.protover_delay_ms * MS
+        if not pause:
+            yield from self.say(b"xboard", b"protover 2")
+            return
+        yield from self.say(b"xboard")
+        yield from self.quiet(self._last_write_ns + pause)
+        yield from self.say(b"protover 2")
+
+    def _hear_features(self, deadline: int) -> Hearing:
+        """As `hear_poked`; one that may have lost `protover 2` is told it again until its first feature."""
+        while self.spec.quirks.protover_delay_ms and not self.features.values:
+            again = self._last_write_ns + POKE_NS
+            if again >= deadline:
+                break
+            said = yield from self.hear(again)
+            if said is not None:
+                return said
+            self._last_write_ns = self.process.write(b"protover 2\n")
+        return (yield from self.hear_poked(deadline))
+
+    def _set_options(self) -> Script:
+        wanted, lines, self.problems = feature_wishes(self.spec, self.features)
+        chosen = (*options.standard(self.declared, wanted, self.spec.offered), *wanted)
+        lines += table_paths(self.spec, self.features)
+        settings, problems = options.check(self.declared, chosen)
+        self.problems = (*self.problems, *problems)
+        if self.problems:
+            raise StartFailed("; ".join(self.problems), category="bad-option")
+        for option, text in settings:
+            value = {"true": "1", "false": "0"}[text] if option.kind == "check" else self.process.expand(text)
+            pressed = option.kind in options.PRESSED
+            lines.append((f"option {option.name}" if pressed else f"option {option.name}={value}").encode("ascii"))
+        lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
+        try:
+            yield from self.fenced(self.ready_ns, *lines)
+        except EngineStalled as fault:
+            raise StartFailed(f"after the features: {fault.detail}", category="start-timeout") from fault
+
+    # A game.
+
+    def new_game(self, setup: Setup) -> Script:
+        """`new`, `force`, the time control, the position and the opening's moves, and a fence."""
+        asked = setup.tc.limits - self.spec.limits
+        if asked:
+            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
+        self._limits = setup.tc.limits
+        self._setup, self._rest, self._later = setup, None, []
+        self._forget(())
+        yield from self.fenced(self.ready_ns, *self._new_lines(setup))
+        lines = self._position_lines(setup.position)
+        if lines:
+            yield from self._placed(self.ready_ns, lines)
+        self._told = len(setup.position.moves)
+        self._is_astray = self._was_set_right = False
+        self.games += 1
+
+    def _new_lines(self, setup: Setup) -> list[bytes]:
+        """A new game in force mode, with all but its position."""
+        self._force = True
+        self._stage = setup.tc.stage(0) if setup.tc.stages else _NO_STAGE
+        lines = [b"new", *self.variant_lines(setup.position.variant), b"force"]
+        lines += [*time_lines(setup.tc, self.spec.quirks, nps=self.features.on("nps"))]
+        lines += [b"post", b"hard" if self.spec.ponder else b"easy"]
+        if not self.spec.quirks.no_computer:
+            lines.append(b"computer")
+        if self.features.on("name"):
+            name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
+            lines.append(f"name {name or 'opponent'}".encode("ascii"))
+        return lines
+
+    def _placed(self, limit_ns: int, lines: Sequence[bytes]) -> Script:
+        """A fence behind lines that set a position; Unsupported if it refuses one."""
+        self._placing = True
+        try:
+            yield from self.fenced(limit_ns, *lines)
+        finally:
+            self._placing = False
+
+    def variant_lines(self, name: str) -> list[bytes]:
+        """`variant`; each `new` means standard chess again (protocol spec, "new", "variant")."""
+        if name == STANDARD:
+            return []
+        declared = [word.strip().casefold() for word in self.features.values.get("variants", "").split(",")]
+        word = next((word for word in VARIANTS[name].cecp if word in declared), None)
+        if word is None:
+            raise Unsupported(f"does not declare {name}: not in its feature variants")
+        return [f"variant {word}".encode("ascii")]
+
+    def suits(self, tc: TimeControl) -> bool:
+        """Several engines keep `st` and `sd` through `new` and `level`: another kind of control, another process."""
+        return not self._limits or self._limits == tc.limits
+
+    def _position_lines(self, position: Position, since: int = 0, *, by_setboard: bool = False) -> list[bytes]:
+        """The board after `since` plies, and the moves from there on."""
+        board = position.back(len(position.moves) - since)
+        self._first_number = board.fullmove_number
+        if self._stage.moves:  # some count them from the position's own number, some from here
+            board.fullmove_number = 1
+        lines = []
+        if position.fen is not None or by_setboard:
+            if self.features.on("setboard"):
+                lines.append(f"setboard {board.fen()}".encode("ascii"))
+            elif position.variant != STANDARD:
+                raise Untellable(f"cannot be told where a game of {position.variant} begins: no setboard")
+            else:
+                lines += edit_lines(board, self._move_line("a3" if self.features.on("san") else "a2a3"))
+        forms: list[str] = []
+        for text in position.moves[since:]:
+            move = board.parse_uci(text)
+            told = self._form(board, move)
+            forms += (text, told)
+            lines.append(self._move_line(told))
+            board.push(move)
+        self._forget(forms)
+        return lines
+
+    def _form(self, board: chess.Board, move: chess.Move) -> str:
+        """A legal move as this engine is told it; castling by letters where back ranks are shuffled."""
+        if self.features.on("san"):
+            return san_of(board, move)
+        letters = board.chess960 and not self.spec.quirks.rook_castling
+        return (castling(board, move) if letters else "") or move.uci()
+
+    def _news(self, position: Position) -> list[tuple[str, str]]:
+        """The moves it has not heard yet, in UCI and as it is told them."""
+        count = 1 if not self._force else len(position.moves) - self._told
+        if count == 1:
+            text, letters = position.moves[-1], "" if self.spec.quirks.rook_castling else position.castled
+            return [(text, position.last_san if self.features.on("san") else letters or text)]
+        board, forms = position.back(count), []
+        for text in position.moves[len(position.moves) - count :]:
+            move = written(text)
+            forms.append((text, self._form(board, move)))
+            board.push(move)
+        return forms
+
+    def _move_line(self, text: str) -> bytes:
+        return f"usermove {text}".encode("ascii") if self.features.on("usermove") else text.encode("ascii")
+
+    def approach(self, ask: Ask) -> Script:
+        """All lines of a turn but the one that sets it thinking."""
+        if self.fence == "wait" and self._can_ping():
+            yield from self.fenced(self.game_fence_ns)
+        if self._is_astray:
+            yield from self._set_again(ask.position)
+        self._unheard.extend(self._later)
+        self._later = []
+        *ahead, last = self._turn_lines(ask)
+        yield from self.say(*ahead)
+        yield from self.breathe()
+        self._unheard.extend(self.discard())  # a move right behind the pong is none of the search that follows
+        self._rest = last
+
+    def _set_again(self, position: Position) -> Script:
+        """The position of the game to an engine that has moved out of turn; EngineStalled if it refuses it."""
+        assert self._setup is not None
+        self._force, self._told = True, len(position.moves)
+        if self.features.on("setboard"):
+            self._stage = _NO_STAGE  # it counts the moves of its session from here
+            lines = [b"force", *self._position_lines(position, position.anchor, by_setboard=True)]
+        else:
+            lines = [*self._new_lines(self._setup), *self._position_lines(position)]
+        try:
+            yield from self._placed(self.game_fence_ns, lines)
+        except Unsupported as fault:
+            raise EngineStalled(f"it moved out of turn and cannot be set right: {fault.detail}") from fault
+        self._is_astray = False
+
+    def question(self, deadline: int) -> Hearing:
+        """As of every engine. One that also refuses the move it was sent has moved out of turn, only later.
+
+        Its answer was none to this search: once a game it is told the position again, and asked again on its clock.
+        """
+        refused: list[Said] = []
+        second = yield from self._asked_again(deadline, refused)
+        ask = self._ask
+        if second is not None or not refused or ask is None or self._was_set_right:
+            return second
+        self._was_set_right, self.fence = True, "wait"
+        self.stale += 1
+        self.note(
+            "out-of-turn", f"moved out of turn and refused {printable(refused[0].text)!r}; told the position again"
+        )
+        yield from self._set_again(ask.position)
+        self.searches += 1
+        used_ms = (time.monotonic_ns() - self._asked_ns) // MS
+        own_ms = None if ask.own_ms is None else max(1, ask.own_ms - used_ms)
+        self.process.write(self.go_lines(ask._replace(own_ms=own_ms)))
+        while (said := (yield from self.hear(deadline))) is not None and said.what is not What.ANSWER:
+            pass
+        return said
+
+    def go_lines(self, ask: Ask) -> bytes:
+        """`time`, `otim`, then the move; `go` at its first move of the game."""
+        lines = self._turn_lines(ask) if self._rest is None else [self._rest]
+        if self.fence == "inline" and self._can_ping():
+            lines.insert(0, self._ping())
+        self._rest, self._ask, self._asked_ns = None, ask, time.monotonic_ns()
+        self._force = self._parted = False
+        self._listen()
+        return b"".join(line + b"\n" for line in lines)
+
+    def _turn_lines(self, ask: Ask) -> list[bytes]:
+        lines: list[bytes] = []
+        if ask.moves_to_go or self._stage.moves:
+            made = ask.position.board.fullmove_number - self._first_number
+            self._stage, lines = stage_lines(self._stage, ask.tc, ask.stage, made, ask.moves_to_go)
+        # Two surveyed engines take `time` for a clock and forget `st`, so a fixed time stands alone.
+        by_st = ask.tc.movetime_ms is not None and self.spec.quirks.movetime == "st"
+        if self.features.on("time", default=True) and not by_st:
+            own, other = self._told_ms(ask)
+            lines += [f"time {max(1, own // 10)}".encode("ascii"), f"otim {max(1, other // 10)}".encode("ascii")]
+        if ask.draw_offered and self.features.on("draw"):  # only if declared: one surveyed engine moves at once on it
+            lines.append(b"draw")
+        news = self._news(ask.position)
+        if news:
+            self._sent = frozenset(form for forms in news for form in forms)
+            lines += [self._move_line(told) for _, told in news]
+        if self._force:
+            lines.append(b"go")
+        return lines
+
+    @staticmethod
+    def _told_ms(ask: Ask) -> tuple[int, int]:
+        own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or UNLIMITED_MS
+        return own, ask.other_ms if ask.other_ms is not None else own
+
+    def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
+        """`result`, which may be unknown; then `easy`: two surveyed engines ponder on, for hours in an idle slot."""
+        told = f"result {result} {{{why}}}".encode("ascii", "replace")
+        return (told, b"easy") if self.spec.ponder else (told,)
+
+    # Fences.
+
+    def _can_ping(self) -> bool:
+        return self.features.on("ping")
+
+    def _ping(self) -> bytes:
+        if not self._can_ping():
+            return b""
+        self._pings += 1
+        return f"ping {self._pings}".encode("ascii")
+
+    def _stop(self) -> bytes:
+        return b"?"
+
+    def _two_lines(self) -> tuple[bytes, bytes]:
+        if self._can_ping():
+            return self._ping(), self._ping()
+        return b"protover 2", b"protover 2"
+
+    def _question_lines(self) -> tuple[bytes, ...]:
+        return (self._ping(),)
+
+    def aside(self, said: Said) -> None:
+        """While a position is being set, an error about it means that it cannot be told; in a game it waits."""
+        if not self._force:
+            if said.what in _WEIGHTY and len(self._later) < len(_WEIGHTY):
+                self._later.append(said)
+            return
+        if said.what is What.REFUSED_MOVE:
+            raise Unsupported(f"refuses the opening: {printable(said.text)}")
+        if self._placing and said.what is What.REFUSED_POSITION:
+            raise Unsupported(f"cannot set position: {printable(said.text)}")

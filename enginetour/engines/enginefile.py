@@ -1,0 +1,414 @@
+"""One engine, one TOML file: reading it with the place of each mistake, and writing a new one.
+
+`command` is a list (or one word) and may hold ``{python}`` (the running interpreter), ``{here}`` (the folder of the
+file), ``{scratch}`` (the process's own folder) and ``{program:NAME}`` (another program, as found on this machine).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import reprlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from enginetour.interop.findings import words_of
+from enginetour.interop.tomlplace import read_toml, refusal
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Entrant
+from enginetour.model.nearmiss import near
+from enginetour.model.task import EngineSpec, Quirks, Resources, Restart, Sandbox
+
+Limit = Literal["clock", "movetime", "nodes", "depth"]
+Value = str | int | float | bool
+# What an engine obeys when its file does not say: all of UCI; `sd` and `nps` only where known (runner spec 8).
+USUAL_LIMITS: Mapping[str, frozenset[str]] = {
+    "uci": frozenset({"clock", "movetime", "nodes", "depth"}),
+    "cecp": frozenset({"clock", "movetime"}),
+}
+LOST = ("/nonexistent/lost-command",)  # the command of an engine of which a damaged database has none left
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+LONGEST_NAME = 100  # characters of an engine's name
+# The first number of a name that is a version: 17.1 of "Stockfish 17.1 64-bit", 31 of "Lc0 v0.31" (not the 0 of Lc0).
+_RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*[a-z]?)(?![a-z\d]|-bit)", re.IGNORECASE)
+_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_Line = Annotated[str, Field(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
+_Word = Annotated[_Line, Field(min_length=1)]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=256)]
+_Lines = Annotated[tuple[_Line, ...], Field(strict=False, max_length=64)]
+
+
+class QuirksSection(BaseModel):
+    """``[quirks]``: the fields of `Quirks`, with their bounds."""
+
+    model_config = _STRICT
+    line_delay_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
+    handshake_timeout: Annotated[float, Field(gt=0, le=600)] = 60.0
+    ready_timeout: Annotated[float, Field(gt=0, le=600)] = 60.0
+    fence: Literal["off", "inline", "wait"] = "off"
+    whitepov: bool = False
+    lenient_promotion: bool = False
+    rook_castling: bool = False
+    tells_features: bool = False
+    protover_delay_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
+    st_fraction: bool = False
+    movetime: Literal["st", "level"] = "st"
+    no_cores: bool = False
+    no_computer: bool = False
+    no_tablebases: bool = False
+    init: _Lines = ()
+    max_plies: Annotated[int, Field(ge=0, le=10_000)] = 0
+    restart: bool = False
+    movetime_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
+    clock_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
+
+
+class ResourcesSection(BaseModel):
+    """``[resources]``: the fields of `Resources`, with their bounds."""
+
+    model_config = _STRICT
+    memory: Annotated[int, Field(ge=16, le=10_000_000)] | None = None  # 16 MB: what a bare interpreter holds
+    files: Annotated[int, Field(ge=16, le=1_048_576)] | None = None  # 1 048 576: nr_open of Linux, proc_sys_fs(5)
+    file_size: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    nice: Annotated[int, Field(ge=0, le=19)] = 0
+
+
+def told_apart(options: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The same; ValueError for two that are one: case does not tell options apart (UCI, "setoption")."""
+    known: dict[str, str] = {}
+    for name in options:
+        if (other := known.setdefault(name.strip().casefold(), name)) != name:
+            raise ValueError(f"{other!r} and {name!r} are one option: leave one out")
+    return options
+
+
+class EngineFile(BaseModel):
+    """An engine file as written."""
+
+    model_config = _STRICT
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+    command: Annotated[tuple[_Word, ...], Field(strict=False, min_length=1, max_length=256)]
+    args: Annotated[tuple[_Line, ...], Field(strict=False, max_length=256)] = ()
+    protocol: Literal["uci", "cecp"]
+    dir: _Word | None = None
+    env: dict[_Word, _Line] = {}
+    version: _Line = ""
+    author: _Line = ""
+    family: _Line = ""
+    origin: _Line = ""
+    rating: Annotated[float, Field(ge=-100_000, le=100_000)] | None = None  # as in a configuration
+    package: Annotated[str, Field(pattern=r"^[a-z0-9.+ -]*$")] = ""  # for `apt install`, the next step
+    options: dict[_Word, _Line | int | float | bool] = {}
+    limits: Annotated[frozenset[Limit], Field(strict=False, min_length=1)] | None = None
+    files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")], str] = {}
+    max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
+    sandbox: Sandbox = "none"
+    pass_env: Annotated[tuple[VariableName, ...], Field(strict=False, max_length=64)] = ()
+    keep_scratch: bool = False
+    resources: ResourcesSection = ResourcesSection()
+    quirks: QuirksSection = QuirksSection()
+    _options = field_validator("options")(told_apart)
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _one_word(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("name")
+    @classmethod
+    def _printable(cls, text: str) -> str:
+        if not text.isprintable() or text != text.strip():
+            raise ValueError("a name is printable text without blanks at its ends")
+        return text
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a null character, which no program can be given")
+    return text
+
+
+_Text = Annotated[str, AfterValidator(_without_nul)]  # no bounds: pydantic's refuse paths that are not UTF-8
+_Pairs = Annotated[tuple[Annotated[tuple[_Text, _Text], Field(strict=False)], ...], Field(strict=False)]
+
+
+class StoredSpec(BaseModel):
+    """How an engine is started, as a database keeps it; a field that is not there has its default.
+
+    Its words are wider than those of an engine file: placeholders are filled in, and older versions wrote it too.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    name: _Text
+    command: Annotated[tuple[_Text, ...], Field(strict=False, min_length=1)]
+    protocol: Literal["uci", "cecp"]
+    dir: _Text | None = None
+    env: _Pairs = ()
+    options: _Pairs = ()
+    files: _Pairs = ()
+    limits: Annotated[frozenset[Limit], Field(strict=False)]
+    quirks: QuirksSection = QuirksSection()
+    max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
+    fingerprint: _Text = ""
+    resources: ResourcesSection = ResourcesSection()
+    sandbox: Sandbox = "none"
+    pass_env: Annotated[tuple[VariableName, ...], Field(strict=False)] = ()
+    keep_scratch: bool = False
+    offered: _Pairs = ()
+    ponder: bool = False
+    restart: Restart = "auto"
+
+    @field_validator("command")
+    @classmethod
+    def _program(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        if not words[0].strip():
+            raise ValueError("a command begins with a program")
+        return words
+
+
+class StoredEntrant(BaseModel):
+    """Who takes part, as a database keeps it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+    name: _Text
+    new: bool
+    rating: float | None
+    family: str
+    origin: str
+
+
+def stored_entrant(row: Mapping[str, object]) -> Entrant:
+    """Back from the columns or the JSON of a database; ValueError as below."""
+    try:
+        return Entrant(**StoredEntrant.model_validate(dict(row)).model_dump())
+    except ValidationError as error:
+        raise ValueError(first_finding(error)) from None
+
+
+def from_json(text: object) -> Any:
+    """What a text of a database holds; ValueError for anything that is not JSON, however deep it is nested."""
+    if not isinstance(text, str):
+        raise ValueError(f"it is not text (found {reprlib.repr(text)})")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise ValueError(f"it is not JSON ({why}; found {reprlib.repr(text)})") from None
+
+
+def stored_spec(text: object) -> EngineSpec:
+    """Back from the JSON of a database; ValueError with one line about the first thing that is wrong."""
+    try:
+        return _spec(StoredSpec.model_validate(from_json(text)))
+    except ValidationError as error:
+        raise ValueError(first_finding(error)) from None
+
+
+def salvaged_spec(name: str, *sources: object) -> EngineSpec:
+    """What is left of a damaged one: each key from the first source in which it is valid, else its default.
+
+    Where no source has a command it is `LOST`, which no machine can run.
+    """
+    whole: dict[str, Any] = {"name": name, "command": LOST, "protocol": "uci", "limits": ()}
+    for key in StoredSpec.model_fields:
+        for source in sources if key != "name" else ():
+            if isinstance(source, Mapping) and key in source and _is_valid({**whole, key: source[key]}):
+                whole[key] = source[key]
+                break
+    whole["limits"] = whole["limits"] or tuple(USUAL_LIMITS["uci"])  # it was entered because it has the one it needs
+    return _spec(StoredSpec.model_validate(whole))
+
+
+def _is_valid(fields_: Mapping[str, Any]) -> bool:
+    try:
+        StoredSpec.model_validate(fields_)
+    except ValidationError:
+        return False
+    return True
+
+
+def _spec(read: StoredSpec) -> EngineSpec:
+    plain = {name: getattr(read, name) for name in StoredSpec.model_fields}
+    quirks, resources = Quirks(**plain.pop("quirks").model_dump()), Resources(**plain.pop("resources").model_dump())
+    return EngineSpec(**plain, quirks=quirks, resources=resources)
+
+
+def first_finding(error: ValidationError, *, skip: int = 0) -> str:
+    """The first of what a model finds wrong, in one line: the key without its first `skip` parts, and the value."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"][skip:])
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {reprlib.repr(key)}"
+    words = "not a JSON object" if first["type"] == "model_type" else words_of([first])
+    found = "" if first["type"] == "missing" else f" (found {reprlib.repr(first['input'])})"
+    return f"{key}: {words}{found}" if key else f"{words}{found}"
+
+
+@dataclass(frozen=True)
+class EngineEntry:
+    """An engine of the registry; relative paths and ``{here}`` begin at `folder`, `path` is its file if it has one."""
+
+    id: str
+    name: str
+    command: tuple[str, ...]
+    protocol: Literal["uci", "cecp"]
+    folder: Path = field(default_factory=Path.cwd)
+    path: Path | None = None
+    dir: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+    author: str = ""
+    family: str = ""
+    origin: str = ""
+    rating: float | None = None
+    package: str = ""
+    options: Mapping[str, Value] = field(default_factory=dict)
+    limits: frozenset[str] | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    max_copies: int = 0
+    sandbox: Sandbox = "none"
+    pass_env: tuple[str, ...] = ()
+    keep_scratch: bool = False
+    resources: Resources = field(default_factory=Resources)
+    quirks: Quirks = field(default_factory=Quirks)
+
+    @property
+    def obeyed(self) -> frozenset[str]:
+        """The search limits it obeys, the protocol's usual ones when its file does not say."""
+        return self.limits if self.limits is not None else USUAL_LIMITS[self.protocol]
+
+    def contradicts(self, reported: str) -> bool:
+        """Whether the name and version in the file are those of another release than the name an engine reports."""
+        stated = release(self.name) or release(self.version)
+        if not stated or reported.casefold() == self.name.casefold():
+            return False
+        found = release(reported)
+        return found != stated if found else any(sign.isdigit() for sign in reported)
+
+
+def release(name: str) -> str:
+    """The version in the name of an engine, "" without one."""
+    found = _RELEASE.search(name)
+    return found[1].lower() if found else ""
+
+
+def read_entry(path: Path) -> EngineEntry:
+    """An engine file; its id is the file's name. InputRefused names file, line and what is allowed."""
+    table, text = read_toml(path, "an engine file")
+    try:
+        read = EngineFile.model_validate(table)
+    except ValidationError as error:
+        raise refusal(error, path, text, EngineFile) from None
+    return EngineEntry(
+        id=path.stem,
+        path=path,
+        folder=path.parent,
+        command=(*read.command, *read.args),
+        resources=Resources(**read.resources.model_dump()),
+        quirks=Quirks(**read.quirks.model_dump()),
+        **{key: getattr(read, key) for key in _COPIED},
+    )
+
+
+_MADE = {"id", "path", "folder", "command", "resources", "quirks"}
+_COPIED = tuple(f.name for f in fields(EngineEntry) if f.name not in _MADE)
+
+
+def changed_quirks(quirks: Quirks, changes: Mapping[str, object], place: str) -> Quirks:
+    """Quirks with those of a configuration put over them; InputRefused at `place` for unknown or impossible ones."""
+    return Quirks(**_changed("quirk", QuirksSection, quirks, changes, place))
+
+
+def changed_resources(resources: Resources, changes: Mapping[str, object], place: str) -> Resources:
+    """The same for what an engine may use."""
+    return Resources(**_changed("resource", ResourcesSection, resources, changes, place))
+
+
+def _changed(
+    word: str, section: type[BaseModel], now: Quirks | Resources, changes: Mapping[str, object], place: str
+) -> dict[str, Any]:
+    known = {one.name: getattr(now, one.name) for one in fields(now)}
+    for key in changes:
+        if key not in known:
+            raise InputRefused(f"unknown {word} {key!r}{near(key, known)}", place=place)
+    try:
+        return section.model_validate({**known, **changes}).model_dump()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(key) for key in (f"{word}s", *first["loc"]))
+        raise InputRefused(f"{name}: {first['msg']}, found {first['input']!r}", place=place) from None
+
+
+def write_entry(folder: Path, entry: EngineEntry) -> Path:
+    """Write ``ID.toml`` whole or not at all; InputRefused when there is such a file already."""
+    if not _SLUG.fullmatch(entry.id):
+        raise InputRefused(f"{entry.id!r} is no file name: lower-case letters, digits, dot, dash, underscore")
+    path = folder / f"{entry.id}.toml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        number, draft = tempfile.mkstemp(prefix=f".{entry.id}-", suffix=".draft", dir=folder)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as out:
+                out.write(entry_text(entry))
+                out.flush()
+                os.fsync(out.fileno())
+            Path(draft).chmod(0o644)
+            os.link(draft, path)  # fails where a file is; a rename would replace it
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                Path(draft).unlink()
+    except FileExistsError:
+        raise InputRefused("there is an engine file of this name", place=str(path), step="remove it first") from None
+    except OSError as error:
+        raise InputRefused(f"cannot write: {error.strerror or error}", place=str(path)) from None
+    return path
+
+
+def entry_text(entry: EngineEntry) -> str:
+    """The TOML that `read_entry` reads back to the same entry; what has its default is left out."""
+    lines = [f"name = {_toml(entry.name)}", f"command = {_toml(entry.command)}", f"protocol = {_toml(entry.protocol)}"]
+    for key in (
+        "dir",
+        "version",
+        "author",
+        "family",
+        "origin",
+        "rating",
+        "package",
+        "max_copies",
+        "sandbox",
+        "keep_scratch",
+    ):
+        value = getattr(entry, key)
+        if value not in (None, "", 0, "none"):
+            lines.append(f"{key} = {_toml(value)}")
+    if entry.limits is not None:
+        lines.append(f"limits = {_toml(tuple(sorted(entry.limits)))}")
+    if entry.pass_env:
+        lines.append(f"pass_env = {_toml(entry.pass_env)}")
+    tables = {"env": entry.env, "options": entry.options, "files": entry.files}
+    for section, table in {**tables, "resources": _odd(entry.resources), "quirks": _odd(entry.quirks)}.items():
+        if table:
+            lines += ["", f"[{section}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _odd(now: Quirks | Resources) -> dict[str, Any]:
+    """The fields that do not have their default."""
+    usual = type(now)()
+    values = {one.name: getattr(now, one.name) for one in fields(now)}
+    return {key: value for key, value in values.items() if value != getattr(usual, key)}
+
+
+def _toml(value: object) -> str:
+    """A value of an engine file; JSON's strings are TOML's but for DEL."""
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(_toml(one) for one in value)}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,287 @@
+"""One running engine: its pipes and its traffic."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from enginetour.engines import memory, scratch, strays
+from enginetour.engines.cputime import CpuTime
+from enginetour.engines.ending import end_all, kill_all, living
+from enginetour.engines.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines, printable
+from enginetour.engines.sandbox import SHELL_SIGNAL
+from enginetour.engines.starting import STRAY, Launch, records
+from enginetour.engines.waiting import NEVER_NS, Polled
+from enginetour.model.task import EngineSpec
+
+UNKNOWN = "ended, status unknown"
+READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
+
+
+class EngineProcess:
+    """One running engine. All descriptors are non-blocking; nothing here waits but the start (some 10 ms) and the end.
+
+    `launch`: its own, where that has begun already.
+    Raises StartFailed (the program cannot be run) or MachineFailure (no process can be started here).
+    `orphans` and `deaf` are filled by the end: processes it left behind, and whether it ignored `quit`.
+    """
+
+    def __init__(self, spec: EngineSpec, *, tag: str = "", launch: Launch | None = None) -> None:
+        launch = launch or Launch(spec, tag)
+        started = launch.started()
+        self.spec = spec
+        self.tag, self.scratch = launch.tag, launch.scratch
+        self.started_ns = time.monotonic_ns()
+        self._process = started.process
+        self.pid: int = started.process.pid
+        self.stdin_fd, self.stdout_fd, self.stderr_fd = started.stdin, started.stdout, started.stderr
+        self._read: Callable[[int], bytes | None] = started.process.stdout.read  # type: ignore[union-attr]  # unbuffered
+        self.pidfd = started.pidfd
+        self.init, self.init_fd, self._report = started.init, started.init_fd, started.report
+        inside = strays.children(started.init) if started.init is not None else []
+        self.engine_pid = inside[0] if inside else self.pid  # by its number outside
+        self._left = started.early
+        self._cpu = CpuTime(self.pid, self.engine_pid)
+        self._over = ""  # what it exceeded and was killed for
+        self.watch_ns = self.started_ns if spec.resources.memory is not None else NEVER_NS
+        self.eof = False
+        self.exited = False  # the process ended; its pipes may be held open by a child
+        self.closed = False
+        self.orphans: tuple[str, ...] = ()
+        self.deaf = False
+        self._stderr_open = True
+        self.stderr_due = False  # the last wait saw some: read after stdout, so that it delays no stamp (runner spec 2)
+        self.out = Outbox(self.stdin_fd)
+        self.turns = 0  # how often a descriptor of it ceased to say anything
+        self.polled: Polled | None = None  # by `wait`
+        self._traffic = Traffic(self.started_ns)
+        self.note = self._traffic.extend
+        self._stderr = ByteRing(STDERR_CAP)
+        self._status = ""
+        living.add(self)
+
+    def expand(self, text: str) -> str:
+        """``{scratch}`` replaced by the scratch folder's path."""
+        return scratch.expand(text, self.scratch)
+
+    @property
+    def wants_write(self) -> bool:
+        """Bytes wait until the pipe has room."""
+        return len(self.out) > 0
+
+    @property
+    def broken(self) -> bool:
+        """It closed its input, or left 64 KiB unread."""
+        return self.out.broken
+
+    def write(self, data: bytes) -> int:
+        """One write; what the pipe does not take is kept. Returns CLOCK_MONOTONIC ns right after it."""
+        self.out.send(data)
+        stamp = time.monotonic_ns()
+        self._traffic.append(">", stamp, data)
+        return stamp
+
+    def flush(self) -> None:
+        """One write of what waits."""
+        self.out.push()
+
+    def close_input(self) -> None:
+        """End of file at its stdin; nothing more can be written."""
+        self.out.gone()
+        with suppress(OSError):
+            self._process.stdin.close()  # type: ignore[union-attr]  # a pipe
+
+    def read(self) -> tuple[bytes, int]:
+        """One read of stdout and CLOCK_MONOTONIC ns right after it; nothing there gives b"", the end sets `eof`."""
+        if self.eof:
+            return b"", time.monotonic_ns()
+        try:
+            data = self._read(READ_SIZE)  # None where there is nothing, which costs less than an exception
+        except OSError:
+            data = b""
+        stamp = time.monotonic_ns()
+        if data:
+            self._traffic.append("<", stamp, data)
+        elif data is not None or self.exited:  # a child that holds the pipe open says nothing for the engine
+            self._at_end()
+        return data or b"", stamp
+
+    def _at_end(self) -> None:
+        self.eof = True
+        self.turns += 1
+
+    def drain_stderr(self) -> None:
+        """At most 64 KiB of stderr into the ring."""
+        self.stderr_due = False
+        if not self._stderr_open:
+            return
+        try:
+            data = os.read(self.stderr_fd, READ_SIZE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self._stderr.append(data)
+        else:
+            self._stderr_open = False
+            self.turns += 1
+
+    def traffic(self, last: int = 50) -> tuple[str, ...]:
+        """The last lines sent and heard, escaped and cut: ``12.345678 < bestmove e2e4``."""
+        return self._traffic.lines(last)
+
+    def traffic_since(self, ns: int) -> list[tuple[int, str, bytes]]:
+        """What of it is kept from CLOCK_MONOTONIC `ns` on, as it passed: stamp, direction, line."""
+        return self._traffic.whole(ns)
+
+    def stderr(self, last: int = 20) -> tuple[str, ...]:
+        """The last lines of stderr, escaped and cut."""
+        if not self.closed:
+            self.drain_stderr()
+        return last_lines(bytes(self._stderr), last)
+
+    @property
+    def is_dead(self) -> bool:
+        """The engine itself has ended, though what tells how may still be on its way."""
+        seen = None if self.exited else strays.look(self.engine_pid)
+        return seen is None or seen.state in "ZX"
+
+    def exit_status(self) -> str:
+        """``exit 1``, ``signal 11 (SIGSEGV)``, or "" while it is alive."""
+        if not self._status and not self.closed:
+            # WNOWAIT: until it is reaped its number cannot be given to anybody else's process group
+            try:
+                seen = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:  # SIGCHLD ignored by whoever embeds us: the kernel reaped it
+                self._status = UNKNOWN
+                return self._status
+            if seen is not None:
+                code = seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
+                if self.spec.sandbox == "bwrap" and code > SHELL_SIGNAL:
+                    code = SHELL_SIGNAL - code
+                self._status = self._over or status_words(code)
+        return self._status
+
+    def end(self) -> None:
+        """`quit`, SIGTERM, SIGKILL: up to 2.5 s."""
+        end_all((self,))
+
+    def kill(self) -> None:
+        """SIGKILL to the group now, find what got away, reap, wipe the scratch folder."""
+        kill_all((self,))
+
+    def signal(self, number: int) -> None:
+        """To its process group. Only before it is reaped: until then the number is its own.
+
+        In a namespace that is the launcher's, which passes SIGTERM on and takes all along when it is killed.
+        """
+        if not self.closed and self.exit_status() != UNKNOWN:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)
+
+    def watch(self) -> None:
+        """If it is time to: look at its memory, and kill it where it is over its limit."""
+        now = time.monotonic_ns()
+        if now < self.watch_ns or self.exited or self.closed:
+            return
+        self.watch_ns = now + memory.EVERY_NS
+        self._over = memory.excess(self.family(), self.spec.resources.memory)
+        if self._over:
+            self.watch_ns = NEVER_NS
+            self.cpu_ms()
+            self.signal(signal.SIGKILL)
+
+    def family(self) -> list[int]:
+        """The process ids of the engine and all it started, the launcher's not among them."""
+        if self.init is None:
+            return strays.family(self.pid)
+        return strays.family(self.init)[1:]
+
+    def register(self, poll: select.poll, where: dict[int, EngineProcess]) -> None:
+        """Put every descriptor that can still say something into a poll."""
+        if self.closed:
+            return
+        if not self.eof:
+            poll.register(self.stdout_fd, select.POLLIN)
+            where[self.stdout_fd] = self
+        if self._stderr_open:
+            poll.register(self.stderr_fd, select.POLLIN)
+            where[self.stderr_fd] = self
+        if not self.exited:
+            poll.register(self.pidfd, select.POLLIN)
+            where[self.pidfd] = self
+        if not self.broken:  # asked for nothing, a poll still tells when nobody reads any more
+            poll.register(self.stdin_fd, select.POLLOUT if self.wants_write else 0)
+            where[self.stdin_fd] = self
+
+    def beside(self) -> tuple[tuple[int, int, str], ...]:
+        """Descriptors, events and kinds of all but stdout that can still say something: s for stderr, x for an end."""
+        told = ((self.pidfd, select.EPOLLIN, "x"), (self.stdin_fd, 0, "x"))
+        return (*told, (self.stderr_fd, select.EPOLLIN, "s")) if self._stderr_open else told
+
+    def woke(self, fd: int) -> bool:
+        """What one ready descriptor means; True when `read` or `broken` has something to tell."""
+        if fd == self.stdout_fd:
+            return True
+        if fd == self.pidfd:
+            self.exited = True
+            self.turns += 1
+            return True
+        if fd == self.stderr_fd:
+            self.stderr_due = True
+            return False
+        if self.wants_write:
+            self.flush()
+        else:
+            self.out.gone()
+        return self.broken
+
+    def cpu_ms(self, *, whole: bool = True) -> int | None:
+        """Processor time since its start, see `CpuTime`; after its end as it was last told."""
+        return self._cpu.last_ms if self.closed else self._cpu.ms(whole=whole)
+
+    def left(self) -> list[str]:
+        """What it left behind in its namespace, as its init told before that ended: ``name (number inside)``."""
+        if self._report is not None and not self.closed:
+            with suppress(OSError):
+                self._left += os.read(self._report, READ_SIZE)
+        told = [record[1:] for record in records(self._left) if record[0] == STRAY][: strays.MOST]
+        return [f"{printable(bytes.fromhex(name.decode()))} ({number.decode()})" for number, name in told]
+
+    def forget(self) -> None:
+        """Reap it, close the pipes, wipe the scratch folder; it must be dead."""
+        self.exit_status()
+        while self._stderr_open and len(self._stderr) < STDERR_CAP:
+            before = len(self._stderr)
+            self.drain_stderr()
+            if len(self._stderr) == before:
+                break
+        self.closed = self.eof = self.exited = True
+        self.turns += 1
+        self.polled = None  # its numbers may be another's soon
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]  # all three are pipes
+        for fd in (self.pidfd, self.init_fd, self._report):
+            if fd is not None:
+                os.close(fd)
+        self._process.poll()
+        if not self.spec.keep_scratch:
+            scratch.wipe(self.scratch)
+        living.discard(self)
+
+
+def status_words(returncode: int) -> str:
+    """``exit 1`` or ``signal 11 (SIGSEGV)`` from a return code as subprocess gives it."""
+    if returncode >= 0:
+        return f"exit {returncode}"
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        return f"signal {-returncode}"
+    return f"signal {-returncode} ({name})"

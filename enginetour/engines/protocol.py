@@ -1,0 +1,359 @@
+"""What every engine is to the referee: one narrow protocol over non-blocking pipes.
+
+Nothing here waits. Whatever takes several lines (handshake, new game, fences) is a *script*: a generator that yields
+the absolute deadline up to which it listens and is sent the next thing said, or None when the deadline has passed.
+The referee runs the scripts of both engines side by side over one poll (`referee/converse.py`). Thinking has no
+script: `go` writes and stamps; `pull` reads and stamps, `heard` tells what it meant (`wire.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from enginetour.engines.position import Position
+from enginetour.engines.said import Said, Thought, What
+from enginetour.engines.wire import Wire
+from enginetour.model.errors import EngineStalled, StartFailed
+from enginetour.model.timecontrol import TimeControl
+
+MS = 1_000_000  # nanoseconds in a millisecond
+OWED_NS = 1_000 * MS  # for an owed answer after `stop` (runner spec 5.2)
+PING_NS = 2_000 * MS  # for the ping after it, and for the question before an answer is illegal (runner spec 5.2, 5.6)
+QUIET_NS = 20 * MS  # after each fence of an engine that answers twice (runner spec 5.7)
+POKE_NS = 500 * MS  # an empty line wakes a reader of single lines; survey: 200 ms later woke it in 5 of 6 tries
+WOKEN_NS = 100 * MS  # within this time after an empty line an engine that it woke writes something
+MOST_EMPTY = 16  # empty lines to an engine that may have several lines unread
+GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; more where `ready_timeout` is above a minute (runner spec 5.3)
+
+Script = Generator[int, Said | None, None]
+Hearing = Generator[int, Said | None, Said | None]
+_COMPLAINTS = frozenset({What.REFUSED, What.REFUSED_POSITION})  # of an empty line itself
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A game about to begin, as one engine must know it."""
+
+    position: Position  # after the opening's moves
+    tc: TimeControl
+    opponent: str = ""
+
+
+class Ask(NamedTuple):
+    """One search: clocks in whole milliseconds, never below 1; None when a side has no clock."""
+
+    position: Position
+    white: bool  # this engine's side
+    tc: TimeControl
+    own_ms: int | None = None
+    other_ms: int | None = None
+    own_increment_ms: int = 0
+    other_increment_ms: int = 0
+    moves_to_go: int = 0  # 0: to the end of the game
+    draw_offered: bool = False  # by the opponent, with its last move
+    stage: int = 0  # of its control, from 0
+
+
+class Engine(Wire):
+    """One engine process and what is known of it. Made by `open_engine`; ended by the shelf or by `kill`."""
+
+    # What the protocols differ in.
+
+    @abstractmethod
+    def handshake(self) -> Script:
+        """From start to ready for `new_game`; StartFailed, or EngineStalled at a fence."""
+
+    @abstractmethod
+    def new_game(self, setup: Setup) -> Script:
+        """Everything off the clock that a game needs; Unsupported when it cannot be told the position or limit."""
+
+    @abstractmethod
+    def variant_lines(self, name: str) -> list[bytes]:
+        """What tells it the variant of the next game; Unsupported when it does not declare that."""
+
+    @abstractmethod
+    def approach(self, ask: Ask) -> Script:
+        """What must be said and awaited before `go` off the clock; only when `needs_approach`."""
+
+    @abstractmethod
+    def go_lines(self, ask: Ask) -> bytes:
+        """The words that set it thinking, in one write."""
+
+    @abstractmethod
+    def _ping(self) -> bytes:
+        """The next ping, counted; b"" for an engine without."""
+
+    @abstractmethod
+    def _stop(self) -> bytes:
+        """Move now."""
+
+    @abstractmethod
+    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> Thought:
+        """The last scored line of a search's raw output, from the mover's side; without `bounds` the last exact one."""
+
+    def told(self, text: bytes, *, white: bool) -> Thought:
+        """As `thought`, with all else that is known of the search; for the record, off the path."""
+        return self.thought(text, white=white)
+
+    def suits(self, tc: TimeControl) -> bool:
+        """Whether this process, as it was used so far, can be told this control."""
+        del tc
+        return True
+
+    def usual(self, text: str) -> bool:
+        """Whether a move in an odd form is no oddity in its protocol."""
+        del text
+        return False
+
+    @property
+    def deaf_at_start(self) -> bool:
+        """It said nothing of what it is known to say at its start: input may have been lost meanwhile."""
+        return False
+
+    def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
+        """The lines that tell it that a game has ended."""
+        del result, why
+        return ()
+
+    # The path of every ply.
+
+    @property
+    def needs_approach(self) -> bool:
+        """A plain `go` is not enough before a search."""
+        return self.fence == "wait" or self.spec.quirks.line_delay_ms > 0
+
+    def go(self, ask: Ask) -> int:
+        """Set it thinking; CLOCK_MONOTONIC ns right after the write."""
+        self.searches += 1
+        self.search_text, self.late_ns = b"", 0
+        self._last_write_ns = self.process.write(self.go_lines(ask))
+        if self.spec.quirks.line_delay_ms:
+            self._poke_ns = self._last_write_ns + POKE_NS
+        return self._last_write_ns
+
+    def stands_apart(self, ask: Ask) -> bool:
+        """Something must be said and awaited before this very search."""
+        del ask
+        return self.needs_approach
+
+    # In its opponent's time.
+
+    ponders: int | None = None  # searches in this game; None: it was not told to, or begins so by itself
+    ponder_hits: int | None = None  # of them, those whose guess came true
+    pondered_ns = 0  # how long the search it was asked for last had run before
+
+    @property
+    def pondering(self) -> bool:
+        """It was set thinking in its opponent's time, and has not been asked since."""
+        return False
+
+    def ponder(self, ask: Ask) -> None:
+        """Set it thinking in its opponent's time; an engine that begins so by itself needs no word."""
+        del ask
+
+    # Pieces of scripts.
+
+    def say(self, *lines: bytes) -> Script:
+        """Send lines: in one write, or one by one with `line_delay_ms` between them."""
+        if not self.spec.quirks.line_delay_ms:
+            self._last_write_ns = self.process.write(b"".join(line + b"\n" for line in lines))
+            return
+        for line in lines:
+            yield from self.breathe()
+            self._last_write_ns = self.process.write(line + b"\n")
+
+    def breathe(self) -> Script:
+        """Wait until `line_delay_ms` has passed since the last line; what is said meanwhile is heard later."""
+        until = self._last_write_ns + self.spec.quirks.line_delay_ms * MS
+        if self.spec.quirks.line_delay_ms and until > time.monotonic_ns():
+            yield from self.quiet(until)
+
+    def quiet(self, until: int) -> Script:
+        """Listen up to `until` and keep what is said."""
+        kept: list[Said] = []
+        while (said := (yield until)) is not None:
+            kept.append(said)
+        self._unheard.extend(kept)
+
+    def hear(self, deadline: int) -> Hearing:
+        """The next thing said, or None at the deadline. Readers of single lines get one poke when it is overdue."""
+        if self._unheard:
+            return self._unheard.popleft()
+        return (yield deadline)
+
+    def hear_poked(self, deadline: int) -> Hearing:
+        """As `hear`; an engine with `line_delay_ms` gets one empty line when nothing has come for a while."""
+        if self.spec.quirks.line_delay_ms:
+            early = time.monotonic_ns() + POKE_NS
+            if early < deadline:
+                said = yield from self.hear(early)
+                if said is not None:
+                    return said
+                self._last_write_ns = self.process.write(b"\n")
+        return (yield from self.hear(deadline))
+
+    def fenced(self, limit_ns: int, *lines: bytes) -> Script:
+        """Send lines and a ping in one write, hear everything up to its pong; EngineStalled after `limit_ns`."""
+        self._unheard.extend(self.discard())  # a late double pong may not answer this ping
+        deadline = time.monotonic_ns() + limit_ns
+        ping = self._ping()
+        if not ping:
+            yield from self.say(*lines)
+            yield from self._hear_quiet(deadline)
+            return
+        yield from self.say(*lines, ping)
+        self.awaited = (f"its answer to {ping.decode()}", "ready_timeout")
+        while (said := (yield from self.hear_poked(deadline))) is not None:
+            if said.what is What.PONG:
+                break
+            self.aside(said)
+        else:
+            if limit_ns >= self.ready_ns and not self.games:  # one that has played reads what comes together
+                yield from self._test_single_lines()
+            raise EngineStalled(self.stall_words(limit_ns))
+        self.awaited = None
+        if self._twice:
+            yield from self._hear_all(time.monotonic_ns() + QUIET_NS)
+
+    def _hear_quiet(self, deadline: int) -> Script:
+        """A fence without ping: up to 200 ms without a word (runner spec 7), at most up to the deadline."""
+        while True:
+            until = min(deadline, time.monotonic_ns() + 200 * MS)
+            said = yield from self.hear(until)
+            if said is None:
+                return
+            self.aside(said)
+
+    def _hear_all(self, until: int) -> Script:
+        while (said := (yield from self.hear(until))) is not None:
+            self.aside(said)
+
+    def aside(self, said: Said) -> None:
+        """Something said inside a script that the script does not wait for; raises Unsupported where it must."""
+
+    def stall_words(self, limit_ns: int) -> str:
+        """What to tell of an engine that does not answer a fence."""
+        return f"no answer to a ping within {limit_ns / 1e9:g} s; {self._remedy('ready_timeout')}"
+
+    def _remedy(self, setting: str) -> str:
+        """The quirk that helps an engine which has not answered in time."""
+        if self.reads_single_lines:
+            return "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under quirks"
+        return f"if it needs longer, set {setting} under quirks"
+
+    def _test_single_lines(self, most_empty: int = MOST_EMPTY) -> Script:
+        """Set `reads_single_lines` if two lines at once leave it silent and an empty line wakes it, twice in a row.
+
+        Once may be chance: an engine that is slow to start writes its first words at any moment. `most_empty`: one for
+        each line that it may not have read yet.
+        """
+        if self.spec.quirks.line_delay_ms or self.reads_single_lines:
+            return
+        kept: list[Said] = []
+        if (yield from self._is_woken(most_empty, kept)):
+            yield from self.say(*self._two_lines())
+            if not (yield from self._writes(POKE_NS, kept)):
+                self.reads_single_lines = yield from self._is_woken(most_empty + 1, kept)
+        self._unheard.extend(kept)
+
+    def _is_woken(self, most_empty: int, kept: list[Said]) -> Generator[int, Said | None, bool]:
+        for _ in range(most_empty):
+            yield from self.say(b"")
+            if (yield from self._writes(WOKEN_NS, kept)):
+                return True
+        return False
+
+    def _writes(self, within_ns: int, kept: list[Said]) -> Generator[int, Said | None, bool]:
+        """Whether it writes anything but complaints of an empty line; `kept` gets what it wrote."""
+        deadline = time.monotonic_ns() + within_ns
+        while (said := (yield from self.hear(deadline))) is not None:
+            if said.what not in _COMPLAINTS:
+                kept.append(said)
+                return True
+        return False
+
+    @abstractmethod
+    def _two_lines(self) -> tuple[bytes, bytes]:
+        """Two lines that any engine which reads what it is sent answers."""
+
+    def settle(self) -> Script:
+        """The stop-fence (runner spec 5.2): take the owed answer, then ping. Sets `spoiled` where that fails."""
+        if self.thinking:
+            yield from self.say(self._stop())
+            deadline = time.monotonic_ns() + OWED_NS
+            while self.thinking:
+                said = yield from self.hear_poked(deadline)
+                if said is None:
+                    self.spoiled = "no answer to stop within 1 s"
+                    return
+                if said.what is What.ANSWER:
+                    self.late_ns = said.stamp_ns
+        if not self._can_ping():
+            self.spoiled = "without ping it cannot be fenced after an abnormal end"
+            return
+        try:
+            yield from self.fenced(PING_NS)
+        except EngineStalled as fault:
+            self.spoiled = fault.detail
+
+    def _can_ping(self) -> bool:
+        return True
+
+    def question(self, deadline: int) -> Hearing:
+        """Asked before an answer is called illegal (runner spec 5.6): the second answer before the pong, or None."""
+        return (yield from self._asked_again(deadline, []))
+
+    def _asked_again(self, deadline: int, refused: list[Said]) -> Hearing:
+        """A ping, and the second answer before its pong; `refused` gets what it says of the move it was sent."""
+        deadline = min(deadline, time.monotonic_ns() + PING_NS)
+        if not self._can_ping():
+            deadline = min(deadline, time.monotonic_ns() + 200 * MS)
+            yield from self.say(self._stop())
+        else:
+            yield from self.say(*self._question_lines())
+        while (said := (yield from self.hear_poked(deadline))) is not None:
+            if said.what is What.STALE:
+                return said
+            if said.what is What.PONG:
+                return None
+            if said.what is What.REFUSED_MOVE:
+                refused.append(said)
+        return None
+
+    @abstractmethod
+    def _question_lines(self) -> tuple[bytes, ...]:
+        """What asks whether that was the answer to the last search."""
+
+    def start_timeout(self, what: str) -> Script:
+        """Raise the fault of an engine that is silent, or talks for ever, instead of shaking hands."""
+        if not self.spec.quirks.tells_features:
+            yield from self._test_single_lines()
+        words = (
+            f"no {what}" if self.reads_single_lines else f"no {what} within {self.spec.quirks.handshake_timeout:g} s"
+        )
+        if not self.stamp_ns:
+            words += "; no output at all: does it flush stdout?"
+        raise StartFailed(f"{words}; {self._remedy('handshake_timeout')}", category="start-timeout")
+
+    @property
+    def handshake_deadline(self) -> int:
+        """One total limit from exec to ready (runner spec 6, 7)."""
+        return self.born_ns + int(self.spec.quirks.handshake_timeout * 1e9)
+
+    @property
+    def ready_ns(self) -> int:
+        """A fence between games."""
+        return int(self.spec.quirks.ready_timeout * 1e9)
+
+    @property
+    def game_fence_ns(self) -> int:
+        """A fence in a game."""
+        return max(min(GAME_FENCE_NS, self.ready_ns), self.ready_ns // 12)
+
+    def kill(self) -> None:
+        """SIGKILL to its group, now."""
+        self.process.kill()

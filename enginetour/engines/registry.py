@@ -1,0 +1,234 @@
+"""The engines we know by id: files of the workspace's ``engines`` folder and those we ship; how each is started."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from enginetour.engines.enginefile import EngineEntry, Limit, Value, changed_quirks, changed_resources, read_entry
+from enginetour.engines.refusals import not_runnable
+from enginetour.interop.shipped import shipped
+from enginetour.model.errors import EngineRefused, InputRefused
+from enginetour.model.nearmiss import near
+from enginetour.model.task import EngineSpec, Sandbox, flag_and_word
+
+# Where Debian keeps engines: not in everybody's PATH (systemd, ssh commands, root).
+GAMES = ("/usr/games", "/usr/local/games")
+_PROGRAM = re.compile(r"\{program:([^{}]+)\}")
+
+
+class Wanted(Protocol):
+    """An entrant as a configuration asks for it: by engine id, by glob over ids, or by a command of its own."""
+
+    engine: str | None
+    glob: str | None
+    name: str | None
+    command: tuple[str, ...] | None
+    protocol: Literal["uci", "cecp"] | None
+    dir: str | None
+    env: dict[str, str]
+    limits: tuple[Limit, ...] | None
+    quirks: dict[str, Any]
+    resources: dict[str, Any]
+    sandbox: Sandbox | None
+    pass_env: tuple[str, ...]
+    keep_scratch: bool
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Engine files by id. A file is read when it is asked for, so a broken one stops only those who name it."""
+
+    paths: Mapping[str, Path]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All ids in alphabetical order, numbers by size."""
+        return tuple(sorted(self.paths, key=_natural))
+
+    def get(self, engine: str, place: str = "") -> EngineEntry:
+        """The entry of an id; InputRefused names the nearest one."""
+        if engine not in self.paths:
+            step = "list them by: enginetour engines list"
+            raise InputRefused(f"unknown engine {engine!r}{_near_few(engine, self.paths)}", place=place, step=step)
+        return read_entry(self.paths[engine])
+
+    def entries(self, broken: Callable[[InputRefused], object] = lambda _: None) -> tuple[EngineEntry, ...]:
+        """Every entry that can be read, in the order of `ids`; `broken` is told why another cannot."""
+        found = []
+        for engine in self.ids:
+            try:
+                found.append(read_entry(self.paths[engine]))
+            except InputRefused as refused:
+                broken(refused)
+        return tuple(found)
+
+    def matching(self, wanted: Wanted, folder: Path, place: str = "") -> tuple[EngineEntry, ...]:
+        """The entries an entrant section means, its own settings put over those of the engine file.
+
+        A command's relative paths, and `dir`, begin at `folder`, the configuration's. Options are the caller's.
+        """
+        if wanted.command and wanted.protocol:
+            name = wanted.name or Path(wanted.command[0]).name
+            found: tuple[EngineEntry, ...] = (
+                EngineEntry(name, name, tuple(wanted.command), wanted.protocol, folder=folder),
+            )
+        elif wanted.glob:
+            ids = [engine for engine in self.ids if fnmatch.fnmatchcase(engine, wanted.glob)]
+            if not ids:
+                step = "list them by: enginetour engines list"
+                raise InputRefused(f"no engine file matches {wanted.glob!r}", place=place, step=step)
+            found = tuple(self.get(engine) for engine in ids)
+        else:
+            found = (self.get(wanted.engine or "", place),)
+        changed = []
+        for entry in found:
+            if wanted.dir:
+                entry = replace(entry, dir=wanted.dir if wanted.dir == "scratch" else str(folder / wanted.dir))
+            if wanted.limits:
+                entry = replace(entry, limits=frozenset(wanted.limits))
+            quirks = changed_quirks(entry.quirks, wanted.quirks, place) if wanted.quirks else entry.quirks
+            resources = changed_resources(entry.resources, wanted.resources, place)
+            changed.append(
+                replace(
+                    entry,
+                    env={**entry.env, **wanted.env},
+                    pass_env=(*entry.pass_env, *wanted.pass_env),
+                    keep_scratch=entry.keep_scratch or wanted.keep_scratch,
+                    sandbox=wanted.sandbox or entry.sandbox,
+                    resources=resources,
+                    quirks=quirks,
+                )
+            )
+        return tuple(changed)
+
+
+def load(folders: Iterable[Path]) -> Registry:
+    """The engine files of some folders; of two with the same id the one in the earlier folder counts."""
+    paths: dict[str, Path] = {}
+    for folder in folders:
+        if folder.is_dir():
+            for path in sorted(folder.glob("*.toml")):
+                if not path.name.startswith(".") and path.is_file():
+                    paths.setdefault(path.stem, path)
+    return Registry(paths)
+
+
+def of_workspace(workspace: Path) -> Registry:
+    """Those of a workspace, then those we ship."""
+    return load([workspace / "engines", shipped("engines")])
+
+
+def to_spec(entry: EngineEntry, *, name: str | None = None, options: Mapping[str, Value] | None = None) -> EngineSpec:
+    """How to start an engine: program absolute, placeholders filled in but ``{scratch}``, which each process replaces.
+
+    `options` go over the entry's own; case does not tell options apart. EngineRefused when a program is missing.
+    """
+    command = [_filled(word, entry) for word in entry.command]
+    command[0] = _resolved(command[0], entry)
+    command[1:] = [_beside(word, entry) for word in command[1:]]
+    settings: dict[str, tuple[str, str]] = {}
+    for key, value in [*entry.options.items(), *(options or {}).items()]:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        settings[key.casefold()] = (settings.get(key.casefold(), (key, ""))[0], _filled(text, entry))
+    folder = entry.dir
+    if folder is not None and folder != "scratch" and "{scratch}" not in folder:
+        folder = str(_absolute(_filled(folder, entry), entry))
+    return EngineSpec(
+        name=name or entry.name,
+        command=tuple(command),
+        protocol=entry.protocol,
+        dir=folder,
+        env=tuple(sorted((key, _filled(value, entry)) for key, value in entry.env.items())),
+        options=tuple(settings.values()),
+        files=tuple((file, _filled(text, entry)) for file, text in sorted(entry.files.items())),
+        limits=entry.obeyed,
+        quirks=entry.quirks,
+        max_copies=entry.max_copies,
+        resources=entry.resources,
+        sandbox=entry.sandbox,
+        pass_env=entry.pass_env,
+        keep_scratch=entry.keep_scratch,
+    )
+
+
+def find_program(word: str, folder: Path) -> str | None:
+    """A program's absolute path: a path from `folder`, or a name in PATH and the usual games folders."""
+    if "/" in word:
+        path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - links stay: venvs are links
+        return str(path) if path.is_file() and os.access(path, os.X_OK) else None
+    found = shutil.which(word) or shutil.which(word, path=os.pathsep.join(GAMES))
+    return os.path.abspath(found) if found else None  # noqa: PTH100 - as above
+
+
+def no_program(word: str, folder: Path) -> str:
+    """Why `find_program` passes over something that is there; "" where there is nothing."""
+    path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - as above
+    if "/" in word:
+        return not_runnable(path) if os.path.exists(path) else ""  # noqa: PTH110 - also of a name that is too long
+    here = os.path.isfile(path)  # noqa: PTH113 - as above
+    return f"{word!r} is looked for in PATH, not here: ./{word} is the one in {folder.absolute()}" if here else ""
+
+
+def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, EngineSpec]:
+    """Specs to probe, UCI first, then CECP; each probe starts a new process.
+
+    A lone program that we know is started with the arguments of its engine file (``gnuchess --uci``). A CECP
+    probe that brings no features is a program that did not answer.
+    """
+    program = Path(command[0]).name
+    args = {}
+    if len(command) == 1:
+        for entry in load([shipped("engines")]).entries():
+            if entry.command[0] == program and len(entry.command) > 1:
+                args[entry.protocol] = entry.command[1:]
+    uci, cecp = (
+        EngineEntry(program, program, (*command, *args.get(protocol, ())), protocol, folder=folder)
+        for protocol in ("uci", "cecp")
+    )
+    return to_spec(uci), to_spec(cecp)
+
+
+def _filled(text: str, entry: EngineEntry) -> str:
+    text = text.replace("{python}", sys.executable).replace("{here}", str(entry.folder.absolute()))
+    return _PROGRAM.sub(lambda match: _resolved(match[1], entry), text)
+
+
+def _beside(word: str, entry: EngineEntry) -> str:
+    """A script or net named from the entry's folder, absolute: the engine itself starts somewhere else."""
+    flag, name = flag_and_word(word)
+    names_file = not name.startswith(("-", "{")) and ("/" in name or "." in name)
+    return f"{flag}{_absolute(name, entry)}" if names_file and (entry.folder / name).is_file() else word
+
+
+def _resolved(word: str, entry: EngineEntry) -> str:
+    found = find_program(word, entry.folder)
+    if found is None:
+        place = str(entry.path) if entry.path else ""
+        if there := no_program(word, entry.folder):
+            raise EngineRefused(f"{entry.name}: {there}", place=place)
+        looked = "" if "/" in word else ", looked in PATH and " + ", ".join(GAMES)
+        step = f"apt install {entry.package}" if entry.package else "install it or mend its command"
+        raise EngineRefused(f"{entry.name}: no program {word!r}{looked}", place=place, step=step)
+    return found
+
+
+def _absolute(text: str, entry: EngineEntry) -> Path:
+    return Path(os.path.abspath(entry.folder / Path(text).expanduser()))  # noqa: PTH100 - links stay
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def _near_few(word: str, known: Iterable[str]) -> str:
+    """The nearest id; no list of hundreds."""
+    told = near(word, known)
+    return told if told.startswith(", did") else ""

@@ -1,0 +1,253 @@
+"""Processes that got away: our own descendants and those that carry our tag, found in /proc, ended by pidfd.
+
+Nobody else is ever signalled (reliability spec 4.3). A process id may have been given to somebody else between
+looking and killing: the pidfd is opened first, then what was seen is looked at again, then it is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from enginetour.engines.kernelfile import told
+
+TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (reliability spec 4.1)
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+PASSES = 5  # a stray may fork while we look
+MOST = 64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
+KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
+
+_adopting = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A line of the process table. `started` (clock ticks since boot) tells a reused number from the old process."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    group: int
+    session: int
+    started: int
+
+
+def look(pid: int) -> Seen | None:
+    """One process from /proc, or None when it is gone."""
+    text = told(f"/proc/{pid}/stat")
+    if not text:
+        return None
+    name = text[text.index(b"(") + 1 : text.rindex(b")")].decode("utf-8", "replace")
+    fields = text[text.rindex(b")") + 2 :].split()
+    state, parent, group, session = fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3])
+    return Seen(pid, name, state, parent, group, session, int(fields[19]))
+
+
+def table() -> list[Seen]:
+    """All processes that can be seen now."""
+    return [seen for folder in Path("/proc").iterdir() if folder.name.isdigit() and (seen := look(int(folder.name)))]
+
+
+def descendants(root: int, processes: Iterable[Seen]) -> list[Seen]:
+    """Children of `root`, theirs, and so on; not `root` itself."""
+    children: dict[int, list[Seen]] = {}
+    for seen in processes:
+        children.setdefault(seen.parent, []).append(seen)
+    found: list[Seen] = []
+    front = [root]
+    while front:
+        below = children.pop(front.pop(), [])
+        found += below
+        front += [seen.pid for seen in below]
+    return found
+
+
+def children(pid: int, threads: int = 0) -> list[int]:
+    """What a process started and what fell to it, by the kernel's own list: proc_pid_task(5). `threads`: if known."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        tasks = [pid] if threads == 1 else os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - quicker, asked for in games
+        for task in tasks:
+            found += [int(word) for word in told(f"/proc/{pid}/task/{task}/children").split()]
+    return found
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants, itself first; at most `MOST` of them."""
+    found, seen = [pid], 0
+    while seen < len(found) < MOST:
+        found += children(found[seen])
+        seen += 1
+    return found
+
+
+def tag_of(pid: int) -> str:
+    """The tag in the environment of a living process of our user, or ""."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        if folder.stat().st_uid != os.getuid():
+            return ""
+        environment = (folder / "environ").read_bytes()
+    except OSError:
+        return ""
+    entries = [entry for entry in environment.split(b"\0") if entry.startswith(f"{TAG}=".encode())]
+    return os.fsdecode(entries[0].partition(b"=")[2]) if entries else ""
+
+
+def origin_trouble(pid: int) -> str:
+    """Why a process may be an engine, or started by one; "" for one that the user started beside us.
+
+    It is judged by what the kernel says of it and of those that started it. Slots carry our tag and adopt whatever
+    their engines leave behind, so that the way up from an engine always leads through a slot.
+    """
+    for kind in ("pid", "user"):
+        try:
+            theirs, ours = (os.stat(f"/proc/{one}/ns/{kind}").st_ino for one in (pid, "self"))  # noqa: PTH116 - quicker
+        except OSError:  # gone, or it hides what it is
+            return "its namespaces cannot be read"
+        if theirs != ours:
+            return f"it runs in another {kind} namespace"
+    if not os.access(f"/proc/{pid}/environ", os.R_OK):
+        return "its environment cannot be read"
+    above = _above(pid)
+    if above is None:
+        return "it cannot be followed to who started it"
+    own = os.environ.get(TAG, "")
+    if any({tag_of(seen.pid), tag_of(seen.session)} - {"", own} for seen in above):
+        return "an engine or a slot started it"
+    return ""
+
+
+def _above(pid: int) -> list[Seen] | None:
+    """A process and those above it, up to ourselves or the first of all; None where they change all the time."""
+    for _ in range(PASSES):
+        found: list[Seen] = []
+        seen = look(pid)
+        while seen is not None and seen.pid not in (1, os.getpid()):
+            found.append(seen)
+            if not seen.parent:  # the first one that can be seen
+                break
+            seen = look(seen.parent)
+        whole = seen is not None and all((now := look(one.pid)) and _same(now, one) for one in found)
+        if whole:  # none ended, and none got another parent, while it was looked at
+            return found
+    return None
+
+
+def _same(now: Seen, then: Seen) -> bool:
+    return (now.started, now.parent) == (then.started, then.parent)
+
+
+def is_meant(tag: str, tags: Iterable[str]) -> bool:
+    """Whether it is one of these tags or below one (``tag/...``)."""
+    return any(tag == one or tag.startswith(f"{one}/") for one in tags)
+
+
+def end_tagged(tags: Iterable[str]) -> list[tuple[Seen, str]]:
+    """SIGKILL to every process but ourselves whose tag `is_meant`; those found and their tags, dead or not."""
+    whole = tuple(tags)
+    found: dict[tuple[int, int], tuple[Seen, str]] = {}
+    for _ in range(PASSES):
+        fresh = []
+        for seen in table():
+            tag = "" if seen.state == "Z" or seen.pid == os.getpid() else tag_of(seen.pid)
+            if tag and is_meant(tag, whole):
+                fresh.append((seen, tag))
+        if not fresh:
+            break
+        found.update({(seen.pid, seen.started): (seen, tag) for seen, tag in fresh})
+        end(seen for seen, _ in fresh)
+    return list(found.values())
+
+
+def end(strays: Iterable[Seen]) -> list[Seen]:
+    """SIGKILL to processes seen before, all at once; returns those that would not die."""
+    watched: list[tuple[Seen, int]] = []
+    for seen in strays:
+        try:
+            handle = os.pidfd_open(seen.pid)
+        except OSError:
+            continue
+        again = look(seen.pid)
+        if again is None or again.started != seen.started:
+            os.close(handle)
+            continue
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        watched.append((seen, handle))
+    alive = ended_by([handle for _, handle in watched], time.monotonic_ns() + int(KILL_WAIT * 1e9))
+    for _, handle in watched:
+        os.close(handle)
+    return [seen for seen, handle in watched if handle in alive]
+
+
+def ended_by(handles: Iterable[int], deadline_ns: int) -> set[int]:
+    """Wait until the processes of these pidfds ended; returns the pidfds of those still alive at the deadline."""
+    alive = set(handles)
+    poll = select.poll()
+    for handle in alive:
+        poll.register(handle, select.POLLIN)
+    while alive:
+        left = deadline_ns - time.monotonic_ns()
+        for handle, _ in poll.poll(max(0, -(-left // 1_000_000))):
+            poll.unregister(handle)
+            alive.discard(handle)
+        if left <= 0:
+            break
+    return alive
+
+
+def reap(pid: int) -> None:
+    """Take the status of a dead child so that it does not stay a zombie; nothing if it is not ours."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def adopt_orphans() -> None:
+    """From now on what our descendants leave behind becomes our child (reliability spec 4.3).
+
+    Only for a process that starts nothing but engines: any other child of it is then taken for an orphan.
+    """
+    global _adopting  # a property of the process, as the flag of the kernel is
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    _adopting = True
+
+
+def end_adopted(living: Mapping[int, str]) -> list[Seen]:
+    """End and reap the orphans that became our children; `living` are our engines and their tags, not to be touched.
+
+    An orphan of a living engine (a daemon it started) still has that engine's session or tag. Does nothing
+    before `adopt_orphans`.
+    """
+    if not _adopting:
+        return []
+    orphans = []
+    for seen in table():
+        if seen.parent != os.getpid() or seen.pid in living:
+            continue
+        if seen.state == "Z":
+            reap(seen.pid)
+        elif seen.session not in living and tag_of(seen.pid) not in living.values():
+            orphans.append(seen)
+    end(orphans)
+    for seen in orphans:
+        reap(seen.pid)
+    return orphans
+
+
+def hear_parent_death(number: int) -> None:
+    """Send us this signal when the thread that started us ends. Source: prctl(2)."""
+    _prctl(PR_SET_PDEATHSIG, number)
+
+
+def _prctl(request: int, value: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(request, value, 0, 0, 0)

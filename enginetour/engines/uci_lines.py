@@ -1,0 +1,223 @@
+"""Lines of the UCI protocol: options as declared, scores as printed (UCI protocol, April 2006)."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from operator import attrgetter
+
+from enginetour.engines.options import MOST_TYPES
+from enginetour.engines.protocol import Ask
+from enginetour.engines.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, exact, mate_score, whole
+from enginetour.model.task import Declared
+from enginetour.model.timecontrol import TimeControl
+
+# Colours, titles, and what a buffer written whole or another encoding leaves: NUL, backspace, a byte order mark.
+_UNSEEN = re.compile(
+    r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0e-\x1f\x7f\ufeff]"
+)
+_TYPE = re.compile(r"\stype\s+(check|spin|combo|button|string)(?=\s|$)")
+_NAME = re.compile(r"option\s+name\s+")
+_FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")  # words of `info` and fields of a Thought
+# Numbers of 18 digits are surely within 64 bits.
+_USUAL = re.compile(
+    rb"info depth (?P<depth>\d{1,18})(?: seldepth (?P<seldepth>\d{1,18}))?(?: multipv 1)?"
+    rb" score (?P<kind>cp|mate) (?P<score>-?\d{1,18})(?: nodes (?P<nodes>\d{1,18}))?(?: nps (?P<nps>\d{1,18}))?"
+    rb"(?: hashfull (?P<hashfull>\d{1,18}))?(?: tbhits (?P<tbhits>\d{1,18}))?(?: time \d+)?(?: pv(?P<pv> [ -~]*[!-~]))?"
+    rb"[ \r\n]*"
+)
+_figures = attrgetter(*_FIGURES)
+_WORDS = tuple((name, b" %b " % name.encode()) for name in _FIGURES)
+_BOUNDS = {"lowerbound": 1, "upperbound": -1}
+
+
+def plain(line: bytes) -> str:
+    """A line as text without escape sequences, control characters, blanks at its ends and doubled blanks."""
+    return " ".join(words_of(line))
+
+
+def words_of(line: bytes) -> list[str]:
+    """The words of a line, without escape sequences and control characters."""
+    text = line.decode("utf-8", "replace")
+    if not text.isprintable():
+        text = _UNSEEN.sub("", text)
+    return text.split()
+
+
+def read_option(line: str) -> Declared | None:
+    """One ``option name ...`` line; None when it cannot be used (unknown type, spin without numbers).
+
+    Names and values may contain every word of this grammar: the first type that makes the line complete counts.
+    """
+    start = _NAME.match(line)
+    if start is None:
+        return None
+    found = None
+    for at in islice(_TYPE.finditer(line, start.end()), MOST_TYPES):
+        name, kind, words = line[start.end() : at.start()].strip(), at[1], line[at.end() :].split()
+        found = _option(name, kind, words) if name else None
+        if found is not None and _is_complete(found, words):
+            break
+    return found
+
+
+def _option(name: str, kind: str, words: list[str]) -> Declared | None:
+    if kind == "spin":
+        first = dict(reversed(_valued(words, ("default", "min", "max"), empty=True)))
+        low, high = exact(first.get("min", "")), exact(first.get("max", ""))
+        return None if low is None or high is None else Declared(name, kind, first.get("default", ""), low, high)
+    if kind == "combo":
+        return _combo(name, words)
+    has_default = words[:1] == ["default"]  # of a string all that follows, keywords too
+    return Declared(name, kind, " ".join(words[1:] if kind == "string" else words[1:2]) if has_default else "")
+
+
+def _combo(name: str, words: list[str]) -> Declared:
+    """The word after a keyword belongs to the value, even if it is a keyword too, unless the default contradicts."""
+    readings = []
+    for empty in (False, True):
+        values = _valued(words, ("default", "var"), empty=empty)
+        choices = tuple(value for word, value in values if word == "var")
+        default = next((value for word, value in values if word == "default"), "")
+        if default in choices:
+            return Declared(name, "combo", default, None, None, choices)
+        readings.append(Declared(name, "combo", default, None, None, choices))
+    return readings[readings[0].default.split()[:1] == ["var"]]
+
+
+def _valued(words: list[str], keys: tuple[str, ...], *, empty: bool) -> list[tuple[str, str]]:
+    """Each key with its value. Only ``var`` occurs more than once; `empty`: a key may follow a key."""
+    values: list[tuple[str, list[str]]] = []
+    open_keys = set(keys)
+    for word in words:
+        if word in open_keys and (not values or empty or values[-1][1]):
+            values.append((word, []))
+            open_keys -= {word} - {"var"}
+        elif values:
+            values[-1][1].append(word)
+    return [(key, " ".join(value)) for key, value in values]
+
+
+def _is_complete(option: Declared, words: list[str]) -> bool:
+    """Nothing but what its type allows follows the type."""
+    if option.kind == "button":
+        return not words
+    if option.kind == "check":
+        return len(words) == 2 and option.default in ("true", "false")
+    if option.kind == "combo":
+        return bool(option.choices) and words[0] in ("default", "var")
+    return words[:1] in ([], ["default"]) or (option.kind == "spin" and words[0] in ("min", "max"))
+
+
+def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
+    """The last scored ``info`` line of a search, principal variation 1 only. Costs one backward search.
+
+    Without `bounds` the last one whose score is exact.
+    """
+    end = len(text)
+    while (hit := text.rfind(b" score ", 0, end)) >= 0:
+        start = text.rfind(b"\n", 0, hit) + 1
+        stop = text.find(b"\n", hit)
+        thought = _thought(text[start : stop if stop >= 0 else len(text)])
+        if thought is not None and (bounds or not thought.bound):
+            return thought
+        end = start
+    return NO_THOUGHT
+
+
+def filled(thought: Thought, text: bytes) -> Thought:
+    """With what other lines of the search told last, where the scored one is silent: older engines write them apart."""
+    if None not in thought:
+        return thought
+    found = {}
+    for (name, word), figure in zip(_WORDS, _figures(thought), strict=True):
+        if figure is None and word in text and (last := _last_figure(text, word)) is not None:
+            found[name] = last
+    return thought._replace(**found) if found else thought  # type: ignore[arg-type]
+
+
+def _last_figure(text: bytes, word: bytes) -> int | None:
+    end = len(text)
+    while (hit := text.rfind(word, 0, end)) >= 0:
+        start = text.rfind(b"\n", 0, hit) + 1
+        line = text[start : hit + 40]
+        if line.lstrip().startswith(b"info") and not {b"string", b"multipv", b"pv"} & set(text[start:hit].split()):
+            return whole(line[hit - start + len(word) :].split()[0].decode("utf-8", "replace"))
+        end = hit
+    return None
+
+
+def _thought(line: bytes) -> Thought | None:
+    return usual_thought(line) or patient_thought(line)
+
+
+def usual_thought(line: bytes) -> Thought | None:
+    """A line in the order of Stockfish, which most engines took over, in half the time; None for any other."""
+    found = _USUAL.fullmatch(line)
+    if found is None or ((pv := found["pv"]) and b" string" in pv):
+        return None
+    kind, told = found["kind"], int(found["score"])
+    figures = [None if digits is None else int(digits) for digits in found.group(*_FIGURES)]
+    depth, seldepth, nodes, nps, hashfull, tbhits = figures
+    words = " ".join(pv.decode("utf-8", "replace").split()[:PV_PLIES])[:LONGEST_PV] if pv else ""
+    return Thought(told if kind == b"cp" else mate_score(told), depth, nodes, words, seldepth, nps, hashfull, tbhits)
+
+
+def patient_thought(line: bytes) -> Thought | None:
+    """Any line with a score somewhere."""
+    words = line.decode("utf-8", "replace").split()
+    if "string" in words:
+        words = words[: words.index("string")]  # the rest of the line is text (UCI protocol, "info string")
+    if words[:1] != ["info"] or "score" not in words:
+        return None
+    score = None
+    figures: dict[str, int | None] = {}
+    bound, pv = 0, ""
+    at = 1
+    while at < len(words):
+        word, value = words[at], words[at + 1] if at + 1 < len(words) else ""
+        at += 2
+        if word in _BOUNDS:
+            bound = _BOUNDS[word]
+            at -= 1
+        elif word in _FIGURES and value:
+            figures[word] = whole(value)
+        elif word == "score":
+            number = whole(words[at]) if at < len(words) else None
+            at += 1
+            if number is not None and value == "cp":
+                score = number
+            elif number is not None and value == "mate":
+                score = mate_score(number)
+        elif word == "multipv" and value not in ("1", ""):
+            return None
+        elif word == "pv":
+            pv = " ".join(words[at - 1 : at - 1 + PV_PLIES])[:LONGEST_PV]
+            break
+    return None if score is None else Thought(clamp(score), pv=pv, bound=bound, **figures)
+
+
+def go_words(ask: Ask, command: str = "go") -> str:
+    """`go` with the limits of this move; a clock of a side that has none is told as the other side's."""
+    tc, words = ask.tc, command
+    if ask.own_ms is not None:
+        other_ms = ask.own_ms if ask.other_ms is None else ask.other_ms
+        white, black = (ask.own_ms, other_ms) if ask.white else (other_ms, ask.own_ms)
+        own, other = ask.own_increment_ms, ask.other_increment_ms
+        white_increment, black_increment = (own, other) if ask.white else (other, own)
+        words += f" wtime {white} btime {black} winc {white_increment} binc {black_increment}"
+        if ask.moves_to_go:
+            words += f" movestogo {ask.moves_to_go}"
+    return words + limit_words(tc)
+
+
+def limit_words(tc: TimeControl) -> str:
+    """What follows the clocks in a `go`, with the blank before it."""
+    words = ""
+    if tc.movetime_ms is not None:
+        words += f" movetime {tc.movetime_ms}"
+    if tc.nodes is not None:
+        words += f" nodes {tc.nodes}"
+    if tc.depth is not None:
+        words += f" depth {tc.depth}"
+    return words

@@ -1,0 +1,1 @@
+"""What the formats share: matching, criteria, Dutch, standings and tie-breaks."""

@@ -1,0 +1,256 @@
+"""Hand-written TOML: reading it within bounds, and telling in which line a finding is.
+
+The standard parser keeps no places, so a second pass over text it has accepted notes the line of every key.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from enginetour.interop.findings import alternatives, shown, telling, tells, words_of
+from enginetour.interop.wholefile import read_whole
+from enginetour.model.errors import InputRefused
+from enginetour.model.nearmiss import near
+
+# Written by hand; a megabyte of TOML is another kind of file.
+LARGEST_FILE = 1_000_000
+FEW_KEYS = 8  # of a table, which a refusal can name
+DEEPEST = 32  # keys in each other; the parser's time grows with the square of a dotted key
+# Where a key may begin only, so that no letter is looked at twice and words in texts are none.
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?m:^|[\[{{,])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST}}}")
+Keys = tuple[str | int, ...]
+_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
+_SCALAR = re.compile(r"[^,\]}\n#]*")
+
+
+def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> tuple[dict[str, Any], str]:
+    """The table and the text of a file of at most 1 MB; InputRefused names file and line.
+
+    `what` is the kind of file with its article, for the message. `named` on the command line, it may be a pipe.
+    """
+    try:
+        text = read_whole(path, LARGEST_FILE, named=named).decode(
+            "utf-8-sig"
+        )  # some editors put a byte order mark first
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if found := _LONG_KEY.search(text):
+            line = text.count("\n", 0, found.start()) + 1
+            raise InputRefused(f"a key of more than {DEEPEST} parts", place=f"{path}:{line}")
+        table = tomllib.loads(text)
+        _refuse_unfit(table, path, text)
+        return table, text
+    except FileNotFoundError:
+        meant = Path(f"{path}.toml")
+        step = f"did you mean {meant}?" if meant.is_file() else step
+        raise InputRefused(f"no such file, expected {what}", place=str(path), step=step) from None
+    except IsADirectoryError:
+        raise InputRefused(f"a folder, expected {what}", place=str(path)) from None
+    except UnicodeDecodeError:
+        raise InputRefused("not UTF-8 text", place=str(path)) from None
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        raise InputRefused(f"not TOML: {error}", place=f"{path}:{line}") from None
+    except RecursionError:
+        raise InputRefused("not TOML for people: nested too deeply", place=str(path)) from None
+    except ValueError:  # Python reads no number of more than 4300 digits
+        raise InputRefused("not TOML: a number of thousands of digits", place=str(path)) from None
+
+
+def _refuse_unfit(value: object, path: Path, text: str, keys: Keys = ()) -> None:
+    """InputRefused for what is deeper than any setting, and for whole numbers beyond 64 bits (TOML 1.0, Integer)."""
+    if len(keys) > DEEPEST:
+        raise InputRefused("not TOML for people: nested too deeply", place=_place(path, text, keys))
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _refuse_unfit(inner, path, text, (*keys, key))
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputRefused("a whole number beyond 64 bits", place=_place(path, text, keys), step="write it in quotes")
+
+
+def _place(path: Path, text: str, keys: Keys) -> str:
+    line = toml_place(text, keys)
+    return f"{path}:{line}" if line else str(path)
+
+
+def toml_place(text: str, keys: Iterable[str | int]) -> int:
+    """Line (from 1) of the deepest of `keys` that `text` holds, 0 if none; list items are counted from 0.
+
+    Keys that are not in the text are passed over: pydantic puts names of validators between them.
+    """
+    lines = _lines(text)
+    path: Keys = ()
+    for key in keys:
+        if (*path, key) in lines:
+            path = (*path, key)
+    return lines.get(path, 0)
+
+
+def refusal(
+    error: ValidationError,
+    path: Path,
+    text: str,
+    model: type[BaseModel],
+    *,
+    under: Keys = (),
+    meant: Callable[[Keys, Collection[str]], str] = lambda _, __: "",
+) -> InputRefused:
+    """The first finding of pydantic as one line: place, what was found, what is allowed.
+
+    `meant` is asked for the end of the line first where a key is unknown, with the keys that are known.
+    """
+    errors = error.errors()
+    first = telling(errors)
+    keys, found = alternatives(errors, first, under, _lines(text))
+    line = toml_place(text, keys)
+    place = f"{path}:{line}" if line else str(path)
+    name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
+    more = f" (and {len(errors) - len(found)} more)" if len(errors) > len(found) else ""
+    if first["type"] == "extra_forbidden":
+        known = known_keys(model, first["loc"][:-1])
+        return InputRefused(
+            f"unknown key {name!r}{meant(keys, known) or near(str(keys[-1]), known)}{more}", place=place
+        )
+    if first["type"] == "missing":
+        return InputRefused(f"{name} is missing{more}", place=place)
+    if first["type"] == "model_type":
+        known = known_keys(model, first["loc"])
+        of = f" of {', '.join(known)}" if 0 < len(known) <= FEW_KEYS else ""
+        return InputRefused(f"{name}: expected a table{of}, found {shown(first['input'])}{more}", place=place)
+    words, value = words_of(found), found[0]["input"]
+    there = "" if isinstance(value, dict) or tells(words, shown(value)) else f", found {shown(value)}"
+    return InputRefused(f"{name}: {words}{there}{more}" if name else f"{words}{there}{more}", place=place)
+
+
+def known_keys(model: type[BaseModel], keys: Keys) -> list[str]:
+    """Field names of the model that `keys` lead to, through sections, optional ones and lists."""
+    current: type[BaseModel] | None = model
+    for key in keys:
+        if isinstance(key, int) or current is None:
+            continue
+        field = current.model_fields.get(key)
+        current = _model_in(field.annotation) if field else None
+    return list(current.model_fields) if current else []
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in getattr(annotation, "__args__", ()) if (found := _model_in(part))), None)
+
+
+@lru_cache(maxsize=8)
+def _lines(text: str) -> dict[Keys, int]:
+    return _Scan(text).lines
+
+
+class _Scan:
+    """One pass over valid TOML; `lines` maps every path of keys to the line where it first stands."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.counted = (0, 1)  # (offset, line) reached so far: lines are counted once
+        self.lines: dict[Keys, int] = {}
+        self.items: dict[Keys, int] = {}  # arrays of tables: how many tables so far
+        table: Keys = ()
+        while self._skip():
+            before = self.at
+            if self._take("[["):
+                table = self._resolve(self._keys(()))
+                self.items[table] = self.items.get(table, -1) + 1
+                table = self._note((*table, self.items[table]))
+                self._take("]]")
+            elif self._take("["):
+                table = self._note(self._resolve(self._keys(())))
+                self._take("]")
+            else:
+                self._pair(table)
+            if self.at == before:
+                return  # no TOML after all: what has been noted stands
+
+    def _skip(self) -> bool:
+        blank = _BLANK.match(self.text, self.at)
+        self.at = blank.end() if blank else self.at
+        return self.at < len(self.text)
+
+    def _take(self, sign: str) -> bool:
+        self._skip()
+        if self.text.startswith(sign, self.at):
+            self.at += len(sign)
+            return True
+        return False
+
+    def _note(self, path: Keys) -> Keys:
+        offset, line = self.counted
+        line += self.text.count("\n", offset, self.at)
+        self.counted = (self.at, line)
+        for length in range(1, len(path) + 1):
+            self.lines.setdefault(path[:length], line)
+        return path
+
+    def _resolve(self, path: Keys) -> Keys:
+        """A header's keys with the number of the newest table put in after each array of tables."""
+        full: Keys = ()
+        for place, key in enumerate(path):
+            full = (*full, key)
+            if full in self.items and place < len(path) - 1:
+                full = (*full, self.items[full])
+        return full
+
+    def _keys(self, under: Keys) -> Keys:
+        path = under
+        while self._skip():
+            found = _BARE.match(self.text, self.at) or _STRING.match(self.text, self.at)
+            if found is None:
+                break
+            key = found[0]
+            if key[0] in "\"'":
+                key = str(tomllib.loads(f"key = {key}")["key"])
+            path = (*path, key)
+            self.at = found.end()
+            if not self._take("."):
+                break
+        return path
+
+    def _pair(self, under: Keys) -> None:
+        self._skip()
+        path = self._keys(under)
+        if path != under:
+            self._note(path)
+        if self._take("="):
+            self._skip()
+            self._value(path)
+
+    def _value(self, path: Keys) -> None:
+        if self._take("["):
+            number = 0
+            while self._skip() and not self._take("]"):
+                before = self.at
+                self._value(self._note((*path, number)))
+                self._take(",")
+                number += 1
+                if self.at == before:
+                    return
+        elif self._take("{"):
+            while self._skip() and not self._take("}"):
+                before = self.at
+                self._pair(path)
+                self._take(",")
+                if self.at == before:
+                    return
+        else:
+            found = _STRING.match(self.text, self.at) or _SCALAR.match(self.text, self.at)
+            self.at = found.end() if found else self.at

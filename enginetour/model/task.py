@@ -1,0 +1,294 @@
+"""What a slot is asked: engines and how to start them, the rules of a game, a game to play, a probe.
+
+Frozen and picklable: tasks go to slot processes as data and know nothing of tournaments or stores.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
+from typing import Any, Literal
+
+from enginetour.model.game import Game, Incident, MoveMade, Opening, Pairing, SideRecord
+from enginetour.model.timecontrol import Stage, TimeControl
+
+_THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file."""
+
+    line_delay_ms: int = 0
+    handshake_timeout: float = 60.0  # s, exec to ready (runner spec 6, 7)
+    ready_timeout: float = 60.0  # s, a fence between games (runner spec 5)
+    fence: Literal["off", "inline", "wait"] = "off"
+    whitepov: bool = False
+    lenient_promotion: bool = False
+    rook_castling: bool = False  # of CECP engines: in Chess960 castling is king takes rook, not O-O
+    tells_features: bool = False  # of CECP engines: it surely does, so a silent start is a failed one, not protocol 1
+    protover_delay_ms: int = 0  # of CECP engines: between `xboard` and `protover 2`, which it may lose
+    st_fraction: bool = False
+    movetime: Literal["st", "level"] = "st"
+    no_cores: bool = False
+    no_computer: bool = False  # of CECP engines: it cannot bear the line `computer`
+    no_tablebases: bool = False  # it is never told where tables are
+    init: tuple[str, ...] = ()
+    max_plies: int = 0  # 0: no limit of its own
+    restart: bool = False  # a new process for every game
+    movetime_margin_ms: int = 0  # how late it is known to be with a fixed time a move
+    clock_margin_ms: int = 0  # how late it is known to be on a clock
+
+
+Sandbox = Literal["none", "bwrap", "landlock"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What an engine's processes may use; each field is a key under ``[resources]``. None: as much as we may."""
+
+    memory: int | None = None  # MB of anonymous memory, of all its processes together
+    files: int | None = None  # most open files
+    file_size: int | None = None  # MB of the largest file it may write
+    nice: int = 0  # 0 to 19; more gives way to others
+
+
+# A new process for each game, or one for many; "auto" makes a new one after an abnormal end and for `reuse=0`, "off"
+# only where the old one is dead or silent.
+Restart = Literal["auto", "on", "off"]
+_FLAGGED = re.compile(r"(--?\w[\w-]*=)(.+)", re.DOTALL)
+
+
+def flag_and_word(argument: str) -> tuple[str, str]:
+    """``--weights=net.pb`` as ``--weights=`` and ``net.pb``; of any other argument all is the word."""
+    flagged = _FLAGGED.fullmatch(argument)
+    return (flagged[1], flagged[2]) if flagged else ("", argument)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """How to start one engine and what it may be asked; `name` is the entrant's and the key everywhere.
+
+    `command` is absolute and may hold ``{scratch}``; `files` are written into the scratch folder first.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    protocol: Literal["uci", "cecp"]
+    dir: str | None = None  # None: the program's folder if writable, else scratch; "scratch"; or a path
+    env: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    limits: frozenset[str] = frozenset({"clock", "movetime", "nodes", "depth"})
+    quirks: Quirks = field(default_factory=Quirks)
+    max_copies: int = 0  # 0: as many as there are slots
+    fingerprint: str = ""
+    resources: Resources = field(default_factory=Resources)
+    sandbox: Sandbox = "none"
+    pass_env: tuple[str, ...] = ()  # names of our own variables that it gets too
+    keep_scratch: bool = False
+    offered: tuple[tuple[str, str], ...] = ()  # options it is given where it declares them
+    ponder: bool = False  # thinks in its opponent's time
+    restart: Restart = "auto"
+
+    @property
+    def threads(self) -> int:
+        """That it searches with, as its options say; 1 where they do not."""
+        for name, value in self.options:
+            if name.casefold() in _THREADS and value.isascii() and value.isdigit():
+                return max(1, int(value))
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRule:
+    """Draw when both sides' scores stay within `score` centipawns for `moves` moves each, `after_move` or later."""
+
+    after_move: int
+    moves: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResignRule:
+    """Loss for a side at -`score` centipawns or less for `moves` moves; `two_sided`: if the other one agrees."""
+
+    moves: int
+    score: int
+    two_sided: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableRule:
+    """The result of Syzygy tables in `folders`, for up to `pieces` pieces, kings included."""
+
+    folders: tuple[str, ...]
+    pieces: int
+    fifty: bool = True  # a win that takes too long is a draw
+    only: Literal["wins", "draws", "both"] = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When the referee ends a game by rule. Numbers may not exceed 5 and 75: there the game always ends."""
+
+    repetition: int = 3  # FIDE 9.2
+    fifty: int = 50  # FIDE 9.3, in moves of both sides
+    max_moves: int = 600  # a net: two surveyed engines crash in games of 2 000 moves
+    hang_limit: float = 60.0  # s a move without a clock (runner spec 3)
+    doubtful_flag: Literal["void", "loss"] = "void"
+    draw: DrawRule | None = None
+    resign: ResignRule | None = None
+    tables: TableRule | None = None
+    draw_offers: bool = False  # two engines may agree on a draw
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBook:
+    """A Polyglot book from which we play for one engine, up to `plies` of the game; by `seed` the draws differ."""
+
+    path: str
+    choice: Literal["weight", "best"] = "weight"
+    plies: int = 40
+    seed: str = ""
+    digest: str = ""  # of its bytes: a book that changed makes other games
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What one colour plays by: its control, and by how many milliseconds it may be late without losing."""
+
+    tc: TimeControl
+    margin_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a game: who, how long, and by how many milliseconds it may be late without losing."""
+
+    spec: EngineSpec
+    tc: TimeControl
+    margin_ms: int = 50
+    variant: str = "standard"  # that it must be able to play
+    own_book: OwnBook | None = None
+    black: Terms | None = None  # with Black, where that is other than with White
+    speed: float | None = None  # of the machine, by which its times are divided
+
+    def playing(self, *, white: bool) -> Side:
+        """As it sits at the board with that colour."""
+        if self.black is None:
+            return self
+        terms = Terms(self.tc, self.margin_ms) if white else self.black
+        return replace(self, tc=terms.tc, margin_ms=terms.margin_ms, black=None)
+
+    def at_speed(self, speed: float | None) -> Side:
+        """On a machine of that speed: times are divided by it, nodes and depth stay."""
+        return self if speed is None else replace(self, tc=self.tc.scaled(1 / speed, nodes=False), speed=speed)
+
+
+@dataclass(frozen=True, slots=True)
+class GameTask:
+    """All a slot needs to play one game; picklable, knows nothing of the tournament."""
+
+    pairing: Pairing
+    white: Side
+    black: Side
+    opening: Opening = field(default_factory=Opening)
+    rules: Rules = field(default_factory=Rules)
+    replay: int = 0
+    keep_lines: str = ""  # a pattern: lines of engines in which it is found are kept with their moves
+    log_traffic: bool = False  # what both engines were told and said comes with the game, however it ends
+    aborts: int = 0  # earlier games of this key that an engine gave up by ``*``; other replays do not count against it
+    spare: Opening | None = None  # if an engine without setboard cannot be told where the opening begins
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTask:
+    """Start an engine, shake hands, quit. It must declare `variant`, and move if it told nothing at its start."""
+
+    spec: EngineSpec
+    variant: str = "standard"
+
+
+@dataclass(frozen=True, slots=True)
+class ReenactTask:
+    """Tell one engine of `game` again what it was told, up to the search after `moves`: (UCI, milliseconds) each.
+
+    Without milliseconds a move was no engine's but ours, from the book of its side. `last_only`: only that search, from
+    its position. `speed`: by how much the pauses before it are shorter than then.
+    """
+
+    game: GameTask
+    white: bool  # the side whose engine is started
+    moves: tuple[tuple[str, int | None], ...]  # after the opening
+    last_only: bool = False
+    speed: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reenacted:
+    """What the engine did: `category` as in an incident, "" for a legal move in time."""
+
+    category: str
+    words: str
+    status: str = ""  # how its process ended, "" while it lived
+    ply: int = 0  # half moves on the board by then
+    elapsed_ms: int | None = None
+    text: str = ""  # its answer
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option an engine declares; `kind` is its protocol's word (check, spin, combo, string, button, ...)."""
+
+    name: str
+    kind: str
+    default: str = ""
+    low: int | None = None
+    high: int | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What `ProbeTask` found. `problems` are sentences for the user; empty means fit to play."""
+
+    name: str
+    own_name: str = ""
+    author: str = ""
+    options: tuple[Declared, ...] = ()
+    features: tuple[tuple[str, str], ...] = ()
+    steps: tuple[tuple[str, bool, str], ...] = ()  # (what was tried, went well, words)
+    problems: tuple[str, ...] = ()
+    category: str = ""  # "" | start-failure | start-timeout | bad-option | unsupported
+    handshake_ms: int = 0
+
+
+_Values = tuple[Any, ...]
+
+
+def _by_place(item: Any) -> tuple[type, _Values]:
+    """The usual way of a frozen dataclass names each field, in Python: twice the time of this for a task (measured)."""
+    return type(item), _VALUES[type(item)](item)
+
+
+def _by_columns(game: Game) -> tuple[Callable[..., Game], tuple[_Values, _Values, _Values]]:
+    """The moves of a game by columns: half of the time of one after the other, both ways (measured)."""
+    values, columns = _VALUES[Game](game), tuple(zip(*game.moves, strict=True))
+    return _of_columns, (values[:_MOVES], columns, values[_MOVES + 1 :])
+
+
+def _of_columns(before: _Values, columns: _Values, after: _Values) -> Game:
+    return Game(*(*before, tuple(map(MoveMade._make, zip(*columns, strict=True))), *after))
+
+
+# What goes over the pipes for every game.
+_OF_A_GAME = (Game, Pairing, Opening, SideRecord, Incident)
+_OF_A_TASK = (GameTask, Side, EngineSpec, Quirks, Resources, Rules, DrawRule, ResignRule, TimeControl, Stage)
+_MOVES = [each.name for each in fields(Game)].index("moves")
+_VALUES = {kind: attrgetter(*(each.name for each in fields(kind))) for kind in (*_OF_A_GAME, *_OF_A_TASK)}
+for _kind in _VALUES:
+    copyreg.pickle(_kind, _by_columns if _kind is Game else _by_place)  # type: ignore[arg-type]

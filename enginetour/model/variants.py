@@ -1,0 +1,134 @@
+"""Variants of chess: their names, boards, and what UCI, CECP and PGN call them. python-chess knows the rules.
+
+name             rules
+standard         FIDE Laws of Chess
+chess960         FIDE Laws of Chess, guidelines II: one of 960 back ranks
+double-chess960  the same, each side with a back rank of its own
+all others       the boards of chess.variant, by the names they have in UCI
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from enginetour.model.nearmiss import did_you_mean
+
+if TYPE_CHECKING:
+    import chess  # rating lists know variants by name and never see a board
+
+
+STANDARD = "standard"
+CHESS960 = "chess960"
+DOUBLE_CHESS960 = "double-chess960"
+BACK_RANKS = 960  # FIDE Laws of Chess, guidelines II
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Of several words for it, the first that an engine declares is the one it is told."""
+
+    name: str
+    tag: str  # of PGN
+    uci: tuple[str, ...] = ("chess",)  # values of UCI_Variant
+    cecp: tuple[str, ...] = ("normal",)
+    any_rank: bool = False  # back ranks are shuffled: castling is told as king takes rook
+    fifty: bool = True  # fifty moves without capture or pawn move are a draw
+
+    @property
+    def is_usual(self) -> bool:
+        """FIDE's rules on FIDE's board: whatever is quick and sure there holds."""
+        return self.name in (STANDARD, CHESS960, DOUBLE_CHESS960)
+
+
+_SHUFFLED = ("fischerandom", "chess960", "fischerrandom")  # the first is of the protocol spec, the others are in use
+VARIANTS: Mapping[str, Variant] = {
+    variant.name: variant
+    for variant in (
+        Variant(STANDARD, "Standard"),
+        Variant(CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
+        Variant(DOUBLE_CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
+        Variant("crazyhouse", "Crazyhouse", ("crazyhouse",), ("crazyhouse",), fifty=False),
+        Variant("atomic", "Atomic", ("atomic",), ("atomic",)),
+        Variant("antichess", "Antichess", ("antichess",), ("antichess", "giveaway")),
+        Variant("giveaway", "Giveaway", ("giveaway",), ("giveaway",)),
+        Variant("suicide", "Suicide", ("suicide",), ("suicide",)),
+        Variant("kingofthehill", "King of the Hill", ("kingofthehill",), ("kingofthehill", "king-of-the-hill")),
+        Variant("racingkings", "Racing Kings", ("racingkings",), ("racingkings",)),
+        Variant("horde", "Horde", ("horde",), ("horde",)),
+        Variant("3check", "Three-check", ("3check",), ("3check",)),
+    )
+}
+_TAGS_OF_STANDARD = frozenset({"", "?", "standard", "chess", "classical", "normal", "from position"})
+_TAGS_OF_960 = frozenset({"chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"})
+
+
+def variant_named(name: str) -> Variant:
+    """ValueError with the nearest name for one that there is not."""
+    if name not in VARIANTS:
+        raise ValueError(f"unknown variant {name!r}{did_you_mean(name, VARIANTS)}; known: {', '.join(VARIANTS)}")
+    return VARIANTS[name]
+
+
+def board_of(name: str, fen: str | None = None) -> chess.Board:
+    """A board with the variant's rules, from its usual start or a position; ValueError for what is none."""
+    import chess
+
+    variant = VARIANTS[name]
+    if variant.is_usual:
+        return chess.Board(fen or chess.STARTING_FEN, chess960=variant.any_rank)
+    from chess.variant import find_variant
+
+    board = find_variant(variant.tag)
+    return board() if fen is None else board(fen)
+
+
+def usual_beginning(name: str) -> str:
+    """Where games begin that have no file of openings; "" in standard chess, for which there is a suite of ours."""
+    if VARIANTS[name].any_rank:
+        return "back ranks by number"
+    return "" if name == STANDARD else f"the usual start of {name}"
+
+
+@cache
+def start_fen(name: str) -> str:
+    """The position from which a game begins that has no opening."""
+    return board_of(name).fen()
+
+
+def tag_fits(tag: str, name: str) -> bool:
+    """Whether PGN's Variant tag says that a game is of this variant; readers know several spellings."""
+    plain = tag.strip().casefold()
+    variant = VARIANTS[name]
+    if variant.any_rank:
+        return plain in _TAGS_OF_960
+    if name == STANDARD:
+        return plain in _TAGS_OF_STANDARD
+    if plain in _TAGS_OF_STANDARD or plain in _TAGS_OF_960:
+        return False
+    from chess.variant import find_variant
+
+    try:
+        return find_variant(plain) is find_variant(variant.tag)
+    except ValueError:
+        return False
+
+
+def shuffled_fen(white: int, black: int) -> str:
+    """The start with White's and Black's back ranks by Scharnagl's numbers, 0 to 959; 518 is the usual one.
+
+    Castling rights are written as X-FEN has them.
+    """
+    import chess
+
+    first, second = (chess.Board.from_chess960_pos(number) for number in (white, black))
+    board = chess.Board(None, chess960=True)
+    for square in chess.SQUARES:
+        rank = chess.square_rank(square)
+        piece = (second if rank > 3 else first).piece_at(square)
+        if piece is not None:
+            board.set_piece_at(square, piece)
+    board.castling_rights = board.rooks
+    return board.fen()

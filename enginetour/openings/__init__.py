@@ -1,0 +1,1 @@
+"""Where a game begins: opening books, Polyglot books, positions, choice."""

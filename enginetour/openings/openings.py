@@ -1,0 +1,308 @@
+"""Which opening a game starts from: a pure function of the seed and the pairing's numbers, never of timing.
+
+A suite is a sequence, whatever stands behind it: openings held and checked, positions read where they stand in a
+large file, back ranks by number, or lines drawn from a Polyglot book.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from enginetour.interop.shipped import shipped_suite
+from enginetour.interop.wholefile import file_digest
+from enginetour.model.backranks import BackRanks, most
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Opening, Pairing
+from enginetour.model.variants import STANDARD, VARIANTS, usual_beginning
+from enginetour.openings.dealing import Dealing, Per
+from enginetour.openings.epdfile import IndexedPositions
+from enginetour.openings.heldgames import HeldGames
+from enginetour.openings.openingcheck import NONE, LeftOut, needs_setboard
+from enginetour.openings.polyglot import MOST_PLIES, BookLines, Choice
+from enginetour.openings.suitefile import MOST_OPENINGS, is_pgn, large_positions, read_suite
+
+HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
+AHEAD = 20_000  # positions of a large file that are checked before game 1: 2 s of processor (measured)
+MOST_SPARES = 1_000  # openings that are looked at for one that `edit` can express
+GAMES_AHEAD = 4_000  # games of a PGN, which take five times as long; no more are checked whole
+_ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random both ways
+
+
+class OpeningSettings(BaseModel):
+    """``[play.openings]``. Without `file` our own suite is used.
+
+    `file` may lie outside the configuration's folder, ``../books/8moves.pgn`` or absolute: testers share books between
+    tournaments. It is only ever read.
+
+    `per`: the n-th encounter of *every* pair has the same opening (``pairing``), all of a round have
+    (``round``), or each encounter has a fresh one (``encounter``). Unset it is ``pairing`` where a list says who meets
+    whom, and in encounters of two legs: all pairs are compared on the same openings. With single games it is
+    ``encounter``, for one opening without colours swapped would measure the opening; so it is where results say who
+    meets whom, as in a Swiss or a bubble, for two meet once there, and all would be played from one opening. `repeat`
+    is games per opening, by default all legs of an encounter.
+    `plies` or `moves` cut lines. Of a Polyglot book lines are drawn by `choice`. `positions` are starts of Chess960 by
+    number (FIDE's 0 to 959; of double Chess960 White's x 960 + Black's), by default all.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    file: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    order: Literal["random", "sequential"] = "random"
+    start: Annotated[int, Field(ge=1, le=10**9)] = 1
+    plies: Annotated[int, Field(ge=0, le=200)] | None = None
+    moves: Annotated[int, Field(ge=0, le=100)] | None = None
+    choice: Choice = "weight"
+    positions: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1, max_length=921_600)] | None = None
+    per: Per | None = None
+    repeat: Annotated[int, Field(ge=1, le=10**6)] | None = None
+    skip_bad: bool = False
+
+    @field_validator("positions", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_colours(cls, settings: object) -> object:
+        for key in ("swap", "reverse"):
+            if isinstance(settings, Mapping) and key in settings:
+                raise ValueError(f"{key} is a setting of the format: write it under [format]")
+        return settings
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> OpeningSettings:
+        if self.plies is not None and self.moves is not None:
+            raise ValueError("plies and moves both cut lines: give one of them")
+        if self.positions is not None and self.file is not None:
+            raise ValueError("openings come from a file or from positions: give one of them")
+        return self
+
+    @property
+    def longest(self) -> int | None:
+        """Plies after which lines are cut."""
+        return self.plies if self.moves is None else 2 * self.moves
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningSuite:
+    """Checked openings and the rule by which they are dealt; `skipped` is what `skip_bad` left out of those read."""
+
+    openings: Sequence[Opening]
+    seed: int = 0
+    order: Literal["random", "sequential"] = "sequential"
+    start: int = 1
+    per: Per = "pairing"
+    legs: int = 2
+    repeat: int = 2
+    source: str = ""
+    skipped: LeftOut = NONE
+    digest: str = ""  # of the bytes of its file; a file that changed would change openings
+
+    def pick(self, pairing: Pairing) -> Opening:
+        """The opening of one game."""
+        return self.openings[self._place(self.dealing.turn(pairing))]
+
+    def spare(self, pairing: Pairing) -> Opening | None:
+        """Another opening for engines without setboard, which cannot be told the one of this game; None: there is none.
+
+        It is looked for from the end of the order, so that a short match does not meet it twice.
+        """
+        turn, size = self.dealing.turn(pairing), len(self.openings)
+        cycle, last = turn // size, size - 1 - turn % size
+        for back in range(min(size, MOST_SPARES)):
+            other = self.openings[self._place(cycle * size + (last - back) % size)]
+            if not needs_setboard(other):
+                return other
+        return None
+
+    def _place(self, turn: int) -> int:
+        size = len(self.openings)
+        cycle, place = turn // size, (turn + self.start - 1) % size
+        if self.order == "sequential":
+            return place
+        return (
+            shuffled(self.seed, cycle, size)[place] if size <= HELD_ORDER else scattered(self.seed, cycle, size, place)
+        )
+
+    def seeded(self, seed: int) -> OpeningSuite:
+        """The same with another seed for all that is drawn."""
+        drawn = self.openings.seeded(seed) if isinstance(self.openings, BookLines) else self.openings
+        return replace(self, seed=seed, openings=drawn)
+
+    def dealt(self, per: Per | None) -> OpeningSuite:
+        """The same by the policy of a tournament that has begun; None: it was stored before policies were."""
+        return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
+
+    @property
+    def is_large(self) -> bool:
+        """Not all of it was checked when it was read."""
+        return isinstance(self.openings, IndexedPositions | HeldGames)
+
+    def check(self, games: int, first: int = 0) -> None:
+        """Look at what so many games can need behind the `first` ones, at most `ahead`, where not all was checked.
+
+        InputRefused as `load`.
+        """
+        if self.is_large:
+            for turn in range(first, min(games, first + min(self.ahead, len(self.openings)))):
+                self.openings[self._place(turn)]
+
+    @property
+    def ahead(self) -> int:
+        """Openings that are looked at before game 1 at most."""
+        return GAMES_AHEAD if isinstance(self.openings, HeldGames) else AHEAD
+
+    @property
+    def dealing(self) -> Dealing:
+        """The policy by which they are dealt."""
+        return Dealing(self.per, self.legs, self.repeat, len(self.openings))
+
+    def wrapped(self, pairings: Iterable[Pairing]) -> str:
+        """A sentence where openings came again, as they do once a suite is used up; else an empty text."""
+        used_up = self.dealing.used_up(pairings)
+        if used_up and len(self.openings) == 1:
+            return f"openings: there is one, and all games began from it, {self.source}"
+        return used_up and f"openings: {used_up}"
+
+    @property
+    def told(self) -> str:
+        """How many there are and where from."""
+        if isinstance(self.openings, BookLines):
+            return f"{'the best line' if self.openings.choice == 'best' else 'lines drawn by weight'} of {self.source}"
+        return f"{len(self.openings)} from {self.source}"
+
+    def shared(self, games: int) -> str:
+        """What must be known of a suite larger than what pairs of so many games play of it, all of them the same."""
+        used = -(-games // self.repeat)
+        if self.per != "pairing" or used >= len(self.openings):
+            return ""
+        same = "the same one" if used == 1 else f"the same {used}"
+        return f', of which all pairs play {same}; per = "encounter" under openings takes fresh ones'
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What `skip_bad` has left out, as far as that was looked at."""
+        return self.openings.left_out() if isinstance(self.openings, IndexedPositions) else self.skipped
+
+
+@lru_cache(maxsize=8)
+def shuffled(seed: int, cycle: int, size: int) -> tuple[int, ...]:
+    """The places 0..size-1 in an order of their own for each seed and pass.
+
+    Sorted by a digest, so that neither Python's version nor its hash seed has a say.
+    """
+
+    def key(place: int) -> bytes:
+        return hashlib.blake2b(f"{seed}:{cycle}:{place}".encode(), digest_size=16).digest()
+
+    return tuple(sorted(range(size), key=key))
+
+
+def scattered(seed: int, cycle: int, size: int, place: int) -> int:
+    """Where `place` of 0..size-1 goes in an order of their own for each seed and pass: a keyed permutation.
+
+    Feistel rounds over the next even power of two, again until the number is below `size`. Source: Black and Rogaway,
+    Ciphers with Arbitrary Finite Domains, 2002 (cycle walking).
+    """
+    half = (max(size - 1, 1).bit_length() + 1) // 2
+    mask = (1 << half) - 1
+    while True:
+        left, right = place >> half, place & mask
+        for turn in range(_ROUNDS):
+            digest = hashlib.blake2b(f"{seed}:{cycle}:{turn}:{right}".encode(), digest_size=8).digest()
+            left, right = right, left ^ (int.from_bytes(digest) & mask)
+        place = left << half | right
+        if place < size:
+            return place
+
+
+def load(
+    settings: OpeningSettings,
+    *,
+    seed: int,
+    legs: int,
+    folder: Path,
+    listed: bool = True,
+    variant: str = STANDARD,
+    most_plies: int = MOST_PLIES,
+) -> OpeningSuite:
+    """The suite of a tournament; a relative `file` belongs to `folder`, the configuration's.
+
+    `legs` is games per encounter; a list, `listed`, or else results say who meets whom. Lines of a Polyglot book whose
+    length nobody gave are cut after `most_plies`. Small suites are checked whole: InputRefused names file and line of
+    the first bad opening. What `check` does is for large ones.
+    """
+    found, source, skipped = _found(settings, seed, folder, variant, most_plies)
+    return OpeningSuite(
+        found,
+        seed=seed,
+        order="sequential" if isinstance(found, BookLines) else settings.order,  # its lines are drawn already
+        start=(settings.start - 1) % len(found) + 1,
+        per=settings.per or ("pairing" if listed and legs > 1 else "encounter"),
+        legs=legs,
+        repeat=settings.repeat or legs,
+        source=source,
+        skipped=skipped,
+        digest=file_digest(Path(source)) if Path(source).is_file() else "",
+    )
+
+
+def _found(
+    settings: OpeningSettings, seed: int, folder: Path, variant: str, most_plies: int
+) -> tuple[Sequence[Opening], str, LeftOut]:
+    """The openings, where they come from, and what was left out."""
+    if settings.positions is not None and not VARIANTS[variant].any_rank:
+        what = f"positions are numbers of back ranks, and {variant} is played"
+        raise InputRefused(what, step='add variant = "chess960" under [play], or leave them out')
+    if settings.file is None and VARIANTS[variant].any_rank:
+        if too_high := [number for number in settings.positions or () if number >= most(variant)]:
+            raise InputRefused(f"no start number {too_high[0]}: {variant} has 0 to {most(variant) - 1}")
+        return BackRanks(variant, settings.positions), usual_beginning(variant), NONE
+    if settings.file is None and variant != STANDARD:
+        return (Opening(index=1, variant=variant),), usual_beginning(variant), NONE
+    path = (folder / Path(settings.file).expanduser()) if settings.file else shipped_suite()
+    if path.suffix.lower() == ".bin":
+        if variant != STANDARD:
+            what = f"a Polyglot book begins at the usual start of standard chess, and {variant} is played"
+            raise InputRefused(what, place=str(path), step="give PGN games, EPD or FEN lines")
+        plies = min(MOST_PLIES, most_plies) if settings.longest is None else settings.longest
+        return BookLines(path, settings.choice, seed, plies), str(path), NONE
+    return _read(settings, path, variant)
+
+
+def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence[Opening], str, LeftOut]:
+    stream = large_positions(path)
+    if stream is not None:
+        indexed = IndexedPositions(stream, path, variant, skip_bad=settings.skip_bad)
+        if not 0 < len(indexed) <= MOST_OPENINGS:
+            raise InputRefused(f"{len(indexed):,} openings, at most {MOST_OPENINGS:,}", place=str(path), step="cut it")
+        return indexed, str(path), NONE
+    if not settings.skip_bad and is_pgn(path):  # else it must be known which are bad before they are counted
+        games = HeldGames(path, settings.longest, variant)
+        if len(games) > GAMES_AHEAD:
+            games.refuse_unreadable()
+        if games:
+            return games if len(games) > GAMES_AHEAD else tuple(games), str(path), NONE
+    good: list[Opening] = []
+    count, first = 0, ""
+    for found in read_suite(path, settings.longest, variant):
+        if isinstance(found, Opening):
+            good.append(found)
+            continue
+        place = f"{path}:{found.line}"
+        if not settings.skip_bad:
+            step = "mend it, or leave bad openings out with skip_bad = true"
+            raise InputRefused(f"bad opening, {found.why}", place=place, step=step)
+        count += 1
+        first = first or f"{place}: {found.why}"
+    if not good:
+        more = f", {count} bad ones" if count else ""
+        raise InputRefused(f"no openings in it{more}", place=str(path), step="give PGN games, EPD or FEN lines")
+    return tuple(good), str(path), LeftOut(count, len(good) + count, first)

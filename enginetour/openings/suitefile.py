@@ -1,0 +1,269 @@
+"""Opening suites as text: PGN, EPD and plain FEN lines, also compressed, read as a stream and checked game by game.
+
+Every opening must parse, be legal, not be over, not stand at a threefold repetition or the fifty-move rule,
+and leave both sides a move; what fails is told with file and line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from enginetour.interop.wholefile import MOST_TAGS, opened_input, refuse_bomb
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Opening
+from enginetour.model.variants import STANDARD, tag_fits
+from enginetour.openings.epdfile import LONGEST_LINE, position, text_of
+from enginetour.openings.openingcheck import Bad, Written, checked, shown
+
+# Bounds on other people's files: the longest books in use have about 2.6 million lines of 70 bytes.
+LARGEST_TEXT = 1_000_000_000
+LOOK = 1 << 20  # bytes unpacked between two looks at how many they were packed: each is a system call
+MOST_OPENINGS = 5_000_000
+LARGE = 1_500_000  # bytes of positions: 20 000 of them, which take 2 s of processor and 10 MB (measured)
+PACKED_LARGE = LARGE // 20  # as gzip packs positions at best
+MOST_PLIES = 20_000  # of a game, our choice: what is held of one has an end
+_TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
+_LINE_TAG = re.compile(r'\s*\[\s*(\w+)\s+"(.*)"\s*\]\s*')  # alone on its line: quotes in it need no backslash
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PACKERS = {
+    b"PK\3\4": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"7z\xbc\xaf": "7z",
+    b"Rar!": "rar",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+# What is written behind a move, with or without a blank: suffix annotations (PGN standard 8.2.3.8), en passant (FIDE
+# Laws, appendix C.13), and the signs of the Chess Informant: better, equal, novelty, diagram.
+_BEHIND = re.compile(r"(?:(?<=\d)e\.?p\.?)?[^\w\s]*$")
+_SIGNS = frozenset({"N", "TN", "D", "RR", "ep", "e.p", "e.p."})
+_NULL_MOVE = "--"
+_WORD = re.compile(r"\{|\}|\(|\)|;.*|\$\d+|[^\s{}();$]+")
+_NUMBER = re.compile(r"^(?:\d+\.*|\.+)")
+_RESULTS = frozenset({"1-0", "0-1", "1/2-1/2", "*"})
+
+
+@dataclass(slots=True)
+class _Game:
+    """One game of a PGN as far as it has been read."""
+
+    line: int = 0
+    tags: dict[str, str] = field(default_factory=dict)
+    moves: list[tuple[int, str]] = field(default_factory=list)  # (line, SAN)
+    broken: Bad | None = None
+
+
+def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) -> Iterator[Opening | Bad]:
+    """Openings of a file in its order, cut after `plies`; `index` counts the good ones from 1."""
+    lines = _lines(path)
+    pgn, lines = _is_pgn(path, lines)
+    found: Iterator[Opening | Bad | None]
+    if pgn:
+        games = _games(lines, variant)
+        found = (game if isinstance(game, Bad) else checked(game, plies, variant) for game in games)
+    else:
+        found = (_position(line, text, variant) for line, text in lines)
+    index = 0
+    for opening in found:
+        if opening is None:
+            continue
+        if isinstance(opening, Bad):
+            yield opening
+            continue
+        index += 1
+        if index > MOST_OPENINGS:
+            raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="cut the file")
+        yield replace(opening, index=index)
+
+
+def is_pgn(path: Path) -> bool:
+    """Whether a file of openings holds games; else positions."""
+    return _is_pgn(path, _lines(path))[0]
+
+
+def written_games(path: Path, variant: str = STANDARD) -> Iterator[Written | Bad]:
+    """The games of a PGN as they are written, none of them checked."""
+    return _games(_lines(path), variant)
+
+
+def _position(line: int, text: str | Bad, variant: str) -> Opening | Bad | None:
+    return text if isinstance(text, Bad) else position(line, text, variant)
+
+
+def large_positions(path: Path) -> BinaryIO | None:
+    """The file, open and unpacked, if it holds positions and too many of them to be held and checked at once."""
+    if not path.is_file() or path.stat().st_size < (PACKED_LARGE if _is_packed(path) else LARGE):
+        return None
+    pgn, _ = _is_pgn(path, _lines(path))
+    if pgn:
+        return None
+    stream = _unpacked(path) if _is_packed(path) else opened_input(path)
+    if stream.seek(0, os.SEEK_END) >= LARGE:
+        return stream
+    stream.close()
+    return None
+
+
+def _is_packed(path: Path) -> bool:
+    with opened_input(path) as raw:
+        return raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
+
+
+def _unpacked(path: Path) -> BinaryIO:
+    """The text of a gzip file in one without a name, which goes with us."""
+    sink = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the suite
+    with opened_input(path) as raw:
+        try:
+            with gzip.GzipFile(fileobj=raw) as packed:
+                while block := packed.read(1 << 20):
+                    sink.write(block)
+                    refuse_bomb(path, raw.tell(), sink.tell())
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise InputRefused("broken gzip file", place=str(path), step="fetch or pack it again") from None
+    return cast("BinaryIO", sink)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
+    """Numbered lines; one that is too long comes as `Bad`, its rest is read past."""
+    try:
+        with opened_input(path) as raw:
+            zipped = raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
+            raw.seek(0)
+            stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw
+            number, size, whole, due = 0, 0, True, LOOK
+            while piece := stream.readline(LONGEST_LINE):
+                size += len(piece)
+                if zipped and size >= due:
+                    refuse_bomb(path, raw.tell(), size)
+                    due = size + LOOK
+                if size > LARGEST_TEXT:
+                    step = "shorten its games (pgn-extract --plylimit 20), or take a part of them"
+                    raise InputRefused(f"more than {LARGEST_TEXT:,} bytes of openings", place=str(path), step=step)
+                number += whole
+                ended = piece.endswith(b"\n")
+                if not whole or (not ended and len(piece) == LONGEST_LINE):
+                    if whole:
+                        yield number, Bad(number, f"a line longer than {LONGEST_LINE:,} bytes")
+                    whole = ended
+                    continue
+                if number == 1:
+                    _refuse_no_text(path, piece)
+                yield number, text_of(piece.removeprefix(codecs.BOM_UTF8) if number == 1 else piece)
+    except FileNotFoundError:
+        raise InputRefused("no such file of openings", place=str(path)) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise InputRefused("broken gzip file", place=str(path), step="fetch or pack it again") from None
+    except OSError as error:
+        raise InputRefused(f"cannot read openings: {error.strerror or error}", place=str(path)) from None
+
+
+def _refuse_no_text(path: Path, start: bytes) -> None:
+    """InputRefused for what is known by its first bytes to be none."""
+    packer = next((name for magic, name in _PACKERS.items() if start.startswith(magic)), None)
+    if packer is not None:
+        raise InputRefused(f"a file packed by {packer}", place=str(path), step="unpack it; of packed ones .gz is read")
+    if start.startswith(_UTF_16):
+        what = "text in UTF-16, which programs of Windows call Unicode"
+        raise InputRefused(what, place=str(path), step="save it as UTF-8: iconv -f UTF-16 -t UTF-8")
+
+
+def _is_pgn(path: Path, lines: Iterator[tuple[int, str | Bad]]) -> tuple[bool, Iterator[tuple[int, str | Bad]]]:
+    """Told by the name, else by the first line that says something."""
+    kind = Path(path.name.lower().removesuffix(".gz")).suffix
+    if kind in (".pgn", ".epd", ".fen"):
+        return kind == ".pgn", lines
+    seen: list[tuple[int, str | Bad]] = []
+    pgn = False
+    for numbered in lines:
+        if numbered[1] == "":
+            continue  # a file may begin with millions of them
+        seen.append(numbered)
+        if isinstance(numbered[1], str) and numbered[1].strip():
+            pgn = numbered[1].lstrip().startswith(("[", "1.", "{"))
+            break
+
+    def again() -> Iterator[tuple[int, str | Bad]]:
+        yield from seen
+        yield from lines
+
+    return pgn, again()
+
+
+def _games(lines: Iterator[tuple[int, str | Bad]], variant: str) -> Iterator[Written | Bad]:
+    """Games of a PGN; comments, variations, glyphs and move numbers are passed over."""
+    game = _Game()
+    comment, depth = False, 0
+    for number, text in lines:
+        if isinstance(text, Bad):
+            game.line, game.broken = game.line or number, text
+            continue
+        if text.startswith("%"):
+            continue
+        at = 0
+        while not (comment or depth) and (tag := _TAG.match(text, at) or _LINE_TAG.fullmatch(text, at)):
+            at = tag.end()
+            if game.moves or (game.broken and len(game.tags) < MOST_TAGS) or tag[1] in game.tags:
+                yield _written(game, variant)
+                game = _Game()
+            game.line = game.line or number
+            if len(game.tags) == MOST_TAGS:
+                game.broken = game.broken or Bad(number, f"more than {MOST_TAGS:,} tags")
+                continue
+            game.tags[tag[1]] = tag[2].replace('\\"', '"').replace("\\\\", "\\")
+        while at < len(text):
+            if comment:
+                comment, at = "}" not in text[at:], text.find("}", at) + 1 or len(text)
+                continue
+            found = _WORD.search(text, at)
+            if found is None:
+                break
+            at, word = found.end(), found[0]
+            if word == "{":
+                comment = True
+            elif word in "()":
+                depth = max(0, depth + (1 if word == "(" else -1))
+            elif depth or word[0] in ";$}":
+                continue
+            elif word in _RESULTS:
+                if game.line:
+                    yield _written(game, variant)
+                game = _Game()
+            elif san := _move_of(word):
+                game.line = game.line or number
+                if len(game.moves) < MOST_PLIES:
+                    game.moves.append((number, san))
+                elif not game.broken:
+                    game.broken = Bad(number, f"a game of more than {MOST_PLIES:,} plies")
+    if comment or depth:
+        yield Bad(game.line, "a comment or variation without end")
+    elif game.line:
+        yield _written(game, variant)
+
+
+def _move_of(word: str) -> str:
+    """The SAN in a word of a game, without its number and what is written behind it; "" for a number or a sign."""
+    move = word if word.startswith("0-0") else _NUMBER.sub("", word)
+    return "" if move in _SIGNS else move if move.rstrip("!?") == _NULL_MOVE else _BEHIND.sub("", move)
+
+
+def _written(game: _Game, variant: str) -> Written | Bad:
+    if game.broken:
+        return game.broken
+    tags = game.tags
+    if "Variant" in tags and not tag_fits(tags["Variant"], variant):
+        return Bad(game.line, f"variant {shown(tags['Variant'])}, and {variant} is played")
+    event = tags.get("Event", "?")
+    eco = tags.get("ECO", "")
+    name = tags.get("Opening") or eco or ("" if event == "?" else event)
+    if tags.get("Opening") and tags.get("Variation"):
+        name = f"{name}, {tags['Variation']}"
+    return Written(game.line, name, eco, tags.get("FEN"), tuple(game.moves))

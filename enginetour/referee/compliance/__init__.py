@@ -1,0 +1,1 @@
+"""The examination of an engine: whether it keeps to its protocol."""

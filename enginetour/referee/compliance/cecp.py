@@ -1,0 +1,294 @@
+"""Steps of the CECP alone (protocol spec of XBoard 4.9): features, forms of level, force mode, errors, claims."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import chess
+
+from enginetour.engines import cecp_lines
+from enginetour.engines.features import Features
+from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Exam, Step
+from enginetour.referee.compliance.lines import pinged
+from enginetour.referee.compliance.play import CALM
+from enginetour.referee.compliance.positions import position
+from enginetour.referee.compliance.verdicts import Complaint, NotOffered
+
+OWED_S = 1.0  # s for the answer to `?` (runner spec 5.2)
+THOUGHT_S = 0.1  # s until it is surely thinking
+LONG = "level 0 60 0"  # an hour: what it ends by itself it ends at once
+FRACTION_S = 0.5  # s a move by st; a quarter of it is a thought
+FRESH = 5  # processes: one that dies of a line in two of five is missed by one course in thirteen
+MEMORY_MB = 32  # what the smallest of the surveyed takes at its default (engines spec 7)
+LEVELS = {
+    "moves": ("40 moves in 5 minutes", "level 40 5 0"),
+    "seconds": ("minutes and seconds", "level 0 2:30 1"),
+    "fraction": ("an increment of 0.05 s", "level 0 0:05 0.05"),
+}
+
+
+def features_of(exam: Exam) -> Features:
+    """What it declared so far."""
+    return exam.loose().features  # type: ignore[attr-defined, no-any-return]  # the engine of a CECP exam
+
+
+def _declares(exam: Exam, name: str, without: str) -> str:
+    features = features_of(exam)
+    if not features.on(name):
+        raise Complaint(f"{name}=0: {without}")
+    return ""
+
+
+def _named(exam: Exam) -> str:
+    name = features_of(exam).values.get("myname", "")
+    if not name:
+        raise Complaint("no myname: lists and records call it by its file's")
+    return name
+
+
+def _done(exam: Exam) -> str:
+    values = features_of(exam).values
+    if not values:
+        raise Complaint("no feature line: taken as protocol 1 after 2 s of silence at each start")
+    if values.get("done") != "1":
+        raise Complaint("no done=1 at the end of its features")
+    return f"{len(values)} features"
+
+
+def _variants(exam: Exam) -> str:
+    listed = features_of(exam).values.get("variants", "")
+    names = [name.strip() for name in listed.split(",") if name.strip()]
+    if names and "normal" not in names:
+        raise Complaint(f"normal is not among its variants: {listed[:60]}")
+    return ", ".join(names[:8])
+
+
+def _begin(exam: Exam, *moves: str, level: str = LONG) -> Features:
+    """A new game in force mode with some moves told, in the form it declared."""
+    features = features_of(exam)
+    told = []
+    board = chess.Board()
+    for text in moves:
+        move = chess.Move.from_uci(text)
+        word = board.san(move) if features.on("san") else text
+        told.append(f"usermove {word}" if features.on("usermove") else word)
+        board.push(move)
+    exam.send("new", "force", level, "post", "easy", *told)
+    return features
+
+
+def _is_move(line: str) -> bool:
+    return cecp_lines.read_move(line) is not None
+
+
+def _is_error(line: str) -> bool:
+    return cecp_lines.read_refusal(line) is not None
+
+
+def _level(exam: Exam, line: str) -> str:
+    _begin(exam, level=line)
+    if not pinged(exam):
+        raise Complaint(f"no answer to a ping after {line!r}")
+    refused = [said for said in exam.heard if _is_error(said) and "level" in said]
+    if refused:
+        raise Complaint(f"says {refused[0]!r} to {line!r}")
+    return ""
+
+
+def _quiet_force(exam: Exam) -> str:
+    """Moves told in force mode are not answered, claims not made."""
+    _begin(exam, "e2e4", "e7e5", "g1f3", "b8c6")
+    said = exam.pause(QUIET_S)
+    moved = [line for line in said if (found := cecp_lines.read_move(line)) is not None and not found[1]]
+    if moved:
+        raise Complaint(f"moves in force mode: {moved[0]!r}", "FAIL")
+    refused = [line for line in said if _is_error(line) and not any(word in line for word in ("post", "easy"))]
+    if refused:
+        raise Complaint(f"refuses a legal move: {refused[0]!r}", "FAIL")
+    return ""
+
+
+def _claims(exam: Exam) -> str:
+    """A position that occurs three times in force mode."""
+    _begin(exam, *("g1f3 g8f6 f3g1 f6g8 " * 2).split())
+    said = exam.pause(QUIET_S)
+    claims = [line for line in said if cecp_lines.read_result(line)]
+    if claims:
+        raise Complaint(f"claims in force mode: {claims[0]!r}; passed over there")
+    return ""
+
+
+def _illegal(exam: Exam) -> str:
+    features = _begin(exam, "e2e4")
+    exam.send("usermove e7e2" if features.on("usermove") else "e7e2")
+    refused = exam.until(_is_error, ANSWER_S)
+    if refused is None:
+        raise Complaint("takes an illegal move without a word")
+    if not pinged(exam):
+        raise Complaint(f"says {refused!r}, then answers no ping")
+    return refused
+
+
+def _thinking(exam: Exam, *moves: str) -> list[str]:
+    """A search of an hour; what it said so far."""
+    _begin(exam, *moves)
+    exam.send("time 360000", "otim 360000", "go")
+    return exam.pause(THOUGHT_S)
+
+
+def _now(exam: Exam) -> str:
+    said = _thinking(exam, "e2e4", "e7e5")
+    if any(_is_move(line) for line in said):
+        raise NotOffered(f"moves within {THOUGHT_S * 1000:.0f} ms, whatever its clock")
+    exam.send("?")
+    if exam.until(_is_move, OWED_S) is None:
+        exam.drop()
+        raise Complaint(f"no move within {OWED_S:g} s of ?: after a lost game it is started anew")
+    return ""
+
+
+def _thinking_ping(exam: Exam) -> str:
+    _thinking(exam, "e2e4", "e7e5")
+    ping, pong = ping_of_thinking(exam)
+    exam.send(ping)
+    answered = exam.until(lambda line: line == pong, ANSWER_S) is not None
+    exam.drop()
+    if not answered:
+        raise Complaint("no pong while it thinks; it is never asked then")
+    return ""
+
+
+def ping_of_thinking(exam: Exam) -> tuple[str, str]:
+    """A ping without a look at the engine, which would start another process for one that thinks."""
+    if not exam.declares("ping"):
+        raise NotOffered("it does not declare ping")
+    return "ping 999", "pong 999"
+
+
+def _result(exam: Exam, *, thinking: bool) -> str:
+    if thinking:
+        _thinking(exam, "e2e4", "e7e5")
+    else:
+        _begin(exam, "e2e4", "e7e5")
+    ping, pong = ping_of_thinking(exam)
+    exam.send("result 1/2-1/2 {Draw by adjudication}", "force", ping)
+    answered = exam.until(lambda line: line == pong, ANSWER_S) is not None
+    said = [line for line in exam.heard if _is_error(line) and "result" in line]
+    exam.drop()
+    if not answered:
+        raise Complaint(f"no pong within {ANSWER_S:g} s of result: started anew after such an end")
+    return f"says {said[0]!r}, which is passed over" if said else ""
+
+
+def _draw(exam: Exam) -> str:
+    if features_of(exam).values.get("draw") == "0":
+        raise NotOffered("draw=0: no offer is ever sent")
+    _thinking(exam, "e2e4", "e7e5")
+    exam.send("draw")
+    said = exam.pause(QUIET_S)
+    exam.drop()
+    if any(_is_move(line) for line in said):
+        raise Complaint("moves at once when a draw is offered")
+    return said[-1][:60] if said and _is_error(said[-1]) else ""
+
+
+def _command(exam: Exam, feature: str, line: str, hint: str = "") -> str:
+    """A command that is sent where its feature is declared."""
+    if not features_of(exam).on(feature):
+        raise NotOffered(f"{feature} is not declared, {line.split()[0]} never sent")
+    if feature == "smp" and exam.spec.quirks.no_cores:
+        raise NotOffered("its file says no_cores")
+    hints = ((f"quirks.{hint}", True),) if hint else ()
+    exam.loose()
+    exam.send(line)
+    ends = exam.exits(QUIET_S)
+    if ends:
+        exam.drop()
+        raise Complaint(f"{line!r} ends it, though it declares {feature}", "FAIL", hints=hints)
+    if not pinged(exam):
+        raise Complaint(f"no answer to a ping after {line!r}", "FAIL", hints=hints)
+    return ""
+
+
+def _computer(exam: Exam) -> str:
+    """It is sent at the start of every game; the surveyed engine that dies of it does so in two of five processes."""
+    if exam.spec.quirks.no_computer:
+        raise NotOffered("its file says no_computer")
+    for _ in range(FRESH):
+        exam.drop()
+        exam.loose()
+        exam.send("new", "force", "computer")
+        if exam.exits(QUIET_S) or not pinged(exam):
+            exam.drop()
+            hints = (("quirks.no_computer", True),)
+            raise Complaint("'computer' ends it, or its answers", "FAIL", hints=hints)
+    return ""
+
+
+def _ponder(exam: Exam) -> str:
+    exam.loose()
+    exam.send("hard", "easy")
+    if not pinged(exam):
+        raise Complaint("no answer to a ping after hard and easy")
+    return ""
+
+
+def _output(exam: Exam) -> str:
+    found = exam.move(position("", "e2e4 c7c5"), CALM)
+    lines = found.raw.decode("utf-8", "replace").splitlines()
+    told = [line for line in lines if cecp_lines.read_thinking(line) is not None]
+    if not told:
+        shown = f", as {lines[-1].strip()[:60]!r}" if lines else ""
+        raise Complaint(f"no line of thought that can be read{shown}")
+    return f"{len(told)} of {len(lines)} lines, as {' '.join(told[-1].split())[:40]}"
+
+
+def _fraction(exam: Exam) -> str:
+    """Fractions of a second a move, which most engines do not know."""
+    if exam.spec.quirks.movetime == "level":
+        raise NotOffered("a fixed time is told by level, as its file says")
+    _begin(exam, "e2e4", "e7e5", level=f"st {FRACTION_S}")
+    exam.send("go")
+    begun = time.monotonic()
+    moved = exam.until(_is_move, FRACTION_S * 4)
+    elapsed = time.monotonic() - begun
+    if moved is None or exam.spec.quirks.st_fraction:
+        exam.drop()
+    if moved is None:
+        raise NotOffered("no move within 2 s of st 0.5: whole seconds only")
+    if elapsed < FRACTION_S / 4:
+        raise NotOffered(f"moves after {elapsed * 1000:.0f} ms with st 0.5: whole seconds only")
+    if not exam.spec.quirks.st_fraction:
+        exam.hints["quirks.st_fraction"] = True
+    return f"{elapsed * 1000:.0f} ms"
+
+
+DECLARED: tuple[Step, ...] = (
+    Step("features", "it declares features, done=1 at the end", _done, "warn"),
+    Step("name", "it tells its name", _named, "warn"),
+    Step("ping", "ping", partial(_declares, name="ping", without="200 ms of quiet serve as fence"), "warn"),
+    Step(
+        "setboard", "setboard", partial(_declares, name="setboard", without="openings need moves, or edit tells them"),
+        "warn",
+    ),
+    Step("variants", "normal chess is among its variants", _variants),
+    Step("computer", "computer, to a fresh process", _computer),
+)  # fmt: skip
+STEPS: tuple[Step, ...] = (
+    *(Step(f"level-{key}", f"level: {what}", partial(_level, line=line)) for key, (what, line) in LEVELS.items()),
+    Step("force", "silent in force mode", _quiet_force, "warn"),
+    Step("force-claims", "no claims in force mode", _claims, "warn"),
+    Step("illegal", "an illegal move is refused in words", _illegal, "warn"),
+    Step("output", "lines of thought that can be read", _output, "warn"),
+    Step("ponder", "hard and easy", _ponder, "warn"),
+    Step("memory", "memory, where declared", partial(_command, feature="memory", line=f"memory {MEMORY_MB}")),
+    Step("cores", "cores, where declared", partial(_command, feature="smp", line="cores 1", hint="no_cores")),
+    Step("opponent", "name, where declared", partial(_command, feature="name", line="name Somebody")),
+    Step("result-idle", "result between moves", partial(_result, thinking=False), "warn"),
+    Step("result-thinking", "result while it thinks", partial(_result, thinking=True), "warn"),
+    Step("ping-thinking", "ping while it thinks", _thinking_ping, "warn"),
+    Step("move-now", "? while it thinks", _now, "warn"),
+    Step("draw", "a draw is offered", _draw, "warn"),
+    Step("st-fraction", "half a second a move by st", _fraction, "warn"),
+)

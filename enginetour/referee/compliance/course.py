@@ -1,0 +1,104 @@
+"""The course of each protocol, and an engine's way through it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginetour.engines.ending import kill_living
+from enginetour.model.errors import EngineCrashed, EngineFault
+from enginetour.model.task import ProbeTask
+from enginetour.referee.compliance import cecp, endings, lines, options, play, uci
+from enginetour.referee.compliance.exam import Exam, Step
+from enginetour.referee.compliance.verdicts import (
+    Complaint,
+    Compliance,
+    ComplianceTask,
+    HintValue,
+    NotOffered,
+    Passed,
+    Verdict,
+)
+from enginetour.referee.link import Link
+from enginetour.referee.probe import probe
+
+HANDSHAKE = "start, handshake, options, quit"
+TRIES = 2  # of a step that went wrong
+
+
+def steps_of(protocol: str) -> tuple[Step, ...]:
+    """All steps after the handshake, in their order: as in a game first, line by line then, the ends last."""
+    own = uci if protocol == "uci" else cecp
+    return (*own.DECLARED, *play.STEPS, *options.STEPS, *lines.STEPS, *own.STEPS, *endings.STEPS)
+
+
+def examine(task: ComplianceTask, link: Link) -> Compliance:
+    """The whole course, or the steps named; nothing of the engine is alive afterwards.
+
+    An event "step" comes before each: its number, the handshake's is 0, how many there are, and what it is.
+    Raises MachineFailure when told to stop now.
+    """
+    steps = [step for step in steps_of(task.spec.protocol) if not task.only or step.key in task.only]
+    link.tell("step", (0, len(steps), HANDSHAKE))
+    first = probe(ProbeTask(task.spec), link)
+    hints: dict[str, HintValue] = {}
+    passed = [_begun(first.problems, first.handshake_ms, hints)]
+    if not first.problems:
+        exam = Exam(task, link)
+        try:
+            passed += _taken(exam, steps)
+        except BaseException:
+            kill_living()
+            raise
+        exam.drop()
+        hints |= exam.hints
+    return Compliance(
+        task.spec.name,
+        task.spec.protocol,
+        first.own_name,
+        first.author,
+        first.handshake_ms,
+        tuple(passed),
+        tuple(hints.items()),
+    )
+
+
+def _begun(problems: Sequence[str], handshake_ms: int, hints: dict[str, HintValue]) -> Passed:
+    """Start, handshake and options, tried up to three times."""
+    if any("line_delay_ms" in problem for problem in problems):
+        hints["quirks.line_delay_ms"] = 100  # runner spec 7, as for the surveyed one
+    words = "; ".join(problems) or f"ready after {handshake_ms} ms"
+    return Passed("handshake", HANDSHAKE, "FAIL" if problems else "ok", words)
+
+
+def _taken(exam: Exam, steps: Sequence[Step]) -> list[Passed]:
+    """Every step; what went wrong is tried once more, for a busy machine is nobody's fault."""
+    passed = []
+    for number, step in enumerate(steps, 1):
+        exam.link.tell("step", (number, len(steps), step.what))
+        verdict, words, hints = _tried(exam, step)
+        if verdict in ("warn", "FAIL") and TRIES > 1:
+            exam.drop()
+            again, words_again, hints = _tried(exam, step)
+            if again == "ok":
+                words, hints = f"only at the second try, at the first: {words}", {}
+                verdict = "warn"
+            else:
+                verdict, words = again, words_again
+        exam.hints |= hints
+        if verdict in ("warn", "FAIL"):
+            exam.drop()  # what it owes would be heard in the next step
+        passed.append(Passed(step.key, step.what, verdict, words))
+    return passed
+
+
+def _tried(exam: Exam, step: Step) -> tuple[Verdict, str, dict[str, HintValue]]:
+    try:
+        return "ok", step.run(exam), {}
+    except NotOffered as missing:
+        return "not offered", str(missing), {}
+    except Complaint as complaint:
+        return complaint.gravity or step.gravity, complaint.words, dict(complaint.hints)
+    except EngineFault as fault:
+        words = f"{fault.detail}{exam.last_words()}"
+        exam.drop()
+        return step.gravity, f"it ended: {words}" if isinstance(fault, EngineCrashed) else words, {}

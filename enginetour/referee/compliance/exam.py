@@ -1,0 +1,258 @@
+"""One engine under examination: its process, what it is asked through the adapter or line by line, its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import chess
+
+from enginetour.engines.cecp import CecpEngine
+from enginetour.engines.moves import read_move
+from enginetour.engines.position import Position
+from enginetour.engines.protocol import MS, POKE_NS, Ask, Engine, Setup
+from enginetour.engines.said import Said, Thought, printable
+from enginetour.engines.start import open_engine
+from enginetour.engines.uci_lines import plain
+from enginetour.engines.waiting import wait
+from enginetour.model.errors import EngineCrashed, EngineFault
+from enginetour.model.task import Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.clock import Clock
+from enginetour.referee.compliance.verdicts import Complaint, ComplianceTask, Gravity, HintValue
+from enginetour.referee.converse import converse, ended, heed
+from enginetour.referee.link import Link
+from enginetour.referee.probe import searched
+
+EVERY_LIMIT = frozenset({"clock", "movetime", "nodes", "depth"})
+PATIENCE_S = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
+SHORT_PATIENCE_S = 3.0  # s for a limit its file leaves out: depth 3 may take so long (engines spec 1)
+MARGIN_MS = 1_000  # a move on a busy machine is not judged to the millisecond
+ANSWER_S = 2.0  # s for a ping (runner spec 5.2)
+QUIET_S = 0.3  # s in which nothing is to come: as long as an echo is held back, and half of that again
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a course. `run` returns words, or raises Complaint, NotOffered or an EngineFault."""
+
+    key: str
+    what: str
+    run: Callable[[Exam], str]
+    gravity: Gravity = "FAIL"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A legal answer: `raw` is the output of its search."""
+
+    move: chess.Move
+    text: str
+    elapsed_ms: int
+    raw: bytes
+    thought: Thought
+
+
+class Exam:
+    """The engine of a course; a process is started when one is needed, and dropped once it cannot be trusted."""
+
+    def __init__(self, task: ComplianceTask, link: Link) -> None:
+        self.spec = replace(task.spec, limits=EVERY_LIMIT)  # what its file leaves out is tried too
+        self.limits = task.spec.limits
+        self.link = link
+        self.hints: dict[str, HintValue] = {}
+        self.heard: list[str] = []  # lines of the last `until`
+        self._engine: Engine | None = None
+        self._loose = False  # lines went around the adapter: it no longer knows where its engine stands
+
+    # Through the adapter, as in a game.
+
+    def ready(self) -> Engine:
+        """The engine, ready for a game. EngineFault when it does not start."""
+        if self._engine is not None and (self._loose or self._engine.spoiled or self._engine.thinking):
+            self.drop()
+        return self._engine or self._start()
+
+    def _start(self) -> Engine:
+        engine = self._engine = open_engine(self.spec)
+        self._loose = False
+        fault = converse({engine: engine.handshake()}, self.link)[engine]
+        if isinstance(fault, EngineFault):
+            self.drop()
+            raise fault
+        return engine
+
+    def drop(self) -> None:
+        """End the process now."""
+        if self._engine is not None:
+            self._engine.kill()
+        self._engine = None
+
+    def new_game(self, position: Position, tc: TimeControl) -> Engine:
+        """Told of a game, not yet thinking. A control of another kind takes a new process where it has to."""
+        engine = self.ready()
+        if not engine.suits(tc):
+            self.drop()
+            engine = self.ready()
+        fault = converse({engine: engine.new_game(Setup(position, tc))}, self.link)[engine]
+        if isinstance(fault, EngineFault):
+            self._loose = True
+            raise fault
+        return engine
+
+    def move(self, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Found:
+        """One move of a new game. Complaint: none in time, or not a legal one."""
+        engine = self.new_game(position, tc)
+        return self.answer(engine, position, tc, patience_s)
+
+    def think(self, position: Position, tc: TimeControl, seconds: float) -> Engine:
+        """A new game, and a search that is left alone after so long."""
+        engine = self.new_game(position, tc)
+        ask = self._ask(position, tc, Clock(Side(self.spec, tc, MARGIN_MS), PATIENCE_S))
+        converse({engine: searched(engine, ask, time.monotonic_ns() + int(seconds * 1e9))}, self.link)
+        return engine
+
+    @staticmethod
+    def _ask(position: Position, tc: TimeControl, clock: Clock) -> Ask:
+        return Ask(
+            position,
+            white=position.board.turn,
+            tc=tc,
+            own_ms=clock.shown_ms(),
+            own_increment_ms=clock.increment_ms,
+            moves_to_go=clock.moves_to_go,
+        )
+
+    def answer(self, engine: Engine, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Found:
+        """One move of the game it was told of."""
+        board = position.board
+        clock = Clock(Side(self.spec, tc, MARGIN_MS), patience_s)
+        ask = self._ask(position, tc, clock)
+        begun = time.monotonic_ns()
+        said = converse({engine: searched(engine, ask, begun + clock.wait_ns())}, self.link)[engine]
+        elapsed_ms = ((said.stamp_ns if isinstance(said, Said) else time.monotonic_ns()) - begun) // MS
+        if isinstance(said, EngineFault):
+            self._loose = True
+            raise said
+        if said is None:
+            self._loose = True
+            raise Complaint(f"no move within {elapsed_ms / 1000:.1f} s")
+        move, _ = read_move(board, said.text, lenient_promotion=self.spec.quirks.lenient_promotion)
+        if move is None:
+            raise Complaint(f"not a legal move: {printable(said.text)!r} in {board.fen()}")
+        raw = engine.search_text
+        return Found(move, said.text, elapsed_ms, raw, engine.thought(raw, white=board.turn))
+
+    # Line by line.
+
+    def loose(self) -> Engine:
+        """The engine for talk around its adapter; what it said before is forgotten."""
+        if self._engine is None or self._engine.thinking or self._engine.spoiled:
+            self.drop()
+            self._start()
+        engine = self._engine
+        assert engine is not None
+        self._loose = True
+        while engine.pull():
+            pass
+        while engine.intake.line() is not None:
+            pass
+        return engine
+
+    def send(self, *lines: str, end: str = "\n") -> None:
+        """All lines in one write; those of a reader of single lines one by one, as in a game."""
+        assert self._engine is not None
+        if not self.spec.quirks.line_delay_ms:
+            self.write("".join(f"{line}{end}" for line in lines))
+            return
+        for line in lines:
+            self._breathe()
+            self.write(f"{line}{end}")
+
+    def _breathe(self) -> None:
+        """The pause before a line for a reader of single lines; what it says meanwhile is heard later."""
+        engine = self._engine
+        assert engine is not None
+        deadline = time.monotonic_ns() + self.spec.quirks.line_delay_ms * MS
+        while time.monotonic_ns() < deadline and not engine.process.eof:
+            if wait((engine.process,), self.link.control_fd, deadline).control:
+                heed(self.link)
+            engine.pull()
+
+    def write(self, text: str) -> None:
+        """Exactly these bytes in one write."""
+        assert self._engine is not None
+        self._engine.process.write(text.encode("ascii"))
+
+    def until(self, wanted: Callable[[str], bool], seconds: float) -> str | None:
+        """The first line that is wanted, or None; those before it are in `heard`. EngineCrashed when it ends."""
+        engine = self._engine
+        assert engine is not None
+        self.heard = []
+        deadline = time.monotonic_ns() + int(seconds * 1e9)
+        poke = time.monotonic_ns() + POKE_NS if self.spec.quirks.line_delay_ms else deadline  # as in a game
+        while True:
+            while (raw := engine.intake.line()) is not None:
+                line = plain(raw)
+                if line and wanted(line):
+                    return line
+                if line:
+                    self.heard.append(line)
+            if engine.process.eof or engine.process.broken:
+                raise EngineCrashed(ended(engine))
+            if time.monotonic_ns() >= deadline:
+                return None
+            if time.monotonic_ns() >= poke:
+                poke = deadline
+                self.write("\n")
+            wake = wait((engine.process,), self.link.control_fd, min(poke, deadline))
+            if wake.control:
+                heed(self.link)
+            engine.pull()
+
+    def pause(self, seconds: float) -> list[str]:
+        """Listen for so long; what was said."""
+        kept: list[str] = []
+        self.until(lambda line: bool(kept.append(line)), seconds)  # type: ignore[func-returns-value]
+        return kept
+
+    def exits(self, seconds: float) -> bool:
+        """Whether its process ends within so long; what it says meanwhile is read and forgotten."""
+        engine = self._engine
+        assert engine is not None
+        deadline = time.monotonic_ns() + int(seconds * 1e9)
+        while not engine.process.exited and time.monotonic_ns() < deadline:
+            if wait((engine.process,), self.link.control_fd, deadline).control:
+                heed(self.link)
+            engine.process.read()
+        return engine.process.exited
+
+    def declares(self, feature: str) -> bool:
+        """Of a CECP engine, without a look at whether it is ready."""
+        return isinstance(self._engine, CecpEngine) and self._engine.features.on(feature)
+
+    def close_input(self) -> None:
+        """The end of file at its stdin."""
+        assert self._engine is not None
+        self._engine.process.close_input()
+
+    def signal(self, number: int) -> None:
+        """A signal to its process group."""
+        assert self._engine is not None
+        self._engine.process.signal(number)
+
+    def status(self) -> str:
+        """How its process ended."""
+        return "" if self._engine is None else self._engine.process.exit_status()
+
+    def stderr(self) -> tuple[str, ...]:
+        """The last lines it wrote there."""
+        return () if self._engine is None else self._engine.process.stderr()
+
+    def last_words(self) -> str:
+        """How the process ended and its last line on stderr."""
+        if self._engine is None:
+            return ""
+        last = self._engine.process.stderr(1)
+        return f"; stderr: {last[0]}" if last else ""

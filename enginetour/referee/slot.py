@@ -1,0 +1,194 @@
+"""``python -m enginetour.referee.slot``: the process of one slot. Tasks in on fd 0, events and results out on fd 1.
+
+It loads the rules of chess and nothing of stores or tables, plays one game at a time in its only thread, and goes when
+the scheduler goes: end of file on fd 0, and SIGTERM as parent-death signal, which leaves it the time to end what its
+engines left behind. If that takes too long an alarm kills it, and with it its engines.
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import select
+import signal
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from enginetour.engines import strays
+from enginetour.engines.cores import CPUS
+from enginetour.engines.ending import kill_living
+from enginetour.engines.pipes import Outbox
+from enginetour.engines.scratch import leave_scratch
+from enginetour.engines.unheard import hear_all
+from enginetour.model.errors import MachineFailure
+from enginetour.model.task import GameTask, ProbeTask, ReenactTask
+from enginetour.referee.gathering import claim_own
+from enginetour.referee.link import VERSION, Environment, Frames, Link, Stop, Stopping, frame
+
+if TYPE_CHECKING:
+    from enginetour.referee.compliance.verdicts import ComplianceTask
+
+
+READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
+GARBAGE = 20_000  # objects between two looks for garbage; a game of 600 moves makes few that need one
+# A lack of room, memory, descriptors or processes, or a disk that fails: nothing of ours is wrong then.
+OF_HOST = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+)
+LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
+
+
+class PipeLink(Link):
+    """The slot's ends of its pipes. `control_fd` is an epoll over the control pipe and the signals."""
+
+    def __init__(self, control: int, results: int) -> None:
+        self._control = control
+        self._frames = Frames()
+        self._tasks: deque[GameTask | ProbeTask | ReenactTask | ComplianceTask | Environment] = deque()
+        self._stopping: Stopping = ""
+        os.set_blocking(control, False)
+        os.set_blocking(results, False)
+        self._out = Outbox(results, cap=None)
+        self._alarm, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
+        self._epoll = select.epoll()
+        self._epoll.register(control, select.EPOLLIN)
+        self._epoll.register(self._alarm, select.EPOLLIN)
+        self.control_fd = self._epoll.fileno()
+
+    def stopping(self) -> Stopping:
+        """Read what came; "now" is final, and sets the alarm."""
+        for fd, _ in self._epoll.poll(0):
+            try:
+                chunk = os.read(fd, READ_SIZE)
+            except BlockingIOError:
+                continue
+            except OSError:
+                chunk = b""
+            if fd == self._control:
+                self._hear(chunk)
+        return self._stopping
+
+    def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | Environment | None:
+        """Wait for the next task; None: it is time to go."""
+        while not self.stopping():
+            if self._tasks:
+                return self._tasks.popleft()
+            self._epoll.poll()
+        return None
+
+    def tell(self, name: str, payload: object) -> None:
+        """An event, if the pipe has room for it now."""
+        self._out.push()
+        if not len(self._out):
+            self._out.send(frame(("event", name, payload)))
+
+    def report(self, kind: str, value: object) -> None:
+        """A result; waits until the place has taken it, unless the place is gone or told us to go now."""
+        self._out.send(frame((kind, value)))
+        poll = select.poll()
+        poll.register(self._out.fd, select.POLLOUT)
+        poll.register(self._epoll.fileno(), select.POLLIN)
+        while len(self._out) and not self._out.broken and self.stopping() != "now":
+            poll.poll()
+            self._out.push()
+
+    def stop_now(self) -> None:
+        """Drop everything; the alarm's default action ends a slot that cannot."""
+        self._stopping = "now"
+        signal.setitimer(signal.ITIMER_REAL, LAST_BREATH)
+
+    def _hear(self, chunk: bytes) -> None:
+        if not chunk:
+            self._epoll.unregister(self._control)
+            self.stop_now()
+            return
+        messages = self._frames.feed(chunk)
+        if self._frames.broken:  # somebody else wrote into the pipe: what it will bring cannot be known
+            self._epoll.unregister(self._control)
+            self.stop_now()
+            return
+        for message in messages:
+            if not isinstance(message, Stop):
+                self._tasks.append(message)
+            elif message.now:
+                self.stop_now()
+            elif not self._stopping:
+                self._stopping = "finish"
+
+
+def serve(link: PipeLink) -> None:
+    """Play task after task until told to go; engines may live on between them."""
+    from enginetour.referee.game import play
+    from enginetour.referee.probe import probe
+    from enginetour.referee.shelf import EngineShelf
+
+    # What is loaded stays: looking through it for garbage again and again took 5 % of a ply (measured).
+    gc.freeze()
+    gc.set_threshold(GARBAGE)
+    shelf = EngineShelf()
+    own = claim_own(map(int, filter(None, os.environ.get(CPUS, "").split(","))))
+    while (task := link.next_task()) is not None:
+        if isinstance(task, Environment):
+            shelf.close_all()
+            os.environ.update(task.variables)
+            shelf = EngineShelf()
+            continue
+        try:
+            result: Any
+            if isinstance(task, GameTask):
+                result = play(task, link, shelf)
+            elif isinstance(task, ProbeTask):
+                result = probe(task, link)
+            elif isinstance(task, ReenactTask):
+                from enginetour.referee.reenactment import reenact  # here, for a quicker start
+
+                result = reenact(task, link)
+            else:
+                from enginetour.referee.compliance.course import examine  # as above
+
+                result = examine(task, link)
+            link.report("result", result)
+        except Exception as error:  # whatever it is, the game does not exist and the slot goes on
+            kill_living()
+            shelf = EngineShelf()
+            if not isinstance(error, MachineFailure):
+                import traceback  # here, for a quicker start
+
+                traceback.print_exc()
+            ours = not (isinstance(error, MachineFailure | MemoryError) or getattr(error, "errno", None) in OF_HOST)
+            told = str(error) if isinstance(error, MachineFailure) else f"the slot failed: {error!r}"
+            link.report("internal" if ours else "failed", told)
+    for each in own:
+        each.close()
+    if link.stopping() != "now":
+        shelf.close_all()
+
+
+def main() -> None:
+    """Make this process a slot: own pipes out of the way of stray prints, signals noted, orphans adopted."""
+    control, results = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)  # what anybody prints goes to stderr, where the place keeps the last lines
+    link = PipeLink(control, results)
+    for number in (signal.SIGALRM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)  # in case our parent ignores them
+    signal.signal(signal.SIGTERM, lambda *_: link.stop_now())
+    signal.signal(signal.SIGHUP, lambda *_: link.stop_now())
+    signal.signal(signal.SIGINT, lambda *_: None)  # for the scheduler to act on; never ignored, that is inherited
+    strays.adopt_orphans()
+    strays.hear_parent_death(signal.SIGTERM)
+    hear_all()
+    try:
+        link.report("hello", VERSION)
+        serve(link)
+    finally:
+        kill_living()
+        leave_scratch()
+
+
+if __name__ == "__main__":
+    main()

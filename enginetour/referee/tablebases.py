@@ -1,0 +1,169 @@
+"""Syzygy endgame tables: which are there, and what they say of a position. python-chess reads them.
+
+WDL is the result of a position right after a capture or pawn move. With moves on the counter since then, DTZ tells
+whether a won position is still won. Source: https://syzygy-tables.info/metrics, and the notes of python-chess on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Outcome
+from enginetour.model.task import Rules
+from enginetour.model.variants import STANDARD, board_of
+
+if TYPE_CHECKING:
+    import chess  # a plan asks which tables there are, and needs no board for that
+    from chess.syzygy import Tablebase
+
+
+FEWEST_PIECES = 3
+# Bytes of a table beyond a multiple of 64: the checksum at its end (syzygy format; python-chess tests the same).
+_TAIL, _BLOCK = 16, 64
+_FIFTY = 50  # moves for which the tables were made
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The tables in some folders, by names as ``KQvK``. `damaged` are paths of files that are cut or no tables."""
+
+    wdl: frozenset[str]
+    dtz: frozenset[str]
+    damaged: tuple[str, ...]
+    one_king: bool = True
+
+    @property
+    def most(self) -> int:
+        """Pieces of the largest table; 0 without one."""
+        return max((len(name) - 1 for name in self.wdl), default=0)
+
+    def lines(self, pieces: int) -> tuple[str, ...]:
+        """What there is for up to `pieces` pieces, and what is missing, in sentences."""
+        from chess.syzygy import tablenames
+
+        wanted: dict[int, list[str]] = {count: [] for count in range(FEWEST_PIECES, pieces + 1)}
+        for name in sorted(set(tablenames(one_king=self.one_king, piece_count=pieces))):
+            wanted.setdefault(len(name) - 1, []).append(name)
+        told = []
+        for count, names in sorted(wanted.items()):
+            known = [name for name in names if name in self.wdl]
+            told.append(_counted("WDL", count, names, self.wdl))
+            if not set(known) <= self.dtz:
+                told.append(_counted("DTZ", count, known, self.dtz) + _WITHOUT_DTZ)
+        return tuple(told)
+
+
+_WITHOUT_DTZ = "; of these only positions right after a capture or pawn move are judged"
+_MOST_NAMED = 3
+
+
+def _counted(kind: str, pieces: int, names: Sequence[str], there: frozenset[str]) -> str:
+    missing = [name for name in names if name not in there]
+    line = f"{kind} tables for {pieces} pieces: {len(names) - len(missing)} of {len(names)} files"
+    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+    return f"{line}; missing {', '.join(missing[:_MOST_NAMED])}{more}" if missing else line
+
+
+def is_known(variant: str) -> bool:
+    """Whether there are Syzygy tables for a variant at all."""
+    return type(board_of(variant)).tbw_suffix is not None
+
+
+def example(variant: str) -> str:
+    """A file of tables by its name."""
+    return f"KQvK{type(board_of(variant)).tbw_suffix}"
+
+
+def found_in(folders: Iterable[str], variant: str = STANDARD) -> Found:
+    """Look for the tables of a variant; OSError for a folder that cannot be read."""
+    from chess.syzygy import is_tablename
+
+    board: Any = type(board_of(variant))
+    kinds: dict[str | None, set[str]] = {board.tbw_suffix: set(), board.tbz_suffix: set()}
+    pawnless = {board.pawnless_tbw_suffix: board.tbw_suffix, board.pawnless_tbz_suffix: board.tbz_suffix}
+    damaged = []
+    for folder in folders:
+        for path in sorted(Path(folder).iterdir()):
+            suffix = path.suffix if path.suffix in kinds or "P" in path.stem else pawnless.get(path.suffix)
+            if suffix not in kinds or suffix is None or not is_tablename(path.stem, one_king=board.one_king):
+                continue
+            if path.stat().st_size % _BLOCK != _TAIL:
+                damaged.append(str(path))
+            else:
+                kinds[suffix].add(path.stem)
+    wdl, dtz = (frozenset(kinds[suffix]) for suffix in (board.tbw_suffix, board.tbz_suffix))
+    return Found(wdl, dtz, tuple(damaged), board.one_king)
+
+
+@lru_cache(maxsize=4)  # a slot process plays one tournament: one set of tables, one variant
+def _opened(folders: tuple[str, ...], variant: str) -> Tablebase:
+    from chess.syzygy import Tablebase
+
+    tables = Tablebase(VariantBoard=type(board_of(variant)))
+    for folder in folders:
+        tables.add_directory(folder)
+    return tables
+
+
+def opened(rules: Rules, variant: str) -> TableJudge | None:
+    """The tables of a game, opened once in a process; None without the rule. MachineFailure if they cannot be read."""
+    if rules.tables is None:
+        return None
+    with _reading():
+        return TableJudge(_opened(rules.tables.folders, variant), rules)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Tables that are gone or damaged now were whole before game 1: the machine's failure."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}" if error.strerror else str(error)
+        raise MachineFailure(f"a tablebase cannot be read: {why}") from None
+
+
+class TableJudge:
+    """What the tables say of the positions of one game."""
+
+    def __init__(self, tables: Tablebase, rules: Rules) -> None:
+        assert rules.tables is not None
+        self._tables = tables
+        self._rule = rules.tables
+        self._own_fifty = rules.fifty
+
+    def result(self, board: chess.Board) -> Outcome | None:
+        """With best play; None for too many pieces, castling rights, missing tables, and what is not asked for."""
+        rule = self._rule
+        if board.castling_rights or board.occupied.bit_count() > rule.pieces:
+            return None
+        with _reading():
+            value = self._value(board)
+        if value is None or (rule.only == "draws" and value) or (rule.only == "wins" and not value):
+            return None
+        if not value:
+            return Outcome.DRAW
+        return Outcome.WHITE if (value > 0) == board.turn else Outcome.BLACK
+
+    def _value(self, board: chess.Board) -> int | None:
+        """1, 0 or -1 for the side to move."""
+        wdl = self._tables.get_wdl(board)
+        if wdl is None or wdl == 0:
+            return wdl
+        if not self._rule.fifty:
+            return 1 if wdl > 0 else -1
+        if abs(wdl) == 1:  # cursed win, blessed loss: with a longer counter of our own nobody knows
+            return 0 if self._own_fifty == _FIFTY else None
+        if board.halfmove_clock == 0:
+            return wdl // 2
+        dtz = self._tables.get_dtz(board)
+        # DTZ may be one ply short, so the last one of the counter is left to the engines.
+        if dtz is None or abs(dtz) + board.halfmove_clock >= 2 * self._own_fifty:
+            return None
+        return wdl // 2

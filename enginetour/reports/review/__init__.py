@@ -1,0 +1,1 @@
+"""What the pages of a tournament and of a list contain."""

@@ -1,0 +1,138 @@
+"""Pictures that leave the report: each of one tournament or list, under a title that says which."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Sequence
+
+from enginetour.formats.pairing.standings import CrossRow
+from enginetour.model.errors import UsageRefused
+from enginetour.model.nearmiss import called, near, not_called
+from enginetour.reports.charts import crosstable as crosstables
+from enginetour.reports.charts import fairness as fairness_charts
+from enginetour.reports.charts import ladder as ladders
+from enginetour.reports.charts import opposition
+from enginetour.reports.charts.history import Run, score_over_games
+from enginetour.reports.charts.marks import Picture, retitled
+from enginetour.reports.charts.roundrobins import round_robins
+from enginetour.reports.review import pictures
+from enginetour.reports.review.crosstable import crosstable as cross_rows
+from enginetour.reports.review.editions import history_of, list_history
+from enginetour.reports.review.engines import opponents_of
+from enginetour.reports.review.fairness import Fairness, fairness_of
+from enginetour.reports.review.strength import tournament_list
+from enginetour.reports.sheet import counted
+from enginetour.store.conditions import conditions
+from enginetour.store.editions import editions_of
+from enginetour.store.reader import TournamentReader
+from enginetour.store.replay import fold
+from enginetour.store.tournaments import Store
+
+MOST_OPENINGS = 30  # lines of White's share: more than a screen is not compared
+
+
+def crosstable(log: TournamentReader) -> Picture:
+    """Everybody against everybody, in the order of the table and with its points."""
+    format_, state = fold(log)
+    placed = format_.standings(state)
+    rows = cross_rows([line.name for line in placed], log.games())
+    cells = (
+        tuple(None if cell is None else crosstables.Met(cell.half_points, len(cell.games)) for cell in row.cells)
+        for row in rows
+    )
+    drawn = [
+        CrossRow(row.name, line.half_points, row.games, met) for line, row, met in zip(placed, rows, cells, strict=True)
+    ]
+    return crosstables.crosstable(drawn, title=f"crosstable · {log.title}")
+
+
+def ladder(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
+    """A bubble over time; UsageRefused for another format."""
+    if log.system != "bubble":
+        raise UsageRefused(f"{log.title} is a {log.system}, only a bubble has a ladder", step="enginetour chart score")
+    format_, state = fold(log)
+    ranking = [ladders.Ranked(line.name, line.rank, line.status) for line in format_.standings(state)]
+    played = len(log.games(counting=True))
+    rounds = round_robins(format_.notes(state), played)
+    return ladders.ladder(rounds, ranking, title=f"ladder · {log.title}", by_games=by_games)
+
+
+def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:
+    """Points above half after each game, of `names` or of the best in the order of the table."""
+    format_, state = fold(log)
+    placed = [line.name for line in format_.standings(state)]
+    names = [_known(name, log) for name in names]
+    runs: dict[str, list[int]] = {name: [] for name in placed if not names or name in names}
+    for game in log.games(counting=True):
+        for name, white in ((game.white, True), (game.black, False)):
+            if name in runs:
+                runs[name].append(game.outcome.half_points(white=white))
+    lines = [Run(name, tuple(results)) for name, results in runs.items()]
+    return score_over_games(lines, title=f"score · {log.title}")
+
+
+def fairness(log: TournamentReader, kind: str) -> Picture:
+    """By `kind` (white, relay, load): White's share, in all and by openings, largest relay gaps, the machine's load."""
+    found = fairness_of(tuple(conditions(log)), log.specs)
+    if kind == "white":
+        return fairness_charts.white_share(_shares(found), title=f"White's share of the points · {log.title}")
+    if kind == "relay":
+        title = f"relay gap, the largest of each game · {log.title}"
+        return fairness_charts.distribution([gap / 1000 for gap in found.worst_us], title=title, unit="ms")
+    return fairness_charts.load(found.load, title=f"load of the machine · {log.title}", cores=found.shared_cores)
+
+
+def opponents(log: TournamentReader, name: str) -> Picture:
+    """An engine's score by the ratings of its opponents; UsageRefused for a name that is not there."""
+    name = _known(name, log)
+    found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
+    ratings = {row.name: row.rating for row in found.rows}
+    met = opponents_of(log.games(), ratings).get(name, ())
+    faced = [opposition.Faced(one.name, one.rating, one.half_points, len(one.games)) for one in met]
+    return opposition.score_by_rating(ratings.get(name), faced, title=f"{name} by opponents · {log.title}")
+
+
+def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
+    """A list through its editions, all engines or those wanted; UsageRefused for fewer than two editions."""
+    heads = editions_of(store, name)
+    if wanted:
+        known = [engine for engine, _ in list_history(store, name, heads).engines]
+        if missing := sorted(word for word in wanted if called(word, known) is None):
+            raise UsageRefused(
+                f"{missing[0]!r} is in no edition of {name}{not_called(missing[0], known) or near(missing[0], known)}",
+                place="--engine",
+            )
+        wanted = [called(word, known) or word for word in wanted]
+    found = list_history(store, name, heads, wanted or None)
+    drawn = pictures.editions(found)
+    if drawn is None:
+        have = counted(len(heads), "edition")
+        raise UsageRefused(f"{name} has {have}, a history needs two", step=shlex.join(["enginetour", "publish", name]))
+    who = f"{wanted[0]} in {name}" if len(wanted) == 1 else name
+    return retitled(drawn, f"{who}, edition by edition")
+
+
+def paths(store: Store, log: TournamentReader, system: str, wanted: Sequence[str] = ()) -> Picture:
+    """Ratings by an incremental system after each game of a tournament."""
+    wanted = [_known(name, log) for name in wanted]
+    own = [one for one in history_of(store, log.id, list(wanted or log.specs)).paths if one.system == system]
+    drawn = pictures.paths(system, own)
+    if drawn is None:
+        words = ["enginetour", "ratings", "-t", log.name, "--edition", str(log.edition), "--system", system]
+        raise UsageRefused(f"no ratings by {system} are kept of {log.title}", step=shlex.join(words))
+    return retitled(drawn, f"{system} · {log.title}")
+
+
+def _shares(found: Fairness) -> list[fairness_charts.Share]:
+    lines = sorted(found.openings, key=lambda line: -line.white.games)[:MOST_OPENINGS]
+    named = [("all games", found.white), *((line.name or f"opening {line.place}", line.white) for line in lines)]
+    return [fairness_charts.Share(name, share.share, share.error, share.games) for name, share in named]
+
+
+def _known(word: str, log: TournamentReader) -> str:
+    if (name := called(word, log.specs)) is None:
+        raise UsageRefused(
+            f"{word!r} is not in {log.title}{not_called(word, log.specs) or near(word, log.specs)}",
+            step="enginetour standings",
+        )
+    return name

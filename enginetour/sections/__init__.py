@@ -1,1 +1,0 @@
-"""The sections of a configuration as people write them, each a frozen model of its own."""

@@ -1,0 +1,70 @@
+"""A stored tournament as its format sees it: the state is a fold over the log, an audit compares the decisions."""
+
+from __future__ import annotations
+
+import json
+from itertools import zip_longest
+from typing import Any
+
+from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
+from enginetour.model.errors import StoreRefused, UsageRefused
+from enginetour.model.game import Note
+from enginetour.store.reader import TournamentReader
+from enginetour.store.tournaments import Store
+
+
+def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
+    """The format of a stored tournament and its state now; StoreRefused when another version wrote the log."""
+    format_ = format_of(log)
+    try:
+        return format_, replay(format_, log.entrants, log.events())
+    except ValueError as error:
+        raise StoreRefused(f"the log does not fit its format: {error}", place=log.title) from None
+
+
+def audit(log: TournamentReader) -> tuple[Format[Any], Any]:
+    """As `fold`, and its decisions are those that were written; StoreRefused names the first that is not."""
+    format_, state = fold(log)
+    written = [note for _, note in log.notes()]
+    folded = format_.notes(state)
+    for number, (one, other) in enumerate(zip_longest(written, folded), 1):
+        if one is None or other is None or _as_json(one) != _as_json(other):
+            was, now = (note.text if note else "nothing" for note in (one, other))
+            what = f"decision {number} was {was!r} and is {now!r} when the log is replayed"
+            raise StoreRefused(what, place=log.title, step="restore a backup, or start another tournament")
+    return format_, state
+
+
+def _as_json(note: Note) -> str:
+    return json.dumps([note.kind, note.text, note.fields])
+
+
+def format_of(log: TournamentReader) -> Format[Any]:
+    """The format a stored tournament was frozen to."""
+    if log.system not in SYSTEMS:
+        raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step="use the enginetour that wrote it")
+    settings = {key: value for key, value in log.config["format"].items() if key != "system"}
+    # Lists came from JSON: they were tuples when they were validated the first time.
+    options = options_model(log.system).model_validate_json(json.dumps(settings))
+    format_ = make_format(log.system, options, log.seed)
+    if format_.version != log.format_version:
+        what = f"written by version {log.format_version} of {log.system}, this is version {format_.version}"
+        raise StoreRefused(what, place=log.title, step="read it with the enginetour that wrote it")
+    return format_
+
+
+def refuse_unfinished(store: Store, name: str) -> None:
+    """UsageRefused where the newest edition has not ended."""
+    if not store.has(name):
+        return
+    log = store.tournament(name)
+    format_, state = fold(log)
+    if format_.offers(state):
+        step = "run without --new goes on with it; withdraw what cannot be played"
+        raise UsageRefused(f"{log.title} has not ended", place="--new", step=step)
+
+
+def last_table(store: Store, name: str) -> list[str]:
+    """Who stood where at the end of the newest edition, best first."""
+    format_, state = fold(store.tournament(name))
+    return [line.name for line in format_.standings(state) if line.rank is not None]

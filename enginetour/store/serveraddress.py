@@ -1,0 +1,76 @@
+"""Where a database is: a file of this machine, or the address of a PostgreSQL server, told without its password."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlencode
+
+from enginetour.model.errors import UsageRefused
+
+SCHEMES = ("postgresql", "postgres")  # libpq, "Connection URIs"
+_SECRET = frozenset({"password", "sslpassword"})  # libpq, "Parameter Key Words"
+_FORM = "postgresql://USER@HOST:PORT/NAME"
+_PORT = 5432  # libpq's default
+_IS_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """A database of a PostgreSQL server. `url` is what libpq reads and may hold a password; `str` never shows it.
+
+    `identity` is the same for all who mean the same database: host, port, name and schema, whoever asks.
+    """
+
+    url: str = field(repr=False)
+    shown: str
+    name: str
+    identity: str
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+Address = Path | ServerAddress
+
+
+def address_of(words: str) -> Address:
+    """A path, or the address of a server; UsageRefused for an address that is none, without repeating a password."""
+    if not _IS_ADDRESS.match(words):
+        return Path(words)
+    scheme, _, rest = words.partition("://")
+    if scheme not in SCHEMES:
+        raise UsageRefused(f"no database can be reached by {scheme}://", place="--db", step=f"name a file, or {_FORM}")
+    if _BROKEN_PERCENT.search(rest):
+        what = "a % in an address begins a sign's number"
+        raise UsageRefused(what, place="--db", step="write % as %25, : as %3A, / as %2F, @ as %40")
+    place, _, tail = rest.partition("/")
+    path, _, asked = tail.partition("?")  # by hand: to libpq a password may hold ? and #
+    user, _, hosts = place.rpartition("@")
+    if "@" in user + path or "?" in hosts or not path:
+        what = f"an address is {_FORM}"
+        step = "it names a database after the third slash; in a password / is %2F and @ is %40"
+        raise UsageRefused(what, place="--db", step=step)
+    _refuse_odd_ports(hosts)
+    query = [(key, value) for key, value in parse_qsl(asked, keep_blank_values=True) if key not in _SECRET]
+    name = unquote(path)
+    who = f"{user.partition(':')[0]}@" if user else ""
+    more = f"?{urlencode(query)}" if query else ""
+    return ServerAddress(words, f"postgresql://{who}{hosts}/{path}{more}", name, _identity(hosts, name, query))
+
+
+def _refuse_odd_ports(hosts: str) -> None:
+    for host in hosts.split(","):
+        port = host.rpartition("]")[2].partition(":")[2]
+        if port and not (port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16):
+            raise UsageRefused(f"{port!r} is no port", place="--db", step=f"an address is {_FORM}")
+
+
+def _identity(hosts: str, name: str, query: list[tuple[str, str]]) -> str:
+    told = dict(query)
+    host = hosts or told.get("host", "")
+    last = host.rpartition("]")[2]
+    port = "" if "," in host or ":" in last else f":{told.get('port', _PORT)}"
+    return f"postgresql://{host.lower()}{port}/{name}?{told.get('options', '')}"

@@ -1,1 +1,0 @@
-"""Starts, watches and ends engine processes; knows nothing of chess."""

@@ -1,0 +1,1 @@
+"""Configuration, plan, scheduler, executors, control socket and notices of a tournament."""

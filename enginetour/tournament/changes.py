@@ -1,0 +1,203 @@
+"""Events that people cause: an engine leaves, joins or is replaced, a game is struck out.
+
+The same four acts serve a tournament that is running (through its socket) and one that is not.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from enginetour.engines.registry import of_workspace
+from enginetour.formats.base import Format
+from enginetour.interop.tomlplace import refusal
+from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.game import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
+from enginetour.model.nearmiss import called, not_called
+from enginetour.model.task import EngineSpec, Side, Terms
+from enginetour.model.timecontrol import TimeControl, told_by_colour
+from enginetour.model.variants import STANDARD
+from enginetour.store.log import TournamentLog
+from enginetour.tournament.config.sections_entrants import EntrantSection
+from enginetour.tournament.config.sides import CLOCK_MARGIN_MS, refuse_limits
+from enginetour.tournament.plan import resolve
+from enginetour.tournament.requests import Add, Replace, Request, Void, Withdraw
+
+Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by the id of an engine file, and another name
+
+_COLOURS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
+
+
+def desk_of(log: TournamentLog, format_: Format[Any], state: Any, joining: Joining | None = None) -> Desk:
+    """A desk for a tournament that nobody is running; the caller holds its lock."""
+    now = [state]
+    return Desk(log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after), joining=joining)
+
+
+def newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, EngineSpec]:
+    """An engine file of a workspace by its id, as it would join a tournament; UsageRefused or InputRefused."""
+    registry = of_workspace(workspace)
+    if engine not in registry.paths and "/" in engine:
+        made = re.sub(r"[^a-z0-9._-]+", "-", Path(engine).stem.lower()).strip("-.") or "my-engine"
+        step = f"write an engine file first: {shlex.join(['enginetour', 'engines', 'add', made, engine])}"
+        raise UsageRefused(f"{engine!r} is a path, not the id of an engine file", step=step)
+    try:
+        section = EntrantSection(engine=engine, name=name, new=True)
+    except ValidationError as error:
+        raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
+    return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}")))[:2]
+
+
+def side_in(log: TournamentLog, spec: EngineSpec) -> Side:
+    """How an engine without settings of its own plays in this tournament; InputRefused when it does not obey that."""
+    play = log.config["play"]
+    tcs = [TimeControl.parse(play.get(key) or play["tc"]) for key in _COLOURS]
+    for tc in tcs:
+        refuse_limits(spec, tc, log.title)
+    white, black = tcs
+    other = Terms(black, CLOCK_MARGIN_MS) if black != white else None
+    return Side(spec, white, variant=play.get("variant", STANDARD), black=other)
+
+
+@dataclass
+class Desk:
+    """Where changes are carried out: the log, the format, and the state now, read and set by the owner.
+
+    `flying` are the games in progress; `joining` finds the engine file that a request names.
+    """
+
+    log: TournamentLog
+    format: Format[Any]
+    state: Callable[[], Any]
+    take: Callable[[Event, Any], None]
+    joined: Callable[[Entrant, EngineSpec], None] = lambda _entrant, _spec: None
+    flying: Callable[[], Iterable[Pairing]] = lambda: ()
+    joining: Joining | None = None
+
+    def carry_out(self, request: Request) -> dict[str, Any]:
+        """The reply to a request of the socket or the command line, JSON-ready and never an exception."""
+        try:
+            match request:
+                case Withdraw():
+                    said = self._withdraw(request)
+                case Void():
+                    said = self._void(request)
+                case Add(why=why):
+                    said = self.add(*self._newcomer(request), why)
+                case Replace(engine=old, why=why):
+                    said = self.replace(old, *self._newcomer(request), why)
+                case _:
+                    return {"ok": False, "error": f"cannot {request.do} here", "exit": UsageRefused.exit_code}
+        except TourError as error:
+            return {"ok": False, "error": str(error), "exit": error.exit_code}
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # of the format: no room
+            return {"ok": False, "error": f"cannot {request.do}: {error}", "exit": UsageRefused.exit_code}
+        return {"ok": True, "said": said}
+
+    def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
+        """Step first (a refusal writes nothing), log, then take the state; the new decisions as sentences."""
+        before = self.state()
+        after = self.format.step(before, event)
+        notes = self.format.notes(after)[len(self.format.notes(before)) :]
+        self.log.record_event(event, notes, why=why, spec=spec)
+        self.take(event, after)
+        return " ".join(f"{note.text}." for note in notes)
+
+    def _withdraw(self, request: Withdraw) -> str:
+        name = self._known(request.engine)
+        said = self._write(Withdrawn(name), request.why) or f"{name} is withdrawn."
+        return f"{said} {self._in_the_air(name)}".strip()
+
+    def _in_the_air(self, leaver: str) -> str:
+        """What becomes of its games that are being played."""
+        others = [other for game in self.flying() if leaver in game.pair for other in game.pair if other != leaver]
+        if not others:
+            return ""
+        games = f"game against {others[0]}" if len(others) == 1 else f"{len(others)} games in the air"
+        ends = "is played to its end and counts" if len(others) == 1 else "are played to their ends and count"
+        return f"Its {games} {ends} for the ratings only."
+
+    def _void(self, request: Void) -> str:
+        number, why = request.game, request.why
+        stored = self.log.game(number)
+        game = stored.game
+        if stored.voided or game.outcome.value == "*":
+            raise UsageRefused(f"game {number} is void already", step="enginetour games lists them")
+        said = self._write(GameVoided(game.pairing, game.outcome, why), why)
+        open_now = (*self.format.offers(self.state()), *self.format.ahead(self.state()))
+        again = game.pairing.key in {pairing.key for pairing in open_now}
+        rest = "it is offered again" if again else "what it decided stands, it only leaves the ratings"
+        who = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
+        return f"game {number} ({who}) is void; {rest}. {said}".strip()
+
+    def add(self, entrant: Entrant, spec: EngineSpec, why: str) -> str:
+        """Let an engine join; UsageRefused or ValueError when the format has no room for it any more."""
+        self._refuse_namesake(entrant.name)
+        self._refuse_late(entrant.name)
+        said = self._write(Added(entrant), why, spec)
+        self.joined(entrant, spec)
+        return said or f"{entrant.name} joins."
+
+    def extend(self, grown: dict[str, int], why: str) -> str:
+        """Let settings of the format grow, more cycles for one; ValueError when it cannot."""
+        return f"{self.log.title}: {self._write(Extended(tuple(grown.items())), why)}"
+
+    def replace(self, old: str, entrant: Entrant, spec: EngineSpec, why: str) -> str:
+        """Let an engine take the place of another one; refused as `add`."""
+        old = self._known(old)
+        if entrant.name != old:
+            self._refuse_namesake(entrant.name)
+        self._refuse_late(entrant.name)
+        said = self._write(Replaced(old, entrant), why, spec)
+        self.joined(entrant, spec)
+        first = f"{entrant.name} takes the place of {old}"
+        said = said if said.startswith(first) else f"{first}. {said}"  # a bubble says so itself
+        told = (said, self._in_the_air(old), self._other_control(entrant.name, old))
+        return " ".join(sentence for sentence in told if sentence)
+
+    def _other_control(self, name: str, old: str) -> str:
+        """A newcomer plays by the tournament's control, which need not be that of the one it replaces."""
+        play = self.log.config["play"]
+        had, has = self.log.config.get("sides", {}).get(old), [play.get(key) or play["tc"] for key in _COLOURS]
+        own = has if had is None else [had["tc"], had.get("black", had)["tc"]]
+        if own == has:
+            return ""
+        told = f"{name} plays by {told_by_colour(*has)}, {old} had {told_by_colour(*own)} of its own"
+        return f"{told}; an entrant added to the configuration may have its own too."
+
+    def _newcomer(self, request: Add | Replace) -> tuple[Entrant, EngineSpec]:
+        """Refused before its event is written, for after that it would have to play."""
+        if self.joining is None:
+            raise UsageRefused("this tournament has no engine files")
+        entrant, spec = self.joining(request.id, request.name)
+        side_in(self.log, spec)
+        if request.fingerprint not in ("", spec.fingerprint):
+            what = f"the engine file {request.id!r} of the running tournament is not the one that was tried"
+            raise UsageRefused(what, step="write it into the engines directory next to the tournament's configuration")
+        return entrant, spec
+
+    def _refuse_namesake(self, name: str) -> None:
+        if name in {line.name for line in self.format.standings(self.state())}:
+            what = f"{name} is in {self.log.title} already, or was"
+            raise UsageRefused(what, step="give the newcomer another name with --name")
+
+    def _refuse_late(self, name: str) -> None:
+        """Its place in the table would be the last, without a game."""
+        why = self.format.too_late(self.state()) if hasattr(self.format, "too_late") else ""
+        if why:
+            step = "give the file more rounds first, or start the next edition with run --new"
+            raise UsageRefused(f"{name} comes too late: {why}", step=step)
+
+    def _known(self, word: str) -> str:
+        """The entrant of that name, or the only one whose name begins so."""
+        names = [line.name for line in self.format.standings(self.state())]
+        if (name := called(word, names)) is None:
+            meant = not_called(word, names) or f"; entrants: {', '.join(names)}"
+            raise UsageRefused(f"{word!r} is not in {self.log.title}{meant}")
+        return name

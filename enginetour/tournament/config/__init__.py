@@ -1,0 +1,1 @@
+"""The configuration of a tournament: sections, reading, writing."""

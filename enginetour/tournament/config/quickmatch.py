@@ -1,0 +1,230 @@
+"""A match or small tournament said in one line: engines by id, name or command, and settings as typed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from enginetour.engines.registry import Registry, find_program, no_program
+from enginetour.interop.draft import Draft, found_here, read_option, read_value, told_apart
+from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.model.nearmiss import near
+from enginetour.model.task import EngineSpec, Probe
+from enginetour.ratings.matchtest import OPEN_GAMES
+from enginetour.tournament.config.callnames import Callname, callname, full_names
+from enginetour.tournament.config.sections_entrants import EntrantSection
+
+Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, Probe]]]
+LONGEST_NAME = 64  # characters of [tournament] name
+_BETWEEN = re.compile(r",\s*(?=\w+=)")  # of words KEY=VALUE
+_PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
+MOST_NAMED = 3  # engines in the name of a tournament
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was typed; `play` goes under [play] as it is.
+
+    `options` are ``NAME=VALUE`` or ``ENGINE.NAME=VALUE``, `settings` the same for keys of an entrant.
+    """
+
+    engines: tuple[str, ...]
+    play: Mapping[str, Any] = field(default_factory=dict)
+    games: int | None = None
+    sprt: Mapping[str, Any] | None = None
+    error: float | None = None
+    system: str | None = None
+    seeds: int | None = None
+    options: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    name: str = ""
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``."""
+
+    name: Callname
+    section: Mapping[str, Any]
+    called: frozenset[str]
+
+
+def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Draft:
+    """The configuration that plays what was asked; commands are started once to learn what they speak."""
+    if len(asked.engines) < 2:
+        found = f"found {len(asked.engines)}" if asked.engines else "found none"
+        raise UsageRefused(f"a match needs two engines, {found}", step="name them by id, name or command")
+    seats = _seats(asked.engines, registry, base, detect)
+    names = told_apart(full_names([seat.name for seat in seats]))
+    entrants: list[dict[str, Any]] = []
+    for seat, name in zip(seats, names, strict=True):
+        named = {} if name == seat.name.short and "engine" in seat.section else {"name": name}
+        entrants.append({**named, **seat.section})
+    seats = [replace(seat, called=_called(seat, name, names)) for seat, name in zip(seats, names, strict=True)]
+    for text in asked.options:
+        for number, key, value in _meant(text, seats, "--option"):
+            entrants[number].setdefault("options", {})[key] = found_here(read_option(value), base)
+    for text in asked.settings:
+        for number, key, value in _meant(text, seats, "--entrant"):
+            entrants[number][key] = setting(EntrantSection, key, value)
+    names = [str(entrant.get("name", seat.name.short)) for entrant, seat in zip(entrants, seats, strict=True)]
+    shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    name = asked.name or " vs ".join(shown)[:LONGEST_NAME].strip()
+    tournament = {"name": name, "seed": asked.seed}
+    return Draft(tournament, _format(asked, len(entrants)), tuple(entrants), asked.play).anchored(base)
+
+
+def setting(section: type[BaseModel], key: str, text: str) -> Any:
+    """What was typed for a setting: text or a list where it takes one, else a number, true, ``moves=8 score=10``."""
+    if key not in section.model_fields:
+        return typed(text)
+    kind = _kind(section.model_fields[key].annotation)
+    if kind is str:
+        return text
+    if is_list(section, key):
+        words = _kind(get_args(kind)[0]) is str
+        return [part if words else read_value(part) for part in _parts(text)]
+    table = _table(text)
+    if table is not None and isinstance(kind, type) and issubclass(kind, BaseModel):
+        return {name: setting(kind, name, value) for name, value in table.items()}
+    return table if table is not None and kind == dict[str, str] else typed(text)
+
+
+def is_list(section: type[BaseModel], key: str) -> bool:
+    """A setting that takes several values, ``nodes,pv`` on a command line."""
+    return key not in _PARTED and get_origin(_kind(section.model_fields[key].annotation)) is tuple
+
+
+def _kind(annotation: object) -> object:
+    """What a setting takes, if it takes one kind of thing, or none at all."""
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else [annotation]
+    kinds = {get_args(part)[0] if get_origin(part) is Annotated else part for part in parts} - {type(None)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def typed(text: str) -> Any:
+    """``50``, ``true``, a word, ``[2, 4]``, or a table as ``moves=8 score=10``."""
+    if (table := _table(text)) is not None:
+        return {key: read_value(value) for key, value in table.items()}
+    if text.startswith("[") and text.endswith("]"):
+        return [read_value(part) for part in _parts(text)]
+    return read_value(text)
+
+
+def _table(text: str) -> dict[str, str] | None:
+    """The words KEY=VALUE of a table, with blanks or commas between them; None for anything else."""
+    try:
+        words = shlex.split(_BETWEEN.sub(" ", text))
+    except ValueError:  # a quote alone
+        return None
+    if not words or not all("=" in word and not word.startswith("=") for word in words):
+        return None
+    return {key: value for key, _, value in (word.partition("=") for word in words)}
+
+
+def _parts(text: str) -> list[str]:
+    """Between commas, in brackets or not."""
+    listed = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    return [part.strip() for part in listed.split(",") if part.strip()]
+
+
+def with_number(draft: Draft, number: int) -> Draft:
+    """The same under a name of its own."""
+    if number == 1:
+        return draft
+    mark = f" ({number})"
+    name = str(draft.tournament["name"])[: LONGEST_NAME - len(mark)] + mark
+    return replace(draft, tournament={**draft.tournament, "name": name})
+
+
+def _format(asked: Asked, count: int) -> dict[str, Any]:
+    system = asked.system or ("match" if count == 2 else "roundrobin")
+    settings: dict[str, Any] = {"system": system}
+    ends = {key: value for key, value in (("sprt", asked.sprt), ("error", asked.error)) if value is not None}
+    if ends and system != "match":
+        option = next(iter(ends))
+        what = "a test is" if option == "sprt" else "an error to reach is that"
+        raise UsageRefused(f"{what} between two engines", place=f"--{option}", step="leave two, or leave it out")
+    if asked.seeds is not None and system != "gauntlet":
+        raise UsageRefused("seeds are those of a gauntlet", place="--seeds", step="add --format gauntlet")
+    if system == "match":
+        settings["games"] = asked.games or (OPEN_GAMES if ends else 100)
+        if ends:
+            settings |= ends
+        elif settings["games"] % 2:  # no pairs: each game has an opening of its own
+            settings["games_per_pairing"] = 1
+        return settings
+    settings["games_per_pairing"] = asked.games or 2
+    if asked.seeds is not None:
+        settings["seeds"] = asked.seeds
+    return settings
+
+
+def _seats(words: Sequence[str], registry: Registry, base: Path, detect: Detect) -> list[_Seat]:
+    """One for each word: engines that have a file, and commands, which are started together."""
+    known = {entry.name: entry for entry in reversed(registry.entries())}
+    known |= {word: registry.get(word) for word in words if word in registry.paths}
+    commands = [_command(word, registry, base) for word in words if word not in known]
+    found = zip(commands, detect(commands, None, base), strict=True)
+    seats = []
+    for word in words:
+        if (entry := known.get(word)) is not None:
+            seats.append(_Seat(Callname(entry.name), {"engine": entry.id}, frozenset({word, entry.id, entry.name})))
+            continue
+        command, (spec, _) = next(found)
+        name = callname(command, base)
+        section = {"command": list(spec.command), "protocol": spec.protocol}
+        seats.append(_Seat(name, section, frozenset({word, name.short, Path(command[0]).name})))
+    return seats
+
+
+def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
+    """Of a program that is there."""
+    try:
+        is_program = "/" in word and find_program(word, base) is not None  # of which a blank may be a part
+        command = (word,) if is_program else tuple(shlex.split(word))
+    except ValueError as error:
+        raise UsageRefused(f"cannot be cut into words: {error}", place=word) from None
+    if not command or find_program(command[0], base) is None:
+        if command and (there := no_program(command[0], base)):
+            raise InputRefused(there, place="match")
+        known = near(word, registry.ids)
+        hint = known if known.startswith(", did") else ""
+        step = "enginetour engines list names those with a file"
+        raise InputRefused(f"{word!r} is no engine file and no program here{hint}", place="match", step=step)
+    return command
+
+
+def _called(seat: _Seat, name: str, names: Sequence[str]) -> frozenset[str]:
+    """Its name too; a short one not, where another program has it for its own."""
+    if "command" in seat.section and seat.name.short != name and seat.name.short in names:
+        return seat.called - {seat.name.short} | {name}
+    return seat.called | {name}
+
+
+def _meant(text: str, seats: Sequence[_Seat], option: str) -> list[tuple[int, str, str]]:
+    """(engine, key, value) for each engine meant: one named or counted from 1 in front of a dot, else all."""
+    left, equals, value = text.partition("=")
+    if not equals or not left:
+        step = f'write {option} "ENGINE.NAME=VALUE", or NAME=VALUE for all'
+        raise UsageRefused(f"no value in {text!r}", place=option, step=step)
+    named = [(name, number) for number, seat in enumerate(seats) for name in {*seat.called, str(number + 1)}]
+    for name, number in sorted(named, key=lambda one: (-len(one[0]), *one)):  # sf.dev goes before sf
+        if left.casefold().startswith(f"{name.casefold()}."):
+            same = [n for n, other in enumerate(seats) if name in other.called or n == number]
+            return [(n, left[len(name) + 1 :], value) for n in same]
+    word, dot, key = left.partition(".")
+    begun = [
+        n for n, seat in enumerate(seats) if any(name.casefold().startswith(word.casefold()) for name in seat.called)
+    ]
+    if dot and word and key and len(begun) == 1:
+        return [(begun[0], key, value)]
+    return [(n, left, value) for n in range(len(seats))]

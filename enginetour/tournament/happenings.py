@@ -1,0 +1,174 @@
+"""A run as a row of events for whoever is not at the screen: the journal, notifications.
+
+event      fields beside `at` (UTC), `event`, `tournament` and `text`
+started    games_done, last_game, remaining, resumed, pid, version; paths: options that may make engines open files
+game       number, white, black, result, termination, cause, plies, seconds, decisions
+incident   game, engine, category, cause; a warning instead where it cost nobody a point
+suspended  engine, cause; engines, cause: they are waited for, nothing else can be played
+withdrawn  engine, cause: it was waited for in vain
+paused     cause; resumed when games begin again
+slots      slots, before: somebody asked for more or fewer
+asked      cause: another order that was carried out, to finish or about a machine
+disk-low   cause
+trouble    cause: whatever else the user should read now
+finished   games_done
+stopped    games_done, remaining, cause
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from enginetour.model.game import Game, Note
+from enginetour.store.reader import TournamentReader
+from enginetour.tournament.journal import Journal
+from enginetour.tournament.loop import Scheduler, Watcher
+
+PAUSED = "paused as asked: games begin again after enginetour unpause"
+Sink = Callable[[Mapping[str, object]], None]
+
+
+def event_of(kind: str, tournament: str, at: float, fields: Mapping[str, object], text: str) -> Mapping[str, object]:
+    """An event as every sink has it; `at` in UTC seconds."""
+    stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {"at": stamp, "event": kind, "tournament": tournament, **fields, "text": f"{tournament}: {text}"}
+
+
+class Happenings(Watcher):
+    """Tells every sink what becomes of one run; what the scheduler does not say is seen by looking at it."""
+
+    def __init__(self, tournament: str, sinks: Sequence[Sink], clock: Callable[[], float] = time.time) -> None:
+        self.tournament = tournament
+        self.sinks = sinks
+        self.clock = clock
+        self.suspended: set[str] = set()  # as they were last seen
+        self._awaited: tuple[str, ...] = ()
+        self._cramped = self._paused = False
+        self._slots = 0
+        self._said = ""  # the last trouble: the reason of a pause that begins with it
+
+    def tell(self, kind: str, text: str, **fields: object) -> None:
+        """One event to all."""
+        event = event_of(kind, self.tournament, self.clock(), fields, text)
+        for sink in self.sinks:
+            sink(event)
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """The game, then what was wrong in it."""
+        pairing = game.pairing
+        names = f"{pairing.white} - {pairing.black}"
+        self.tell(
+            "game",
+            f"game {number}, {names}: {game.outcome} ({game.cause})",
+            number=number,
+            white=pairing.white,
+            black=pairing.black,
+            result=str(game.outcome),
+            termination=str(game.termination),
+            cause=game.cause,
+            plies=game.plies,
+            seconds=round(game.ended - game.started, 3),
+            decisions=[note.text for note in notes],
+        )
+        self.incidents(number, game)
+
+    def incidents(self, number: int, game: Game, told: int = 0) -> None:
+        """What was wrong in a game, but the first `told` incidents of it."""
+        names = f"{game.pairing.white} - {game.pairing.black}"
+        for incident in game.incidents[told:]:
+            self.tell(
+                "warning" if incident.is_warning else "incident",
+                f"game {number}, {names}: {incident.at_fault}, {incident.category}: {incident.cause}",
+                game=number,
+                engine=incident.engine,
+                category=incident.category,
+                cause=incident.cause,
+            )
+
+    def trouble(self, text: str) -> None:
+        """Whatever it is."""
+        self._said = text
+        self.tell("trouble", text, cause=text)
+
+    def asked(self, text: str) -> None:
+        """Somebody's order, of which nothing else here tells."""
+        self.tell("asked", text, cause=text)
+
+    def withdrawn(self, name: str, why: str) -> None:
+        """The run goes on without it."""
+        self.tell("withdrawn", f"{name} is withdrawn: it {why}", engine=name, cause=why)
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """Engines set aside and pauses, by what has changed since the last look."""
+        suspended = scheduler.setbacks.suspended
+        for engine in sorted(suspended.keys() - self.suspended - scheduler.setbacks.tried_again):
+            self.tell(
+                "suspended", f"{engine} is suspended: {suspended[engine]}", engine=engine, cause=suspended[engine]
+            )
+        self.suspended = suspended.keys() | scheduler.setbacks.tried_again
+        awaited = scheduler.standstill.names
+        if awaited and not self._awaited:
+            self.tell("suspended", self._said, engines=list(awaited), cause=self._said)
+        self._awaited = awaited
+        slots, before = scheduler.slots, self._slots or scheduler.slots
+        if slots != before:
+            self.tell("slots", f"{slots} slot{'s' * (slots != 1)} instead of {before}", slots=slots, before=before)
+        self._slots = slots
+        cramped, paused = scheduler.setbacks.cramped, scheduler.setbacks.is_pausing() or scheduler.paused
+        waits, waited = cramped or paused, self._cramped or self._paused
+        if cramped and not self._cramped:
+            self.tell("disk-low", self._said, cause=self._said)
+        elif waits and not waited:
+            cause = self._said if scheduler.setbacks.is_pausing() else PAUSED
+            self.tell("paused", cause, cause=cause)
+        elif waited and not waits:
+            self.tell("resumed", "games begin again")
+        self._cramped, self._paused = cramped, paused
+
+
+def catch_up(log: TournamentReader, journal: Journal, stopping: Callable[[], bool]) -> int:
+    """Write the games that the journal lacks because a kill came between them and their lines, as if it had not come.
+
+    A journal that is not there begins now: somebody took it away. The number of the last game that is in it, which is
+    that of the last game of the log unless `stopping`.
+    """
+    journal.mend()
+    last, told = _reached(log, journal)
+    if last is None or last > log.last_number:
+        return log.last_number
+    at = 0.0
+    missed = Happenings(log.title, (journal,), lambda: at)
+    notes = log.decisions(last + 1)
+    if last and told is not None:
+        game = log.game(last).game
+        at = game.ended
+        missed.incidents(last, game, told)
+    for stored in log.full_games(last + 1):
+        if stopping():
+            break
+        last, at = stored.number, stored.game.ended
+        missed.game(last, stored.game, notes.get(last, []))
+    return last
+
+
+def _reached(log: TournamentReader, journal: Journal) -> tuple[int | None, int | None]:
+    """The last game in the journal, None if nothing there says so, and how many of its incidents are in it, if not all.
+
+    A run begins with the number of the last game before it.
+    """
+    told = 0
+    for event in journal.backwards():
+        if event.get("tournament") != log.title:
+            continue
+        kind, number, last = event.get("event"), event.get("number"), event.get("last_game")
+        if kind in ("incident", "warning"):
+            told += 1
+        elif kind == "game" and isinstance(number, int):
+            return number, told
+        elif kind == "started" and isinstance(last, int):
+            return last, None
+        elif kind == "started" and event.get("resumed") is False:
+            return 0, None
+    return None, None

@@ -1,0 +1,349 @@
+"""Where games are played: slots on this machine, each a process of its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import selectors
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enginetour.engines import strays
+from enginetour.engines.cores import Cores
+from enginetour.engines.doorbell import Doorbell
+from enginetour.engines.scratch import wipe_leftovers
+from enginetour.engines.unheard import hear_no_end
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Game
+from enginetour.model.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
+from enginetour.referee.link import frame
+from enginetour.tournament.slotprocess import SLOT, SlotProcess, Work
+
+if TYPE_CHECKING:
+    from enginetour.referee.compliance.verdicts import Compliance, ComplianceTask
+
+
+START_PARALLEL = 4  # runner spec 14
+STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
+
+Listener = Callable[[int, str, object], None]
+
+
+def say_wait(slot: int, name: str, payload: object) -> None:
+    """A listener before the first game: a line on stderr for "waits", the event of an engine that is slow to start."""
+    del slot
+    if name == "waits" and isinstance(payload, Mapping):
+        with suppress(OSError, ValueError):  # nobody reads stderr any more
+            sys.stderr.write(f"{payload['text']}\n")
+            sys.stderr.flush()
+
+
+class LocalPlace:
+    """Slots on this machine, started when first needed; one thread of its own looks after all of them.
+
+    `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots and
+    engines (`end_leftovers` finds them after a crash); `command` is how a slot is started. With `cores` the engines
+    of each slot have some of their own, and slots keep off them where there is room; with `together` a slot may share
+    one with those of a quick game. Sandboxes hide the folder `hidden`.
+    `start_parallel` engines are started at once at most, but always the two of a game.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        on_event: Listener | None = None,
+        *,
+        tag: str = "",
+        command: Sequence[str] = SLOT,
+        cores: Cores | None = None,
+        together: bool = False,
+        start_parallel: int = START_PARALLEL,
+        hidden: Path | None = None,
+    ) -> None:
+        self.tag = tag or f"place-{os.urandom(8).hex()}"
+        self._size = slots
+        self._on_event = on_event
+        self._command = command
+        self._cores, self._together = cores, together
+        self._hidden = hidden
+        self._starters = start_parallel
+        self._serial = itertools.count(1)
+        self._slots: dict[int, SlotProcess] = {}
+        self._queue: deque[Work] = deque()
+        self._bell = Doorbell()  # all that other threads touch
+        self._closing = False
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._bell.fd, selectors.EVENT_READ, lambda _: self._bell.answer())
+        self._awaited: list[threading.Event] = []  # to be set when no slot process is alive
+        self._thread = threading.Thread(target=self._run, name="places", daemon=True)
+        self._thread.start()
+
+    def submit(
+        self, task: GameTask | ProbeTask | ReenactTask | ComplianceTask, prefer: int | None = None
+    ) -> Future[Game | Probe | Reenacted | Compliance]:
+        """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
+
+        The future raises MachineFailure when the slot was killed, stopped, or lacked something, InternalFailure when
+        it failed by itself, TourError when it is of another version of enginetour. RuntimeError after `stop`, `close`.
+        """
+        work = Work(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
+        if not self._bell.ask(lambda: self._queue.append(work), work=True):
+            raise RuntimeError(f"no new games: {self._bell.refusing}")
+        return work.future
+
+    def reassign(
+        self,
+        slots: int,
+        on_event: Listener | None,
+        *,
+        tag: str,
+        cores: Cores | None,
+        together: bool,
+        start_parallel: int,
+        hidden: Path | None,
+    ) -> None:
+        """The settings of all further tasks, as when it is made. For a place without a task: its slots stay.
+
+        With `cores` they are replaced, as a slot is bound to its own when it starts.
+        """
+
+        def act() -> None:
+            self._size, self.tag, self._on_event, self._cores = slots, tag, on_event, cores
+            self._together, self._starters, self._hidden = together, start_parallel, hidden
+            for slot in self._slots.values():
+                if slot.leaving:
+                    continue
+                if cores is not None or slot.index >= slots:
+                    self._leave(slot, now=False)
+                else:
+                    slot.reassign(self._next_tag(), together=together, hidden=hidden)
+                    self._watch_input(slot)
+
+        self._bell.ask(act)
+
+    def abandon(self) -> None:
+        """Queued and running tasks fail now; the place goes on."""
+        self._bell.ask(self._abandon)
+
+    def resize(self, slots: int) -> None:
+        """More or fewer slots; surplus ones go when their game has ended."""
+        self._bell.ask(lambda: self._resize(slots))
+
+    def stop(self, *, now: bool) -> None:
+        """No new games; queued ones fail. `now`: running ones too, and all slots and engines are dead on return (3 s).
+
+        Otherwise this returns at once and running games end in their time.
+        """
+        self._bell.refuse("the place was stopped")
+        dead = threading.Event()
+        asked = self._bell.ask(lambda: self._stop(dead, now=now))
+        if asked and now and threading.current_thread() is not self._thread:
+            dead.wait(STOP_LIMIT)
+
+    def close(self) -> None:
+        """Leave nothing: no process, descriptor or thread. Twice is once.
+
+        Games under way are dropped now. A slot that has none ends its engines as usual, `quit` first (2.5 s at most).
+        """
+        self._bell.refuse("the place was closed")
+        self._bell.ask(self._close)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def __enter__(self) -> LocalPlace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # From here on everything runs in the place's own thread.
+
+    def _run(self) -> None:
+        why = "the place was closed"
+        hear_no_end()
+        try:
+            while not self._closing or self._slots:
+                due = [next_one for slot in self._slots.values() if (next_one := slot.insist()) is not None]
+                left = max(0.0, min(due) - time.monotonic()) if due else None
+                for key, events in self._selector.select(left):
+                    if key.fd in self._selector.get_map():  # an earlier one of this round may have closed it
+                        key.data(events)
+                self._assign()
+                if not self._slots:
+                    self._all_dead()
+        except BaseException as error:
+            why = f"the place failed: {error!r}"
+            raise
+        finally:
+            self._clear(why)
+
+    def _clear(self, why: str) -> None:
+        """The last act: nothing stays alive and nobody waits for ever."""
+        self._bell.fall_silent(why)  # the future of a submission in the last moment is in the queue now
+        for slot in list(self._slots.values()):
+            slot.process.kill()
+            words, _ = slot.bury()
+            if slot.work is not None:
+                slot.work.fail(f"{words}; {why}")
+        self._slots.clear()
+        self._drop_queue(why)
+        self._selector.close()
+        self._bell.close()
+        self._all_dead()
+
+    def _all_dead(self) -> None:
+        while self._awaited:
+            self._awaited.pop().set()
+
+    def _resize(self, slots: int) -> None:
+        self._size = slots
+        for slot in self._slots.values():
+            slot.settle(self._cores, slots)
+            if slot.index >= slots and not slot.leaving:
+                self._leave(slot, now=False)
+
+    def _stop(self, dead: threading.Event, *, now: bool) -> None:
+        self._awaited.append(dead)
+        self._drop_queue("the place was stopped")
+        for slot in self._slots.values():
+            self._leave(slot, now=now)
+
+    def _close(self) -> None:
+        self._closing = True
+        self._drop_queue("the place was closed")
+        for slot in self._slots.values():
+            if slot.work is not None or not slot.leaving:
+                self._leave(slot, now=slot.work is not None)
+
+    def _abandon(self) -> None:
+        self._drop_queue("the task was dropped")
+        for slot in self._slots.values():
+            if slot.work is not None:
+                self._leave(slot, now=True)
+
+    def _drop_queue(self, why: str) -> None:
+        while self._queue:
+            work = self._queue.popleft()
+            if work.future.set_running_or_notify_cancel():
+                work.fail(why)
+
+    def _assign(self) -> None:
+        while self._queue:
+            index = self._free(self._queue[0].prefer)
+            starting = sum(slot.starting for slot in self._slots.values())
+            if index is None or (starting and starting + self._queue[0].engines > self._starters):
+                return
+            work = self._queue.popleft()
+            if not work.future.set_running_or_notify_cancel():
+                continue
+            try:
+                slot = self._slots.get(index) or self._start(index)
+            except MachineFailure as failure:
+                work.future.set_exception(failure)
+                continue
+            slot.give(work)
+            self._watch_input(slot)
+
+    def _free(self, prefer: int | None) -> int | None:
+        """The slot for the next task: the one it prefers, else one that runs, else one to start."""
+        idle = [index for index in range(self._size) if index in self._slots and self._slots[index].idle]
+        unused = [index for index in range(self._size) if index not in self._slots]
+        if prefer in idle or prefer in unused:
+            return prefer
+        return next(iter(idle + unused), None)
+
+    def _start(self, index: int) -> SlotProcess:
+        engines = self._cores.engines(index) if self._cores else ()
+        slot = SlotProcess(
+            index, self._next_tag(), self._command, engines, together=self._together, hidden=self._hidden
+        )
+        slot.settle(self._cores, self._size)
+        self._slots[index] = slot
+        self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._hear(slot))
+        self._selector.register(slot.stderr, selectors.EVENT_READ, lambda _: self._hear_complaints(slot))
+        self._selector.register(slot.pidfd, selectors.EVENT_READ, lambda _: self._ended(slot))
+        return slot
+
+    def _next_tag(self) -> str:
+        return f"{self.tag}/{os.getpid()}-{next(self._serial)}"
+
+    def _leave(self, slot: SlotProcess, *, now: bool) -> None:
+        slot.leave(now=now)
+        self._watch_input(slot)
+
+    def _watch_input(self, slot: SlotProcess) -> None:
+        """Have the selector say when a slot's full input has room again."""
+        watched = slot.stdin in self._selector.get_map()
+        if len(slot.out) and not watched:
+            self._selector.register(slot.stdin, selectors.EVENT_WRITE, lambda _: self._push(slot))
+        elif not len(slot.out) and watched:
+            self._selector.unregister(slot.stdin)
+
+    def _push(self, slot: SlotProcess) -> None:
+        slot.out.push()
+        self._watch_input(slot)
+
+    def _hear(self, slot: SlotProcess) -> None:
+        messages, open_still = slot.hear()
+        for message in messages:
+            self._take(slot, *message)
+        if not open_still:
+            self._selector.unregister(slot.stdout)
+            slot.unasked = not slot.leaving
+            slot.leave(now=True)  # it says nothing any more: it goes, by signal if it must
+
+    def _take(self, slot: SlotProcess, kind: str, *values: Any) -> None:
+        if kind == "event":
+            slot.starting *= values[0] != "start"
+            if self._on_event is not None:
+                name, payload = values
+                several = [("move", move) for move in payload] if name == "moves" else [(name, payload)]
+                for told in several:
+                    self._on_event(slot.index, *told)
+            return
+        if kind == "hello":
+            slot.greet(*values)
+            self._watch_input(slot)
+            return
+        work, slot.work, slot.starting = slot.work, None, 0
+        if slot.leaving and not slot.deadlines:
+            slot.leave(now=False)  # from now on it is only saying goodbye
+        if work is not None:
+            work.settle(kind, values[0])
+
+    def _hear_complaints(self, slot: SlotProcess) -> None:
+        if not slot.hear_complaints():
+            self._selector.unregister(slot.stderr)
+
+    def _ended(self, slot: SlotProcess) -> None:
+        """It is dead: take what it still said, bury it; the next task starts a new one."""
+        while slot.stdout in self._selector.get_map():
+            messages, open_still = slot.hear()
+            for message in messages:
+                self._take(slot, *message)
+            if not messages or not open_still:
+                self._selector.unregister(slot.stdout)
+        for fd in (slot.stdin, slot.stderr, slot.pidfd):
+            if fd in self._selector.get_map():
+                self._selector.unregister(fd)
+        words, ours = slot.bury()
+        del self._slots[slot.index]
+        if slot.work is not None:
+            slot.work.fail(words, ours=ours)
+
+
+def end_leftovers(tag: str) -> tuple[str, ...]:
+    """End processes of an earlier run of this tag, slots and engines, and wipe its scratch; names the processes.
+
+    Nobody else is touched; the caller holds the lock that says that this run is over.
+    """
+    ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.end_tagged((tag,)))
+    wipe_leftovers(tag)
+    return ended

@@ -1,0 +1,288 @@
+"""From a configuration to what can be played: engines resolved and probed, openings loaded, the games foretold.
+
+Nothing here writes. Everything a tester could have got wrong is found before the first game.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from enginetour.engines import identity
+from enginetour.engines.enginefile import EngineEntry
+from enginetour.engines.machinespeed import SpeedWish
+from enginetour.engines.registry import Registry, of_workspace, to_spec
+from enginetour.formats.base import Format
+from enginetour.model import odds
+from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused
+from enginetour.model.game import Entrant, Pairing
+from enginetour.model.nearmiss import near
+from enginetour.model.task import EngineSpec, GameTask, Rules, Side
+from enginetour.model.variants import STANDARD
+from enginetour.openings.dealing import Per
+from enginetour.openings.eco import OpeningNames, read_names
+from enginetour.openings.openingcheck import needs_setboard
+from enginetour.openings.openings import OpeningSuite
+from enginetour.store.serveraddress import Address
+from enginetour.tournament.config import config as configuration
+from enginetour.tournament.config.config import Config
+from enginetour.tournament.config.rulebook import rules_of
+from enginetour.tournament.config.sections_entrants import EntrantSection
+from enginetour.tournament.config.sides import refuse_one_glass, side_of
+from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
+from enginetour.tournament.plansuite import refuse_long, refuse_short_lived, suite_of
+
+EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
+GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale
+FEWEST = 2  # a game has two sides
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A tournament that could start: entrants best first as written, and each one's side."""
+
+    config: Config
+    workspace: Path
+    database: Address
+    format: Format[Any]
+    entrants: tuple[Entrant, ...]
+    sides: Mapping[str, Side]
+    files: Mapping[str, EngineEntry]  # the engine files of those that have one
+    suite: OpeningSuite
+    rules: Rules
+    speed: float | None = None  # of this machine, where clocks go by it
+    away: bool = False  # games are played on other machines, and clocks go by theirs
+    names: OpeningNames | None = None  # of openings, for the PGN
+
+    @property
+    def results(self) -> Path:
+        """The folder of PGN, journal and reports; a run makes it."""
+        return results_of(self.workspace, self.database)
+
+    @property
+    def wanted_speed(self) -> SpeedWish:
+        """What clocks on this machine should go by."""
+        return None if self.away else self.config.play.speed
+
+    def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
+        """The game of a pairing, with its opening, its odds and clocks by the machine's speed."""
+        seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
+        given = odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
+        white, black = (self._booked(side.at_speed(self.speed), pairing) for side in given)
+        opening = self.suite.pick(pairing)
+        is_hard = any(side.spec.protocol == "cecp" for side in given) and needs_setboard(opening)
+        return GameTask(
+            pairing=pairing,
+            white=white,
+            black=black,
+            opening=opening,
+            spare=self.suite.spare(pairing) if is_hard and opening.variant == STANDARD else None,
+            rules=self.rules,
+            replay=replay,
+            keep_lines=self.config.play.keep_lines,
+            log_traffic=self.config.play.log_traffic,
+        )
+
+    def _booked(self, side: Side, pairing: Pairing) -> Side:
+        """What is drawn from its own book depends on seed and encounter alone."""
+        if side.own_book is None:
+            return side
+        seed = f"{self.suite.seed}:{pairing.encounter}:{side.spec.name}"
+        return replace(side, own_book=replace(side.own_book, seed=seed))
+
+    def of_edition(self, number: int, per: Per | None) -> Plan:
+        """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
+        return replace(self, suite=self.suite_of(number).dealt(per))
+
+    def suite_of(self, edition: int) -> OpeningSuite:
+        """The openings in the order of an edition."""
+        return self.suite.seeded(self.suite.seed + (edition - 1) * EDITION_SEEDS)
+
+    def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
+        """A spec with the time control and margin it plays by in this tournament."""
+        return side_of(self.config, spec, section)
+
+
+def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
+    """Read a configuration and resolve all it names; refuses with place and next step, writes nothing.
+
+    Of a large suite nothing is looked at yet: that is `refuse_openings`.
+    `resumes`: an engine that has left the tournament and cannot be found is left out, for it plays no more.
+    """
+    config = configuration.load(path)
+    folder = config.path.resolve().parent
+    workspace = workspace_of(folder)
+    registry = of_workspace(workspace)
+    _refuse_streams(config)
+    suite = suite_of(config, folder)
+    refuse_long(config, suite)
+    rules = rules_of(config)
+    plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, {}, suite, rules)
+    if config.play.eco:
+        at = config.at("play", "eco")
+        plan = replace(plan, names=read_names(folder / Path(config.play.eco).expanduser(), at))
+    entrants: list[Entrant] = []
+    sides: dict[str, Side] = {}
+    files: dict[str, EngineEntry] = {}
+    absent: set[str] = set()
+
+    def is_gone(name: str) -> bool:
+        if resumes and name in _gone(plan):
+            absent.add(name)
+        return name in absent
+
+    for number, section in enumerate(config.entrants):
+        for entrant, spec, entry in resolve(section, registry, folder, config.at("entrants", number), is_gone):
+            if entrant.name in sides:
+                at = config.at("entrants", number, "name" if section.name else "engine")
+                step = "give each its own name"
+                raise InputRefused(f"two entrants are called {entrant.name!r}", place=at, step=step)
+            _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
+            refuse_short_lived(config, suite, spec)
+            entrants.append(entrant)
+            sides[entrant.name] = plan.side(spec, section)
+            if entry.path is not None:
+                files[entrant.name] = entry
+    refuse_one_glass(sides, config)
+    names = [*sides, *sorted(absent)]
+    _refuse_seeds(config, names)
+    for name in config.ratings.anchor:
+        if name not in names:
+            what = f"anchor {name!r} is no entrant{near(name, sides)}"
+            raise InputRefused(what, place=config.at("ratings", "anchor", name))
+    plan = replace(plan, entrants=tuple(entrants), sides=sides, files=files)
+    whole = len(entrants) >= FEWEST and not absent
+    if whole and config.tournament.order in (None, "file"):  # other orders bring ratings along
+        refuse_field(plan)
+    return plan
+
+
+def _gone(plan: Plan) -> set[str]:
+    """Who has left the newest edition of the tournament, if there is one."""
+    from enginetour.store.database import is_made  # asked in need alone: engines start before the store is loaded
+    from enginetour.store.tournaments import Store
+
+    if not is_made(plan.database):
+        return set()
+    with Store.open(plan.database, create=False) as store:
+        name = plan.config.tournament.name
+        return store.tournament(name).gone if store.has(name) else set()
+
+
+def _refuse_streams(config: Config) -> None:
+    """InputRefused for incremental ratings of a variant: their events are one stream, of standard chess."""
+    systems = [system for system in config.ratings.systems if system != "ml"]
+    if systems and config.play.variant != STANDARD:
+        what = f"{systems[0]} goes on through all tournaments of standard chess, and {config.play.variant} is played"
+        step = f"leave it out; enginetour ratings --all --variant {config.play.variant} --system {systems[0]} folds it"
+        raise InputRefused(what, place=config.at("ratings", "systems"), step=step)
+
+
+def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place: str) -> None:
+    """InputRefused for a second entrant of an engine with `max_copies`, which is counted by entrant."""
+    twin = next((one for one, side in sides.items() if side.spec.command == spec.command), None)
+    if spec.max_copies and twin is not None:
+        copies = "1 copy" if spec.max_copies == 1 else f"{spec.max_copies} copies"
+        what = f"{name} and {twin} are one engine, of which {copies} may run at a time"
+        raise InputRefused(what, place=place, step="leave one of them out, or max_copies in the engine file")
+
+
+def resolve(
+    section: EntrantSection,
+    registry: Registry,
+    folder: Path,
+    place: str,
+    is_gone: Callable[[str], bool] = lambda _name: False,
+) -> Iterable[tuple[Entrant, EngineSpec, EngineEntry]]:
+    """The entrants of one section with how each is started, fingerprint included, and the engine file that says so.
+
+    One that `is_gone` may be refused.
+    """
+    try:
+        for entry in registry.matching(section, folder, place):
+            name = section.name or entry.name
+            options = {**entry.options, **section.options}
+            try:
+                spec = to_spec(entry, name=name, options=options)
+                spec = replace(spec, fingerprint=identity.fingerprint(spec))
+            except EngineRefused:
+                if is_gone(name):
+                    continue
+                raise
+            rating = section.rating if section.rating is not None else entry.rating
+            family, origin = section.family or entry.family, section.origin or entry.origin
+            yield Entrant(name, section.new, rating, family, origin), spec, entry
+    except (EngineRefused, InputRefused, UsageRefused) as error:
+        if not error.place:
+            error.place = place
+        raise
+
+
+def scale_doubts(plan: Plan) -> tuple[str, ...]:
+    """What ratings of entrants do on two scales at once, where the configuration does not state theirs."""
+    config, scale = plan.config, plan.config.tournament.rating_scale
+    bringing = next((entrant for entrant in plan.entrants if entrant.rating is not None), None)
+    if bringing is None:
+        return ()
+    options = config.format_options
+    by_gor = config.system == "gor-drift" or getattr(options, "model", "") == "gor"
+    as_go = [system for system in config.ratings.systems if system in GO_SYSTEMS]
+    if scale == "elo" and by_gor:
+        return (f'{config.system} reads ratings on the Go scale (1 dan is 2100), and rating_scale is "elo"',)
+    other = "its McMahon band" if "base" in type(options).model_fields else ""
+    other = other or ("its first Elo rating" if "elo" in config.ratings.systems else "")
+    if scale is not None or not other or not (as_go or by_gor):
+        return ()
+    first = f"its first {as_go[0]} rating" if as_go else f"its rating in {config.system}"
+    return (
+        f"rating = {bringing.rating:g} of {bringing.name} is {other} and {first}, which is on the Go scale (1 dan is "
+        '2100): set rating_scale = "go" or rating_scale = "elo" under [tournament]',
+    )
+
+
+def refuse_few(plan: Plan) -> None:
+    """InputRefused when there is nobody to play against."""
+    if len(plan.entrants) < FEWEST:
+        what = f"{len(plan.entrants)} entrant, a tournament needs two"
+        raise InputRefused(what, place=plan.config.at("entrants"), step="add another")
+
+
+def refuse_field(plan: Plan) -> None:
+    """A field the format cannot take, with the line of the first entrant beyond two."""
+    config = plan.config
+    try:
+        state = plan.format.start(plan.entrants)
+        if not plan.format.offers(state):
+            raise ValueError("; ".join(note.text for note in plan.format.notes(state)) or "there is nothing to play")
+    except InputRefused as error:
+        error.place = config.at("entrants", min(FEWEST, len(config.entrants) - 1))
+        raise
+    except ValueError as error:
+        raise InputRefused(str(error), place=config.at("format", "system")) from None
+
+
+def refuse_openings(plan: Plan, edition: int = 1) -> None:
+    """InputRefused for a bad one among those of a large suite that an edition can need: each deals in its own order.
+
+    For a field that can be paired.
+    """
+    if plan.suite.is_large:  # else a start for nothing: of 300 in a Swiss it takes a second
+        plan.suite_of(edition).check(plan.format.remaining(plan.format.start(plan.entrants))[1])
+
+
+def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
+    seeds = getattr(config.format_options, "seeds", None)
+    if isinstance(seeds, tuple | list):
+        unknown = [name for name in seeds if name not in sides]
+        doubled = [name for name, times in Counter(seeds).items() if times > 1]
+        if set(seeds) >= set(sides):
+            raise InputRefused("seeds: all entrants leave nobody to play against", place=config.at("format", "seeds"))
+        for name, words in [(n, "is no entrant") for n in unknown] + [(n, "is there twice") for n in doubled]:
+            allowed = ", ".join(sides)
+            raise InputRefused(f"seed {name!r} {words}; entrants: {allowed}", place=config.at("format", "seeds"))
+    elif isinstance(seeds, int) and seeds >= len(sides):
+        what = f"seeds: {seeds} of {len(sides)} entrants leave nobody to play against"
+        raise InputRefused(what, place=config.at("format", "seeds"))

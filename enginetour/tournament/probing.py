@@ -1,0 +1,202 @@
+"""Every engine started once before game 1: those that cannot play are refused while somebody is there to hear it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from enginetour.engines.enginefile import EngineEntry, release
+from enginetour.engines.registry import candidates
+from enginetour.interop.shipped import shipped
+from enginetour.model.errors import EngineRefused, InputRefused, TaskFailed, TourError
+from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.tournament.places import START_PARALLEL, LocalPlace, say_wait
+
+PROTOCOLS = ("uci", "cecp")
+TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
+HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
+MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
+
+Enough = Callable[[Mapping[str, Probe]], bool]
+_Tried = dict[tuple[int, str], Probe]
+
+
+def trial_place(hidden: Path | None = None) -> LocalPlace:
+    """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it."""
+    return LocalPlace(min(START_PARALLEL, os.cpu_count() or 1), say_wait, hidden=hidden)
+
+
+def probe_all(
+    sides: Mapping[str, Side],
+    heed: Callable[[], None] = lambda: None,
+    hidden: Path | None = None,
+    enough: Enough = lambda _: False,
+    place: LocalPlace | None = None,
+) -> dict[str, Probe]:
+    """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
+
+    `place`: where, else in a `trial_place` of its own. As soon as what was found is `enough`, the other probes are
+    dropped.
+    `heed` is called several times a second; what it raises ends the probes. A slot that dies is the machine's failure:
+    what it had not told is tried again, TourError after three in a row that told nothing.
+    """
+    tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
+    found: dict[str, Probe] = {}
+    failures = 0
+    with nullcontext(place) if place is not None else trial_place(hidden) as slots:
+        while len(found) < len(tasks) and not enough(found):
+            told, failure = _round(slots, tasks, found, heed, enough)
+            found |= told
+            failures = 0 if told else failures + 1
+            if failure is not None:
+                time.sleep(HEED_S)  # a service manager ends slots and us in one go: the signal comes first
+                heed()
+            if failure is not None and failures == MOST_FAILURES:
+                what = f"the engines cannot be tried: {failure}"
+                raise TourError(what, step=failure.step)
+        if len(found) < len(tasks):
+            slots.abandon()
+    return {name: found[name] for name in sides if name in found}
+
+
+def _round(
+    place: LocalPlace,
+    tasks: Mapping[str, ProbeTask],
+    known: Mapping[str, Probe],
+    heed: Callable[[], None],
+    enough: Enough,
+) -> tuple[dict[str, Probe], TaskFailed | None]:
+    """What could be told of the engines not yet `known`, and why of others it could not."""
+    found: dict[str, Probe] = {}
+    failure: TaskFailed | None = None
+    try:
+        futures = {name: place.submit(task) for name, task in tasks.items() if name not in known}
+    except TaskFailed as none:
+        return found, none
+    waiting = set(futures.values())
+    while waiting and not enough({**known, **_ended_well(futures)}):
+        heed()
+        waiting = wait(waiting, timeout=HEED_S).not_done
+    for name, future in futures.items():
+        if future in waiting:
+            continue
+        try:
+            found[name] = cast("Probe", future.result())
+        except TaskFailed as one:
+            failure = one
+    return found, failure
+
+
+def _ended_well(futures: Mapping[str, Future[Any]]) -> dict[str, Probe]:
+    return {name: future.result() for name, future in futures.items() if future.done() and not future.exception()}
+
+
+def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, Probe]:
+    """The first protocol in which the program answers; EngineRefused when it answers in none.
+
+    Relative paths of the command begin at `folder`.
+    """
+    return detect_each((command,), protocol, folder)[0]
+
+
+def detect_each(
+    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, place: LocalPlace | None = None
+) -> list[tuple[EngineSpec, Probe]]:
+    """As `detect`, for several at a time, in a `place` if one is given.
+
+    Most engines speak UCI and answer at once. Those that do not are started in each protocol, for as long as a start
+    may take, and the first answer decides.
+    """
+    specs = {
+        number: dict(zip(PROTOCOLS, candidates(command, folder), strict=True))
+        for number, command in enumerate(commands)
+    }
+    found: _Tried = {}
+    if protocol is None:
+        hasty = {
+            (number, "uci"): replace(each["uci"], quirks=Quirks(handshake_timeout=TRY_UCI_S))
+            for number, each in specs.items()
+        }
+        found = _tried(hasty, found, place)
+    silent = [number for number in specs if _spoken(found, number) is None]
+    wanted = {
+        (number, word): specs[number][word] for number in silent for word in PROTOCOLS if protocol in (None, word)
+    }
+    found |= _tried(wanted, found, place)
+    answers = []
+    for number, command in enumerate(commands):
+        word = _spoken(found, number)
+        if word is None:
+            problems = [problem for key, probe in found.items() if key[0] == number for problem in probe.problems]
+            raise EngineRefused(
+                problems[0] if problems else "it answers neither uci nor xboard",
+                place=shlex.join(command),
+                step="is it an engine? start it by hand and type uci",
+            )
+        answers.append((specs[number][word], found[number, word]))
+    return answers
+
+
+def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, place: LocalPlace | None) -> _Tried:
+    """Probes by command and protocol, until each command has answered in one."""
+    keys = {f"{number} {word}": (number, word) for number, word in specs}
+    sides = {name: Side(specs[key], TimeControl.parse("1+0")) for name, key in keys.items()}
+
+    def enough(found: Mapping[str, Probe]) -> bool:
+        now = {**known, **{keys[name]: probe for name, probe in found.items()}}
+        return all(_spoken(now, number) is not None for number, _ in specs)
+
+    return {keys[name]: probe for name, probe in probe_all(sides, enough=enough, place=place).items()} if specs else {}
+
+
+def _spoken(found: _Tried, number: int) -> str | None:
+    """The protocol in which a command has answered."""
+    return next((word for word in PROTOCOLS if (number, word) in found and not found[number, word].problems), None)
+
+
+def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
+    """EngineRefused naming the first that cannot play; wrong options and variants are the configuration's fault."""
+    unfit = {name: probe for name, probe in found.items() if probe.problems}
+    for name in found:
+        if name not in unfit and _lacks_nps(found[name], sides[name]):
+            what = f"{name} cannot be limited by nodes: it does not declare nps"
+            raise InputRefused(what, place=f"engine {name}", step="give it a clock, and take nodes out of its limits")
+    for name, probe in unfit.items():
+        more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
+        if probe.category == "bad-option":
+            raise InputRefused(f"{probe.problems[0]}{more}", place=f"engine {name}")
+        if any(what == "variant" and not good for what, good, _ in probe.steps):
+            what = f"{name} {probe.problems[0]}{more}"
+            step = "choose another variant under [play], or another engine"
+            raise InputRefused(what, place="play.variant", step=step)
+        spoke = all(good or what != "start" for what, good, _ in probe.steps)
+        asked = f"does it speak {sides[name].spec.protocol}? " if spoke and len(probe.problems) == 1 else ""
+        by_hand = f"{asked}try it by hand: {shlex.join(sides[name].spec.command)}"
+        raise EngineRefused(f"{'; '.join(probe.problems)}{more}", place=f"engine {name}", step=by_hand)
+
+
+def other_names(found: Mapping[str, Probe], files: Mapping[str, EngineEntry]) -> Iterator[str]:
+    """A sentence for each engine that reports another release than its engine file states."""
+    for name, probe in found.items():
+        entry = files.get(name)
+        if entry is None or not probe.own_name or not entry.contradicts(probe.own_name):
+            continue
+        stated = entry.name if release(entry.name) else f"{entry.name} {entry.version}"
+        bundled = entry.path is not None and entry.path.parent == shipped("engines")
+        step = "enginetour engines find writes a file with that name" if bundled else f"correct name in {entry.path}"
+        yield f"{name}: the engine file says {stated!r}, the engine reports {probe.own_name!r}. Hint: {step}"
+
+
+def _lacks_nps(probe: Probe, side: Side) -> bool:
+    """A CECP engine whose control has nodes, which it can be told by `nps` alone (protocol spec, "nps")."""
+    controls = (side.tc, side.black.tc) if side.black is not None else (side.tc,)
+    asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in controls)
+    return asked and dict(probe.features).get("nps", "0") in ("0", "")

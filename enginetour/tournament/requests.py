@@ -1,0 +1,117 @@
+"""What a command asks of a tournament: one model for each request, into which the run parses what its socket receives.
+
+A request names an engine by the id of its engine file, and the run resolves the id itself: no command line, environment
+or option of an engine ever comes through the socket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from enginetour.engines.enginefile import first_finding
+from enginetour.model.errors import UsageRefused
+
+MOST_SLOTS = 1024  # as in a configuration
+LARGEST_NUMBER = (1 << 63) - 1  # what a database holds as the number of a game
+
+
+def _encodable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a null character")
+    text.encode()  # half a surrogate pair is a ValueError: no database takes one
+    return text
+
+
+_Words = Annotated[str, Field(max_length=4096), AfterValidator(_encodable)]
+_Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_encodable)]
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the socket carries it."""
+        return self.model_dump(mode="json")
+
+
+class Withdraw(_Asked):
+    """An entrant leaves."""
+
+    do: Literal["withdraw"] = "withdraw"
+    engine: _Name
+    why: _Words = ""
+
+
+class Add(_Asked):
+    """An engine file joins, by its id, under its own name or another one.
+
+    `fingerprint` is that of the engine that was tried: the run adds no other one of the same id.
+    """
+
+    do: Literal["add"] = "add"
+    id: _Name
+    name: _Name | None = None
+    fingerprint: _Words = ""
+    why: _Words = ""
+
+
+class Replace(_Asked):
+    """An entrant leaves, and an engine file takes its place: as `Add`."""
+
+    do: Literal["replace"] = "replace"
+    engine: _Name
+    id: _Name
+    name: _Name | None = None
+    fingerprint: _Words = ""
+    why: _Words = ""
+
+
+class Void(_Asked):
+    """A game no longer counts."""
+
+    do: Literal["void"] = "void"
+    game: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)]
+    why: _Words = ""
+
+
+class Slots(_Asked):
+    """So many games at a time from now on; `force`: also more than there are processors."""
+
+    do: Literal["slots"] = "slots"
+    slots: Annotated[int, Field(ge=1, le=MOST_SLOTS)]
+    force: bool = False
+
+
+class Machines(_Asked):
+    """The machines of a cluster; one of them is drained, or used again, first."""
+
+    do: Literal["machines"] = "machines"
+    drain: _Name | None = None
+    use: _Name | None = None
+
+
+class Plain(_Asked):
+    """A request without anything else."""
+
+    do: Literal["pause", "unpause", "finish", "status", "stop"]
+
+
+Request = Withdraw | Add | Replace | Void | Slots | Machines | Plain
+KINDS = ("withdraw", "add", "replace", "void", "slots", "machines", "pause", "unpause", "finish", "status", "stop")
+
+_REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="do")])
+
+
+def parsed(message: Mapping[str, Any]) -> Request:
+    """The request in a message; UsageRefused with the first finding. Raises nothing else, whatever JSON can hold."""
+    do = message.get("do")
+    if do not in KINDS:
+        shown = repr(do[:40]) if isinstance(do, str) else "no text"
+        raise UsageRefused(f"unknown request (found {shown})", step=f"requests are {', '.join(KINDS)}")
+    try:
+        return _REQUEST.validate_python(message)
+    except ValidationError as error:
+        raise UsageRefused(first_finding(error, skip=1), place=f"{do}") from None
