@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.model.odds import MOST, at_odds, divided, divisor, is_divisible
-from enginetour.model.task import EngineSpec, Side
+from enginetour.model.task import MOST, EngineSpec, Side, at_odds, divided, divisor, is_divisible
 from enginetour.model.timecontrol import TimeControl
 from tests.touring import config, read, tour
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.model.timeclasses import TIME_CLASSES, bounds_told, class_of, time_class
+from enginetour.model.timecontrol import TIME_CLASSES, bounds_told, class_of, time_class
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginetour.cli.common import formatted, markup
-from enginetour.model.errors import UsageRefused
-from enginetour.model.nearmiss import called, did_you_mean, not_called
+from enginetour.model.errors import UsageRefused, called, did_you_mean, not_called
 from enginetour.reports.columns import ALL, WIDE
 from enginetour.reports.sheet import dumps
 

@@ -155,7 +155,7 @@ def check(
     """
     from enginetour.cli.stepline import StepLine
     from enginetour.engines.registry import to_spec
-    from enginetour.model.nearmiss import near
+    from enginetour.model.errors import near
     from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.compliance import story, table
     from enginetour.tournament.examining import examine_each
@@ -238,7 +238,7 @@ def _is_here(entry: EngineEntry) -> bool:
 
 def _by_id_or_name(word: str) -> EngineEntry:
     """The engine file of that id or name, or the only one whose id or name begins so."""
-    from enginetour.model.nearmiss import called
+    from enginetour.model.errors import called
 
     registry = _registry()
     if word in registry.paths:

@@ -95,8 +95,7 @@ def export(
 
 def _extras(comments: str | None) -> tuple[str, ...]:
     """The names of --comments; UsageRefused for one that is none."""
-    from enginetour.model.errors import UsageRefused
-    from enginetour.model.nearmiss import near
+    from enginetour.model.errors import UsageRefused, near
     from enginetour.reports.pgn import EXTRAS
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))

@@ -109,9 +109,8 @@ def games(
 
 def _known(log: TournamentLog, word: str | None, termination: str | None) -> str | None:
     """The entrant that is meant; UsageRefused for a word that means none, and for an unknown ending."""
-    from enginetour.model.errors import UsageRefused
+    from enginetour.model.errors import UsageRefused, called, near, not_called
     from enginetour.model.game import Termination
-    from enginetour.model.nearmiss import called, near, not_called
 
     engine = None if word is None else called(word, log.specs)
     if word is not None and engine is None:

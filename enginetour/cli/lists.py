@@ -220,7 +220,7 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Tar
 
 def _known(fixed: Mapping[str, Any], log: TournamentLog) -> tuple[tuple[str, Any], ...]:
     """What is fixed, by the names of the entrants that are meant."""
-    from enginetour.model.nearmiss import called, near, not_called
+    from enginetour.model.errors import called, near, not_called
 
     meant: dict[str, Any] = {}
     for word, rating in fixed.items():

@@ -11,8 +11,7 @@ from importlib import import_module
 import click
 
 from enginetour import __version__
-from enginetour.model.errors import StorageFailed, TourError, UsageRefused
-from enginetour.model.nearmiss import nearest
+from enginetour.model.errors import StorageFailed, TourError, UsageRefused, nearest
 
 LONGEST_LINE = 2000  # signs of a refusal: a screenful
 GARBAGE = 20_000  # objects between two looks for garbage: at 700 a tenth of a start went into them (measured)

@@ -311,7 +311,7 @@ def _resting(foreign: Foreign, bye: str | None, *, forced: bool) -> Foreign:
 
 
 def _place(foreign: Foreign, label: str, option: str) -> int:
-    from enginetour.model.nearmiss import near, not_called
+    from enginetour.model.errors import near, not_called
 
     place = foreign.place(label)
     if place is None:

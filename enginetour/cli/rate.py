@@ -25,8 +25,7 @@ from enginetour.cli.listoptions import file_list_options, flags, given, table
 from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
 from enginetour.interop.tally import normal_name
-from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
-from enginetour.model.nearmiss import called, not_called
+from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused, called, not_called
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import GameFilter, Taken

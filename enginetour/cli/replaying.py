@@ -90,8 +90,7 @@ def _plain(found: Reenacted) -> dict[str, object]:
 
 def _incident(game: Game, engine: str | None, number: int) -> Incident:
     """The last one that cost somebody a game."""
-    from enginetour.model.errors import UsageRefused
-    from enginetour.model.nearmiss import called
+    from enginetour.model.errors import UsageRefused, called
 
     engine = None if engine is None else called(engine, game.pairing.pair) or engine
     grave = [one for one in game.incidents if one.is_repeatable]

@@ -83,7 +83,7 @@ def init(
         say(f"{file} written; {command('check', file)} tells the plan, {command('run', file)} starts it")
         return
     from enginetour.formats.base import SYSTEMS
-    from enginetour.model.nearmiss import near
+    from enginetour.model.errors import near
     from enginetour.model.timecontrol import TimeControl
     from enginetour.model.variants import variant_named
     from enginetour.tournament.config import config
@@ -151,7 +151,7 @@ def systems(name: str | None, as_json: bool) -> None:
     Example: enginetour systems bubble
     """
     from enginetour.formats.base import SYSTEMS, options_model, own_decisions
-    from enginetour.model.nearmiss import near
+    from enginetour.model.errors import near
 
     if name is None:
         rows = [{"name": s.name, "summary": s.summary, "source": s.source} for s in SYSTEMS.values()]

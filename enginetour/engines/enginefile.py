@@ -21,9 +21,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from enginetour.interop.findings import words_of
 from enginetour.interop.tomlplace import read_toml, refusal
-from enginetour.model.errors import InputRefused
+from enginetour.model.errors import InputRefused, near
 from enginetour.model.game import Entrant
-from enginetour.model.nearmiss import near
 from enginetour.model.task import EngineSpec, Quirks, Resources, Restart, Sandbox
 
 Limit = Literal["clock", "movetime", "nodes", "depth"]

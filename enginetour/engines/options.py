@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from enginetour.engines.said import exact, printable
-from enginetour.model.nearmiss import did_you_mean
+from enginetour.model.errors import did_you_mean
 from enginetour.model.task import Declared
 
 # Sent to every engine that declares them; defaults are not to be relied on (runner spec 6).

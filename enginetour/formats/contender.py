@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
-from enginetour.model.errors import UsageRefused
-from enginetour.model.nearmiss import did_you_mean
+from enginetour.model.errors import UsageRefused, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from enginetour.model.nearmiss import did_you_mean
+from enginetour.model.errors import did_you_mean
 
 FEWEST = 2  # a round has two sides
 

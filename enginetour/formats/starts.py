@@ -14,7 +14,7 @@ from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts, mcmahon_points
 from enginetour.formats.pairing.terms import Absence, Terms
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
-from enginetour.model.nearmiss import did_you_mean
+from enginetour.model.errors import did_you_mean
 
 NAMED = 5  # entrants in a message
 ABSENCE = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, median
 
 from enginetour.formats.pairing.field import Dice
-from enginetour.model import odds
+from enginetour.model import task
 from enginetour.model.game import Entrant, Outcome, Pairing
 from enginetour.ratings.elo import expected_score
 
@@ -49,7 +49,7 @@ class Population:
     def lead(self, pairing: Pairing) -> float:
         """Elo by which White is the stronger, after what the odds of this game are assumed to cost the giver."""
         even = self.strengths[pairing.white] - self.strengths[pairing.black]
-        return even - odds.worth(pairing.handicap, self.world.odds)
+        return even - task.worth(pairing.handicap, self.world.odds)
 
     def outcome(self, pairing: Pairing) -> Outcome:
         """How this game ends; the luck is that of the pair, whoever has White."""

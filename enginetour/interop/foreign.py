@@ -9,7 +9,7 @@ from functools import cached_property
 
 from enginetour.formats.pairing.field import WHITE, Board, Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.pairing_system import PairingSystem
-from enginetour.model.nearmiss import called
+from enginetour.model.errors import called
 
 Pairs = tuple[tuple[int, int | None], ...]
 

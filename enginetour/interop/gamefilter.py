@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from enginetour.interop.naming import any_fits
 from enginetour.interop.tally import UNFINISHED, text
 from enginetour.model.errors import UsageRefused
-from enginetour.model.timeclasses import TIME_CLASSES, time_class
+from enginetour.model.timecontrol import TIME_CLASSES, time_class
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ class GameFilter:
         ):
             for name in names:
                 if name not in known:
-                    from enginetour.model.nearmiss import near
+                    from enginetour.model.errors import near
 
                     place = f"--{kind.replace(' ', '-')}"
                     what = kind.removeprefix("exclude ")

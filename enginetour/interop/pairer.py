@@ -25,9 +25,8 @@ from enginetour.interop.tomlplace import refusal
 from enginetour.interop.trf import Report
 from enginetour.interop.trffield import as_played
 from enginetour.interop.trfheader import header
-from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.model.errors import InputRefused, UsageRefused, near
 from enginetour.model.game import Placed
-from enginetour.model.nearmiss import near
 from enginetour.ratings import grades
 from enginetour.ratings.gor import FLOOR
 

@@ -9,8 +9,7 @@ import numpy as np
 from enginetour.interop.gamecolumns import Games
 from enginetour.interop.gameopenings import Partners
 from enginetour.interop.tally import UNFINISHED, name_text, normal_name
-from enginetour.model.errors import UsageRefused
-from enginetour.model.nearmiss import called, near, not_called
+from enginetour.model.errors import UsageRefused, called, near, not_called
 
 Met = list[tuple[Hashable, int]]
 

@@ -16,8 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from enginetour.interop.findings import alternatives, shown, telling, tells, words_of
 from enginetour.interop.wholefile import read_whole
-from enginetour.model.errors import InputRefused
-from enginetour.model.nearmiss import near
+from enginetour.model.errors import InputRefused, near
 
 # Written by hand; a megabyte of TOML is another kind of file.
 LARGEST_FILE = 1_000_000

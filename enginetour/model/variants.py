@@ -1,4 +1,4 @@
-"""Variants of chess: their names, boards, and what UCI, CECP and PGN call them. python-chess knows the rules.
+"""Names, boards, start positions.
 
 name             rules
 standard         FIDE Laws of Chess
@@ -9,16 +9,20 @@ all others       the boards of chess.variant, by the names they have in UCI
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
-from enginetour.model.nearmiss import did_you_mean
+from enginetour.model.errors import did_you_mean
+from enginetour.model.game import Opening
 
 if TYPE_CHECKING:
     import chess  # rating lists know variants by name and never see a board
 
+
+# Variants of chess: their names, boards, and what UCI, CECP and PGN call them. python-chess knows the rules.
 
 STANDARD = "standard"
 CHESS960 = "chess960"
@@ -132,3 +136,47 @@ def shuffled_fen(white: int, black: int) -> str:
             board.set_piece_at(square, piece)
     board.castling_rights = board.rooks
     return board.fen()
+
+
+# Openings by their place in a suite, whatever stands behind it.
+
+
+class Numbered(Sequence[Opening]):
+    """Each is made, read or checked when it is asked for."""
+
+    @abstractmethod
+    def _at(self, number: int) -> Opening:
+        """That of a place from 0 on, below the length."""
+
+    @overload
+    def __getitem__(self, place: int) -> Opening: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Opening]: ...
+    def __getitem__(self, place: int | slice) -> Opening | Sequence[Opening]:
+        numbers = range(len(self))[place]
+        return self._at(numbers) if isinstance(numbers, int) else [self._at(one) for one in numbers]
+
+
+# Starts of Chess960 by number (Scharnagl's count, 0 to 959), and of double Chess960 by White's x 960 + Black's.
+
+
+def most(variant: str) -> int:
+    """How many starts there are."""
+    return BACK_RANKS**2 if variant == DOUBLE_CHESS960 else BACK_RANKS
+
+
+class BackRanks(Numbered):
+    """Some starts, or all of them; made when they are asked for."""
+
+    def __init__(self, variant: str, numbers: Sequence[int] | None = None) -> None:
+        self._variant = variant
+        self._numbers = range(most(variant)) if numbers is None else numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def _at(self, number: int) -> Opening:
+        start = self._numbers[number]
+        white, black = divmod(start, BACK_RANKS) if self._variant == DOUBLE_CHESS960 else (start, start)
+        name = f"SP {white} v {black}" if self._variant == DOUBLE_CHESS960 else f"SP {start}"
+        return Opening(name, number + 1, shuffled_fen(white, black), variant=self._variant)

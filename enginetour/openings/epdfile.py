@@ -10,8 +10,7 @@ from typing import BinaryIO
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
-from enginetour.model.numbered import Numbered
-from enginetour.model.variants import STANDARD
+from enginetour.model.variants import STANDARD, Numbered
 from enginetour.openings.openingcheck import NONE, Bad, LeftOut, Written, checked, shown
 
 _OPERATION = re.compile(r'(\w+)(?:\s+("[^"]*"|[^;"]*))?')  # no blanks around it: their number would count squared

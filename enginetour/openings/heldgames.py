@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
-from enginetour.model.numbered import Numbered
-from enginetour.model.variants import STANDARD
+from enginetour.model.variants import STANDARD, Numbered
 from enginetour.openings.openingcheck import Bad, Written, checked
 from enginetour.openings.suitefile import MOST_OPENINGS, written_games
 

@@ -17,10 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from enginetour.interop.shipped import shipped_suite
 from enginetour.interop.wholefile import file_digest
-from enginetour.model.backranks import BackRanks, most
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
-from enginetour.model.variants import STANDARD, VARIANTS, usual_beginning
+from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, most, usual_beginning
 from enginetour.openings.dealing import Dealing, Per
 from enginetour.openings.epdfile import IndexedPositions
 from enginetour.openings.heldgames import HeldGames

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from enginetour.interop.wholefile import refuse_special
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
-from enginetour.model.numbered import Numbered
-from enginetour.model.variants import STANDARD, board_of
+from enginetour.model.variants import STANDARD, Numbered, board_of
 from enginetour.openings.openingcheck import over
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from math import log10
 
 from sqlalchemy import Connection, func, or_, select
 
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.model.game import Outcome
-from enginetour.model.nearmiss import called, near, not_called
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.store.definition import ListDefinition

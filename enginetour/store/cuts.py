@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, s
 from enginetour.interop.gamefilter import ended_so
 from enginetour.interop.naming import any_fits
 from enginetour.model.game import Termination
-from enginetour.model.timeclasses import time_class
+from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import DAY, Moment

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from enginetour.interop.gamefilter import ENDINGS
-from enginetour.model.errors import UsageRefused
-from enginetour.model.nearmiss import near
-from enginetour.model.timeclasses import TIME_CLASSES
+from enginetour.model.errors import UsageRefused, near
+from enginetour.model.timecontrol import TIME_CLASSES
 from enginetour.model.variants import STANDARD, variant_named
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.loose import near as near_rating

@@ -10,10 +10,9 @@ from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, select
 
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.model.game import Outcome
-from enginetour.model.nearmiss import called, near, not_called
-from enginetour.model.timeclasses import bounds_told
+from enginetour.model.timecontrol import bounds_told
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.lineage import Lineage, Version, lineage

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from enginetour.interop.gameopenings import NOT_TOLD, Partners
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.model.game import Outcome
-from enginetour.model.nearmiss import called, near, not_called
 from enginetour.store.database import Database
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.ratednames import rated_names

@@ -15,8 +15,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, select
 
-from enginetour.model.errors import UsageRefused
-from enginetour.model.nearmiss import near
+from enginetour.model.errors import UsageRefused, near
 from enginetour.store import codecs
 from enginetour.store.database import Database
 from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS

@@ -9,8 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from enginetour.model.errors import StoreRefused, UsageRefused
-from enginetour.model.nearmiss import near
+from enginetour.model.errors import StoreRefused, UsageRefused, near
 from enginetour.store.definition import ListDefinition
 from enginetour.store.slugs import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS

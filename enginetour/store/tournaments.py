@@ -10,9 +10,8 @@ from typing import Any
 from sqlalchemy import func, insert, select
 
 from enginetour import __version__
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.model.game import Entrant, Note, Outcome
-from enginetour.model.nearmiss import did_you_mean
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.database import Database

@@ -17,9 +17,8 @@ from pydantic import ValidationError
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import Format
 from enginetour.interop.tomlplace import refusal
-from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.errors import TourError, UsageRefused, called, not_called
 from enginetour.model.game import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
-from enginetour.model.nearmiss import called, not_called
 from enginetour.model.task import EngineSpec, Side, Terms
 from enginetour.model.timecontrol import TimeControl, told_by_colour
 from enginetour.model.variants import STANDARD

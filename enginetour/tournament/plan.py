@@ -16,10 +16,9 @@ from enginetour.engines.enginefile import EngineEntry
 from enginetour.engines.machinespeed import SpeedWish
 from enginetour.engines.registry import Registry, of_workspace, to_spec
 from enginetour.formats.base import Format
-from enginetour.model import odds
-from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused
+from enginetour.model import task
+from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, near
 from enginetour.model.game import Entrant, Pairing
-from enginetour.model.nearmiss import near
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.variants import STANDARD
 from enginetour.openings.dealing import Per
@@ -70,7 +69,7 @@ class Plan:
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
         """The game of a pairing, with its opening, its odds and clocks by the machine's speed."""
         seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
-        given = odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
+        given = task.at_odds(*seats, pairing.handicap, self.config.play.odds)
         white, black = (self._booked(side.at_speed(self.speed), pairing) for side in given)
         opening = self.suite.pick(pairing)
         is_hard = any(side.spec.protocol == "cecp" for side in given) and needs_setboard(opening)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.model.game import GameVoided, Outcome
-from enginetour.model.timeclasses import TIME_CLASSES
+from enginetour.model.timecontrol import TIME_CLASSES
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import edition_of, publish
 from enginetour.store.lists import list_of

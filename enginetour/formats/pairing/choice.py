@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator
 
 from enginetour.formats.pairing.codes import CODES, EVENED
-from enginetour.model.nearmiss import did_you_mean
+from enginetour.model.errors import did_you_mean
 
 MOST = 6  # Gotha's number of placement criteria
 FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")  # what a table can be about; the rest break ties

@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Collection, Sequence
 
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.model.errors import UsageRefused
-from enginetour.model.nearmiss import called, near, not_called
+from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.reports.charts import crosstable as crosstables
 from enginetour.reports.charts import fairness as fairness_charts
 from enginetour.reports.charts import ladder as ladders

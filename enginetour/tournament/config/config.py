@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.interop.tomlplace import known_keys, read_toml, refusal, toml_place
-from enginetour.model.errors import InputRefused
-from enginetour.model.nearmiss import did_you_mean, near
+from enginetour.model.errors import InputRefused, did_you_mean, near
 from enginetour.ratings import grades
 from enginetour.tournament.config.notices import NotifySection
 from enginetour.tournament.config.otherwords import meant

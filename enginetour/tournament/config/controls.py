@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from enginetour.model.errors import InputRefused
-from enginetour.model.odds import is_divisible
-from enginetour.model.task import Side
+from enginetour.model.task import Side, is_divisible
 from enginetour.model.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl, seconds_text
 from enginetour.tournament.config.config import Config
 from enginetour.tournament.config.sections_entrants import EntrantSection

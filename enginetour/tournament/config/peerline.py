@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
-from enginetour.model.errors import InputRefused
-from enginetour.model.nearmiss import near
+from enginetour.model.errors import InputRefused, near
 
 Program = Literal["cutechess-cli", "fastchess"]
 PLACE = "--from-command"

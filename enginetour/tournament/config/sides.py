@@ -9,7 +9,7 @@ from pathlib import Path
 from enginetour.engines.identity import fingerprint
 from enginetour.interop.draft import toml_value
 from enginetour.interop.wholefile import file_digest
-from enginetour.model import odds
+from enginetour.model import task
 from enginetour.model.errors import InputRefused
 from enginetour.model.task import EngineSpec, OwnBook, Side, Terms
 from enginetour.model.timecontrol import TimeControl
@@ -135,12 +135,12 @@ def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
             step = "add handicap = {} under [format], or leave odds out"
             raise InputRefused("odds without a handicap", place=config.at("play", "odds"), step=step)
         return
-    if not odds.is_divisible(tc):
+    if not task.is_divisible(tc):
         step = "give it a clock, a movetime or nodes, or leave handicap out"
         raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
     try:
         for bands in range(1, handicap.ceiling + 1):
-            refuse_limits(spec, odds.divided(tc, odds.divisor(bands, table)), place)
+            refuse_limits(spec, task.divided(tc, task.divisor(bands, table)), place)
     except InputRefused as error:
         error.step = 'give it a clock such as "10+0.1", or leave handicap out'
         raise

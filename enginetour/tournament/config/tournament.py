@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator
 
-from enginetour.model.nearmiss import near
+from enginetour.model.errors import near
 from enginetour.ratings.grades import Scale
 from enginetour.tournament.config.spelling import STRICT, printable
 

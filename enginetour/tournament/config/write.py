@@ -13,8 +13,7 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import Member
 from enginetour.formats.rounds import Rounds
 from enginetour.interop.draft import told_apart
-from enginetour.model.errors import EngineRefused, UsageRefused
-from enginetour.model.nearmiss import near
+from enginetour.model.errors import EngineRefused, UsageRefused, near
 from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades
 from enginetour.tournament.config.sides import refuse_limits
