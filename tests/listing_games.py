@@ -10,8 +10,7 @@ import numpy as np
 from sqlalchemy import insert, select, update
 
 from enginetour.model.game import Outcome
-from enginetour.ratings.listing import RatingList
-from enginetour.ratings.rows import Row
+from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.store.inspection import inspect
 from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import packed

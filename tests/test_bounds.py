@@ -3,8 +3,8 @@ from math import isfinite
 import pytest
 
 from enginetour.ratings.likelihood import ModelName
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.priors import VirtualDraws
+from enginetour.ratings.models import VirtualDraws
+from enginetour.ratings.ratinglist import rating_list
 
 
 @pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])

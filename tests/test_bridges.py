@@ -3,10 +3,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.ratings.bridges import connecting_games, connecting_points, games_told, points_told
-from enginetour.ratings.connectivity import groups, pools
-from enginetour.ratings.listing import rating_list
+from enginetour.ratings.connectivity import connecting_games, connecting_points, games_told, groups, points_told, pools
 from enginetour.ratings.pairs import Counts, pairs_of
+from enginetour.ratings.ratinglist import rating_list
 
 NAMES = "ABCDEFGHIJ"
 pairings = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda pair: pair[0] < pair[1])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from enginetour.ratings.likelihood import ModelName, fit
-from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.models import GaussianPrior
 
 COUNTS = {("A", "B"): (5, 3, 2), ("B", "A"): (1, 4, 2), ("B", "C"): (6, 2, 2), ("C", "A"): (1, 3, 5)}
 

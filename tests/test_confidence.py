@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from enginetour.ratings import rows
-from enginetour.ratings.confidence import at_confidence, quantile
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.rows import FEW, TOO_FEW
+from enginetour.ratings import ratinglist
+from enginetour.ratings.ratinglist import FEW, TOO_FEW, at_confidence, quantile, rating_list
 from tests.listing_games import row
 
 MANY = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "A"): (30, 20, 35)}
@@ -85,7 +83,7 @@ def test_large_pools_have_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> No
     both = MANY | {("B", "A"): (15, 40, 30)}
     openings = {("A", "B"): (1, 5, 15, 14, 5)}
     wide = at_confidence(rating_list(both, openings=openings), 99)
-    monkeypatch.setattr(rows, "DENSE_ERRORS", 1)
+    monkeypatch.setattr(ratinglist, "DENSE_ERRORS", 1)
     asked = at_confidence(rating_list(both, openings=openings, errors_for={"A", "B"}), 99)
     for name in "AB":
         assert row(asked, name).plus == pytest.approx(row(wide, name).plus)

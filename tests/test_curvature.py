@@ -4,10 +4,10 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from enginetour.ratings import curvature as rooms
+from enginetour.ratings import likelihood
 from enginetour.ratings.likelihood import Fit, ModelName, fit
+from enginetour.ratings.models import GaussianPrior, Prior
 from enginetour.ratings.pairs import Counts
-from enginetour.ratings.priors import GaussianPrior, Prior
 from enginetour.ratings.uncertainty import ErrorsOnRequest, errors_of
 
 
@@ -57,7 +57,7 @@ def test_large_pools_fit_the_same(
 ) -> None:
     """By conjugate gradients the maximum is that of the dense fit, to 1e-7 Elo and to the promised residual."""
     dense = fitted(model, prior, anchors)
-    monkeypatch.setattr(rooms, "DENSE_ENGINES", 10)
+    monkeypatch.setattr(likelihood, "DENSE_ENGINES", 10)
     sparse = fitted(model, prior, anchors)
     assert sparse.ratings == pytest.approx(dense.ratings, abs=1e-7)
     assert (sparse.advantage, sparse.draw) == pytest.approx((dense.advantage, dense.draw), abs=1e-7)
@@ -71,7 +71,7 @@ def test_errors_on_request_are_the_errors(
     """One solution for each number gives what the square arrays give."""
     made = fitted(model, prior, anchors)
     errors = errors_of(made)
-    monkeypatch.setattr(rooms, "DENSE_ENGINES", 10)
+    monkeypatch.setattr(likelihood, "DENSE_ENGINES", 10)
     asked = ErrorsOnRequest(made)
     for place in (0, 3, 17):
         assert asked.sd_of(place) == pytest.approx(errors.sd_of(place), abs=1e-6)
@@ -86,13 +86,13 @@ def test_exact_solutions_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     right = np.zeros(len(bent.stiff) + 2)
     right[[0, 5]] = 1.0, -1.0
     dense = bent.solve_exactly(right)
-    monkeypatch.setattr(rooms, "DENSE_ENGINES", 10)
+    monkeypatch.setattr(likelihood, "DENSE_ENGINES", 10)
     assert bent.solve_exactly(right) == pytest.approx(dense, abs=1e-10)
 
 
 def test_a_long_chain_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where conjugate gradients crawl the dense solution finishes: a chain is still the sum of its links."""
-    monkeypatch.setattr(rooms, "DENSE_ENGINES", 10)
+    monkeypatch.setattr(likelihood, "DENSE_ENGINES", 10)
     chain = {(f"v{number:03}", f"v{number + 1:03}"): (110 - number % 50, 40, 50 + number % 50) for number in range(150)}
     made = fit(chain)
     links = [np.log10((w + 20) / (lost + 20)) * 400 for w, _, lost in chain.values()]

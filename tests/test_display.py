@@ -18,8 +18,8 @@ from enginetour.cli.display import Display, present
 from enginetour.cli.main import cli
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
-from enginetour.ratings.listing import rating_list
 from enginetour.ratings.pairs import Counts, pairs_of
+from enginetour.ratings.ratinglist import rating_list
 from enginetour.reports.columns import ALL
 from enginetour.reports.layouts import ORDO_ALL
 from enginetour.store.tournaments import Store
@@ -193,7 +193,7 @@ def test_the_footing_tells_the_confidence(games: Path) -> None:
 
 def test_errors_are_asked_for_by_pattern(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pool too large for all of them; a pattern nobody answers to is a slip of the pen."""
-    from enginetour.ratings import rows
+    from enginetour.ratings import ratinglist as rows
 
     monkeypatch.setattr(rows, "DENSE_ERRORS", 2)
     found = json.loads(rate(games, "--errors-for", "T*", "--json").stdout)["list"]

@@ -2,8 +2,8 @@ import pytest
 from pydantic import ValidationError
 
 from enginetour.model.errors import InputRefused
-from enginetour.ratings.base import RatedGame
-from enginetour.ratings.egf2021 import Egf2021Settings, begin, bonus, con, expected_score, rate
+from enginetour.ratings.gor import Egf2021Settings, begin_egf2021, bonus, egf2021_con, expected_score, rate_egf2021
+from enginetour.ratings.pairs import RatedGame
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ def test_published_games(
 ) -> None:
     """Published games come out as published, with either colour."""
     assert expected_score(own, opponent) == pytest.approx(expected, abs=5e-7)
-    assert con(own) == pytest.approx(weight, abs=5e-7)
+    assert egf2021_con(own) == pytest.approx(weight, abs=5e-7)
     assert extra is None or bonus(own) == pytest.approx(extra, abs=5e-7)
     start = {"A": own, "B": opponent}
-    white = rate([RatedGame("A", "B", half_points, 1)], Egf2021Settings(), start)[0]
-    black = rate([RatedGame("B", "A", 2 - half_points, 1)], Egf2021Settings(), start)[1]
+    white = rate_egf2021([RatedGame("A", "B", half_points, 1)], Egf2021Settings(), start)[0]
+    black = rate_egf2021([RatedGame("B", "A", 2 - half_points, 1)], Egf2021Settings(), start)[1]
     assert white.after == black.after == pytest.approx(after, abs=1e-9 if extra is None else 5e-7)
-    assert (white.system, white.weight) == ("egf2021", con(own))
+    assert (white.system, white.weight) == ("egf2021", egf2021_con(own))
 
 
 def test_the_two_sides_expect_one_point() -> None:
@@ -38,16 +38,16 @@ def test_class_weighs_the_whole_change() -> None:
     """A class D event counts a quarter, bonus included; events without a class of their own have the common one."""
     games = [RatedGame("A", "B", 2, 1, "city"), RatedGame("A", "B", 2, 2, "club")]
     start = {"A": 2100.0, "B": 2100.0}
-    full = rate(games[:1], Egf2021Settings(), start)[0]
-    city, _, club, _ = rate(games, Egf2021Settings(event_class="D", classes={"club": "B"}), start)
+    full = rate_egf2021(games[:1], Egf2021Settings(), start)[0]
+    city, _, club, _ = rate_egf2021(games, Egf2021Settings(event_class="D", classes={"club": "B"}), start)
     assert (city.change, city.weight) == pytest.approx((full.change / 4, full.weight / 4))
-    assert club.weight == pytest.approx(0.75 * con(club.before))
+    assert club.weight == pytest.approx(0.75 * egf2021_con(club.before))
 
 
 def test_batch_takes_the_ratings_before_the_event() -> None:
     """In batch mode every game gives its bonus, and all weigh what the first one does."""
     games = [RatedGame("A", "B", 2, 1), RatedGame("B", "A", 2, 2), RatedGame("A", "B", 1, 3)]
-    event = rate(games, Egf2021Settings(mode="batch"), {"A": 2100.0, "B": 2100.0})[0]
+    event = rate_egf2021(games, Egf2021Settings(mode="batch"), {"A": 2100.0, "B": 2100.0})[0]
     assert event.change == pytest.approx(3 * bonus(2100), abs=1e-9)
     assert (event.game, event.games) == (None, 3)
 
@@ -62,13 +62,16 @@ def test_bonus_far_from_its_bend() -> None:
 def test_no_rating_from_3300_up() -> None:
     """3300 brought along or reached is refused: the formulas end below it."""
     with pytest.raises(InputRefused, match="A starts at 3300"):
-        begin(Egf2021Settings(), {"A": 3300.0})
+        begin_egf2021(Egf2021Settings(), {"A": 3300.0})
     with pytest.raises(InputRefused, match="reaches"):
-        rate([RatedGame("A", "B", 2, n) for n in range(99)], Egf2021Settings(mode="batch"), {})
+        rate_egf2021([RatedGame("A", "B", 2, n) for n in range(99)], Egf2021Settings(mode="batch"), {})
     with pytest.raises(ValidationError):
         Egf2021Settings(start_value=3300)
     assert (
-        max(event.after for event in rate([RatedGame("A", "B", 2, n) for n in range(999)], Egf2021Settings(), {}))
+        max(
+            event.after
+            for event in rate_egf2021([RatedGame("A", "B", 2, n) for n in range(999)], Egf2021Settings(), {})
+        )
         < 3300
     )
 
@@ -77,5 +80,5 @@ def test_floor_only_when_asked() -> None:
     """Without a floor a rating falls as far as it is beaten; with one it stays on it."""
     games = [RatedGame("A", "B", 0, n) for n in range(30)]
     start = {"A": -880.0, "B": -880.0}
-    lowest = [min(e.after for e in rate(games, Egf2021Settings(floor=floor), start)) for floor in (None, -900)]
+    lowest = [min(e.after for e in rate_egf2021(games, Egf2021Settings(floor=floor), start)) for floor in (None, -900)]
     assert lowest[0] < -900 == lowest[1]

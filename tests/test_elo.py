@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.elo import EloSettings, begin, expected_score, rate
-from enginetour.ratings.incremental import close, step
-from enginetour.ratings.lineage import Version, lineage
+from enginetour.ratings.incremental import Version, close, lineage, step
+from enginetour.ratings.pairs import RatedGame, RatingEvent
 
 THREE = (RatedGame("A", "B", 2, 1), RatedGame("A", "C", 1, 2), RatedGame("A", "D", 0, 3))
 FIELD = {"A": 2000.0, "B": 2100.0, "C": 2000.0, "D": 1900.0}

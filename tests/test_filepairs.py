@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from enginetour.interop.filepairs import openings_of_games
 from enginetour.interop.gamecolumns import Games
 from enginetour.interop.gameopenings import Partners
-from enginetour.ratings.openingpairs import Openings
+from enginetour.ratings.pairs import Openings
 from tests.test_rate import invoke, listed, row
 
 NAMES = (b"Ada", b"Bob", b"Cid", b"Bob 2")

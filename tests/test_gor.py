@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from enginetour.formats.pairing.mcmahon import band as band_of
 from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades
-from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.gor import (
     CzechSettings,
     EgfSettings,
@@ -24,6 +23,7 @@ from enginetour.ratings.gor import (
     rate,
 )
 from enginetour.ratings.incremental import Mode
+from enginetour.ratings.pairs import RatedGame, RatingEvent
 
 SIX = {"A": 509.0, "B": 902.0, "C": 464.0, "D": 800.0, "E": 340.0, "F": 646.0}
 TABLE = """

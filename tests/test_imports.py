@@ -16,8 +16,8 @@ from enginetour.interop.pgngames import read_games
 from enginetour.interop.ratable import ratable
 from enginetour.model.errors import StorageFailed, UsageRefused
 from enginetour.model.game import Outcome
-from enginetour.ratings.base import RatedGame
 from enginetour.ratings.gor import CzechSettings, rate
+from enginetour.ratings.pairs import RatedGame
 from enginetour.ratings.pentanomial import paired
 from enginetour.reports.exports import games_text
 from enginetour.store import bulk

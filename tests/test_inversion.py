@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginetour.ratings.inversion import WHOLE, inverse_of
+from enginetour.ratings.likelihood import WHOLE, inverse_of
 from enginetour.ratings.pairs import Vector
 
 SIZE = 2 * WHOLE + 3  # two rounds of halves, the first of them uneven

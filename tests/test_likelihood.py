@@ -4,10 +4,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from enginetour.ratings.climb import Undetermined
-from enginetour.ratings.likelihood import Fit, fit
+from enginetour.ratings.likelihood import Fit, Undetermined, fit
+from enginetour.ratings.models import GaussianPrior
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
-from enginetour.ratings.priors import GaussianPrior
 
 MATCH = {("A", "B"): (30, 40, 15)}
 MIXED = {("A", "B"): (4, 3, 2), ("B", "C"): (2, 2, 5), ("C", "A"): (1, 6, 3), ("B", "A"): (1, 0, 2)}

@@ -1,7 +1,6 @@
 import pytest
 
-from enginetour.ratings.incremental import Standing
-from enginetour.ratings.lineage import Version, lineage, stem
+from enginetour.ratings.incremental import Standing, Version, lineage, stem
 
 FAMILY = lineage(
     [Version("1", "Fruit", "F"), Version("2", "Fruit", "F"), Version("3", "Toga", "F"), Version("4", "Wren")]

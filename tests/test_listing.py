@@ -5,11 +5,10 @@ from typing import Any, Literal
 import pytest
 
 from enginetour.model.errors import InputRefused
-from enginetour.ratings.bounds import NORMAL_95
 from enginetour.ratings.likelihood import ModelName, fit
-from enginetour.ratings.listing import bubble_rating_order, rating_list
-from enginetour.ratings.priors import GaussianPrior
-from enginetour.ratings.uncertainty import errors_of
+from enginetour.ratings.models import GaussianPrior
+from enginetour.ratings.ratinglist import bubble_rating_order, rating_list
+from enginetour.ratings.uncertainty import NORMAL_95, errors_of
 from tests.listing_games import row
 
 MATCH = {("A", "B"): (30, 40, 15)}

@@ -6,10 +6,9 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Outcome
-from enginetour.ratings.bounds import NORMAL_95
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.loose import Near, held, near
-from enginetour.ratings.priors import GaussianPrior, PhantomDraws
+from enginetour.ratings.models import GaussianPrior, Near, PhantomDraws, held, near
+from enginetour.ratings.ratinglist import rating_list
+from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.store.tournaments import Store
 from tests.listing_games import record, row
 from tests.storing import draft

@@ -13,8 +13,7 @@ import pytest
 
 from enginetour.cli.screen import Claimed, Lines
 from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, SideRecord, Termination
-from enginetour.ratings.matchtest import match_test
-from enginetour.ratings.sequential import Sprt
+from enginetour.ratings.sequential import Sprt, match_test
 from enginetour.reports import matchlines
 from enginetour.reports.matchlines import MatchScore
 from enginetour.reports.progress import Progress

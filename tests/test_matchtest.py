@@ -7,9 +7,8 @@ import json
 
 import pytest
 
-from enginetour.ratings.matchtest import match_test
 from enginetour.ratings.pentanomial import statistics_of
-from enginetour.ratings.sequential import Sprt, follow
+from enginetour.ratings.sequential import Sprt, follow, match_test
 from enginetour.reports import sprt
 from enginetour.reports.sheet import render
 

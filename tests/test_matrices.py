@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings import rows
-from enginetour.ratings.listing import RatingList, rating_list
+from enginetour.ratings import ratinglist
 from enginetour.ratings.matrices import FURTHEST, Matrix, MatrixName, _normal, matrix_of
 from enginetour.ratings.pairs import Counts, pairs_of
+from enginetour.ratings.ratinglist import RatingList, rating_list
 
 FIELD = {("A", "B"): (30, 40, 15), ("B", "A"): (9, 30, 20), ("B", "C"): (20, 40, 25), ("C", "A"): (30, 20, 35)}
 POOLS = FIELD | {("X", "Y"): (5, 6, 9)}
@@ -103,7 +103,7 @@ def test_scores_are_those_of_both_colours() -> None:
 
 def test_a_pool_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Square arrays would fill the memory; scores need none of them."""
-    monkeypatch.setattr(rows, "DENSE_ERRORS", 2)
+    monkeypatch.setattr(ratinglist, "DENSE_ERRORS", 2)
     found = rating_list(FIELD)
     with pytest.raises(UsageRefused, match="too large for a matrix"):
         made("los", FIELD, found)

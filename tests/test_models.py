@@ -3,11 +3,10 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
-from enginetour.ratings.climb import Undetermined
-from enginetour.ratings.likelihood import Fit, ModelName, fit
-from enginetour.ratings.listing import rating_list
+from enginetour.ratings.likelihood import Fit, ModelName, Undetermined, fit
 from enginetour.ratings.models import MODELS, Tally, chance, softplus
 from enginetour.ratings.pairs import Counts
+from enginetour.ratings.ratinglist import rating_list
 
 MATCH = {("A", "B"): (30, 40, 15)}
 ROWS = Tally(np.array([30.0, 4.0, 0.0]), np.array([40.0, 0.0, 3.0]), np.array([15.0, 9.0, 1.0]))

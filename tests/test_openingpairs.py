@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.openingpairs import BELIEVED_PAIRS, Surprise, opening_pairs
-from enginetour.ratings.pairs import pairs_of
+from enginetour.ratings.pairs import BELIEVED_PAIRS, Surprise, opening_pairs, pairs_of
+from enginetour.ratings.ratinglist import rating_list
 
 COUNTS = {("A", "B"): (10, 6, 4), ("B", "A"): (8, 6, 6), ("B", "C"): (3, 1, 1), ("C", "B"): (2, 2, 1)}
 

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from enginetour.ratings.likelihood import ModelName
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.opposition import opposition, variety
 from enginetour.ratings.pairs import Counts, pairs_of
-from enginetour.ratings.rows import grounds_of
+from enginetour.ratings.ratinglist import grounds_of, opposition, rating_list, variety
 
 FIELD = {("A", "B"): (30, 40, 15), ("B", "A"): (9, 30, 20), ("B", "C"): (20, 40, 25), ("C", "A"): (3, 2, 5)}
 

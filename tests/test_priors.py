@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from enginetour.ratings.likelihood import fit
+from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws, belief_of, told, with_virtual_draws
 from enginetour.ratings.pairs import pairs_of
-from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws, belief_of, told, with_virtual_draws
 
 MATCH = {("A", "B"): (30, 40, 15)}
 

@@ -13,7 +13,7 @@ import pytest
 
 from enginetour.cli.tell import status
 from enginetour.model.game import Placed
-from enginetour.ratings.matchtest import OPEN_GAMES
+from enginetour.ratings.sequential import OPEN_GAMES
 from enginetour.reports.progress import CROWD_S, LINGER_S, Progress, headline, now_line, of_games, status_words, table
 from enginetour.reports.sheet import render
 from tests.touring import config, read, tour

@@ -17,8 +17,8 @@ from click.testing import CliRunner, Result
 from enginetour.cli import gamefiles
 from enginetour.cli.main import cli
 from enginetour.model.errors import InputRefused, UsageRefused
-from enginetour.ratings import egf2021, elo, gor
-from enginetour.ratings.base import RatedGame
+from enginetour.ratings import elo, gor
+from enginetour.ratings.pairs import RatedGame
 
 CASES = Path(__file__).parent / "cases" / "lists"
 WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
@@ -393,8 +393,8 @@ def test_elo_and_egf2021_of_files(club: Path) -> None:
     }
     assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
     found = listed(club, "--system", "egf2021", "--setting", "start_value=2 dan", "--odds")
-    settings = egf2021.Egf2021Settings(start_value=2200.0)
-    wanted = {one.engine: one.after for one in egf2021.rate(by_hand(None, odds=True), settings, {})}
+    settings = gor.Egf2021Settings(start_value=2200.0)
+    wanted = {one.engine: one.after for one in gor.rate_egf2021(by_hand(None, odds=True), settings, {})}
     assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginetour.ratings.listing import rating_list
+from enginetour.ratings.ratinglist import rating_list
 from enginetour.reports.ratings import likelihood
 from enginetour.reports.sheet import render
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.game import GameVoided, Outcome
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.matchtest import OPEN_GAMES
+from enginetour.ratings.ratinglist import rating_list
+from enginetour.ratings.sequential import OPEN_GAMES
 from enginetour.reports.charts.marks import Words
 from enginetour.reports.review.advice import MOST_GAMES, games_needed, told_apart
 from enginetour.reports.review.crosstable import crosstable

@@ -2,12 +2,11 @@ from math import log10
 
 import pytest
 
-from enginetour.ratings import rows
-from enginetour.ratings.bounds import NORMAL_95
+from enginetour.ratings import ratinglist
 from enginetour.ratings.likelihood import ModelName, fit
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
-from enginetour.ratings.uncertainty import errors_of
+from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.ratings.ratinglist import rating_list
+from enginetour.ratings.uncertainty import NORMAL_95, errors_of
 from tests.listing_games import row
 
 MATCH = {("A", "B"): (30, 40, 15)}
@@ -87,7 +86,7 @@ def test_pools_share_one_draw_parameter() -> None:
 def test_errors_only_for_those_asked_in_a_very_large_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the size of square arrays rows have errors on request, equal to the usual ones, and the list says so."""
     whole = rating_list(POOL)
-    monkeypatch.setattr(rows, "DENSE_ERRORS", 2)
+    monkeypatch.setattr(ratinglist, "DENSE_ERRORS", 2)
     made = rating_list(POOL, errors_for=["A"])
     assert row(made, "A").plus == pytest.approx(row(whole, "A").plus)
     assert row(made, "A").los == pytest.approx(row(whole, "A").los)

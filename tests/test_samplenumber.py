@@ -7,8 +7,7 @@ from math import isfinite
 import numpy as np
 import pytest
 
-from enginetour.ratings.samplenumber import assumed_chances, foretold, sample_number
-from enginetour.ratings.sequential import Sprt, Walk, step
+from enginetour.ratings.sequential import Sprt, Walk, assumed_chances, foretold, sample_number, step
 from tests.rolling import rolled
 
 

@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from enginetour.ratings.likelihood import ModelName, fit
-from enginetour.ratings.models import MODELS, Tally
-from enginetour.ratings.openingpairs import Dependence, opening_pairs
-from enginetour.ratings.pairs import Vector
-from enginetour.ratings.priors import GaussianPrior
-from enginetour.ratings.sandwich import draw_rate, moments, surprise_of
-from enginetour.ratings.uncertainty import ErrorsOnRequest, errors_of
+from enginetour.ratings.models import MODELS, GaussianPrior, Tally
+from enginetour.ratings.pairs import Dependence, Vector, opening_pairs
+from enginetour.ratings.uncertainty import ErrorsOnRequest, draw_rate, errors_of, moments, surprise_of
 
 EVEN = {("A", "B"): (45, 60, 45), ("B", "A"): (45, 60, 45)}
 MODEL_NAMES: tuple[ModelName, ...] = ("logistic", "davidson", "raokupper")

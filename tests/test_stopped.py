@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from enginetour.ratings.pentanomial import elo_of
-from enginetour.ratings.sequential import Sprt, Walk, follow, step
-from enginetour.ratings.stopped import estimate, first_through
+from enginetour.ratings.sequential import Sprt, Walk, estimate, first_through, follow, step
 from tests.rolling import rolled
 
 

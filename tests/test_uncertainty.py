@@ -4,11 +4,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from enginetour.ratings.bounds import NORMAL_95
 from enginetour.ratings.likelihood import Fit, ModelName, fit
+from enginetour.ratings.models import GaussianPrior
 from enginetour.ratings.pairs import Counts
-from enginetour.ratings.priors import GaussianPrior
-from enginetour.ratings.uncertainty import errors_of
+from enginetour.ratings.uncertainty import NORMAL_95, errors_of
 
 MATCH = {("A", "B"): (30, 40, 15)}
 

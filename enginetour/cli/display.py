@@ -15,9 +15,9 @@ from enginetour.reports.columns import ALL, WIDE
 from enginetour.reports.sheet import dumps
 
 if TYPE_CHECKING:
-    from enginetour.ratings.listing import RatingList
     from enginetour.ratings.matrices import MatrixName
     from enginetour.ratings.pairs import Pairs
+    from enginetour.ratings.ratinglist import RatingList
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -81,12 +81,11 @@ def present(
 
     `pairs` has all games; without it those between engines rated apart are not known, and the text says so.
     """
-    from enginetour.ratings.confidence import at_confidence, quantile
+    from enginetour.ratings.ratinglist import at_confidence, quantile
 
     found = at_confidence(found, display.confidence)
     if pairs is None and (display.matrix == "score" or display.versus is not None):
-        from enginetour.ratings.opposition import games_in
-        from enginetour.ratings.rows import grounds_of
+        from enginetour.ratings.ratinglist import games_in, grounds_of
 
         pairs = games_in(list(grounds_of(found.rows).values()))
         notes = (*notes, *(("games between engines rated apart are not shown",) if len(found.pools) > 1 else ()))
@@ -137,9 +136,7 @@ def _head_to_head(
     more: dict[str, object],
     notes: Sequence[str],
 ) -> str:
-    from enginetour.ratings.confidence import quantile
-    from enginetour.ratings.opposition import opposition
-    from enginetour.ratings.rows import grounds_of
+    from enginetour.ratings.ratinglist import grounds_of, opposition, quantile
     from enginetour.reports import headtohead
 
     word, wide = display.versus or EVERYBODY, quantile(display.confidence)

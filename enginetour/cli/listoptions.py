@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings.base import LARGEST
+from enginetour.ratings.pairs import LARGEST
 
 if TYPE_CHECKING:
     from enginetour.store.definition import ListDefinition

@@ -19,7 +19,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
-    from enginetour.ratings.listing import RatingList
+    from enginetour.ratings.ratinglist import RatingList
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 

@@ -15,7 +15,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps
 
 if TYPE_CHECKING:
-    from enginetour.ratings.listing import RatingList
+    from enginetour.ratings.ratinglist import RatingList
 
 
 F = TypeVar("F", bound=Callable[..., Any])

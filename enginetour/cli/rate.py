@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from enginetour.interop.pgnscan import Progress
     from enginetour.interop.selection import LeftOut
     from enginetour.interop.tally import Tally
-    from enginetour.ratings.loose import Loose
-    from enginetour.ratings.openingpairs import Openings
-    from enginetour.ratings.pairs import Pairs
-    from enginetour.ratings.priors import Prior
+    from enginetour.ratings.models import Loose, Prior
+    from enginetour.ratings.pairs import Openings, Pairs
     from enginetour.ratings.sequential import Sprt
 
 
@@ -122,7 +120,7 @@ def rate(
         tally, taken = _read(files, wanted, progress, games=by_pairs)
     tell_broken(tally)
     from enginetour.interop.selection import select
-    from enginetour.ratings.listing import rating_list
+    from enginetour.ratings.ratinglist import rating_list
 
     names = {"aliases": fields.get("aliases"), "include": fields.get("engines", ())}
     names["exclude"] = fields.get("not_engines", ())
@@ -185,8 +183,8 @@ def _incremental(
     from enginetour.interop.pgngames import read_games
     from enginetour.interop.ratable import rated_games
     from enginetour.interop.selection import select
-    from enginetour.ratings.lineage import Version, lineage
-    from enginetour.ratings.listing import incremental_list
+    from enginetour.ratings.incremental import Version, lineage
+    from enginetour.ratings.ratinglist import incremental_list
     from enginetour.reports.editions import listed
     from enginetour.reports.ratings import SYSTEM_NAMES
     from enginetour.store.definition import defined
@@ -285,7 +283,7 @@ def _test(
 def _loose(words: dict[str, str]) -> Loose:
     if not words:
         return {}  # numpy is imported while a second process reads
-    from enginetour.ratings.loose import near
+    from enginetour.ratings.models import near
 
     try:
         return {name: near(told) for name, told in words.items()}
@@ -294,7 +292,7 @@ def _loose(words: dict[str, str]) -> Loose:
 
 
 def _prior(words: str) -> Literal["auto", "none"] | Prior:
-    from enginetour.ratings.priors import prior_of
+    from enginetour.ratings.models import prior_of
 
     try:
         return prior_of(words)

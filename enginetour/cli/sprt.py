@@ -117,7 +117,7 @@ def _tell(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    from enginetour.ratings.matchtest import match_test
+    from enginetour.ratings.sequential import match_test
     from enginetour.reports import sprt as sheets
 
     found = match_test(test, games)

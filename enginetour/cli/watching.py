@@ -22,9 +22,9 @@ from enginetour.store import queries
 from enginetour.store.pairscores import openings_of_pair
 from enginetour.tournament.changes import Desk
 from enginetour.tournament.loop import Scheduler, Watcher
-from enginetour.tournament.requests import Request, parsed
-from enginetour.tournament.server import Request as Received
-from enginetour.tournament.server import refusal
+from enginetour.tournament.requests import Request as Asked
+from enginetour.tournament.requests import parsed
+from enginetour.tournament.server import Request, refusal
 from enginetour.tournament.steering import Helm
 
 
@@ -70,7 +70,7 @@ class Picture(Progress):
         if not self.stale:
             return
         self.stale = False
-        from enginetour.ratings.listing import rating_list  # here: the first game does without numpy
+        from enginetour.ratings.ratinglist import rating_list  # here: the first game does without numpy
 
         rows = rating_list(self.log.pair_counts(), names=[line.name for line in self.placed]).rows
         self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
@@ -237,7 +237,7 @@ class Inbox:
         self.helm, self.scheduler, self.desk, self.grace = helm, helm.scheduler, desk, grace
         self.watching = watching
 
-    def put(self, item: Received, /) -> None:
+    def put(self, item: Request, /) -> None:
         """Called from the server's thread: the loop gets what is a request, whoever sent anything else a refusal."""
         try:
             request = parsed({**item.arguments, "do": item.do})
@@ -246,7 +246,7 @@ class Inbox:
             return
         self.scheduler.inbox.put(lambda: item.reply(self._answer(request)))
 
-    def _answer(self, request: Request) -> dict[str, Any]:
+    def _answer(self, request: Asked) -> dict[str, Any]:
         if request.do == "status":
             return self._status()
         if request.do == "stop":

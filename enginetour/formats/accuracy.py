@@ -18,7 +18,7 @@ from enginetour.formats.course import Course
 from enginetour.formats.world import Population
 from enginetour.model.game import Outcome
 from enginetour.ratings.likelihood import fit
-from enginetour.ratings.priors import PhantomDraws
+from enginetour.ratings.models import PhantomDraws
 
 # Our decision: finite for the unbeaten, and nearest to the published comparisons, which do not tell their prior. It
 # matters where groups rarely meet: tau of McMahon's games is 0.625, 0.609, 0.573, 0.521 with 0.2, 0.5, 1, 2 draws, of a

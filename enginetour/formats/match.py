@@ -25,11 +25,8 @@ from enginetour.model.game import (
     Placed,
     Withdrawn,
 )
-from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import FEW_GAMES, GAME_CLASSES, PAIR_CLASSES, error_of, is_known_to, statistics_of
-from enginetour.ratings.samplenumber import assumed_chances, foretold, sample_number
-from enginetour.ratings.sequential import Walk, step
-from enginetour.ratings.stopped import estimate
+from enginetour.ratings.sequential import MatchTest, Walk, assumed_chances, estimate, foretold, sample_number, step
 
 # Pairs of the assumed kind that count beside those seen when the length is guessed (our choice): after as many of
 # its own a match is believed half.

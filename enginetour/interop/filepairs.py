@@ -9,7 +9,7 @@ import numpy as np
 
 from enginetour.interop.gameopenings import NOT_TOLD
 from enginetour.interop.tally import UNFINISHED, name_text
-from enginetour.ratings.openingpairs import PAIR_POINTS, Openings
+from enginetour.ratings.pairs import PAIR_POINTS, Openings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from enginetour.interop.gamefilter import of_variant, variants_of
 from enginetour.interop.naming import Naming
 from enginetour.interop.selection import LeftOut, places_of
 from enginetour.interop.tally import UNFINISHED, name_text, text
-from enginetour.ratings.base import RatedGame
+from enginetour.ratings.pairs import RatedGame
 
 
 @dataclass(frozen=True, slots=True, eq=False)

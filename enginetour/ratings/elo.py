@@ -16,11 +16,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from enginetour.ratings import incremental
-from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
-from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
-from enginetour.ratings.lineage import Lineage
-
-__all__ = ["EloSettings", "EloState", "begin", "close", "expected_score", "rate", "step"]
+from enginetour.ratings.incremental import Lineage, Mode, RatingState, Standing
+from enginetour.ratings.pairs import LARGEST, RatedGame, RatingEvent
 
 EloState = RatingState
 

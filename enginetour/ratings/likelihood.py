@@ -1,13 +1,11 @@
-"""Ratings of greatest likelihood, by Newton's method, so chains of versions are exact too.
+"""Newton's method, curvature.
 
-Everything in and out is in points of the scale (400: Elo); inside, points times ln10/scale. White's gap is
-R_w + adv - R_b; the models say what follows from it. Points of davidson and raokupper are not Elo points:
-`Fit.point` says what one is worth. Names are sorted first: the order of games never shows, not even in the last bit.
+Natural units throughout: points times ln10/scale. Unknowns are the ratings, White's advantage, the draw parameter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite, log
@@ -15,15 +13,466 @@ from typing import Literal
 
 import numpy as np
 
-from enginetour.ratings.climb import Elsewhere, Problem, Undetermined, by_scores, identified, summit
+from enginetour.model.errors import InputRefused
 from enginetour.ratings.connectivity import groups
-from enginetour.ratings.curvature import Curvature
-from enginetour.ratings.models import MODELS
-from enginetour.ratings.openingpairs import Dependence
-from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
-from enginetour.ratings.priors import GaussianPrior, Prior, VirtualDraws, belief_of, with_virtual_draws
+from enginetour.ratings.models import (
+    MODELS,
+    Belief,
+    Model,
+    Prior,
+    Slopes,
+    Tally,
+    VirtualDraws,
+    belief_of,
+    with_virtual_draws,
+)
+from enginetour.ratings.pairs import Counts, Dependence, Index, Pairs, Vector, pairs_of
 
-__all__ = ["ELO_SCALE", "Fit", "GaussianPrior", "ModelName", "Undetermined", "fit"]
+# The inverse of a symmetric positive definite matrix, half by half: products instead of elimination.
+#
+# numpy inverts any matrix, by elimination in 8/3 n^3 operations. By the Schur complement (Boyd and Vandenberghe 2004,
+# appendix A.5.5) a symmetric one takes 4/3 n^3, all of them products of large blocks: half the time for 1,000 unknowns
+# (measured). Along a chain rounding adds up in the complements, so what hangs together loosely is eliminated after all.
+
+WHOLE = 128  # unknowns; halves of fewer gain nothing (measured: 64 to 256 alike)
+LOOSE = 20.0  # times the variance if all others were known: 1 to 2 in a mesh; a chain of 300 has 200 and loses a digit
+
+
+def inverse_of(matrix: Vector) -> Vector:
+    """To rounding, as by elimination. LinAlgError for a singular matrix."""
+    if len(matrix) <= WHOLE:
+        return np.asarray(np.linalg.inv(matrix))
+    inverse = np.empty(matrix.shape)
+    try:
+        _invert(matrix, inverse)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.inv(matrix))
+    inflated = matrix.diagonal() * inverse.diagonal()
+    return inverse if (inflated > 0).all() and inflated.max() <= LOOSE else np.asarray(np.linalg.inv(matrix))
+
+
+def _invert(matrix: Vector, out: Vector) -> None:
+    if len(matrix) <= WHOLE:
+        out[:] = np.linalg.inv(matrix)
+        return
+    half = len(matrix) // 2
+    first, last, beside = out[:half, :half], out[half:, half:], matrix[:half, half:]
+    _invert(matrix[:half, :half], first)
+    carried = first @ beside
+    _invert(matrix[half:, half:] - beside.T @ carried, last)
+    shared = carried @ last
+    first += shared @ carried.T
+    out[:half, half:] = -shared
+    out[half:, :half] = -shared.T
+
+
+# The curvature of a likelihood at a point: built and solved densely, or multiplied pair by pair in large pools.
+#
+# Unknowns are the ratings, then White's advantage, then the draw parameter: N+2 of them, natural units. The ratings'
+# block is a graph Laplacian, singular along the level when nothing fixes that.
+
+DENSE_ENGINES = 2000  # above, conjugate gradients: a dense step takes a third of a second there
+STEP_TOLERANCE = 1e-4  # of the residual in one Newton step; at 1e-6 the singular system stagnated, 695 Elo off
+NEWTON_TOLERANCE = 1e-9  # of the residual in a dense step: Newton takes as many steps as with exact ones (measured)
+ITERATED = 300  # unknowns; below, eliminating them is nearly as quick (measured)
+ITERATIONS = 40  # a mesh takes a dozen; so many cost a third of the elimination of 1,000 unknowns (measured)
+EXACT = 1e-11  # of the residual, in rounds of STEP_TOLERANCE; what double precision leaves
+MOST_ROUNDS = 40  # ten times what a mesh needs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curvature:
+    """Negative second derivatives of likelihood and prior. `free` unknowns vary, all others are held."""
+
+    pairs: Pairs
+    rows: Vector  # of each pair, in its gap
+    cross: Vector  # of each pair, gap by draw parameter
+    draw: float
+    stiff: Vector  # of the prior, on the diagonal
+    lifted: Vector | None  # weights of a prior about the pool's average
+    free: Index
+    level_free: bool
+    beyond: Vector | None = None  # of other pools, in advantage and draw parameter
+
+    def matrix(self) -> Vector:
+        """Dense, of all unknowns. A free level gets c 11^T/N, c the mean diagonal: solutions then have mean 0."""
+        pairs, count = self.pairs, len(self.pairs.names)
+        matrix = np.zeros((count + 2, count + 2))
+        matrix[:count, :count] = self.of_ratings()
+        matrix[count, :count] = matrix[:count, count] = pairs.per_engine(self.rows, -self.rows)
+        matrix[count + 1, :count] = matrix[:count, count + 1] = pairs.per_engine(self.cross, -self.cross)
+        matrix[count, count] = self.rows.sum()
+        matrix[count, count + 1] = matrix[count + 1, count] = self.cross.sum()
+        matrix[count + 1, count + 1] = self.draw
+        if self.beyond is not None:
+            matrix[count:, count:] += self.beyond
+        return matrix
+
+    def of_free(self) -> Vector:
+        """Dense, of the free unknowns alone."""
+        count, free = len(self.pairs.names), self.free
+        if not len(free) or free[-1] >= count:
+            return self.matrix()[np.ix_(free, free)]
+        matrix = self.of_ratings()
+        return matrix if len(free) == count else matrix[np.ix_(free, free)]
+
+    def of_ratings(self) -> Vector:
+        """The ratings' block."""
+        pairs, count = self.pairs, len(self.pairs.names)
+        matrix = np.zeros((count, count))
+        matrix.ravel()[pairs.white * count + pairs.black] = -self.rows
+        matrix += matrix.T
+        matrix[np.arange(count), np.arange(count)] = self.stiff - matrix.sum(axis=1)
+        if self.lifted is not None:
+            matrix -= np.outer(self.lifted, self.lifted / self.lifted.sum())
+        if self.level_free:
+            matrix += (float(np.trace(matrix)) / count or 1.0) / count
+        return matrix
+
+    def times(self, step: Vector) -> Vector:
+        """The product with a step, without building the matrix and without the level's share."""
+        pairs, count = self.pairs, len(self.pairs.names)
+        gap = step[pairs.white] - step[pairs.black] + step[count]
+        bent = self.rows * gap + self.cross * step[count + 1]
+        ratings = pairs.per_engine(bent, -bent) + self.stiff * step[:count]
+        if self.lifted is not None:
+            ratings -= self.lifted * (self.lifted @ step[:count] / self.lifted.sum())
+        extra = np.array((bent.sum(), self.cross @ gap + self.draw * step[count + 1]))
+        return np.append(ratings, extra if self.beyond is None else extra + self.beyond @ step[count:])
+
+    def held(self, kept: Index) -> Curvature:
+        """The same with only these unknowns free."""
+        return replace(self, free=kept)
+
+    def inverse(self) -> Vector:
+        """Dense; zero in the rows and columns of what is held."""
+        inverse, count = np.zeros((len(self.stiff) + 2, len(self.stiff) + 2)), len(self.free)
+        if count and self.free[-1] == count - 1:  # nothing between them is held: no index is quicker
+            inverse[:count, :count] = inverse_of(self.of_free())
+        else:
+            inverse[np.ix_(self.free, self.free)] = inverse_of(self.of_free())
+        return inverse
+
+    def solve(self, right: Vector, *, dense: bool = False) -> Vector:
+        """A Newton step: zero where held, of mean 0 where the level is free. LinAlgError when it is singular."""
+        if dense or len(self.pairs.names) <= DENSE_ENGINES:
+            return self._dense(right, exactly=dense or len(right) < ITERATED)
+        step, done = self._by_pairs(right)
+        return step if done else self._dense(right)
+
+    def solve_exactly(self, right: Vector) -> Vector:
+        """The same to rounding: in large pools by rounds, each on what the last one left."""
+        if len(self.pairs.names) <= DENSE_ENGINES:
+            return self._dense(right)
+        step, goal = np.zeros(len(right)), EXACT * float(np.linalg.norm(self._project(right)))
+        for _ in range(MOST_ROUNDS):
+            left = self._project(right - self.times(step))
+            if float(np.linalg.norm(left)) <= goal:
+                return step
+            more, done = self._by_pairs(left)
+            if not done:
+                break
+            step = step + more
+        return self._dense(right)
+
+    def _dense(self, right: Vector, *, exactly: bool = True) -> Vector:
+        """By elimination, or where ITERATIONS of the matrix do for a Newton step, by those."""
+        step, matrix, wanted = np.zeros(len(right)), self.of_free(), right[self.free]
+        if not exactly and (matrix.diagonal() > 0).all():
+            scale = 1 / matrix.diagonal()
+            found, done = _conjugate(matrix.__matmul__, lambda way: way, scale, wanted, NEWTON_TOLERANCE, ITERATIONS)
+            if done:
+                step[self.free] = found
+                return step
+        step[self.free] = np.linalg.solve(matrix, wanted)
+        return step
+
+    def _project(self, vector: Vector) -> Vector:
+        """Held unknowns and a free level taken out."""
+        out = np.zeros(len(vector))
+        out[self.free] = vector[self.free]
+        if self.level_free:
+            out[:-2] -= out[:-2].mean()
+        return out
+
+    def _by_pairs(self, right: Vector) -> tuple[Vector, bool]:
+        """Conjugate gradients, products pair by pair; False when a dense solution is cheaper."""
+        count, games = len(self.pairs.names), len(self.rows)
+        pairs = self.pairs
+        diagonal = pairs.per_engine(self.rows, self.rows) + self.stiff
+        if self.lifted is not None:
+            diagonal -= self.lifted * self.lifted / self.lifted.sum()
+        diagonal = np.append(diagonal, (self.rows.sum(), self.draw))
+        if self.beyond is not None:
+            diagonal[count:] += self.beyond.diagonal()
+        scale = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
+        rounds = 1 + int(count**3 / (300 * games + 1e6))  # 300: what a pair costs against a dense flop
+        return _conjugate(self.times, self._project, scale, self._project(right), STEP_TOLERANCE, rounds)
+
+
+def _conjugate(
+    times: Callable[[Vector], Vector],
+    project: Callable[[Vector], Vector],
+    scale: Vector,
+    left: Vector,
+    tolerance: float,
+    rounds: int,
+) -> tuple[Vector, bool]:
+    """Conjugate gradients by a diagonal (Hestenes and Stiefel 1952); False when so many rounds do not do."""
+    goal = tolerance * float(np.linalg.norm(left))
+    step, way, size = np.zeros(len(left)), np.zeros(len(left)), 1.0
+    for _ in range(rounds):
+        if float(np.linalg.norm(left)) <= goal:
+            return step, True
+        scaled = project(scale * left)
+        size, before = float(left @ scaled), size
+        way = scaled + (size / before) * way if way.any() else scaled
+        turned = project(times(way))
+        bend = float(way @ turned)
+        if not bend > 0:
+            break
+        step, left = step + (size / bend) * way, left - (size / bend) * turned
+    return step, False
+
+
+def curvature(
+    pairs: Pairs, slopes: Slopes, belief: Belief, ratings: Vector, free: Index, *, level_free: bool
+) -> Curvature:
+    """Of games and prior at these ratings."""
+    lifted = belief.weights if belief.floating else None
+    stiff = belief.stiffness(ratings)
+    return Curvature(pairs, slopes.curve, slopes.cross, slopes.draw_curve, stiff, lifted, free, level_free)
+
+
+# The climb to the greatest likelihood: what is climbed, Newton's steps, and when there is no summit.
+
+STEP_LIMIT = 4.0  # natural units, 695 Elo, by which a step may change a gap: from far away Newton overshoots
+STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by then
+STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
+RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
+UPHILL = 1e-9  # share of the log likelihood that is rounding
+RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
+DRAWISH = 12.0  # natural units of a draw parameter: all but one in 100,000 games of equals are drawn
+MOST_STEPS = 1000  # far above any pool that has a maximum
+LINE_STEPS = 2  # steps along one line (our choice): from level ratings the first still overshoots
+PATIENCE = 15  # steps by conjugate gradients; a mesh takes 9, a chain of 3,000 versions 129
+IDENTIFIED = 1e-9  # share of the curvature of advantage and draw parameter that ratings may not explain away
+ONE_EACH = Tally(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
+
+
+class Undetermined(InputRefused):
+    """The games have no likelihood maximum at finite ratings."""
+
+
+@dataclass(frozen=True, eq=False)
+class Elsewhere:
+    """What pools without a common game say of advantage and draw parameter: a parabola, their ratings following.
+
+    `slope` and `bend` are those of their likelihood at `at`, 0 in what is held; `spread` is the variance of the slope.
+    """
+
+    at: Vector
+    slope: Vector
+    bend: Vector
+    spread: Vector
+
+    def height(self, extra: Vector) -> float:
+        """Their log likelihood without constants."""
+        off = self._off(extra)
+        return float(off @ self.slope - off @ self.bend @ off / 2)
+
+    def pull(self, extra: Vector) -> Vector:
+        """Its gradient."""
+        return np.asarray(self.slope - self.bend @ self._off(extra))
+
+    @property
+    def draws(self) -> bool:
+        """The draw parameter is among them."""
+        return bool(self.bend[1, 1] > 0)
+
+    def _off(self, extra: Vector) -> Vector:
+        return np.where(self.bend.any(axis=0), extra, self.at) - self.at
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is climbed, likelihood and prior, over the `free` unknowns: ratings, then advantage, then draw parameter."""
+
+    pairs: Pairs
+    model: Model
+    belief: Belief
+    free: Index
+    level_free: bool
+    imagined: bool  # ONE_EACH counts too
+    elsewhere: Elsewhere | None = None
+
+    def without_draws(self) -> Problem:
+        """The same with the draw parameter held."""
+        return replace(self, free=self.free[self.free <= len(self.pairs.names)])
+
+    def folded(self, at: Vector) -> Problem:
+        """The same with one row for both colours: where White has no advantage and enough pairs met in both to gain."""
+        count = len(self.pairs.names)
+        if at[-2] or count in self.free or len(self.pairs.white) <= count * (count - 1) / 2:
+            return self
+        return replace(self, pairs=self.pairs.folded)
+
+    def gaps(self, at: Vector) -> Vector:
+        """White's gap in each row."""
+        return np.asarray(at[self.pairs.white] - at[self.pairs.black] + at[-2])
+
+    def height(self, at: Vector) -> float:
+        """Log likelihood plus log prior, without constants."""
+        imagined = self.model.height(ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
+        beyond = 0.0 if self.elsewhere is None else self.elsewhere.height(at[-2:])
+        return self.model.height(self.pairs, self.gaps(at), at[-1]) + self.belief.height(at[:-2]) + imagined + beyond
+
+    def slopes(self, at: Vector) -> tuple[Vector, Curvature]:
+        """Points scored beyond expectation, per engine and for White, the prior's pull with them; the curvature."""
+        slopes = self.model.slopes(self.pairs, self.gaps(at), at[-1])
+        if self.imagined:
+            more = self.model.slopes(ONE_EACH, np.zeros(1), at[-1])
+            draw = (slopes.draw_score + more.draw_score, slopes.draw_curve + more.draw_curve)
+            slopes = Slopes(slopes.score, slopes.curve, slopes.cross, *draw)
+        engines = self.pairs.per_engine(slopes.score, -slopes.score) + self.belief.pull(at[:-2])
+        gradient = np.append(engines, (slopes.score.sum(), slopes.draw_score))
+        bent = curvature(self.pairs, slopes, self.belief, at[:-2], self.free, level_free=self.level_free)
+        if self.elsewhere is not None:
+            gradient[-2:] += self.elsewhere.pull(at[-2:])
+            bent = replace(bent, beyond=self.elsewhere.bend)
+        return gradient, bent
+
+    def gradient(self, at: Vector) -> Vector:
+        """What `slopes` gives first, without the curvature."""
+        score, draw_score = self.model.scores(self.pairs, self.gaps(at), float(at[-1]))
+        if self.imagined:
+            draw_score += self.model.scores(ONE_EACH, np.zeros(1), float(at[-1]))[1]
+        engines = self.pairs.per_engine(score, -score) + self.belief.pull(at[:-2])
+        extra = np.array((score.sum(), draw_score))
+        return np.append(engines, extra if self.elsewhere is None else extra + self.elsewhere.pull(at[-2:]))
+
+    def uphill(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
+        """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
+        bent = max(
+            float(np.ptp(step[:-2]) + abs(step[-2])), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
+        )
+        if bent > STEP_LIMIT:  # engines so far apart need not have met
+            bent = max(
+                np.abs(self.gaps(step)).max(initial=0.0), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
+            )
+        step = step * (STEP_LIMIT / max(float(bent), STEP_LIMIT))
+        while not (there := self.height(at + step)) >= here - UPHILL * (1 + abs(here)):
+            step = step / 2
+        return step, there
+
+
+def summit(problem: Problem, at: Vector) -> tuple[Problem, Vector, float, int]:
+    """As `climb`, with a win and a loss imagined where draws are bounded by nothing else.
+
+    Without enough decided games gaps and draw parameter may grow together for ever: A drew and lost against B.
+    """
+    try:
+        return problem, *climb(problem, at)
+    except Undetermined:
+        if problem.imagined or len(problem.pairs.names) + 1 not in problem.free:
+            raise
+    problem = replace(problem, imagined=True)
+    return problem, *climb(problem, at)
+
+
+def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:
+    """Newton's method: the maximum, its residual and the steps it took. Undetermined when there is none."""
+    count = len(problem.pairs.names)
+    fitted = count in problem.free
+    height = problem.height(at)
+    gradient, bent = problem.slopes(at)
+    for steps in range(1, MOST_STEPS + 1):
+        try:
+            step, height = problem.uphill(at, bent.solve(gradient, dense=steps > PATIENCE), height)
+        except np.linalg.LinAlgError:
+            break
+        at = at + step
+        if problem.level_free:
+            at[:-2] -= at[:-2].mean()
+        if (fitted and abs(at[-2]) > RUNAWAY) or (
+            count + 1 in problem.free and not problem.imagined and at[-1] > DRAWISH
+        ):
+            break
+        gradient, bent = problem.slopes(at)
+        residual, moved = float(np.abs(gradient[problem.free]).max(initial=0.0)), float(np.abs(step).max())
+        if moved < STEP_DONE and (residual < RESIDUAL_DONE or moved < STEP_ROUNDING):
+            if not identified(problem, bent):  # so far out that nothing moves any more
+                break
+            return at, residual, steps
+    raise Undetermined(
+        "these games put no bound on White's advantage" if fitted else "these games bound no ratings",
+        step="give the advantage as a number" if fitted else "use a prior",
+    )
+
+
+def by_scores(problem: Problem, at: Vector) -> Vector:
+    """A beginning: everybody as far from the others as its score says, stretched to the likeliest size.
+
+    Five steps of Newton's method from there in a mesh of a thousand engines, eight from equal ratings (measured).
+    """
+    pairs, count = problem.pairs, len(problem.pairs.names)
+    score = (pairs.scored + 0.5) / (pairs.played + 1)
+    way = np.zeros(len(at))
+    ratings = problem.free[problem.free < count]
+    way[ratings] = np.log(score / (1 - score))[ratings]
+    if problem.level_free:
+        way[:-2] -= way[:-2].mean()
+    height = problem.height(at)
+    for _ in range(LINE_STEPS):
+        gradient, bent = problem.slopes(at)
+        bend = float(way @ bent.times(way))
+        if not bend > 0:
+            break
+        step, height = problem.uphill(at, float(gradient @ way) / bend * way, height)
+        at = at + step
+    return at
+
+
+def identified(problem: Problem, bent: Curvature) -> bool:
+    """What remains of the curvature in advantage and draw parameter when the ratings follow them must be something."""
+    extra = problem.free[problem.free >= len(problem.pairs.names)]
+    try:
+        return told_apart(*followed(problem, bent, extra)[1:])
+    except np.linalg.LinAlgError:
+        return False
+
+
+def followed(problem: Problem, bent: Curvature, extra: Index) -> tuple[Vector, Vector, Vector]:
+    """How all unknowns move with these ones beyond the ratings, when the free ratings follow.
+
+    With the curvature that remains then, and the one on its diagonal when they do not follow. LinAlgError where they
+    cannot.
+    """
+    count = len(problem.pairs.names)
+    inner = bent.held(problem.free[problem.free < count])
+    ways, own = np.zeros((len(extra), count + 2)), np.zeros(len(extra))
+    rest = np.zeros((len(extra), len(extra)))
+    for row, place in enumerate(extra.tolist()):
+        ways[row, place] = 1.0
+        column = bent.times(ways[row])
+        own[row] = column[place]
+        ways[row] -= inner.solve_exactly(column)
+        rest[row] = bent.times(ways[row])[extra]
+    return ways, rest, own
+
+
+def told_apart(rest: Vector, own: Vector) -> bool:
+    """Whether enough of the curvature `own` remains when the ratings follow."""
+    if not (own > 0).all():
+        return not len(own)
+    return bool(np.linalg.eigvalsh(rest / np.sqrt(np.outer(own, own))).min(initial=1.0) > IDENTIFIED)
+
+
+# Ratings of greatest likelihood, by Newton's method, so chains of versions are exact too.
+#
+# Everything in and out is in points of the scale (400: Elo); inside, points times ln10/scale. White's gap is
+# R_w + adv - R_b; the models say what follows from it. Points of davidson and raokupper are not Elo points:
+# `Fit.point` says what one is worth. Names are sorted first: the order of games never shows, not even in the last bit.
 
 ModelName = Literal["logistic", "davidson", "raokupper"]
 

@@ -19,12 +19,9 @@ from typing import Literal
 import numpy as np
 
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings.bounds import NORMAL_95
-from enginetour.ratings.ground import Ground
-from enginetour.ratings.listing import RatingList
 from enginetour.ratings.pairs import Index, Pairs, Vector
-from enginetour.ratings.rows import DENSE_ERRORS, grounds_of
-from enginetour.ratings.uncertainty import Errors
+from enginetour.ratings.ratinglist import DENSE_ERRORS, RatingList, grounds_of
+from enginetour.ratings.uncertainty import NORMAL_95, Errors, Ground
 
 MatrixName = Literal["los", "diff", "errors", "score"]
 

@@ -1,4 +1,4 @@
-"""How a gap in strength becomes wins, draws and losses: what the likelihood of a list is made of.
+"""Strength difference -> W/D/L; priors; loose anchors.
 
 x = gap in natural units; W, D, L: White's results of a row of games, n their sum; s(x) = 1/(1+e^-x)
 
@@ -12,13 +12,18 @@ All are concave in the gaps and the parameter together, so Newton's method climb
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import cosh, exp, expm1, inf, log
-from typing import Protocol
+from math import cosh, exp, expm1, inf, isfinite, log, nan
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from enginetour.ratings.pairs import Vector
+from enginetour.ratings.pairs import LARGEST, Pairs, Vector
+
+# How a gap in strength becomes wins, draws and losses: what the likelihood of a list is made of.
 
 
 class Results(Protocol):
@@ -272,3 +277,219 @@ def _log_expm1(value: float) -> float:
 
 
 MODELS: dict[str, Model] = {model.name: model for model in (Logistic(), Davidson(), RaoKupper())}
+
+
+# What is believed of ratings before any game.
+#
+# prior          adds to the log likelihood                                  source
+# GaussianPrior  -(R - mean)^2/(2 sd^2) each; means make loose anchors       Bayes; Ordo's loose anchors
+# PhantomDraws   w draws of every engine against one that stands at `about`  Mease 2003, an imagined opponent
+# VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws each way for every pair     BayesElo; for parity with it only
+
+Spread = float | Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianPrior:
+    """In points of the model; one for all or by name. Means make loose anchors.
+
+    `mean` None: about the pool's own average, wherever that lies. Of a name not in `sd` nothing is believed.
+    """
+
+    sd: Spread = 350.0
+    mean: Spread | None = None
+
+    def sd_of(self, name: str) -> float:
+        """Infinite where nothing is believed."""
+        return self.sd.get(name, inf) if isinstance(self.sd, Mapping) else self.sd
+
+    def mean_of(self, name: str) -> float | None:
+        """None: the pool's average."""
+        return self.mean.get(name, 0.0) if isinstance(self.mean, Mapping) else self.mean
+
+
+@dataclass(frozen=True, slots=True)
+class PhantomDraws:
+    """`weight` draws against an opponent rated `about`, in points of the model, that stays there."""
+
+    weight: float = 1.0
+    about: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualDraws:
+    """BayesElo's prior: `weight` draws an engine, spread over the opponents it met."""
+
+    weight: float = 2.0  # BayesElo's default
+
+
+Prior = GaussianPrior | PhantomDraws | VirtualDraws
+PRIORS: dict[str, type[Prior]] = {"gaussian": GaussianPrior, "draws": PhantomDraws, "virtual": VirtualDraws}
+LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
+
+
+def prior_of(words: str) -> Literal["auto", "none"] | Prior:
+    """What people mean who write a prior in a word; ValueError says what can be written."""
+    if words in ("auto", "none"):
+        return "auto" if words == "auto" else "none"
+    kind, _, number = words.partition("=")
+    try:
+        size = float(number)
+    except ValueError:
+        size = nan
+    if kind not in PRIORS or not 1 / LARGEST_PRIOR <= size <= LARGEST_PRIOR:
+        allowed = f"numbers between {1 / LARGEST_PRIOR:f} and {LARGEST_PRIOR:,}"
+        raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, {allowed}; found {words!r}")
+    return PRIORS[kind](size)
+
+
+def told(prior: Prior, name: str, level: float, point: float) -> str:
+    """What an engine's rating rests on when its games bound none; `level` is the list's, `point` shrinks spreads."""
+    if isinstance(prior, VirtualDraws):
+        return f"virtual draws ({prior.weight:g})"
+    if isinstance(prior, PhantomDraws):
+        return f"phantom draws ({prior.weight:g})"
+    mean, sd = prior.mean_of(name), prior.sd_of(name)
+    about = round(level if mean is None else mean, 1) + 0.0  # never "-0"
+    return f"the prior ({about:g} ± {sd if point == 1 else round(sd * point, 1):g})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """A prior in natural units over a pool's names: a parabola of weight `weights` and `draws` phantom draws.
+
+    A floating one is about the weighted average of the ratings and blind to their level.
+    """
+
+    about: Vector
+    weights: Vector
+    floating: bool = False
+    draws: float = 0.0
+
+    def height(self, ratings: Vector) -> float:
+        """Log prior without constants."""
+        off = ratings - self.about
+        height = -off @ self._weigh(off) / 2
+        return float(height - (self.draws * (softplus(off) / 2 + softplus(-off) / 2).sum() if self.draws else 0.0))
+
+    def pull(self, ratings: Vector) -> Vector:
+        """Its gradient, in points like the games'."""
+        off = ratings - self.about
+        pull = -self._weigh(off)
+        return pull + self.draws * (0.5 - chance(off)) if self.draws else pull
+
+    def stiffness(self, ratings: Vector) -> Vector:
+        """Diagonal of its curvature, but for what floating takes off."""
+        if not self.draws:
+            return self.weights
+        share = chance(ratings - self.about)
+        return self.weights + self.draws * share * (1 - share)
+
+    def bound(self) -> NDArray[np.bool_]:
+        """Which engines it holds."""
+        return np.asarray(self.weights + self.draws > 0)
+
+    def _weigh(self, off: Vector) -> Vector:
+        pulled = self.weights * off
+        return pulled - self.weights * (pulled.sum() / self.weights.sum()) if self.floating else pulled
+
+
+def belief_of(names: tuple[str, ...], prior: Prior | None, unit: float) -> Belief:
+    """The prior's terms; those of virtual draws are in the counts. ValueError for means or spreads that cannot be."""
+    if isinstance(prior, GaussianPrior):
+        sd = np.array([prior.sd_of(name) for name in names], dtype=np.float64) / unit
+        mean = np.array([prior.mean_of(name) or 0.0 for name in names], dtype=np.float64) / unit
+        if not (sd > 0).all() or not np.isfinite(mean).all():
+            raise ValueError("a prior has finite means and a spread above 0")
+        weights = sd**-2
+        return Belief(mean, weights, floating=prior.mean is None and bool(weights.any()))
+    nothing = np.zeros(len(names))
+    if prior is None:
+        return Belief(nothing, nothing)
+    if not 0 < prior.weight < inf:
+        raise ValueError("a prior of draws has a finite weight above 0")
+    if isinstance(prior, VirtualDraws):
+        return Belief(nothing, nothing)
+    if not isfinite(prior.about):
+        raise ValueError("phantom draws are against a finite rating")
+    return Belief(np.full(len(names), prior.about / unit), nothing, draws=prior.weight)
+
+
+def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
+    """The counts with BayesElo's prior in them: every pair that met gets draws in both colours."""
+    count = len(pairs.names)
+    low, high = np.minimum(pairs.white, pairs.black), np.maximum(pairs.white, pairs.black)
+    met, which = np.unique(low * count + high, return_inverse=True)
+    one, other = met // count, met % count
+    games = np.bincount(which, pairs.games, len(met))
+    virtual = weight / 4 * (games / pairs.played[one] + games / pairs.played[other])
+    keys = np.concatenate((pairs.white * count + pairs.black, one * count + other, other * count + one))
+    rows, place = np.unique(keys, return_inverse=True)
+    nothing = np.zeros(2 * len(met))
+
+    def merged(real: Vector, added: Vector) -> Vector:
+        return np.bincount(place, np.append(real, added), len(rows)).astype(np.float64)
+
+    return Pairs(
+        pairs.names,
+        rows // count,
+        rows % count,
+        merged(pairs.wins, nothing),
+        merged(pairs.draws, np.append(virtual, virtual)),
+        merged(pairs.losses, nothing),
+    )
+
+
+# Loose anchors: engines believed to stand near a rating, which hold the level of a list without fixing anybody.
+#
+# Ordo's manual calls them so; to Bayes they are a bell curve about each of them, and games may pull them off.
+
+SMALLEST_SD = 1.0  # points, as ratings are shown; below it residuals pass 1e-8 at levels of 10,000 (tried)
+_WORDS = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")
+
+
+class Near(NamedTuple):
+    """Where an engine is believed to stand, with the standard deviation of that, in points of the list."""
+
+    rating: float
+    sd: float
+
+    @property
+    def told(self) -> str:
+        """As `near` reads it."""
+        return f"{self.rating:g} ± {self.sd:g}"
+
+
+Loose = Mapping[str, Near]
+
+
+def near(words: str) -> Near:
+    """What ``2784+-15`` or ``2784±15`` means; ValueError says what can be written."""
+    found = _WORDS.fullmatch(words)
+    try:
+        read = Near(*map(float, found.groups())) if found else None
+    except ValueError:
+        read = None
+    if read is None or not (-LARGEST <= read.rating <= LARGEST and SMALLEST_SD <= read.sd <= LARGEST):
+        allowed = f"RATING+-SD, as 2784+-15, the SD between {SMALLEST_SD:g} and {LARGEST:,}"
+        raise ValueError(f"write {allowed}; found {words!r}")
+    return read
+
+
+def held(names: Iterable[str], loose: Loose, sd: float | None = None) -> GaussianPrior | None:
+    """The belief in those of `names` that are loose anchors; None where there is none.
+
+    With `sd` all others are believed to stand that near to where the loose anchors do on average, weighed by how sure
+    they are.
+    """
+    names = tuple(names)
+    own = {name: loose[name] for name in names if name in loose}
+    if not own:
+        return None
+    weight = sum(each.sd**-2 for each in own.values())
+    centre = sum(each.rating * each.sd**-2 for each in own.values()) / weight
+    others = {} if sd is None else {name: Near(centre, sd) for name in names if name not in own}
+    believed = {**own, **others}
+    return GaussianPrior(
+        {name: each.sd for name, each in believed.items()}, {name: each.rating for name, each in believed.items()}
+    )

@@ -1,4 +1,4 @@
-"""Sequential probability ratio tests of a match: one engine is elo1 stronger (H1), or only elo0 (H0).
+"""SPRT, average sample number, strength estimate after a stop.
 
 model       bounds are            source
 logistic    Elo of the score      generalised likelihood ratio, Van den Bergh (fishtest)
@@ -11,24 +11,30 @@ its bound; the bounds are drawn in by the mean jump, measured on the way (Siegmu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from math import isfinite, log, log10, sqrt
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import erfc, exp, expm1, isfinite, log, log10, pi, sqrt
 from typing import Literal, get_args
 
 from enginetour.ratings.pentanomial import (
     ELO_SCALE,
     GAME_CLASSES,
     NELO_UNIT,
+    PAIR_CLASSES,
     Counts,
+    MatchStatistics,
     at_score,
     games_each,
     log_ratio,
     moments,
     regularised,
     score_of,
+    statistics_of,
+    tallies,
     tilted,
 )
+
+# Sequential probability ratio tests of a match: one engine is elo1 stronger (H1), or only elo0 (H0).
 
 Model = Literal["logistic", "normalized", "bayesian"]
 Verdict = Literal["", "H0", "H1"]  # "": no decision yet
@@ -194,3 +200,236 @@ def _at_nelo(chances: list[float], nelo: float) -> list[float]:
         if moved < STABLE or last <= moved < NEARLY:
             break
     return found
+
+
+# How long a sequential test lasts on average: Wald's average sample number, from any point of its walk.
+#
+# The ratio is taken for a Brownian motion between Wald's bounds, as in `stopped`: drift and spread are those of one
+# observation's log likelihood ratio. Source: Wald 1947 (Sequential Analysis, chapter 3); without drift its limit.
+
+DRAWS_ASSUMED = 0.5  # share of draws before the first game (our choice; 0.3 to 0.9 between engines)
+STRAIGHT = 1e-6  # drift times width over variance; below it the path counts as one without drift
+
+
+def assumed_chances(classes: int) -> tuple[float, ...]:
+    """Equals of whom half of the games are drawn; in pairs the two games are taken for independent."""
+    won = (1 - DRAWS_ASSUMED) / 2
+    game = (won, DRAWS_ASSUMED, won)
+    if classes == GAME_CLASSES:
+        return game
+    return tuple(sum(game[i] * game[k - i] for i in range(3) if 0 <= k - i < 3) for k in range(classes))
+
+
+def sample_number(test: Sprt, chances: Sequence[float], llr: float = 0.0) -> float:
+    """Mean number of observations until a verdict when each class comes with these chances, the ratio being `llr`."""
+    zero, one = test.hypotheses(chances)
+    ratios = [log(q / p) for p, q in zip(zero, one, strict=True)]
+    drift = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
+    variance = sum(chance * (ratio - drift) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
+    low, high = (bound - llr for bound in test.bounds)
+    if not low < 0 < high:
+        return 0.0
+    if drift < 0:  # the mirror image, whose exponents cannot overflow
+        drift, low, high = -drift, -high, -low
+    steep = 2 * drift / variance
+    if steep * (high - low) < STRAIGHT:
+        return -low * high / variance
+    through = expm1(steep * low) / expm1(steep * (low - high))
+    return (high * through + low * (1 - through)) / drift
+
+
+def foretold(test: Sprt, classes: int) -> dict[str, float]:
+    """Mean observations before the first is seen, when elo0, the middle or elo1 is true, draws as assumed."""
+    equals = assumed_chances(classes)
+    middle = (test.elo0 + test.elo1) / 2
+    truths = {"elo0": test.elo0, "middle": middle, "elo1": test.elo1}
+    return {name: sample_number(test, test.likeliest(equals, elo)) for name, elo in truths.items()}
+
+
+# How strong, after a sequential test stopped: a test that stops on good luck overstates the winner, this does not.
+#
+# Outcomes are ordered from the earliest H0 over later ones to the latest H1 and the earliest H1. The median-unbiased
+# estimate is the strength at which an outcome at most as good as the one seen has chance 1/2; the ends of the 95 %
+# interval those with 97.5 % and 2.5 %. Source: Siegmund 1978 (Biometrika 65, estimation following sequential tests);
+# Van den Bergh (fishtest). The ratio is taken for a Brownian motion between Wald's bounds, whose drift and spread are
+# those of one observation's log likelihood ratio when the chances seen are tilted to the strength in question. The
+# bounds of the walk itself are drawn in by its overshoot, which makes Wald's the right ones here (Siegmund 1985, 8.33).
+#
+# Far beyond the test the ratio grows by nearly the same with every outcome that still comes: a win by 30 Elo of a test
+# tells it no more than a draw. When it stopped then says nothing of the strength, and chooses none: the plain figures
+# hold. They are taken where the ratio shares less than half of the spread of the points (simulated, sixteen tests of
+# 150: intervals held 91 to 100 %; before, from 41 % on, where the loser no longer won a pair), and where all outcomes
+# were alike, which leaves no spread to share.
+
+FURTHEST_ESTIMATE = 2000.0  # Elo, a score of 0.99999; beyond it there is no telling
+SURE = 0.975  # leaves 2.5 % on either side
+HALVINGS = 50  # to 4e-12 Elo
+FAINT = 1e-14  # an image that adds less is the last
+SHARED = 0.5  # of the spread of the points (our choice: at 0.3 to 0.8 intervals held as well)
+TAIL = 30.0  # standard deviations; further out erfc is not a normal double for long (it ends at 38)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Elo after a stop and its 95 % interval, None beyond 2000; `observations` at the stop.
+
+    Median-unbiased, or the `plain` figures where the stop told nothing.
+    """
+
+    elo: float | None
+    low: float | None
+    high: float | None
+    observations: int
+    plain: bool = False
+
+
+def estimate(test: Sprt, walk: Walk) -> Estimate | None:
+    """The strength as the walk saw it when it stopped; None for a walk that did not."""
+    if not walk.verdict:
+        return None
+    regular = regularised(walk.stopped)
+    seen = [count / sum(regular) for count in regular]
+    zero, one = test.hypotheses(walk.stopped)
+    ratios = [log(q / p) for p, q in zip(zero, one, strict=True)]
+    number = sum(walk.stopped)
+    if number in walk.stopped or _shared(seen, ratios) < SHARED:
+        plain = statistics_of(walk.stopped)
+        return Estimate(plain.elo, plain.low, plain.high, number, plain=True)
+
+    def elo_where(chance: float) -> float | None:
+        """The Elo at which an outcome at most as good has this chance, which falls with the strength."""
+        low, high = -FURTHEST_ESTIMATE, FURTHEST_ESTIMATE
+        for _ in range(HALVINGS):
+            elo = (low + high) / 2
+            if at_most(test, walk.verdict, number, at_score(seen, score_of(elo)), ratios) > chance:
+                low = elo
+            else:
+                high = elo
+        return None if low == -FURTHEST_ESTIMATE or high == FURTHEST_ESTIMATE else low
+
+    return Estimate(elo_where(0.5), elo_where(SURE), elo_where(1 - SURE), number)
+
+
+def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
+    """Squared correlation of the ratio and the points of an outcome."""
+    top = len(chances) - 1
+    mean, variance = moments(chances)
+    middle = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
+    spread = sum(chance * (ratio - middle) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
+    both = sum(
+        chance * (place / top - mean) * (ratio - middle)
+        for place, (chance, ratio) in enumerate(zip(chances, ratios, strict=True))
+    )
+    return both * both / (variance * spread) if variance > 0 and spread > 0 else 0.0
+
+
+def at_most(test: Sprt, verdict: Verdict, number: int, chances: Sequence[float], ratios: Sequence[float]) -> float:
+    """Chance of an outcome at most as good as this verdict after `number` observations.
+
+    `ratios` are the log likelihood ratios of the classes, `chances` how often each comes.
+    """
+    drift = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
+    variance = sum(chance * (ratio - drift) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
+    low, high = test.bounds
+    if verdict == "H1":
+        return 1 - first_through(high, high - low, drift * number, variance * number)
+    return first_through(-low, high - low, -drift * number, variance * number)
+
+
+def first_through(distance: float, width: float, drift: float, variance: float) -> float:
+    """Chance that a Brownian motion with these totals at its end has met the wall in front before the one behind.
+
+    The wall in front is `distance` away, the walls are `width` apart, `drift` is towards the front. Sum over mirror
+    images of the inverse Gaussian distribution, in logarithms, because its factors overflow.
+    """
+    if variance <= 0:
+        return float(drift >= distance)
+    spread, lean = sqrt(variance), drift / variance
+    total, image = 0.0, 0
+    while True:
+        # Images in turn: 0, -1, 1, -2, 2, ...; those behind count against.
+        away = abs(distance + 2 * image * width)
+        part = _exp(lean * distance - abs(lean) * away + _log_normal((abs(drift) - away) / spread))
+        part += _exp(lean * distance + abs(lean) * away + _log_normal(-(abs(drift) + away) / spread))
+        total += part if image >= 0 else -part
+        if part < FAINT and image > 0:
+            return min(1.0, max(0.0, total))
+        image = -image if image < 0 else -image - 1
+
+
+def _log_normal(x: float) -> float:
+    """Logarithm of the normal distribution; far out by its first asymptotic term."""
+    return log(erfc(-x / sqrt(2)) / 2) if x > -TAIL else -x * x / 2 - log(-x * sqrt(2 * pi))
+
+
+def _exp(x: float) -> float:
+    return exp(min(x, 0.0))  # a part of a chance; above 0 by rounding only
+
+
+# A sequential test of two engines over the games they have: counts, ratio, verdict, strength.
+
+OPEN_GAMES = 1_000_000  # most games of a test where nobody names a number: it ends by itself long before
+
+
+@dataclass(frozen=True, slots=True)
+class MatchTest:
+    """What a test says of one engine against another, in the order of their games.
+
+    `games` counts losses, draws, wins of the first engine; `pairs` those of its pairs, worst first, None where games
+    did not come in pairs. The bayesian model walks over games even then; the statistics are by pairs all the same.
+    """
+
+    test: Sprt
+    games: tuple[int, ...]
+    pairs: tuple[int, ...] | None
+    walk: Walk
+    statistics: MatchStatistics
+    after_stop: Estimate | None
+
+    @property
+    def lone(self) -> int:
+        """Games whose partner on the same opening is missing, where the others came in pairs."""
+        return 0 if self.pairs is None else sum(self.games) - 2 * sum(self.pairs)
+
+    @property
+    def walks_by_pairs(self) -> bool:
+        """The test looked after each pair, not after each game."""
+        return len(self.walk.counts) == PAIR_CLASSES
+
+    def to_json(self) -> dict[str, object]:
+        """Numbers only; None is what cannot be given."""
+        losses, draws, wins = self.games
+        statistics = asdict(self.statistics)
+        after = self.after_stop
+        return {
+            "games": sum(self.games),
+            "wins": wins,
+            "draws": draws,
+            "losses": losses,
+            "pentanomial": None if self.pairs is None else list(self.pairs),
+            "lone_games": self.lone,
+            **statistics,
+            "sprt": {
+                **asdict(self.test),
+                "by": "pairs" if self.walks_by_pairs else "games",
+                "llr": self.walk.llr,
+                "bounds": list(self.test.bounds),
+                "decides_at": list(reach(self.test, self.walk)),
+                "verdict": self.walk.verdict or None,
+                "stopped_after": sum(self.walk.stopped) or None,
+                "estimate": after and {"elo": after.elo, "low": after.low, "high": after.high},
+            },
+        }
+
+
+def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
+    """The test over games as (what the two games of a pair share, half points of the first engine), in order.
+
+    By pairs where `tallies` has them. ValueError without a game.
+    """
+    won, pairs, couples = tallies(games)
+    if pairs is not None and test.model != "bayesian":
+        walk = follow(test, couples, PAIR_CLASSES)
+    else:
+        walk = follow(test, [half_points for _, half_points in games], GAME_CLASSES)
+    return MatchTest(test, won, pairs, walk, statistics_of(pairs or won), estimate(test, walk))

@@ -1,4 +1,4 @@
-"""How sure a likelihood list is: covariance, errors, likelihood of superiority, bounds where few games speak.
+"""Covariance, LOS, profile-likelihood intervals, sandwich estimator.
 
 davidson and raokupper know draws: C = H^-1. In the logistic model draws narrow the errors, so the inverse curvature
 is wrapped around the variance games with draws really have (the sandwich C = H^-1 V H^-1), and in all models around
@@ -8,7 +8,7 @@ that of opening pairs where they are known. Errors are against the pool's averag
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
 from statistics import NormalDist
@@ -16,12 +16,259 @@ from typing import Protocol
 
 import numpy as np
 
-from enginetour.ratings.bounds import CLOSE_OPPONENTS, EXTREME_SCORE, NORMAL_95, profile
-from enginetour.ratings.likelihood import Fit
-from enginetour.ratings.pairs import Vector
-from enginetour.ratings.sandwich import Middle, draw_rate, middle_of
+from enginetour.ratings.likelihood import Curvature, Fit
+from enginetour.ratings.models import Model, Tally, chance
+from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, Surprise, Vector
 
-__all__ = ["EXTREME_SCORE", "FEW_GAMES", "NORMAL_95", "Errors", "ErrorsOnRequest", "Uncertain", "errors_of"]
+# Bounds of a rating by its profile likelihood, for few games and extreme scores where plus and minus differ.
+#
+# An engine's own games count exactly, all others by their curvature; its closest opponents move on their own, the
+# others follow linearly. Advantage and draw parameter are held fast.
+
+NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
+EXTREME_SCORE = 0.05  # of the score, from either end: the normal approximation is lopsided
+CLOSE_OPPONENTS = 50  # re-rated one by one in a bound; further ones follow them linearly
+LONGEST_STRIDE = 2.0  # natural units in one step to a bound, 347 Elo
+BOUND_DONE = 1e-9  # natural units, and log likelihood
+MOST_STRIDES = 200  # a bound further away than 400 natural units is none
+
+
+def profile(fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: float) -> tuple[float, float] | None:
+    """Distances down and up in points, by the steps of Venzon and Moolgavkar 1988; None without end.
+
+    `near`: the engine, then its closest opponents; `inverse`: their columns of the inverse curvature. Draws narrow
+    the bounds as they narrow the errors, but for an engine near 0 or 100 %, whose own few draws say little.
+    """
+    star, direction = _star(fit, np.asarray(near, dtype=np.intp), inverse)
+    place = near[0]
+    score = fit.pairs.scored[place] / fit.pairs.played[place] if fit.pairs.played[place] else 0.5
+    extreme = not EXTREME_SCORE <= score <= 1 - EXTREME_SCORE
+    drop = NORMAL_95**2 / 2 * (1.0 if extreme else narrowed)
+    down, up = (_reach(star, direction, drop, side) for side in (-1.0, 1.0))
+    return None if down is None or up is None else (-down * fit.unit, up * fit.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Star:
+    """The log likelihood near the maximum.
+
+    `moves` turns the deviations of the close ones (the engine first) into those of both ends of its games.
+    """
+
+    model: Model
+    draw: float
+    results: Tally
+    gaps: Vector
+    moves: Vector
+    rest: Vector
+
+    def at(self, off: Vector) -> tuple[float, Vector, Vector]:
+        """Fall of the log likelihood, its gradient and negative Hessian at deviations `off`."""
+        start = self.model.slopes(self.results, self.gaps, self.draw)
+        moved = self.gaps + self.moves @ off
+        there = self.model.slopes(self.results, moved, self.draw)
+        heights = (self.model.row_heights(self.results, gaps, self.draw) for gaps in (self.gaps, moved))
+        before, after = heights
+        fall = (after - before - start.score * (moved - self.gaps)).sum()
+        gradient = self.moves.T @ (there.score - start.score) - self.rest @ off
+        return float(fall - off @ self.rest @ off / 2), gradient, self.rest + (self.moves.T * there.curve) @ self.moves
+
+
+def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
+    """The engine's games seen from its side, and the direction of its rating against the average or anchor."""
+    pairs, place = fit.problem.pairs, int(near[0])
+    mine = (pairs.white == place) | (pairs.black == place)
+    as_white = pairs.white[mine] == place
+    sign = np.where(as_white, 1.0, -1.0)
+    others = np.where(as_white, pairs.black[mine], pairs.white[mine])
+    own = Tally(
+        np.where(as_white, pairs.wins[mine], pairs.losses[mine]),
+        pairs.draws[mine],
+        np.where(as_white, pairs.losses[mine], pairs.wins[mine]),
+    )
+    gaps = sign * fit.problem.gaps(fit.at)[mine]
+    inside = inverse[near]
+    direction = np.zeros(len(near))
+    direction[0] = 1.0
+    if len(near) == len(fit.names) and not fit.fixed:  # everybody is close: the average must be held by hand
+        inside = inside + np.trace(inside) / len(near) ** 2
+        direction -= 1 / len(near)
+    whole = np.linalg.inv(inside)
+    moves = -(inverse[others] @ whole)
+    known = {int(name): column for column, name in enumerate(near)}
+    for row, other in enumerate(others.tolist()):
+        if other in known:
+            moves[row] = 0.0
+            moves[row, known[other]] = -1.0
+    moves[:, 0] += 1.0
+    model, draw = fit.problem.model, float(fit.at[-1])
+    rest = whole - (moves.T * model.slopes(own, gaps, draw).curve) @ moves
+    return _Star(model, draw, own, gaps, moves, rest), direction
+
+
+def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | None:
+    """Furthest deviation along `direction` where the likelihood has fallen by `drop`; natural units."""
+    off, stride = np.zeros(len(direction)), np.zeros(len(direction))
+    for _ in range(MOST_STRIDES):
+        fall, gradient, hessian = star.at(off)
+        try:
+            home, away = np.linalg.solve(hessian, np.stack((gradient, direction), axis=1)).T
+        except np.linalg.LinAlgError:  # so far out that no result would surprise: halfway back
+            stride = stride / 2
+            off = off - stride
+            continue
+        room = 2 * (fall + drop + gradient @ home / 2) / (direction @ away)
+        stride = home + side * sqrt(max(0.0, float(room))) * away
+        if np.abs(stride).max() < BOUND_DONE and abs(fall + drop) < BOUND_DONE:
+            return float(direction @ off)
+        stride = stride * min(1.0, LONGEST_STRIDE / max(float(np.abs(stride).max()), LONGEST_STRIDE))
+        off = off + stride
+    return None
+
+
+# The variance that results really have: the middle of the sandwich H^-1 V H^-1 (Huber 1967), model by model.
+#
+# In the logistic model draws narrow it; its draw probability follows Davidson 1970. Games that share an opening
+# narrow or widen it by the ratio that their pair scores show.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Middle:
+    """V: built like a curvature, but for White's advantage, which adds up what ratings cancel."""
+
+    bent: Curvature
+    draw_rate: float  # between equals
+    advantage: float  # more than `bent` has in the advantage's own place; never less, so that no variance is negative
+
+    def matrix(self) -> Vector:
+        """Dense, of all unknowns."""
+        matrix = self.bent.matrix()
+        matrix[-2, -2] += self.advantage
+        return matrix
+
+    def square(self, response: Vector) -> float:
+        """The quadratic form, without building the matrix."""
+        return float(response @ self.bent.times(response) + self.advantage * response[-2] ** 2)
+
+
+def middle_of(fit: Fit) -> Middle | None:
+    """None where it is the curvature itself: davidson and raokupper know draws, and no games are paired."""
+    depends = fit.dependence
+    if fit.model != "logistic" and depends is None:
+        return None
+    rows = fit.curvature.rows
+    if fit.model == "logistic":
+        share = chance(fit.lean.gaps(fit.at))
+        rate = draw_rate_of_equals(fit.lean.pairs, share)
+        rows = rows - fit.lean.pairs.games * expected_draws(share, rate) / 4
+    else:
+        rate = draw_rate(fit)
+    beyond = None if fit.problem.elsewhere is None else fit.problem.elsewhere.spread
+    if depends is None:
+        return Middle(replace(fit.curvature, rows=rows, beyond=beyond, level_free=False), rate, 0.0)
+    games = fit.problem.pairs.games
+    own = float(rows @ (depends.paired / games)) * max(0.0, 2 - 2 * depends.ratio)
+    wide = depends.widened(games)
+    # What results say of the gap scatters by the ratio, what they say of draws does not: between the two its root.
+    cross = fit.curvature.cross * np.sqrt(wide)
+    return Middle(replace(fit.curvature, rows=rows * wide, cross=cross, beyond=beyond, level_free=False), rate, own)
+
+
+def surprise_of(fit: Fit, openings: OpeningPairs) -> Surprise:
+    """How the scores of a fit's opening pairs spread about their expectation."""
+    number = openings.counts.sum(axis=1)
+    if not number.any():
+        return Surprise()
+    gap = fit.at[openings.one] - fit.at[openings.other]
+    means, variances = moments(fit, gap + np.array([[1.0], [-1.0]]) * fit.at[-2])  # with White, with Black
+    off = PAIR_POINTS - means.sum(axis=0)[:, None]
+    variance, pairs = float(number @ variances.sum(axis=0)), int(number.sum())
+    fitted = _fitted(fit, openings.in_rows(fit.problem.pairs))
+    return Surprise(float((openings.counts * off**2).sum()), variance * max(0.0, 1 - fitted / pairs), variance, pairs)
+
+
+def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
+    """Mean and variance of White's score in one game at each gap."""
+    if fit.model == "logistic":
+        share = chance(gap)
+        return share, share * (1 - share) - expected_draws(share, draw_rate(fit)) / 4
+    draw = float(fit.at[-1])
+    if fit.model == "davidson":
+        half = np.exp(np.stack((gap, -gap)) / 2)
+        won, lost = half / (half.sum(axis=0) + np.exp(draw))
+    else:
+        won, lost = chance(gap - draw), chance(-gap - draw)
+    lead = won - lost
+    return (1 + lead) / 2, (won + lost - lead**2) / 4
+
+
+def draw_rate(fit: Fit) -> float:
+    """Between equals without White's advantage."""
+    if fit.model == "logistic":
+        return draw_rate_of_equals(fit.lean.pairs, chance(fit.lean.gaps(fit.at)))
+    draw = float(fit.at[-1])
+    return float(np.exp(draw) / (2 + np.exp(draw)) if fit.model == "davidson" else np.tanh(draw / 2))
+
+
+def expected_draws(share: Vector, draw_rate: float) -> Vector:
+    """Draw probability at each expected score, by the relation of Davidson 1970; `draw_rate` is that of equals."""
+    return _draws(4 * share * (1 - share), draw_rate)
+
+
+def _draws(even: Vector, draw_rate: float) -> Vector:
+    """`expected_draws` from how even a game is: 1 between equals."""
+    if not draw_rate:
+        return np.zeros_like(even)
+    bend = (1 - 2 * draw_rate) / draw_rate**2
+    draws: Vector = even / (1 + np.sqrt(np.maximum(0.0, 1 + bend * even)))
+    return draws
+
+
+def draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
+    """The rate at which the expected number of draws is the one counted, by secants in a bracket.
+
+    An end that stays is weighed down as by Anderson and Bjorck 1973.
+    At most that of nothing but draws, a win and a loss imagined: else ratings would be certain.
+    """
+    games, target = float(pairs.games.sum()), float(pairs.draws.sum())
+    most, even = games / (games + 2), 4 * share * (1 - share)
+
+    def excess(rate: float) -> float:
+        return float(pairs.games @ _draws(even, rate)) - target
+
+    low, high, below, above = 0.0, most, -target, excess(most)
+    if target <= 0 or above <= 0:
+        return 0.0 if target <= 0 else most
+    side = 0
+    while high - low > 1e-13:
+        rate = (low * above - high * below) / (above - below)
+        found = excess(rate)
+        if abs(found) <= 1e-12 * games:
+            return rate
+        if found > 0:
+            high, above, below, side = rate, found, below * _less(found / above) if side > 0 else below, 1
+        else:
+            low, below, above, side = rate, found, above * _less(found / below) if side < 0 else above, -1
+    return (low + high) / 2
+
+
+def _less(fall: float) -> float:
+    """What an end of the bracket that stays is weighed down by, when the other one fell to this share."""
+    return 1 - fall if fall < 1 else 0.5
+
+
+def _fitted(fit: Fit, paired: Vector) -> float:
+    """How many pair scores the ratings were fitted to: the trace of the paired games' share of the curvature.
+
+    Reckoned by the share all paired games have together, which is exact when all are; a prior takes its own share.
+    """
+    bent, rated = fit.problem.slopes(fit.at)[1], fit.problem.free[fit.problem.free < len(fit.names)]
+    own = bent.pairs.per_engine(bent.rows, bent.rows)[rated]
+    known = float((own / (own + bent.stiff[rated])).sum()) - fit.level_free
+    return known * float(bent.rows @ (paired / bent.pairs.games)) / float(bent.rows.sum())
+
+
+# How sure a likelihood list is: covariance, errors, likelihood of superiority, bounds where few games speak.
 
 FEW_GAMES = 20  # below it the normal approximation of an error is lopsided
 
@@ -197,3 +444,37 @@ def _near(fit: Fit, place: int) -> Sequence[int]:
     met[list(fit.fixed)] = 0
     close = np.argsort(-met, kind="stable")[: min(CLOSE_OPPONENTS, int((met > 0).sum()))]
     return [place, *close.tolist()]
+
+
+# What the rows of a pool rest on: the fit, how it is shown, its errors. Matrices and pairings ask it for more.
+
+MOST_OVERFITTING = 2.0  # our choice: below two games a fitted number its prior holds it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A fit as people read it. `point` is what the fit's points are multiplied with."""
+
+    ratings: Vector
+    point: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """One pool; only the `wanted` have errors."""
+
+    fit: Fit
+    shown: Shown
+    errors: Errors | ErrorsOnRequest
+    wanted: frozenset[str]
+
+    @property
+    def overfitting(self) -> float:
+        """By how much few games for many fitted numbers understate a variance.
+
+        Games over the games less the numbers fitted: MacKinnon and White 1985 (HC1); as a factor of the fall of a
+        likelihood Bartlett 1937.
+        """
+        games = float(self.fit.pairs.games.sum())
+        fitted = len(self.fit.problem.free) - self.fit.level_free
+        return games / max(games - fitted, games / MOST_OVERFITTING)

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from enginetour.model.game import fixed
-from enginetour.ratings.listing import RatingList
-from enginetour.ratings.rows import OTHER_POOL
+from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.reports import ratings
 from enginetour.reports.sheet import Column, Sheet
 

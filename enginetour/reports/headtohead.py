@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from enginetour.model.game import fixed
-from enginetour.ratings.listing import RatingList
-from enginetour.ratings.opposition import Against
-from enginetour.ratings.rows import Row
+from enginetour.ratings.ratinglist import Against, RatingList, Row
 from enginetour.reports.layouts import name_field, name_width, wrapped
 from enginetour.reports.matrix import percent
 from enginetour.reports.ratings import distance, footing, remarks, unrated

@@ -13,9 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from enginetour.model.game import fixed
-from enginetour.ratings.confidence import quantile
-from enginetour.ratings.listing import RatingList
-from enginetour.ratings.rows import Row, grounds_of
+from enginetour.ratings.ratinglist import RatingList, Row, grounds_of, quantile
 from enginetour.ratings.uncertainty import Errors
 from enginetour.reports.ratings import distance, footing, remarks, unrated
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, lines_of, safe, shortened

@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import Any
 
 from enginetour.model.game import Game, fixed
-from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
+from enginetour.ratings.sequential import MatchTest
 from enginetour.reports.sheet import safe
 
 RULE = "-" * 50  # around the block of fastchess

@@ -14,7 +14,7 @@ from math import fsum, sqrt
 
 from enginetour.formats.pairing.field import Field, Kind, Turn
 from enginetour.ratings.likelihood import fit
-from enginetour.ratings.priors import PhantomDraws
+from enginetour.ratings.models import PhantomDraws
 
 STEEP = 2  # colours that differ by so much make an absolute preference: FIDE C.04.3
 

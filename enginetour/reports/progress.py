@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from enginetour.engines.workload import load_words
 from enginetour.model.game import Pairing, Placed
-from enginetour.ratings.matchtest import OPEN_GAMES, MatchTest
+from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
 from enginetour.reports.endings import endings_words
 from enginetour.reports.matchlines import MatchScore

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from enginetour.model.game import fixed
-from enginetour.ratings.base import CAPTION
-from enginetour.ratings.confidence import quantile
-from enginetour.ratings.listing import RatingList
-from enginetour.ratings.rows import EXTREME, FEW, NOT_ASKED, Row
+from enginetour.ratings.pairs import CAPTION
+from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, RatingList, Row, quantile
 from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
 from enginetour.reports.sheet import Column, Sheet, points, safe
 

@@ -6,9 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from enginetour.model.game import fixed
-from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tallies
-from enginetour.ratings.sequential import UNITS, reach
+from enginetour.ratings.sequential import UNITS, MatchTest, reach
 from enginetour.reports.sheet import Column, Sheet, safe
 
 _COLUMNS = (Column("what", "", left=True), Column("value", "", left=True))

@@ -11,8 +11,9 @@ from sqlalchemy import Connection, func, or_, select
 
 from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.model.game import Outcome
-from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.pairs import RatingEvent
+from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import Edition, Line, edition, editions_of
 from enginetour.store.lists import list_of
@@ -21,7 +22,7 @@ from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import stands
 from enginetour.store.revisions import revisions_of
 from enginetour.store.selected import Selection, selected
-from enginetour.store.store_lists import SYSTEMS, history
+from enginetour.store.store_lists import history
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
 

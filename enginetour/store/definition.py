@@ -13,9 +13,9 @@ from enginetour.model.errors import UsageRefused, near
 from enginetour.model.timecontrol import TIME_CLASSES
 from enginetour.model.variants import STANDARD, variant_named
 from enginetour.ratings.likelihood import ELO_SCALE
-from enginetour.ratings.loose import near as near_rating
-from enginetour.ratings.priors import prior_of
-from enginetour.store.store_lists import SYSTEMS
+from enginetour.ratings.models import near as near_rating
+from enginetour.ratings.models import prior_of
+from enginetour.ratings.systems import SYSTEMS
 
 Globs = tuple[Annotated[str, Field(min_length=1)], ...]
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale")

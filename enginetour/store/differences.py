@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
-from enginetour.ratings.rows import OTHER_POOL
+from enginetour.ratings.ratinglist import OTHER_POOL
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import Edition, current, edition, renamed, same_zero
 from enginetour.store.lists import likelihood_list

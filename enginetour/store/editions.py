@@ -11,8 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings.listing import RatingList
-from enginetour.ratings.rows import OTHER_POOL
+from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.store import codecs
 from enginetour.store.entrants import made_id
 from enginetour.store.lists import list_of

@@ -13,15 +13,12 @@ from sqlalchemy import ColumnElement, Connection, and_, select
 from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.model.game import Outcome
 from enginetour.model.timecontrol import bounds_told
-from enginetour.ratings.base import RatedGame
 from enginetour.ratings.grades import Scale
-from enginetour.ratings.lineage import Lineage, Version, lineage
-from enginetour.ratings.listing import RatingList, incremental_list, rating_list
-from enginetour.ratings.loose import Near
-from enginetour.ratings.loose import near as near_rating
-from enginetour.ratings.pairs import Pairs
-from enginetour.ratings.priors import prior_of
-from enginetour.ratings.rows import SHARED, Row
+from enginetour.ratings.incremental import Lineage, Version, lineage
+from enginetour.ratings.models import Near, prior_of
+from enginetour.ratings.models import near as near_rating
+from enginetour.ratings.pairs import Pairs, RatedGame
+from enginetour.ratings.ratinglist import SHARED, RatingList, Row, incremental_list, rating_list
 from enginetour.store.cuts import cut_of, is_whole, tournaments_of
 from enginetour.store.oddsgames import scores_at_odds, scores_told
 from enginetour.store.pairscores import PairCounts, openings_of

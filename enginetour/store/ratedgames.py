@@ -13,11 +13,10 @@ from pydantic import BaseModel
 from sqlalchemy import Connection, select
 
 from enginetour.model.game import Outcome
-from enginetour.ratings.base import RatedGame
-from enginetour.ratings.egf2021 import Egf2021Settings
+from enginetour.ratings.gor import Egf2021Settings
 from enginetour.ratings.grades import Scale
-from enginetour.ratings.incremental import Met, Tally
-from enginetour.ratings.lineage import Lineage, Version, lineage
+from enginetour.ratings.incremental import Lineage, Met, Tally, Version, lineage
+from enginetour.ratings.pairs import RatedGame
 from enginetour.store.paircounts import by_pair, kept_counts
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.removals import removed

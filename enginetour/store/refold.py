@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from enginetour.ratings import incremental
-from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.incremental import RatingState, Standing
+from enginetour.ratings.pairs import RatingEvent
 from enginetour.store.ratedgames import Mark, number_rated, rated_games, tallies_by_event
 from enginetour.store.ratingstream import Career, Stream
 

@@ -15,7 +15,7 @@ from enginetour.interop.naming import any_fits
 from enginetour.interop.selection import at_least
 from enginetour.model.game import Outcome
 from enginetour.model.variants import STANDARD
-from enginetour.ratings.lineage import stem
+from enginetour.ratings.incremental import stem
 from enginetour.ratings.pairs import Pairs
 from enginetour.store.cuts import cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition

@@ -12,19 +12,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection
 
 from pydantic import BaseModel
 from sqlalchemy import Connection, insert, select
 
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings import egf2021, elo, gor
-from enginetour.ratings.base import RatingEvent
-from enginetour.ratings.grades import Scale
-from enginetour.ratings.incremental import RatingState
-from enginetour.ratings.lineage import Lineage
+from enginetour.ratings.pairs import RatingEvent
+from enginetour.ratings.systems import SYSTEMS, IncrementalSystem
 from enginetour.store.paircounts import engines_in, unpacked
 from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratednames import rated_names
@@ -32,30 +27,6 @@ from enginetour.store.ratingstream import EVENT, Career, stream
 from enginetour.store.refold import refolded
 from enginetour.store.tables import ENGINES, ENTRANTS, GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
-
-
-@dataclass(frozen=True, slots=True)
-class IncrementalSystem:
-    """A system whose ratings depend on the order of games; an engine may bring from `lowest` up to `below`."""
-
-    settings: BaseModel
-    begin: Callable[[Any, Mapping[str, float], Lineage | None], RatingState]
-    rate: Callable[..., list[RatingEvent]]  # games, settings, ratings brought along, lineage
-    scale: Scale = "go"  # of the ratings that engines bring
-    lowest: float = float("-inf")
-    below: float = float("inf")
-
-    def fitting(self, brought: Mapping[str, float]) -> dict[str, float]:
-        """A rating that the scale does not know counts as none."""
-        return {engine: rating for engine, rating in brought.items() if self.lowest <= rating < self.below}
-
-
-SYSTEMS: dict[str, IncrementalSystem] = {
-    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, elo.rate, "elo"),
-    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, gor.rate, lowest=gor.FLOOR),
-    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, gor.rate, lowest=gor.FLOOR),
-    "egf2021": IncrementalSystem(egf2021.Egf2021Settings(), egf2021.begin, egf2021.rate, below=egf2021.CEILING),
-}
 
 
 def system_named(name: str) -> IncrementalSystem:

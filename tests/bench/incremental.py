@@ -11,8 +11,8 @@ from sqlalchemy import insert
 
 from enginetour.model.game import Game, Outcome, Pairing, Termination
 from enginetour.ratings import elo
-from enginetour.ratings.base import RatedGame
 from enginetour.ratings.elo import EloSettings
+from enginetour.ratings.pairs import RatedGame
 from enginetour.store.paircounts import packed
 from enginetour.store.store_lists import refresh
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS

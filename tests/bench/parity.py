@@ -17,8 +17,8 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from enginetour.ratings.listing import RatingList, rating_list
-from enginetour.ratings.priors import VirtualDraws
+from enginetour.ratings.models import VirtualDraws
+from enginetour.ratings.ratinglist import RatingList, rating_list
 from tests.bench.corpora import Corpus
 from tests.bench.peers import bayeselo, ordo, read_bayeselo, read_ordo
 

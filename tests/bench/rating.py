@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from enginetour.ratings.listing import rating_list
+from enginetour.ratings.ratinglist import rating_list
 from tests.bench.measure import Settings, in_turn, line
 
 SPREAD = 200.0  # Elo; the field's standard deviation, as in the lists of the trade

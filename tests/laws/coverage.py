@@ -11,13 +11,10 @@ from math import log
 
 import numpy as np
 
-from enginetour.ratings.bounds import NORMAL_95
 from enginetour.ratings.likelihood import Fit, ModelName, fit
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.openingpairs import Dependence, OpeningPairs
-from enginetour.ratings.pairs import Index, Pairs, Vector
-from enginetour.ratings.sandwich import expected_draws, surprise_of
-from enginetour.ratings.uncertainty import errors_of
+from enginetour.ratings.pairs import Dependence, Index, OpeningPairs, Pairs, Vector
+from enginetour.ratings.ratinglist import rating_list
+from enginetour.ratings.uncertainty import NORMAL_95, errors_of, expected_draws, surprise_of
 
 UNIT = 400 / log(10)
 WHITE = 30 / UNIT

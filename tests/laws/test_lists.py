@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.ratings.likelihood import ModelName
-from enginetour.ratings.listing import RatingList, rating_list
-from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.ratings.ratinglist import RatingList, rating_list
 
 NAMES = "ABCDEF"
 LAW = settings(max_examples=60, deadline=None)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameFinished, GameKey, GameVoided, Outcome, Pairing
+from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.log import TournamentLog
-from enginetour.store.store_lists import SYSTEMS, history, ratings_of, refresh
+from enginetour.store.store_lists import history, ratings_of, refresh
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, add_game, counts_are_kept, draft, game, spec

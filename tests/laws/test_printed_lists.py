@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.cli.display import Display, present
-from enginetour.ratings.listing import RatingList, rating_list
 from enginetour.ratings.matrices import MatrixName
 from enginetour.ratings.pairs import Counts, pairs_of
+from enginetour.ratings.ratinglist import RatingList, rating_list
 from enginetour.reports.columns import ALL
 from enginetour.reports.sheet import safe
 
@@ -101,7 +101,7 @@ def test_what_a_rating_rests_on_is_said(display: Display, counts: Counts, chosen
 @LAW
 def test_another_confidence_moves_bounds_only(counts: Counts, chosen: Any, percent: float) -> None:
     """Ratings, ranks and LOS stay as they are, bounds grow and shrink with the confidence."""
-    from enginetour.ratings.confidence import at_confidence
+    from enginetour.ratings.ratinglist import at_confidence
 
     found = rating_list(counts, **chosen)
     other = at_confidence(found, percent)

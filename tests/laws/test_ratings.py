@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.ratings import egf2021, elo, gor, incremental
-from enginetour.ratings.base import RatedGame
+from enginetour.ratings import elo, gor, incremental
+from enginetour.ratings.incremental import Version, lineage
 from enginetour.ratings.likelihood import ModelName, fit
-from enginetour.ratings.lineage import Version, lineage
-from enginetour.ratings.listing import rating_list
-from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.ratings.pairs import RatedGame
+from enginetour.ratings.ratinglist import rating_list
 
 NAMES = "ABCDEFG"
 LAW = settings(max_examples=60, deadline=None)
@@ -42,7 +42,7 @@ SYSTEMS = [
         (elo, elo.EloSettings(mode=mode, k_policy="fide", adv=20)),
         (gor, gor.GorSettings(mode=mode)),
         (gor, gor.GorSettings(mode=mode, variant="egf")),
-        (egf2021, egf2021.Egf2021Settings(mode=mode, event_class="C")),
+        (gor, gor.Egf2021Settings(mode=mode, event_class="C")),
     )
 ]
 BATCH = [system for system in SYSTEMS if system[1].mode == "batch"]

@@ -17,16 +17,16 @@ from sqlalchemy import func, insert, select
 
 from enginetour.model.game import Added, Entrant, GameVoided, Outcome, Pairing
 from enginetour.ratings import elo
-from enginetour.ratings.base import RatedGame
-from enginetour.ratings.egf2021 import Egf2021Settings
 from enginetour.ratings.elo import EloSettings
-from enginetour.ratings.gor import CzechSettings, EgfSettings
+from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
+from enginetour.ratings.pairs import RatedGame
+from enginetour.ratings.systems import SYSTEMS
 from enginetour.store import refold
 from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import packed
 from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratingstream import stream
-from enginetour.store.store_lists import SYSTEMS, refresh
+from enginetour.store.store_lists import refresh
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, add_game, draft, game, spec

@@ -7,8 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from enginetour.ratings.pentanomial import statistics_of
-from enginetour.ratings.sequential import Model, Sprt, follow
-from enginetour.ratings.stopped import estimate
+from enginetour.ratings.sequential import Model, Sprt, estimate, follow
 
 LAW = settings(max_examples=80, deadline=None)
 

@@ -13,9 +13,7 @@ from enginetour.formats.match import Match
 from enginetour.formats.match_options import MatchOptions
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 from enginetour.ratings.pentanomial import elo_of, moments
-from enginetour.ratings.samplenumber import sample_number
-from enginetour.ratings.sequential import Model, Sprt, Walk, step
-from enginetour.ratings.stopped import estimate
+from enginetour.ratings.sequential import Model, Sprt, Walk, estimate, sample_number, step
 from tests.lives import SEED
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]

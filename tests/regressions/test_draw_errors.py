@@ -5,7 +5,7 @@ import math
 import pytest
 
 from enginetour.ratings.likelihood import ModelName
-from enginetour.ratings.listing import rating_list
+from enginetour.ratings.ratinglist import rating_list
 
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])

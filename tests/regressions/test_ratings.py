@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.ratings.likelihood import ModelName
-from enginetour.ratings.listing import rating_list
+from enginetour.ratings.ratinglist import rating_list
 from enginetour.reports.review.editions import history_of
 from enginetour.store.store_lists import refresh
 from enginetour.store.tournaments import Store

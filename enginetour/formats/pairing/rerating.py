@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enginetour.formats.pairing.field import Field
-from enginetour.ratings.base import RatedGame
 from enginetour.ratings.gor import GorSettings, rate
 from enginetour.ratings.likelihood import fit
+from enginetour.ratings.pairs import RatedGame
 
 ENTRY_DRAWS = 2  # AccelRat: virtual draws that hold everybody at its entry rating
 Score = tuple[int, int, int]  # wins, draws, losses

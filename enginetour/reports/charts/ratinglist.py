@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings.listing import RatingList
+from enginetour.ratings.ratinglist import RatingList
 from enginetour.reports.charts import frame
 from enginetour.reports.charts.marks import (
     SMALL,

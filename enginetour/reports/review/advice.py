@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from enginetour.ratings.listing import RatingList
 from enginetour.ratings.matrices import matrix_of
-from enginetour.ratings.rows import Row
+from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports.progress import is_open
 from enginetour.reports.review.facts import Facts
 from enginetour.reports.review.fairness import Fairness

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from enginetour.ratings.rows import SHARED
+from enginetour.ratings.ratinglist import SHARED
+from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.careers import Published
 from enginetour.store.editions import Edition, edition, editions_of, lines_by_name
 from enginetour.store.queries import EVEN, STANDING
 from enginetour.store.ratingstream import stream
-from enginetour.store.store_lists import SYSTEMS
 from enginetour.store.tables import ENGINES, GAMES
 from enginetour.store.tournaments import Store
 

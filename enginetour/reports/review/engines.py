@@ -9,7 +9,7 @@ from math import inf, log10
 from enginetour.model.game import Placed
 from enginetour.model.task import EngineSpec
 from enginetour.ratings.likelihood import ELO_SCALE
-from enginetour.ratings.rows import SHARED, Row
+from enginetour.ratings.ratinglist import SHARED, Row
 from enginetour.reports.sheet import Sheet
 from enginetour.store.lineup import Entered
 from enginetour.store.queries import GameLine

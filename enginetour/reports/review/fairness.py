@@ -10,7 +10,7 @@ from math import sqrt
 from enginetour.model.game import GameFinished, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.openings.dealing import dealing_of
-from enginetour.ratings.bounds import NORMAL_95
+from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.reports.review.hosts import ODD, Hosts, by_machine, hosts_of
 from enginetour.reports.sheet import counted
 from enginetour.store.conditions import Conditions

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from enginetour.ratings.listing import RatingList
 from enginetour.ratings.matrices import Matrix, matrix_of
-from enginetour.ratings.rows import Row
+from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports.review.editions import ListHistory, list_history
 from enginetour.reports.review.slugs import slugs_of
 from enginetour.store.careers import Opponent, Published, met_by, opponents_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginetour.ratings.listing import RatingList
+from enginetour.ratings.ratinglist import RatingList
 from enginetour.reports.charts import fairness as fairness_charts
 from enginetour.reports.charts import history, opposition, ratinglist
 from enginetour.reports.charts import ladder as ladder_chart

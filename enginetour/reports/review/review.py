@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.formats.rounds import Rounds
 from enginetour.model.game import Note, Placed
-from enginetour.ratings.listing import RatingList
+from enginetour.ratings.ratinglist import RatingList
 from enginetour.reports import sprt
 from enginetour.reports.averages import averages
 from enginetour.reports.endings import endings

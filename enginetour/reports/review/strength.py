@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from enginetour.model.game import Placed
-from enginetour.ratings.listing import RatingList, bubble_rating_order, rating_list
+from enginetour.ratings.ratinglist import RatingList, bubble_rating_order, rating_list
 from enginetour.store.oddsgames import scores_told
 from enginetour.store.pairscores import openings_of_tournament
 from enginetour.store.reader import TournamentReader

@@ -16,7 +16,7 @@ from enginetour.engines.registry import Registry, find_program, no_program
 from enginetour.interop.draft import Draft, found_here, read_option, read_value, told_apart
 from enginetour.model.errors import InputRefused, UsageRefused, near
 from enginetour.model.task import EngineSpec, Probe
-from enginetour.ratings.matchtest import OPEN_GAMES
+from enginetour.ratings.sequential import OPEN_GAMES
 from enginetour.tournament.config.callnames import Callname, callname, full_names
 from enginetour.tournament.config.sections_entrants import EntrantSection
 

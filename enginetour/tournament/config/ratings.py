@@ -6,9 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, field_validator, model_validator
 
-from enginetour.ratings.egf2021 import Egf2021Settings
 from enginetour.ratings.elo import EloSettings
-from enginetour.ratings.gor import CzechSettings, EgfSettings
+from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.tournament.config.spelling import STRICT
 
 

@@ -1,0 +1,943 @@
+"""Which engines are rated together; rows; rating pools."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, asdict, dataclass, field, replace
+from math import isnan, log10
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from enginetour.model.errors import InputRefused
+from enginetour.ratings.connectivity import (
+    Parts,
+    connecting_games,
+    connecting_points,
+    games_told,
+    groups,
+    points_told,
+    pools,
+    unbeaten,
+    winless,
+)
+from enginetour.ratings.likelihood import (
+    DRAWISH,
+    ELO_SCALE,
+    MOST_STEPS,
+    RUNAWAY,
+    STEP_DONE,
+    Elsewhere,
+    Fit,
+    ModelName,
+    Undetermined,
+    fit,
+    followed,
+    told_apart,
+)
+from enginetour.ratings.models import GaussianPrior, Loose, PhantomDraws, Prior, VirtualDraws, chance, held, told
+from enginetour.ratings.pairs import (
+    CAPTION,
+    Counts,
+    Dependence,
+    Index,
+    OpeningPairs,
+    Openings,
+    Pairs,
+    Surprise,
+    Vector,
+    opening_pairs,
+    pairs_of,
+)
+from enginetour.ratings.uncertainty import (
+    EXTREME_SCORE,
+    FEW_GAMES,
+    NORMAL_95,
+    ErrorsOnRequest,
+    Ground,
+    Shown,
+    errors_of,
+    middle_of,
+    moments,
+    surprise_of,
+)
+
+# Whom an engine met: how many, how evenly, and what the list says of each of its pairings.
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """One pairing, from the engine's side. `gap` is the list's, `expected` and `performance` are as for a score.
+
+    None is what cannot be given: anything but the score between engines rated apart, a performance at 0 or 100 %,
+    errors between anchors or in a pool too large for them.
+    """
+
+    opponent: str
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    gap: float | None = None
+    sd: float | None = None  # of the gap
+    expected: float | None = None
+    performance: float | None = None
+    los: float | None = None
+
+    @property
+    def score(self) -> float:
+        """Share of the points."""
+        return (self.wins + self.draws / 2) / self.games
+
+
+def variety(pairs: Pairs) -> tuple[Index, Vector]:
+    """How many opponents each engine has, and how many met equally often would be as mixed: exp of the entropy.
+
+    Source: Ordo's manual, columns 13 and 14. 0 without games.
+    """
+    count = len(pairs.names)
+    folded = pairs.folded
+    one, other, games = folded.white, folded.black, folded.games
+    surprise = np.zeros(count)
+    for end in (one, other):
+        share = games / pairs.played[end]
+        surprise -= np.bincount(end, share * np.log(share), count)
+    opponents = np.bincount(one, minlength=count) + np.bincount(other, minlength=count)
+    return opponents.astype(np.intp), np.where(opponents > 0, np.exp(surprise), 0.0)
+
+
+def games_in(grounds: list[Ground]) -> Pairs:
+    """The games inside the pools that were rated, in one; those between engines rated apart are not there."""
+    names = tuple(sorted(name for ground in grounds for name in ground.fit.names))
+    place = {name: number for number, name in enumerate(names)}
+    moved = [np.array([place[name] for name in ground.fit.names], dtype=np.intp) for ground in grounds]
+    parts = [ground.fit.pairs for ground in grounds]
+    white = np.concatenate([there[part.white] for there, part in zip(moved, parts, strict=True)] or [_NOBODY])
+    black = np.concatenate([there[part.black] for there, part in zip(moved, parts, strict=True)] or [_NOBODY])
+    order = np.lexsort((black, white))
+    results = (
+        np.concatenate([getattr(part, column) for part in parts] or [np.zeros(0)])[order]
+        for column in ("wins", "draws", "losses")
+    )
+    return Pairs(names, white[order], black[order], *results)
+
+
+_NOBODY = np.zeros(0, dtype=np.intp)
+
+
+def opposition(
+    pairs: Pairs, grounds: list[Ground], *, only: str | None = None
+) -> Iterator[tuple[str, tuple[Against, ...]]]:
+    """Every engine of `pairs`, or only one, with its opponents by name; `grounds` are the pools that were rated."""
+    count, rows = len(pairs.names), len(pairs.white)
+    ends = np.concatenate((pairs.white, pairs.black))
+    others = np.concatenate((pairs.black, pairs.white))
+    order = np.lexsort((others, ends))
+    starts = np.searchsorted(ends[order], np.arange(count + 1))
+    home = {name: (ground, place) for ground in grounds for place, name in enumerate(ground.fit.names)}
+    for engine, name in enumerate(pairs.names):
+        if only not in (None, name):
+            continue
+        mine = order[starts[engine] : starts[engine + 1]]
+        yield name, tuple(_pairings(pairs, mine % rows, mine < rows, others[mine], home, name))
+
+
+def _pairings(
+    pairs: Pairs,
+    rows: Index,
+    as_white: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+    others: Index,
+    home: dict[str, tuple[Ground, int]],
+    name: str,
+) -> Iterator[Against]:
+    wins = np.where(as_white, pairs.wins[rows], pairs.losses[rows])
+    losses = np.where(as_white, pairs.losses[rows], pairs.wins[rows])
+    draws, games = pairs.draws[rows], pairs.games[rows]
+    first = np.flatnonzero(np.r_[True, others[1:] != others[:-1]]) if len(others) else np.zeros(0, dtype=np.intp)
+    for start, end in zip(first, [*first[1:], len(others)], strict=True):
+        part = slice(int(start), int(end))
+        opponent = pairs.names[others[start]]
+        won, drawn, lost = (int(column[part].sum()) for column in (wins, draws, losses))
+        met = Against(opponent, won + drawn + lost, won, drawn, lost)
+        ground, place = home.get(name, (None, 0))
+        there, other = home.get(opponent, (None, 0))
+        if ground is None or ground is not there:
+            yield met
+        else:
+            whites = float(games[part][as_white[part]].sum())
+            yield _rated(met, ground, place, other, whites)
+
+
+def _rated(met: Against, ground: Ground, place: int, other: int, whites: float) -> Against:
+    """With what the pool's fit says; `whites` of the games the engine had White."""
+    fit, ratings = ground.fit, ground.shown.ratings
+    ahead = float(fit.at[place] - fit.at[other])
+    white, black = _expected(fit, np.array([ahead + fit.at[-2], ahead - fit.at[-2]])).tolist()
+    certain = fit.fixed >= {place, other}
+    asked = not certain and {fit.names[place], fit.names[other]} & ground.wanted
+    score = met.score
+    return Against(
+        met.opponent,
+        met.games,
+        met.wins,
+        met.draws,
+        met.losses,
+        gap=float(ratings[place] - ratings[other]),
+        sd=ground.errors.difference_sd(place, other) * ground.shown.point if asked else None,
+        expected=(whites * white + (met.games - whites) * black) / met.games,
+        performance=float(ratings[other]) + fit.scale * log10(score / (1 - score)) if 0 < score < 1 else None,
+        los=ground.errors.los(place, other) if asked else None,
+    )
+
+
+def _expected(fit: Fit, gaps: Vector) -> Vector:
+    """Share of the points at each gap in natural units, by the fit's model."""
+    draw = float(fit.at[-1])
+    if fit.model == "raokupper":
+        return np.asarray((chance(gaps - draw) + chance(gaps + draw)) / 2)
+    if fit.model == "davidson":
+        win, loss = np.exp(gaps / 2), np.exp(-gaps / 2)
+        return np.asarray((win + np.exp(draw) / 2) / (win + np.exp(draw) + loss))
+    return np.asarray(chance(gaps))
+
+
+# The rows of one pool: shown ratings, errors that are honest in small samples, and what each rests on.
+
+SHARED = 6  # digits behind the point; closer ratings share a rank
+DENSE_ERRORS = 4000  # engines; above, one number of a square array takes 128 MB and all of them minutes
+OTHER_POOL = "other pool"  # of a line of an edition that is not measured from the zero point of the edition before
+NOT_ASKED, ANCHOR, TOO_FEW = "error on request", "anchor", "too few games"
+FEW, EXTREME = "few games: profile bounds", "extreme score: profile bounds"
+_OF_BOUNDS = {NOT_ASKED, ANCHOR, TOO_FEW, FEW, EXTREME}
+
+
+class _Grounded:
+    """Room for the ground beside the fields: neither compared nor written out with them, but kept by `replace`."""
+
+    __slots__ = ("ground",)
+    ground: Ground | None  # None for a row that was made by hand
+
+
+@dataclass(frozen=True, slots=True)
+class Row(_Grounded):
+    """One engine. `plus` and `minus` are the 95 % bounds' distances, None when nothing can be said; ranks per pool.
+
+    `error` is half of what they span. `opponents_error` is the opponents' average error as in Ordo's list: an anchor
+    has 0. `diversity` is how many opponents met equally often would be as mixed (exp of the entropy; Ordo's manual).
+    """
+
+    rank: int
+    name: str
+    rating: float
+    plus: float | None
+    minus: float | None
+    games: int
+    score: float
+    wins: int
+    draws: int
+    losses: int
+    opponents: float
+    performance: float | None  # None at 0 or 100 %
+    los: float | None  # against the next of the pool
+    pool: int  # from 1
+    remarks: tuple[str, ...] = ()
+    error: float | None = None
+    opponents_error: float | None = None  # None where an opponent has none
+    opponent_count: int | None = None
+    diversity: float | None = None
+    ground: InitVar[Ground | None] = None
+
+    def __post_init__(self, ground: Ground | None) -> None:
+        object.__setattr__(self, "ground", ground)
+
+
+del Row.ground  # type: ignore[misc]  # the default of the argument, which would hide the room for it
+
+
+class Bounds(NamedTuple):
+    """Distances down and up from a rating in the fit's points, and what to say about them."""
+
+    minus: float | None
+    plus: float | None
+    remarks: tuple[str, ...] = ()
+
+
+class _Told(NamedTuple):
+    """The fields of a row that bounds give, in shown points."""
+
+    plus: float | None
+    minus: float | None
+    error: float | None
+    opponents_error: float | None
+
+
+def shown(fitted: Fit, prior: Prior | None, mean: float | None) -> Shown:
+    """Points near equality made Elo points about what stays where it is: the anchor, the average, the prior's mean.
+
+    Where several anchors or means by name hold the scale fast too, the model's own points are shown.
+    """
+    ratings, point = fitted.ratings, fitted.point
+    if not fitted.fixed and (fitted.level_free or mean is not None):
+        return Shown((ratings - ratings.mean()) * point + (mean or 0.0), point)
+    if isinstance(prior, GaussianPrior) and prior.mean is not None:
+        centre = None if fitted.fixed or not isinstance(prior.mean, float | int) else float(prior.mean)
+    elif isinstance(prior, PhantomDraws):
+        centre = None if fitted.fixed else prior.about
+    else:
+        centre = float(ratings[next(iter(fitted.fixed))]) if len(fitted.fixed) == 1 else None
+    if centre is None or point == 1:
+        return Shown(ratings, 1.0)
+    return Shown(centre + (ratings - centre) * point, point)
+
+
+def rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Collection[str] | None) -> Iterator[Row]:
+    """The pool's rows, best first. In a pool too large for all errors only those `asked` for have some."""
+    pairs, ratings = fitted.pairs, seen.ratings
+    large = len(fitted.names) > DENSE_ERRORS
+    errors = ErrorsOnRequest(fitted) if large else errors_of(fitted)
+    wanted = frozenset(asked or ()) if large else frozenset(fitted.names)
+    ground = Ground(fitted, seen, errors, wanted)
+    bounds = bounds_in(ground)
+    halves = half_widths(ground, bounds)
+    around = around_opponents(fitted, halves)
+    met, diversity = variety(pairs)
+    level = float(ratings.mean())
+    opponents = pairs.per_engine(pairs.games * ratings[pairs.black], pairs.games * ratings[pairs.white]) / pairs.played
+    order = sorted(range(len(ratings)), key=lambda place: (-round(float(ratings[place]), SHARED), place))
+    rank, last = 0, None
+    for position, place in enumerate(order, 1):
+        rating, name = round(float(ratings[place]), SHARED), fitted.names[place]
+        rank, last = (rank if rating == last else position), rating
+        won, drawn, lost = (int(column[place]) for column in pairs.record)
+        score = (won + drawn / 2) / (won + drawn + lost)
+        following = order[position] if position < len(order) else None
+        compared = following is not None and name in wanted and not fitted.fixed >= {place, following}
+        told = _told(ground, bounds[place], float(halves[place]), float(around[place]))
+        yield Row(
+            rank=rank,
+            name=name,
+            rating=float(ratings[place]),
+            plus=told.plus,
+            minus=told.minus,
+            games=won + drawn + lost,
+            score=score,
+            wins=won,
+            draws=drawn,
+            losses=lost,
+            opponents=float(opponents[place]),
+            performance=float(opponents[place]) + fitted.scale * log10(score / (1 - score)) if 0 < score < 1 else None,
+            los=errors.los(place, following) if compared and following is not None else None,
+            pool=pool,
+            remarks=(*_rests_on(fitted, prior, place, score, level, seen.point), *bounds[place].remarks),
+            error=told.error,
+            opponents_error=told.opponents_error,
+            opponent_count=int(met[place]),
+            diversity=float(diversity[place]),
+            ground=ground,
+        )
+
+
+def bounded(row: Row, ground: Ground, bounds: Bounds, half: float, around: float) -> Row:
+    """The row with these bounds in place of its own; `half` and `around` are nan where there is none."""
+    remarks = (*(each for each in row.remarks if each not in _OF_BOUNDS), *bounds.remarks)
+    return replace(row, **_told(ground, bounds, half, around)._asdict(), remarks=remarks, ground=ground)
+
+
+def _told(ground: Ground, bounds: Bounds, half: float, around: float) -> _Told:
+    point = ground.shown.point
+    return _Told(
+        plus=None if bounds.plus is None else bounds.plus * point,
+        minus=None if bounds.minus is None else bounds.minus * point,
+        error=None if bounds.plus is None else half,
+        opponents_error=None if isnan(around) else around,
+    )
+
+
+def bounds_in(ground: Ground) -> list[Bounds]:
+    """Of every engine, in the order of the fit's names."""
+    played, scored = ground.fit.pairs.played, ground.fit.pairs.scored
+    return [
+        _bounds(ground, place, float(games), float(points / games))
+        for place, (games, points) in enumerate(zip(played, scored, strict=True))
+    ]
+
+
+def half_widths(ground: Ground, bounds: list[Bounds]) -> Vector:
+    """Half of what each engine's bounds span, in shown points: 0 for an anchor, nan where there are none."""
+    point, fixed = ground.shown.point, ground.fit.fixed
+    halves = [
+        np.nan if each.plus is None or each.minus is None else (each.plus + each.minus) / 2 * point for each in bounds
+    ]
+    return np.array([0.0 if place in fixed else half for place, half in enumerate(halves)])
+
+
+def around_opponents(fitted: Fit, halves: Vector) -> Vector:
+    """The average error of each engine's opponents over its games; nan where one has none."""
+    pairs = fitted.pairs
+    sums = pairs.per_engine(pairs.games * halves[pairs.black], pairs.games * halves[pairs.white])
+    return np.asarray(sums / pairs.played, dtype=np.float64)
+
+
+def grounds_of(rows: Iterable[Row]) -> dict[int, Ground]:
+    """What the pools rest on, by their number."""
+    return {row.pool: row.ground for row in rows if row.ground is not None}
+
+
+def _bounds(ground: Ground, place: int, games: float, score: float) -> Bounds:
+    if place in ground.fit.fixed:
+        return Bounds(None, None, (ANCHOR,))
+    if ground.fit.names[place] not in ground.wanted:
+        return Bounds(None, None, (NOT_ASKED,))
+    if games >= FEW_GAMES and EXTREME_SCORE <= score <= 1 - EXTREME_SCORE:
+        return Bounds(error := NORMAL_95 * ground.errors.sd_of(place), error)
+    bounds = ground.errors.bounds(place, ground.overfitting)
+    if bounds is None:
+        return Bounds(None, None, (TOO_FEW,))
+    return Bounds(*bounds, (FEW if games < FEW_GAMES else EXTREME,))
+
+
+def _rests_on(
+    fitted: Fit, prior: Prior | None, place: int, score: float, level: float, point: float
+) -> tuple[str, ...]:
+    """Named when only the prior holds a rating."""
+    if prior is None or 0 < score < 1 or place in fitted.fixed:
+        return ()
+    return (f"{'unbeaten' if score else 'winless'}: rests on {told(prior, fitted.names[place], level, point)}",)
+
+
+# What of the games is rated together, and what is believed of it before: whole pools, or the groups of a pool.
+
+PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a whole list is made with."""
+
+    model: ModelName
+    anchors: Mapping[str, float]
+    scale: float
+    mean: float | None
+    loose: Loose = field(default_factory=dict)
+
+    @property
+    def level(self) -> str:
+        """Where the ratings lie when no prior says it, in words."""
+        told = [f"{name} = {rating:g}" for name, rating in sorted(self.anchors.items())]
+        told += [f"{name} = {each.told}" for name, each in sorted(self.loose.items())]
+        return ", ".join(told) or f"pool average = {self.mean or 0:g}"
+
+
+def units(
+    pairs: Pairs,
+    found: tuple[tuple[str, ...], ...],
+    prior: Literal["auto", "none"] | Prior,
+    terms: Terms,
+    told: list[str],
+) -> Iterator[tuple[tuple[str, ...], Prior | None]]:
+    """Names with what is believed of them; what the list should say of it is added to `told`."""
+    if isinstance(prior, VirtualDraws):
+        told.append(f"{prior.weight:g} virtual draws an engine are counted, to compare with BayesElo's lists only")
+    elif isinstance(prior, PhantomDraws):
+        told.append(f"phantom draws are counted: {prior.weight:g} an engine, against {prior.about:g}")
+    elif isinstance(prior, GaussianPrior) and not isinstance(prior.sd, Mapping):
+        about = "the loose anchors" if terms.loose else "the pool mean" if prior.mean is None else "means of its own"
+        told.append(f"a Gaussian prior is used: sd {prior.sd:g} about {about}")
+    for pool in found:
+        if not isinstance(prior, str):
+            spread = prior.sd if isinstance(prior, GaussianPrior) else {}
+            own = None if isinstance(spread, Mapping) else held(pool, terms.loose, spread)
+            yield pool, own or prior
+            continue
+        inside = pairs.within(pool)
+        parts = groups(inside, [name for name in pool if name in terms.anchors or name in terms.loose])
+        if len(parts) == 1:
+            yield pool, held(pool, terms.loose)
+        elif prior == "none":
+            told.append(f"{_parts_told(parts)} are rated apart: the games between them bound no difference")
+            told += _bridged(inside, parts)
+            yield from ((part, held(part, terms.loose)) for part in parts)
+        else:
+            sd = PRIOR_SD * terms.scale / ELO_SCALE
+            near_anchors = held(pool, terms.loose, sd)
+            about = "the loose anchors" if near_anchors else "the pool mean"
+            told.append(
+                f"no finite maximum, so a Gaussian prior (sd {sd:g} about {about}) is used: {_parts_told(parts)}"
+            )
+            for word, which in (("unbeaten", unbeaten(inside)), ("winless", winless(inside))):
+                if which:
+                    told.append(f"{word}: {', '.join(which)}")
+            told += _bridged(inside, parts)
+            yield pool, near_anchors or GaussianPrior(sd)
+
+
+def _bridged(pairs: Pairs, parts: Parts) -> Iterator[str]:
+    """What would make one group of a pool's groups."""
+    if points := connecting_points(pairs, parts):
+        yield points_told(points)
+
+
+def _parts_told(parts: tuple[tuple[str, ...], ...]) -> str:
+    """The groups as sets; a large one by its size."""
+    shown = ("{" + (", ".join(part) if len(part) <= 8 else f"{len(part)} engines") + "}" for part in parts)
+    return "groups " + ", ".join(shown)
+
+
+# What pools without a common game share: White's advantage and the draw parameter, most likely over all their games.
+#
+# Each pool is then fitted with what the others say of both, so errors know how sure the shared numbers are.
+
+
+class Refit(Protocol):
+    """Fits one of several pools, by its number, with this advantage and draw parameter."""
+
+    def __call__(
+        self,
+        pool: int,
+        advantage: float | Literal["fit"],
+        draw: float | Literal["fit"],
+        *,
+        start: Fit | None = None,
+        elsewhere: Elsewhere | None = None,
+    ) -> Fit:
+        """As `fit`."""
+
+
+def joint(refit: Refit, pools: int, advantage: float | Literal["fit"], draw: float | Literal["fit"]) -> list[Fit]:
+    """Pools without a common game, with the White advantage and the draw parameter most likely over all their games.
+
+    By Newton's method in those two, the ratings of each pool following them. Undetermined as for `fit`.
+    """
+    given = 0.0 if advantage == "fit" else advantage
+    found = [refit(pool, given, draw) for pool in range(pools)]
+    lead = next((each for each in found if each.draw_fitted and not each.problem.imagined), found[0])
+    model, unit, drawn = lead.problem.model, lead.unit, lead.draw or draw  # without any draw there is none to share
+    extra = np.array([0] * (advantage == "fit") + [1] * (lead.draw_fitted and not lead.problem.imagined), dtype=np.intp)
+    at, place = np.array([given / unit, lead.at[-1]]), np.ix_(extra, extra)
+    for _ in range(MOST_STEPS):
+        found = [refit(pool, float(at[0]) * unit, drawn, start=each) for pool, each in enumerate(found)]
+        slopes, bends, own = np.zeros((pools, 2)), np.zeros((pools, 2, 2)), np.zeros(len(extra))
+        ways = list[Vector]()
+        for pool, each in enumerate(found):
+            gradient, bent = each.problem.slopes(each.at)
+            slopes[pool][extra] = gradient[-2:][extra]
+            way, bends[pool][place], alone = followed(each.problem, bent, extra + len(each.names))
+            own += alone
+            ways.append(way)
+        slope, bend = slopes.sum(axis=0), bends.sum(axis=0)
+        if not told_apart(bend[place], own):
+            raise Undetermined(
+                "White's advantage does not show apart from the strengths", step="give the advantage as a number"
+            )
+        step = np.linalg.solve(bend[place], slope[extra])
+        moved = float(np.abs(step).max(initial=0.0))
+        if moved < STEP_DONE:
+            break
+        at[extra] += step / max(1.0, moved)
+        if model.draws and 1 in extra:
+            at[1] = at[1] if model.told(float(at[1]), unit) > 0 else lead.at[-1] / 2
+            drawn = model.told(float(at[1]), unit)
+        if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > DRAWISH):
+            raise Undetermined("these games put no bound on White's advantage", step="give the advantage as a number")
+    spreads = bends.copy()
+    for pool, (each, way) in enumerate(zip(found, ways, strict=True)):
+        middle = middle_of(each)
+        if middle is not None and len(extra):  # of the logistic model, which has no draw parameter
+            spreads[pool][0, 0] = middle.square(way[0])
+    spread = spreads.sum(axis=0)
+    shared = [
+        Elsewhere(at.copy(), slope - slopes[pool], bend - bends[pool], spread - spreads[pool]) for pool in range(pools)
+    ]
+    last: float | Literal["fit"] = "fit" if 1 in extra else drawn
+    return [
+        refit(pool, advantage, last, start=each, elsewhere=shared[pool] if len(extra) else None)
+        for pool, each in enumerate(found)
+    ]
+
+
+# The rating list: who is rated with whom, by which model and prior, and what is told with the numbers.
+
+SURPRISING = 3.3  # standard deviations; one in a thousand by chance
+FEW_NAMED = 10  # anchors in a note
+OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is worth
+
+
+@dataclass(frozen=True, slots=True)
+class Unrated:
+    """An engine that the games give no rating, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RatingList:
+    """Rows by pool and rank; ratings of different pools compare in nothing. `caption` is told with every list."""
+
+    rows: tuple[Row, ...]
+    unrated: tuple[Unrated, ...]
+    pools: tuple[tuple[str, ...], ...]
+    caption: tuple[str, ...]
+    white_advantage: float
+    draw_rate: float | None
+    residual: float
+    anchors: tuple[tuple[str, float], ...]
+    games: int
+    skipped: int
+    model: str = "logistic"
+    draw_parameter: float | None = None  # nu of davidson, drawElo of raokupper, in the model's points
+    point: float = 1.0  # what the model's points were multiplied with to be shown
+    level: str = "pool average = 0"  # where the ratings lie, in words; "" where the system says it
+
+    @property
+    def white_advantage_sd(self) -> float | None:
+        """Of a fitted advantage, in the list's points; None for a given one."""
+        ground = grounds_of(self.rows).get(1)  # all pools share the advantage
+        sd = None if ground is None else ground.errors.advantage_sd
+        return None if ground is None or sd is None else sd * ground.shown.point
+
+    def to_json(self) -> dict[str, object]:
+        """Ready for json.dumps: numbers, strings, None; never NaN."""
+        return {
+            "list": [{**asdict(row), "remarks": list(row.remarks)} for row in self.rows],
+            "unrated": [asdict(engine) for engine in self.unrated],
+            "model": self.model,
+            "white_advantage": self.white_advantage,
+            "white_advantage_sd": self.white_advantage_sd,
+            "draw_parameter": self.draw_parameter,
+            "point": self.point,
+            "draw_rate": self.draw_rate,
+            "residual": self.residual,
+            "pools": [list(pool) for pool in self.pools],
+            "anchors": dict(self.anchors),
+            "level": self.level,
+            "games": self.games,
+            "skipped": self.skipped,
+            "caption": list(self.caption),
+        }
+
+
+def rating_list(
+    counts: Counts | Pairs,
+    *,
+    model: ModelName = "logistic",
+    prior: Literal["auto", "none"] | Prior = "auto",
+    anchors: Mapping[str, float] | None = None,
+    loose: Loose | None = None,
+    advantage: float | Literal["fit"] = 0.0,
+    draw: float | Literal["fit"] = "fit",
+    scale: float = ELO_SCALE,
+    mean: float | None = None,
+    names: Collection[str] = (),
+    errors_for: Collection[str] | None = None,
+    openings: Openings | None = None,
+    skipped: int = 0,
+) -> RatingList:
+    """Rate every pool apart, centred on `mean` (0) unless anchors, loose ones or the prior's means give the level.
+
+    `auto`: no prior where everybody can be reached from everybody, else a Gaussian one about the pool's mean.
+    `none`: mutually reachable groups are rated apart, and whoever is alone in its group gets no rating.
+    `advantage`, `draw` and what priors say are in the model's own points. `names` adds engines that may have no
+    games; `errors_for` are those with errors in a pool of more than 4,000; `skipped` games were left out by whoever
+    counted. `openings` tells which of the counted games came in pairs on one opening: errors go by their pair scores.
+    """
+    pairs = pairs_of(counts, names)
+    terms = Terms(model, anchors or {}, scale, mean, loose or {})
+    if (terms.anchors or terms.loose) and mean is not None:
+        raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
+    if terms.loose and not isinstance(prior, str) and not _has_room(prior):
+        raise InputRefused("loose anchors go with no prior, auto or gaussian=SD", step="leave one of both out")
+    if twice := sorted({*terms.anchors} & {*terms.loose}):
+        raise InputRefused(f"{twice[0]} is a fixed and a loose anchor", step="leave one out")
+    if strangers := sorted({*terms.anchors, *terms.loose} - set(pairs.names)):
+        raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
+    told: list[str] = []
+    alone: list[Unrated] = []
+    found = pools(pairs)
+    if len(found) > 1:
+        told.append(f"{len(found)} pools without a common game: nothing compares across them")
+        told.append(games_told(connecting_games(pairs, found), numbered=prior != "none"))
+    members: list[tuple[Pairs, Prior | None]] = []
+    for part, belief in units(pairs, found, prior, terms, told):
+        inside = pairs.within(part)
+        met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
+        if len(met) < len(part):
+            alone += (Unrated(name, _alone(name, pairs)) for name in part if name not in met)
+        if met:
+            members.append((inside.within(met), belief))
+    fits = _fits(members, terms, advantage, draw, told)
+    rated = [(fitted, belief) for fitted, (_, belief) in zip(fits, members, strict=True)]
+    for fitted, _ in rated:
+        told += _contradictions(fitted)
+    if rated:
+        told += _points(rated[0][0], shown(*rated[0], mean).point)
+    residual = max((fitted.residual for fitted, _ in rated), default=0.0)
+    largest = rated[0][0] if rated else None
+    if terms.loose and not terms.anchors:
+        told.append("errors are against the pool average: what is unsure of the loose anchors comes on top")
+    if openings:
+        rated = _paired(rated, opening_pairs(openings, pairs.names), told)
+    rows: list[Row] = []
+    for number, (fitted, belief) in enumerate(rated, 1):
+        rows += rows_of(fitted, belief, number, shown(fitted, belief, mean), errors_for)
+    point = shown(*rated[0], mean).point if rated else 1.0
+    if any("bounds" in remark for row in rows for remark in row.remarks):
+        told.append(f"profile bounds where an engine has fewer than {FEW_GAMES} games or an extreme score")
+    if any(NOT_ASKED in row.remarks for row in rows):
+        told.append(f"a pool of more than {DENSE_ERRORS} engines: errors only where they were asked for")
+    idle = [name for name, games in zip(pairs.names, pairs.played, strict=True) if not games]
+    games = int(pairs.games.sum())
+    return RatingList(
+        rows=tuple(rows),
+        unrated=(*alone, *(Unrated(name, "no games") for name in idle)),
+        pools=tuple(fitted.names for fitted, _ in rated),
+        caption=tuple(told),
+        white_advantage=0.0 if largest is None else largest.advantage * point,
+        draw_rate=float(pairs.draws.sum()) / games if games else None,
+        residual=residual,
+        anchors=tuple(sorted(terms.anchors.items())),
+        games=games,
+        skipped=skipped,
+        model=model,
+        draw_parameter=None if largest is None else largest.draw,
+        point=point,
+        level=_level(terms, prior),
+    )
+
+
+def incremental_list(
+    pairs: Pairs, ratings: Mapping[str, float], system: str, *, skipped: int = 0, told: Sequence[str] = ()
+) -> RatingList:
+    """The last ratings of an incremental system as a list: one pool, without errors."""
+    won, drawn, lost = pairs.record
+    met = np.array([ratings[name] for name in pairs.names])
+    opponents = pairs.per_engine(pairs.games * met[pairs.black], pairs.games * met[pairs.white]) / pairs.played
+    place_of = {name: place for place, name in enumerate(pairs.names)}
+    rows: list[Row] = []
+    for place, name in enumerate(sorted(pairs.names, key=lambda name: (-round(ratings[name], SHARED), name)), 1):
+        at = place_of[name]
+        games, points = int(won[at] + drawn[at] + lost[at]), float(won[at] + drawn[at] / 2)
+        score, others = points / games, float(opponents[at])
+        shared = rows and round(rows[-1].rating, SHARED) == round(ratings[name], SHARED)
+        rows.append(
+            Row(
+                rank=rows[-1].rank if shared else place,
+                name=name,
+                rating=ratings[name],
+                plus=None,
+                minus=None,
+                games=games,
+                score=score,
+                wins=int(won[at]),
+                draws=int(drawn[at]),
+                losses=int(lost[at]),
+                opponents=others,
+                performance=others + ELO_SCALE * log10(score / (1 - score)) if 0 < score < 1 else None,
+                los=None,
+                pool=1,
+            )
+        )
+    total = int(pairs.games.sum())
+    return RatingList(
+        rows=tuple(rows),
+        unrated=(),
+        pools=(pairs.names,) if pairs.names else (),
+        caption=(CAPTION, *told),
+        white_advantage=0.0,
+        draw_rate=float(pairs.draws.sum()) / total if total else None,
+        residual=0.0,
+        anchors=(),
+        games=total,
+        skipped=skipped,
+        model=system,
+        level="",
+    )
+
+
+def bubble_rating_order(
+    starting_list_bottom_to_top: Sequence[str], newcomers: Sequence[str], counts: Counts | Pairs
+) -> tuple[str, ...]:
+    """Best first, by likelihood with the old list as prior; ties keep the old order, newcomers behind.
+
+    Place i of m is worth z((i+1/2)/m) * 350 with sd 150, a newcomer 0 with sd 350. ValueError for a stranger.
+    """
+    old = [name for name in starting_list_bottom_to_top if name not in set(newcomers)]
+    means = {name: NormalDist().inv_cdf((i + 0.5) / len(old)) * PRIOR_SD for i, name in enumerate(old)}
+    spreads = dict.fromkeys(old, OLD_PLACE_SD)
+    for name in newcomers:
+        means[name], spreads[name] = 0.0, PRIOR_SD
+    if not means:
+        return ()
+    pairs = pairs_of(counts, tuple(means))
+    if strangers := sorted(set(pairs.names) - set(means)):
+        raise ValueError(f"{strangers[0]} is neither in the starting list nor new")
+    rated = fit(pairs, prior=GaussianPrior(spreads, means)).by_name()
+    return tuple(sorted((*reversed(old), *newcomers), key=lambda name: -round(rated[name], SHARED)))
+
+
+def _has_room(prior: Prior) -> bool:
+    """For loose anchors: what it says of single engines leaves some unsaid."""
+    return isinstance(prior, GaussianPrior) and prior.mean is None and not isinstance(prior.sd, Mapping)
+
+
+def _level(terms: Terms, prior: Literal["auto", "none"] | Prior) -> str:
+    """Where the ratings lie, in words; without anchors or a mean phantom draws hold them."""
+    if isinstance(prior, PhantomDraws) and not terms.anchors and terms.mean is None:
+        return f"phantom draws at {prior.about:g}"
+    return terms.level
+
+
+def _paired(
+    rated: list[tuple[Fit, Prior | None]], couples: OpeningPairs, told: list[str]
+) -> list[tuple[Fit, Prior | None]]:
+    """The fits with one ratio of variances for the whole list: single pools and engines have too few pairs."""
+    inside = [couples.within(fitted.names) for fitted, _ in rated]
+    surprise = sum((surprise_of(fitted, own) for (fitted, _), own in zip(rated, inside, strict=True)), Surprise())
+    if not surprise.pairs:
+        return rated
+    told.append(surprise.told)
+    return [
+        (replace(fitted, dependence=Dependence(surprise.ratio, own.in_rows(fitted.problem.pairs))), belief)
+        for (fitted, belief), own in zip(rated, inside, strict=True)
+    ]
+
+
+def _alone(name: str, pairs: Pairs) -> str:
+    if name in unbeaten(pairs):
+        return "unbeaten: no finite rating without a prior"
+    if name in winless(pairs):
+        return "winless: no finite rating without a prior"
+    return "alone in its group: no finite rating without a prior"
+
+
+def _fits(
+    members: Sequence[tuple[Pairs, Prior | None]],
+    terms: Terms,
+    advantage: float | Literal["fit"],
+    draw: float | Literal["fit"],
+    told: list[str],
+) -> list[Fit]:
+    """The fits of all pools, the largest first. White's advantage and the draw parameter are those of all games.
+
+    An advantage that cannot be told from strength is 0, and said to be.
+    """
+
+    def fitted(pool: int, advantage: float | Literal["fit"], draw: float | Literal["fit"], **more: Any) -> Fit:
+        pairs, prior = members[pool]
+        anchors = {name: terms.anchors[name] for name in pairs.names if name in terms.anchors}
+        own: dict[str, Any] = {"prior": prior, "anchors": anchors, "model": terms.model, "scale": terms.scale, **more}
+        return fit(pairs, advantage=advantage, draw=draw, **own)
+
+    if len(members) > 1 and (advantage == "fit" or (terms.model != "logistic" and draw == "fit")):
+        try:
+            return joint(fitted, len(members), advantage, draw)
+        except Undetermined as failure:
+            if advantage != "fit":
+                raise
+            told.append(f"{failure.what}: taken as 0")
+            return joint(fitted, len(members), 0.0, draw)
+    found = list[Fit]()
+    for place in range(len(members)):
+        try:
+            found.append(fitted(place, advantage, draw))
+        except Undetermined as failure:
+            if advantage != "fit":
+                raise
+            told.append(f"{failure.what}: taken as 0")
+            found.append(fitted(place, 0.0, draw))
+    return found
+
+
+def _contradictions(fitted: Fit) -> tuple[str, ...]:
+    """The anchors of a pool whose results are not to be expected at the ratings given, in one note."""
+    if len(fitted.fixed) < 2:
+        return ()
+    pairs = fitted.problem.pairs
+    mean, variance = moments(fitted, fitted.problem.gaps(fitted.at))
+    surprise, spread = pairs.points - pairs.games * mean, pairs.games * variance
+    off, variances = pairs.per_engine(surprise, -surprise), pairs.per_engine(spread, spread)
+    told = [
+        f"{fitted.names[place]} at {fitted.ratings[place]:g} scored {pairs.scored[place]:,.1f} of "
+        f"{pairs.played[place]:,.0f}, not {pairs.scored[place] - off[place]:,.1f}"
+        for place in sorted(fitted.fixed)
+        if abs(off[place]) > SURPRISING * variances[place] ** 0.5
+    ]
+    few = "; ".join(told[:FEW_NAMED]) + "; ..." * (len(told) > FEW_NAMED)
+    return (f"anchors that contradict the games: {few}",) if told else ()
+
+
+def _points(fitted: Fit, point: float) -> tuple[str, ...]:
+    """What a point of the list is, where the model's is not Elo's."""
+    if fitted.point == 1:
+        return ()
+    bounded = ("the decided games bound no draw parameter: a win and a loss between equals are imagined",)
+    told = bounded if fitted.problem.imagined else ()
+    draws = "" if fitted.draw is None else f", {'nu' if fitted.model == 'davidson' else 'drawElo'} {fitted.draw:.4g}"
+    if point == 1:
+        return (
+            *told,
+            f"points of the {fitted.model} model{draws}: near equality one is worth {fitted.point:.4f} Elo",
+        )
+    return (
+        *told,
+        f"points of the {fitted.model} model{draws}, times {point:.4f}: near equality they are Elo points",
+    )
+
+
+# The bounds of a list at another confidence than 95 %.
+#
+# A likelihood bound lies where the log likelihood has fallen by z^2/2. With every game and every belief counted
+# (1.96/z)^2 times it falls that far by 1.96^2/2, so the bounds at one confidence are the 95 % bounds of that tally.
+
+USUAL = 95.0  # %
+
+
+def quantile(percent: float) -> float:
+    """Standard deviations to either side that hold this share of a normal distribution."""
+    return NORMAL_95 if percent == USUAL else NormalDist().inv_cdf((1 + percent / 100) / 2)
+
+
+def at_confidence(found: RatingList, percent: float) -> RatingList:
+    """The list with plus, minus and errors at `percent`; rows made by hand stay as they are."""
+    if percent == USUAL:
+        return found
+    told: dict[str, Row] = {}
+    for pool, ground in grounds_of(found.rows).items():
+        wider = _stretched(ground, (quantile(percent) / NORMAL_95) ** 2)
+        bounds = bounds_in(wider)
+        halves = half_widths(wider, bounds)
+        around = around_opponents(ground.fit, halves)
+        places = {name: place for place, name in enumerate(ground.fit.names)}
+        for row in found.rows:
+            if row.pool == pool:
+                place = places[row.name]
+                told[row.name] = bounded(row, ground, bounds[place], float(halves[place]), float(around[place]))
+    return replace(found, rows=tuple(told.get(row.name, row) for row in found.rows))
+
+
+def _stretched(ground: Ground, wider: float) -> Ground:
+    """The same with `wider` times the variance: every game and every belief counted 1/wider times."""
+    fit = ground.fit
+    belief, depends, beyond = fit.problem.belief, fit.dependence, fit.problem.elsewhere
+    less = replace(
+        fit,
+        pairs=_counted(fit.pairs, 1 / wider),
+        problem=replace(
+            fit.problem,
+            pairs=_counted(fit.problem.pairs, 1 / wider),
+            belief=replace(belief, weights=belief.weights / wider, draws=belief.draws / wider),
+            elsewhere=beyond
+            and replace(beyond, slope=beyond.slope / wider, bend=beyond.bend / wider, spread=beyond.spread / wider),
+        ),
+        dependence=depends and replace(depends, paired=depends.paired / wider),
+    )
+    errors = ground.errors
+    if isinstance(errors, ErrorsOnRequest):
+        return replace(ground, errors=ErrorsOnRequest(less))
+    spread, inverse = errors.spread * wider, errors.inverse * wider
+    return replace(ground, errors=replace(errors, fit=less, spread=spread, inverse=inverse))
+
+
+def _counted(pairs: Pairs, times: float) -> Pairs:
+    return replace(pairs, wins=pairs.wins * times, draws=pairs.draws * times, losses=pairs.losses * times)
