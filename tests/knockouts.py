@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from enginetour.formats.rounds import Rounds
-from enginetour.formats.rounds_state import RoundsState
+from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.model.game import Entrant, GameFinished, Outcome, Withdrawn
 
 

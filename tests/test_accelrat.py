@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.accelrat import AccelRat, AccelRatOptions
-from enginetour.formats.accelrat_part import Undesirability
-from enginetour.formats.pairing.current import current_ratings
+from enginetour.formats.accelrat import AccelRat, AccelRatOptions, Undesirability
 from enginetour.formats.pairing.field import Field, Unpairable
+from enginetour.formats.pairing.gorounds import current_ratings
 from tests.pastfields import field_of, names, random_field, rated
 
 

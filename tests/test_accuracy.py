@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.formats.accuracy import accuracy, estimate, tau
-from enginetour.formats.course import Course
-from enginetour.formats.world import Population, World
+from enginetour.formats.simulation import Course, Population, World, accuracy, estimate, tau
 from enginetour.model.game import Entrant, Outcome, Pairing, Placed
 
 TRUTH = {"A": 300.0, "B": 100.0, "C": 0.0}

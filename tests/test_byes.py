@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginetour.formats.pairing.field import Dice, Field
-from enginetour.formats.pairing.historic_byes import gopair_bye
+from enginetour.formats.pairing.gorounds import gopair_bye
 from tests.pastfields import field_of, rated
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.formats.comparison import compare, rehearse
-from enginetour.formats.contender import contender
-from enginetour.formats.world import World
+from enginetour.formats.simulation import World, compare, contender, rehearse
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.formats.contender import contender
+from enginetour.formats.simulation import contender
 from enginetour.model.errors import UsageRefused
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model
-from enginetour.formats.course import play
-from enginetour.formats.world import World, drawn
+from enginetour.formats.simulation import World, drawn, play
 from enginetour.model.game import GameFinished
 
 

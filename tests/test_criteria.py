@@ -8,13 +8,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from enginetour.formats.pairing import floats, present
-from enginetour.formats.pairing.chance import by_names, seeded
+from enginetour.formats.pairing import criteria, draw
+from enginetour.formats.pairing.criteria import Lineup, Span, by_names, kinship, line_up, seeded
+from enginetour.formats.pairing.draw import Seeding, seeding
 from enginetour.formats.pairing.field import Dice, Field, Kind, Member, Turn
-from enginetour.formats.pairing.kinship import kinship
-from enginetour.formats.pairing.lineup import Lineup, Span, line_up
 from enginetour.formats.pairing.matching import best_matching
-from enginetour.formats.pairing.seeding import Seeding, seeding
 from tests.pastfields import field_of, rated
 
 KIN = (("A", "Ant", "x"), ("B", "ant", "X"), ("C", "ANT", "y"), ("D", "cat", "x"), ("E", "bee", "x"))
@@ -29,20 +27,20 @@ def lineup_of(count: int, *, groups: int = 1) -> Lineup:
     return line_up(field, points, Span(groups - 1, groups), range(count))
 
 
-def worth(criterion: present.Criterion, one: int, other: int) -> int:
+def worth(criterion: criteria.Criterion, one: int, other: int) -> int:
     return int(criterion.value(np.array([one]), np.array([other]))[0])
 
 
 def partners(count: int, kind: Seeding) -> list[tuple[int, int]]:
     """The pairs of one group by its seeding alone, counted from 1."""
     criterion = seeding(lineup_of(count), kind, CHANCE)
-    return [(one + 1, other + 1) for one, other in best_matching(present.weigh([criterion], count)).pairs]
+    return [(one + 1, other + 1) for one, other in best_matching(criteria.weigh([criterion], count)).pairs]
 
 
 def test_the_curve_is_concave() -> None:
     """Two gaps of 1 cost less than one of 2, from all to nothing."""
-    assert present.curve(10**11, 0) == 10**11 and present.curve(10**11, 1) == 0
-    one, two = (10**11 - present.curve(10**11, gap / 27) for gap in (1, 2))
+    assert criteria.curve(10**11, 0) == 10**11 and criteria.curve(10**11, 1) == 0
+    one, two = (10**11 - criteria.curve(10**11, gap / 27) for gap in (1, 2))
     assert 0 < 2 * one < two
 
 
@@ -73,7 +71,7 @@ def test_random_seeding_is_uniform() -> None:
     seen: dict[tuple[tuple[int, int], ...], int] = {}
     for seed in range(600):
         criterion = seeding(lineup_of(4), "random", seeded(Dice(seed), 4))
-        pairs = best_matching(present.weigh([criterion], 4)).pairs
+        pairs = best_matching(criteria.weigh([criterion], 4)).pairs
         seen[pairs] = seen.get(pairs, 0) + 1
     assert len(seen) == 3 and min(seen.values()) > 150  # five deviations below 200
 
@@ -96,28 +94,28 @@ def test_colours_want_opposite_balances() -> None:
     field = Field(members, history, tuple(range(5)))
     lineup = line_up(field, [[0] * 5] * 3, Span(0, 1), range(5))
     assert lineup.balance.tolist() == [2, -1, 0, 2, 0]
-    plain = present.colours(lineup, None)
+    plain = criteria.colours(lineup, None)
     found = [worth(plain, one, other) for one, other in ((0, 1), (0, 2), (1, 2), (0, 3), (2, 4))]
     assert found == [10**6, 5 * 10**5, 0, 0, 0]
-    at_odds = present.colours(lineup, present.stones(np.array([3, 0, 0, 0, 0]), 1, 9))
+    at_odds = criteria.colours(lineup, criteria.stones(np.array([3, 0, 0, 0, 0]), 1, 9))
     assert worth(at_odds, 0, 1) == 0 and worth(at_odds, 3, 1) == 10**6
 
 
 def test_stones_after_correction() -> None:
     """The first band is not given, and never more than the ceiling."""
-    given = present.stones(np.array([0, 1, 4, 30]), 1, 9)
+    given = criteria.stones(np.array([0, 1, 4, 30]), 1, 9)
     assert [int(given(np.array([0]), np.array([at]))[0]) for at in range(4)] == [0, 0, 3, 9]
 
 
 def test_floats_go_where_they_are_wanted() -> None:
     """By position the middle of three floats best, and nobody floats across four groups."""
     lineup = lineup_of(9, groups=3)
-    criterion = floats.floats(lineup, floats.by_position(lineup, "middle", "top"))
+    criterion = draw.floats(lineup, draw.by_position(lineup, "middle", "top"))
     best = max(((one, other) for one, other in combinations(range(9), 2)), key=lambda pair: worth(criterion, *pair))
     assert [lineup.place[at] for at in sorted(best, key=lambda at: lineup.group[at])] == [1, 0]
     assert worth(criterion, 0, 3) == 0
     far = lineup_of(5, groups=5)
-    criterion = floats.floats(far, floats.by_position(far, "middle", "middle"))
+    criterion = draw.floats(far, draw.by_position(far, "middle", "middle"))
     assert worth(criterion, 0, 3) > 0 == worth(criterion, 0, 4)
 
 
@@ -139,28 +137,28 @@ def test_floats_are_counted_by_scores_before_the_round() -> None:
 def test_floats_are_undone_and_not_repeated() -> None:
     """Two units for who never floated so, one less for each who did, one more for each whom it evens."""
     field, lineup = floated()
-    plain = floats.by_rule(field, lineup, "compensate", ())
-    criterion = floats.floats(lineup, plain, 10)
+    plain = draw.by_rule(field, lineup, "compensate", ())
+    criterion = draw.floats(lineup, plain, 10)
     assert worth(criterion, 0, 5) == 10  # A went down before, F never came up
     assert worth(criterion, 5, 2) == 20  # neither ever floated
     assert worth(criterion, 0, 3) == 0  # A went down, D came up
-    assert worth(floats.floats(lineup, plain, 10, compensate=False), 0, 3) == 20
+    assert worth(draw.floats(lineup, plain, 10, compensate=False), 0, 3) == 20
     other_way = replace(lineup, up=lineup.down, down=lineup.up)
-    assert worth(floats.floats(other_way, plain, 10), 0, 3) == 40  # A had gone up, D down: it evens both
+    assert worth(draw.floats(other_way, plain, 10), 0, 3) == 40  # A had gone up, D down: it evens both
 
 
 def test_rules_of_floats() -> None:
     """Even SOS, GoDraw's loser, probing by information: who suits best, by each rule."""
     field, lineup = floated()
-    even = floats.by_rule(field, lineup, "sos-even", (9, 5, 3, 1, 2, 4), 20)
+    even = draw.by_rule(field, lineup, "sos-even", (9, 5, 3, 1, 2, 4), 20)
     assert even.down.tolist() == [5, 0, 6, 0, 3, 0] and even.up.tolist() == [0, 5, 0, 6, 3, 0]
-    godraw = floats.by_rule(field, lineup, "godraw", (), 20)
+    godraw = draw.by_rule(field, lineup, "godraw", (), 20)
     assert godraw.down.tolist() == [0, 0, 10, 10, 10, 0] and godraw.up.tolist() == [10, 10, 0, 0, 0, 0]
-    probe = floats.by_rule(field, lineup, "information", (), 20)
+    probe = draw.by_rule(field, lineup, "information", (), 20)
     assert probe.up.tolist() == [10, 10, 0, 0, 0, 5] and probe.pair is not None
     assert int(probe.pair(np.array([1]), np.array([5]))[0]) == 10  # B is 200 above C, whom F beat
     assert int(probe.pair(np.array([4]), np.array([1]))[0]) == 0  # E is as strong as the strongest B beat
-    fide = floats.by_rule(field, lineup, "fide", (), 20)
+    fide = draw.by_rule(field, lineup, "fide", (), 20)
     assert fide.down.tolist() == [0, 5, 3, 6, 0, 0] and fide.up.tolist() == [5, 0, 3, 0, 6, 0]
 
 
@@ -170,7 +168,7 @@ def test_kinship_is_a_price_in_groups() -> None:
     field = Field(members, (), tuple(range(5)))
     lineup = line_up(field, [[0] * 5], Span(0, 10), range(5))
     criterion = kinship(field, lineup, 10**11, groups=[["ant", "bee"]])
-    loss = [10**11 - present.curve(10**11, share) for share in (0.15, 0.41, 0.46, 0.2)]
+    loss = [10**11 - criteria.curve(10**11, share) for share in (0.15, 0.41, 0.46, 0.2)]
     found = [worth(criterion, 0, other) for other in (1, 2, 3, 4)]
     assert found == pytest.approx([0, *(loss[place] for place in (0, 1, 3))], abs=1)
     blank = Field((Member("A"), Member("B")), (), (0, 1))
@@ -183,15 +181,15 @@ def test_categories_and_their_handicap() -> None:
     field = Field(tuple(map(Member, "ABCD")), (), (0, 1, 2, 3))
     lineup = line_up(field, [[0, 2, 0, 2]], Span(1, 2, 1, 2), (1, 0, 3, 2), categories=(0, 0, 1, 1))
     assert lineup.group.tolist() == [1, 0, 3, 2]
-    assert worth(present.score(lineup), 0, 2) == 0 < worth(present.score(lineup), 0, 1)
-    assert worth(present.category(lineup), 0, 2) == present.curve(2 * 10**13, 0.5)
-    near = present.handicap(np.array([5, 7, 5, 9]), 10)
-    assert worth(near, 0, 2) == 2 * 10**13 and worth(near, 1, 3) == present.curve(2 * 10**13, 0.2)
+    assert worth(criteria.score(lineup), 0, 2) == 0 < worth(criteria.score(lineup), 0, 1)
+    assert worth(criteria.category(lineup), 0, 2) == criteria.curve(2 * 10**13, 0.5)
+    near = criteria.handicap(np.array([5, 7, 5, 9]), 10)
+    assert worth(near, 0, 2) == 2 * 10**13 and worth(near, 1, 3) == criteria.curve(2 * 10**13, 0.2)
 
 
 def test_floats_between_categories_count_less() -> None:
     """Divided by the distance of the categories and one, four times."""
     field = Field(tuple(map(Member, "AB")), (), (0, 1))
     lineup = line_up(field, [[0, 0]], Span(0, 1, 1, 2), (0, 1), categories=(0, 1))
-    criterion = floats.floats(lineup, floats.by_rule(field, lineup, "compensate", ()), 1000)
+    criterion = draw.floats(lineup, draw.by_rule(field, lineup, "compensate", ()), 1000)
     assert worth(criterion, 0, 1) == 2000 // 16

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from enginetour.formats.knockout import Cup, CupOptions
-from enginetour.formats.rounds import Rounds
-from enginetour.formats.rounds_state import RoundsState
+from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.model.game import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Withdrawn
 from tests.knockouts import pairs, played_out, told
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.formats.pairing.current import (
+from enginetour.formats.pairing.field import Field, Member
+from enginetour.formats.pairing.gorounds import (
     current_ratings,
     entry_ratings,
     in_order,
     refuse_unrated,
     remarks_on_unrated,
 )
-from enginetour.formats.pairing.field import Field, Member
 from tests.pastfields import field_of, rated
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.pairing.docket import LONGEST_WINDOW, Docket, match_games, window
+from enginetour.formats.pairing.schedule import LONGEST_WINDOW, Docket, match_games, window
 from enginetour.model.game import Outcome, Pairing
 
 GAMES = tuple(Pairing("A", name, encounter=n) for n, name in enumerate("BCDEF", 1))

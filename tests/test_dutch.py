@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.formats.dutch import Dutch, DutchOptions
-from enginetour.formats.dutch_part import BREACH, EVEN, explain, pair_dutch
+from enginetour.formats.dutch import BREACH, EVEN, Dutch, DutchOptions, explain, pair_dutch
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Kind, Turn, Unpairable
 from enginetour.formats.rounds import Rounds
 from enginetour.model.game import Entrant, GameFinished, Outcome, Withdrawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.formats.dutch_part import pair_dutch
+from enginetour.formats.dutch import pair_dutch
 from enginetour.formats.pairing.field import WHITE, Board
 from tests.roundplay import entered, unmet
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.formats.pairing.colours import Colours, Due, colour_of_first
+from enginetour.formats.pairing.dutch_criteria import Colours, Due, colour_of_first
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE
 
 

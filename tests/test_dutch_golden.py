@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.formats.dutch_part import CERTIFIED, pair_dutch
+from enginetour.formats.dutch import CERTIFIED, pair_dutch
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
 
 FILES = sorted((Path(__file__).parent / "golden" / "trf").glob("*.trf"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from enginetour.formats.dutch_part import pair_dutch
+from enginetour.formats.dutch import pair_dutch
+from enginetour.formats.pairing.dutch_criteria import Float, cards, entered, virtual_points
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Kind, Turn
-from enginetour.formats.pairing.preparation import Float, cards, entered, virtual_points
 from tests import roundplay
 
 WON, LOST = Turn(Kind.PLAYED, 1, WHITE, 2, games=1), Turn(Kind.PLAYED, 0, BLACK, 0, games=1)

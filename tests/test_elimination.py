@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from enginetour.formats.elimination import DoubleElimination, EliminationOptions
-from enginetour.formats.rounds import Rounds
-from enginetour.formats.rounds_state import RoundsState
+from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.model.game import Entrant, GameFinished, Outcome
 from enginetour.reports import text
 from enginetour.reports.sheet import render

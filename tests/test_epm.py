@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.epm import Epm, EpmOptions
-from enginetour.formats.epm_part import Steps, TooLong, backtracked, first_round, floats
-from enginetour.formats.pairing.exact import Bars
+from enginetour.formats.epm import Epm, EpmOptions, Steps, TooLong, backtracked, first_round, floats
 from enginetour.formats.pairing.field import Field, Unpairable
+from enginetour.formats.pairing.gorounds import Bars
 from tests.pastfields import field_of, names, random_field, rated
 
 

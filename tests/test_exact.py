@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.pairing.exact import Bars, same_family, whole_round
 from enginetour.formats.pairing.field import Unpairable
+from enginetour.formats.pairing.gorounds import Bars, same_family, whole_round
 from tests.pastfields import field_of, random_field, rated
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from enginetour.formats.pairing.faces import WIDEST, Face
-from enginetour.formats.pairing.shortage import Unpairable
+from enginetour.formats.pairing.matching import WIDEST, Face, Unpairable
 
 Matrix = NDArray[np.int64]
 Mates = tuple[int, ...]

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from enginetour.formats.gauntlet import Gauntlet, GauntletOptions
+from enginetour.formats.roundrobin import Gauntlet, GauntletOptions
 from enginetour.model.game import Added, Entrant, Replaced
 from tests.pairlists import field, played, surplus
 

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.godraw import GoDraw, GoDrawOptions
-from enginetour.formats.godraw_part import Draw, Stuck, fell_and_won, lost_last
-from enginetour.formats.pairing.exact import Bars
+from enginetour.formats.godraw import Draw, GoDraw, GoDrawOptions, Stuck, fell_and_won, lost_last
 from enginetour.formats.pairing.field import Dice, Field, Unpairable
-from enginetour.formats.pairing.scoregroups import group_of, score_groups
+from enginetour.formats.pairing.gorounds import Bars, group_of, score_groups
 from tests.pastfields import field_of, names, random_field, rated
 
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from enginetour.formats.gopair import Gopair, GopairOptions
-from enginetour.formats.gopair_part import Scores, adjustments, best_pairs, depth
+from enginetour.formats.gopair import Gopair, GopairOptions, Scores, adjustments, best_pairs, depth
 from enginetour.formats.pairing.field import Field
 from tests.pastfields import field_of, names, random_field, rated
 

@@ -12,7 +12,7 @@ import pytest
 
 from enginetour.formats.gotha import Gotha
 from enginetour.formats.mcmahon import Gerlach, GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
-from enginetour.formats.pairing.drawing import CERTIFIED
+from enginetour.formats.pairing.draw import CERTIFIED
 from enginetour.formats.pairing.field import Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.swiss import SwissCat, SwissCatOptions, SwissGotha, SwissGothaOptions
 from tests.pastfields import field_of, random_field, rated

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model
-from enginetour.formats.handicap import RatingHandicap, without_odds_colours
+from enginetour.formats.options import RatingHandicap, without_odds_colours
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
 from enginetour.model.game import Added, Entrant, GameFinished, Outcome, Pairing
 

@@ -9,8 +9,7 @@ import pytest
 from enginetour.formats.base import make_format, options_model, replay
 from enginetour.formats.pairing.field import Kind, Member
 from enginetour.formats.pairing.mcmahon import founders
-from enginetour.formats.rounds import Rounds
-from enginetour.formats.rounds_state import RoundsState
+from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.interop.foreign import Foreign, Separated
 from enginetour.interop.pairer import pairer
 from enginetour.model.errors import UsageRefused

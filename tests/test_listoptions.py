@@ -8,11 +8,15 @@ import pytest
 from pydantic import ValidationError
 
 from enginetour.formats.base import options_model
-from enginetour.formats.gauntlet import Gauntlet, GauntletOptions
-from enginetour.formats.listoptions import ListOptions
-from enginetour.formats.pairlist import PairList
-from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
-from enginetour.formats.scheveningen import Scheveningen, ScheveningenOptions
+from enginetour.formats.pairlist import ListOptions, PairList
+from enginetour.formats.roundrobin import (
+    Gauntlet,
+    GauntletOptions,
+    RoundRobin,
+    RoundRobinOptions,
+    Scheveningen,
+    ScheveningenOptions,
+)
 from enginetour.model.game import Added, Entrant, Pairing
 from tests.pairlists import field
 

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.base import replay
-from enginetour.formats.match import Match
-from enginetour.formats.match_options import MatchOptions
-from enginetour.formats.match_state import WINDOW, MatchState
+from enginetour.formats.match import WINDOW, Match, MatchOptions, MatchState
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import (

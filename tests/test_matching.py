@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from enginetour.formats.pairing.certificate import check
-from enginetour.formats.pairing.costs import TooWide, allowed_pairs, costs_of, integers
-from enginetour.formats.pairing.matching import best_matching, relaxed_matching
-from enginetour.formats.pairing.shortage import Unpairable
+from enginetour.formats.pairing.blossom import TooWide, allowed_pairs, costs_of, integers
+from enginetour.formats.pairing.matching import Unpairable, best_matching, check, relaxed_matching
 
 FOUR = [[0, 3, 1, 1], [3, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]
 
@@ -67,7 +65,7 @@ def test_duals_out_of_room(monkeypatch: pytest.MonkeyPatch) -> None:
     half = np.triu(dice.integers(0, 1 << 49, (10, 10)), 1)
     weights = half + half.T
     expected = best_matching(weights).weight
-    monkeypatch.setattr("enginetour.formats.pairing.costs.WORD_FAR", 1 << 52)
+    monkeypatch.setattr("enginetour.formats.pairing.blossom.WORD_FAR", 1 << 52)
     tight = costs_of(weights, allowed_pairs(weights, None))
     with pytest.raises(TooWide):
         tight.within(np.array([1 << 48]))

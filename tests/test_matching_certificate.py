@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enginetour.formats.pairing.certificate import Certificate, OddSet, ProofFailed, check
-from enginetour.formats.pairing.costs import allowed_pairs
-from enginetour.formats.pairing.matching import best_matching
+from enginetour.formats.pairing.blossom import allowed_pairs
+from enginetour.formats.pairing.matching import Certificate, OddSet, ProofFailed, best_matching, check
 
 # two triangles of heavy pairs with one light pair between: only odd sets prove it
 APART = np.array([[0 if i == j else 10 if i // 3 == j // 3 else 1 + i * j % 3 for j in range(6)] for i in range(6)])

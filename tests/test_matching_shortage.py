@@ -4,9 +4,14 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from enginetour.formats.pairing.certificate import ProofFailed
-from enginetour.formats.pairing.matching import best_matching
-from enginetour.formats.pairing.shortage import Shortage, Unpairable, check_shortage, shortage
+from enginetour.formats.pairing.matching import (
+    ProofFailed,
+    Shortage,
+    Unpairable,
+    best_matching,
+    check_shortage,
+    shortage,
+)
 
 
 def allowed(count: int, *pairs: tuple[int, int]) -> np.ndarray:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginetour.formats.pairing.chance import seeded
+from enginetour.formats.pairing.criteria import MILLION, Older, OlderSeeding, Span, line_up, seeded
 from enginetour.formats.pairing.field import BLACK, WHITE, Dice, Field, Kind, Member, Turn
-from enginetour.formats.pairing.lineup import Span, line_up
-from enginetour.formats.pairing.older import MILLION, Older, OlderSeeding
 
 
 def older(

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from enginetour.formats.pairing.docket import match_games
+from enginetour.formats.pairing.schedule import match_games
 from enginetour.interop.shipped import shipped_suite
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing

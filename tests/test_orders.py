@@ -4,8 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from enginetour.formats.pairing.orders import Colours, Order, rounds_of
-from enginetour.formats.pairing.schedules import berger, circle
+from enginetour.formats.pairing.schedule import Colours, Order, berger, circle, rounds_of
 
 SEATED: tuple[Order, ...] = ("seats", "circle")
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from enginetour.formats.gauntlet import Gauntlet, GauntletOptions
-from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
+from enginetour.formats.roundrobin import Gauntlet, GauntletOptions, RoundRobin, RoundRobinOptions
 from enginetour.model.game import Extended
 from tests.pairlists import field, played
 

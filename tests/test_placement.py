@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from enginetour.formats.pairing import codes
-from enginetour.formats.pairing.codes import CODES
+from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.order import ordered, table, values
-from enginetour.formats.pairing.terms import Terms
+from enginetour.formats.pairing.standings import ordered, placed, values
+from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES, Terms
 from tests.recordedgotha import read, turns
 
 RECORDED = ("MM_n14_s1", "Swiss_odd13_s8")  # a McMahon and a Swiss tournament, five rounds each
@@ -39,7 +38,7 @@ def test_all_eighteen_codes_of_a_recorded_tournament(name: str) -> None:
         wanted = [code for code in next(iter(told.values())) if not (few and code in ("SOSM-1", "SOSM-2"))]
         found = values(field, wanted, terms)
         for place, member in enumerate(field.members):
-            mine = {code: found[code][place] / CODES[code].per for code in wanted}
+            mine = {code: found[code][place] / PLACEMENT_CODES[code].per for code in wanted}
             assert mine == {code: told[member.name][code] for code in wanted}
 
 
@@ -76,15 +75,15 @@ def one(field: Field, code: str, terms: Terms | None = None) -> tuple[int, ...]:
 
 def test_the_table_of_codes_is_whole() -> None:
     """Each code stands in the table at the top of its module, and nothing else does."""
-    rows = (codes.__doc__ or "").split("\n\n")[1].splitlines()[1:]
-    assert {row.split()[0] for row in rows} <= set(CODES)
+    rows = (tiebreaks.__doc__ or "").split("\n\n")[1].splitlines()[1:]
+    assert {row.split()[0] for row in rows} <= set(PLACEMENT_CODES)
     named = {word.rstrip(",") for row in rows for word in row.split()}
-    assert set(CODES) <= named
+    assert set(PLACEMENT_CODES) <= named
 
 
 def test_an_order_splits_only_those_still_tied() -> None:
     """Points, then a code; equal in all, they share a rank and stand in entry order."""
-    lines = table(CIRCLE, ("PTS", "SOSW"), (0, 1, 2, 3))
+    lines = placed(CIRCLE, ("PTS", "SOSW"), (0, 1, 2, 3))
     assert [(line.rank, line.name, line.half_points, line.tiebreaks) for line in lines] == [
         (1, "C", 4, (("SOSW", 8),)),
         (2, "B", 3, (("SOSW", 9),)),
@@ -250,7 +249,7 @@ def test_bands_and_categories() -> None:
     assert one(field, "RANK") == (2, 1, 0, -1)
     assert one(field, "CAT", Terms(categories=(0, 1, 1, 2))) == (0, -1, -1, -2)
     assert one(field, "CAT") == (0, 0, 0, 0)
-    assert CODES["CAT"].per == -1
+    assert PLACEMENT_CODES["CAT"].per == -1
 
 
 def test_exploits() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from enginetour.formats.pairing.codes import CODES
+from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.formats.pairlist import ListState
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
 from enginetour.model.game import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Replaced, Withdrawn
@@ -97,7 +97,7 @@ def test_the_usual_codes_by_choice(count: int, games: int, cycles: int, results:
     assert lines[0] == lines[1]
 
 
-@pytest.mark.parametrize("code", sorted(CODES))
+@pytest.mark.parametrize("code", sorted(PLACEMENT_CODES))
 def test_every_code_orders_a_round_robin(code: str) -> None:
     """Alone and after the points, also in an odd field and while it is played."""
     entrants = tuple(Entrant(f"E{number}", rating=2000.0 - 60 * number) for number in range(5))

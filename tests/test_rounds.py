@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from enginetour.formats.pairing.field import Board, Field, Kind, Paired, Unpairable
-from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
-from enginetour.formats.rounds import Rounds
-from enginetour.formats.rounds_state import RoundsState
+from enginetour.formats.rounds import PairingSystem, Rounds, RoundsOptions, RoundsState
 from enginetour.model.game import (
     Added,
     Entrant,

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from enginetour.formats.pairing.schedules import berger, circle, slide
+from enginetour.formats.pairing.schedule import berger, circle, slide
 
 
 def test_berger_six_as_printed() -> None:

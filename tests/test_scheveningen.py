@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from pydantic import ValidationError
 
-from enginetour.formats.scheveningen import Scheveningen, ScheveningenOptions
+from enginetour.formats.roundrobin import Scheveningen, ScheveningenOptions
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Added, Entrant, Replaced, Withdrawn
 from tests.pairlists import field, played, surplus

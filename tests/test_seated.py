@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginetour.formats.pairing.field import Board
-from enginetour.formats.pairing.historic_colours import seated, whites
+from enginetour.formats.pairing.gorounds import seated, whites
 from tests.pastfields import field_of, rated
 
 FOUR = rated(4, 3, 2, 1)

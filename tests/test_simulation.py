@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enginetour.formats.accuracy import Estimate
-from enginetour.formats.comparison import FIGURES, Compared, Rehearsed
+from enginetour.formats.simulation import FIGURES, Compared, Estimate, Rehearsed
 from enginetour.reports.sheet import render
 from enginetour.reports.simulation import compared_rows, comparison, rehearsal, rehearsed_row
 

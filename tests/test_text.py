@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enginetour.formats.pairing.codes import CODES
-from enginetour.formats.pairing.names import NAMES
+from enginetour.formats.pairing.standings import NAMES
+from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.model.game import Placed
 from enginetour.reports.sheet import render
 from enginetour.reports.text import apart, crosstable, duration, standings
@@ -24,7 +24,7 @@ def test_tie_breaks_are_shown_in_points() -> None:
 
 def test_every_code_has_its_words() -> None:
     """A table says what its codes stand for, and nothing where it has none."""
-    assert NAMES.keys() == CODES.keys()
+    assert NAMES.keys() == PLACEMENT_CODES.keys()
     assert (NAMES["SOSM-2"], NAMES["SODOSW"]) == (
         "sum of opponents' McMahon scores without the lowest two",
         "sum of defeated opponents' wins, half for a draw",

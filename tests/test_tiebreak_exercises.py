@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.formats.pairing.codes import CODES
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.order import values
-from enginetour.formats.pairing.terms import Terms
+from enginetour.formats.pairing.standings import values
+from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES, Terms
 from enginetour.interop.pairer import ranking
 from enginetour.interop.trf import read
 from enginetour.model.errors import UsageRefused
@@ -57,7 +56,7 @@ def told(code: str, name: str) -> Iterator[tuple[str, float, float]]:
     read = rows(name)
     found = values(tournament(read), [code], FIDE)[code]
     for row, value in zip(read, found, strict=True):
-        yield row["number"], float(row[code]), value / CODES[code].per
+        yield row["number"], float(row[code]), value / PLACEMENT_CODES[code].per
 
 
 @pytest.mark.parametrize("code", ["PTS", "ARO", "TPR", "WIN", "WON", "BPG", "PS"])
@@ -136,7 +135,7 @@ def test_the_worked_entrants_of_the_slides_of_2026(code: str, number: str, value
     """Each by its article of section 16."""
     read = rows("slides-2026")
     found = values(tournament(read), [code], FIDE)[code]
-    assert found[int(number) - 1] / CODES[code].per == value
+    assert found[int(number) - 1] / PLACEMENT_CODES[code].per == value
 
 
 def report_of(read: list[Row], *lines: str) -> str:
@@ -171,7 +170,7 @@ def test_a_file_is_ranked_by_the_rules_of_2023() -> None:
     for row in wanted:
         line = by_name[f"E{row['number']}"]
         assert line.half_points == 2 * float(row["PTS"])
-        values = {code: value / CODES[code].per for code, value in line.tiebreaks}
+        values = {code: value / PLACEMENT_CODES[code].per for code, value in line.tiebreaks}
         assert values == {code: float(row[code]) for code in CODES_OF_2023}, row["number"]
     best = sorted(wanted, key=lambda row: (-float(row["PTS"]), -float(row["BH-C1"]), -float(row["BH"])))
     assert [line.name for line in found.placed][:3] == [f"E{row['number']}" for row in best][:3]

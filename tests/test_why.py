@@ -13,7 +13,7 @@ from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.pairing.field import Board, Field, Member, Paired
 from enginetour.formats.pairing.matching import relaxed_matching
-from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
+from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weighed
 from enginetour.interop.foreign import Separated, next_round
 from enginetour.interop.why import facts, why
 from enginetour.reports.pairing import why_lines

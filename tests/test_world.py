@@ -6,7 +6,7 @@ from statistics import fmean, median, pstdev
 
 import pytest
 
-from enginetour.formats.world import World, cast, drawn
+from enginetour.formats.simulation import World, cast, drawn
 from enginetour.model.game import Entrant, Outcome, Pairing
 
 

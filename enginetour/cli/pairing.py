@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from enginetour.formats.pairing.field import Field, Paired
-    from enginetour.formats.pairing.terms import Unplayed
-    from enginetour.formats.pairing_system import PairingSystem
+    from enginetour.formats.pairing.tiebreaks import Unplayed
+    from enginetour.formats.rounds import PairingSystem
     from enginetour.interop.foreign import Foreign
     from enginetour.interop.pairer import Ranking
     from enginetour.interop.tde import Register

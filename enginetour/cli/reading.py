@@ -27,7 +27,7 @@ from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.formats.base import Format
-    from enginetour.formats.pairing.terms import Unplayed
+    from enginetour.formats.pairing.tiebreaks import Unplayed
     from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
 

@@ -20,7 +20,7 @@ from enginetour.store.serveraddress import Address
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enginetour.formats.world import World
+    from enginetour.formats.simulation import World
     from enginetour.model.game import Note
 
 
@@ -89,7 +89,7 @@ def simulate(
 
 
 def _world(spread: float | None, noise: float) -> World:
-    from enginetour.formats.world import World
+    from enginetour.formats.simulation import World
 
     return World(noise=noise) if spread is None else World(spread=spread, noise=noise)
 
@@ -97,8 +97,7 @@ def _world(spread: float | None, noise: float) -> World:
 def _compare(
     systems: str, world: World, entrants: int, rounds: int, count: int, seed: int, *, as_json: bool, as_csv: bool
 ) -> None:
-    from enginetour.formats.comparison import compare
-    from enginetour.formats.contender import contender
+    from enginetour.formats.simulation import compare, contender
     from enginetour.reports import simulation
 
     contenders = [contender(words.strip(), rounds) for words in re.split(COMMA, systems)]
@@ -124,7 +123,7 @@ def _config(
     as_csv: bool,
 ) -> None:
     from enginetour.formats.base import make_format
-    from enginetour.formats.comparison import rehearse
+    from enginetour.formats.simulation import rehearse
     from enginetour.reports import simulation
     from enginetour.tournament import outlook
     from enginetour.tournament import plan as plans

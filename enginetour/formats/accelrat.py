@@ -1,21 +1,82 @@
-"""AccelRat, the pairing of the American Go Association's tournaments: near ratings meet, and ratings rank."""
+"""AGA AccelRat, complete."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import Field as Setting
 
-from enginetour.formats.accelrat_part import UNIT, Undesirability, from_the_top
-from enginetour.formats.pairing import terms as placement
-from enginetour.formats.pairing.byes import last_bye
-from enginetour.formats.pairing.current import MILLI, current_ratings, in_order, refuse_unrated, remarks_on_unrated
-from enginetour.formats.pairing.exact import CERTIFIED, Bars, whole_round
+from enginetour.formats.pairing import tiebreaks
+from enginetour.formats.pairing.draw import last_bye
 from enginetour.formats.pairing.field import Dice, Field, Member, Paired
-from enginetour.formats.pairing.historic_byes import gopair_bye
-from enginetour.formats.pairing.historic_colours import seated
-from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
+from enginetour.formats.pairing.gorounds import (
+    CERTIFIED,
+    MILLI,
+    Bars,
+    Pairs,
+    current_ratings,
+    gopair_bye,
+    in_order,
+    refuse_unrated,
+    remarks_on_unrated,
+    same_family,
+    same_origin,
+    seated,
+    whole_round,
+)
+from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
+
+# AccelRat: from the top, everybody meets the nearest it has not met. Undesirability counts in 10^-5.
+#
+# |rating gap| / 100 + 0.5 for one family + 0.1 for one origin + `mismatch` for two (where origins are hardware).
+
+UNIT = 100 * MILLI  # 100 points are 1 of undesirability (AGA: a stone); ratings come in thousandths
+
+
+@dataclass(frozen=True, slots=True)
+class Undesirability:
+    """How far apart two members are. `ratings` in thousandths; the rest in undesirability, as in the settings."""
+
+    field: Field
+    ratings: tuple[int, ...]
+    family: float
+    origin: float
+    mismatch: float
+
+    def terms(self, one: int, other: int) -> tuple[tuple[str, int], ...]:
+        """Each part by name."""
+        differ = bool(self.field.members[one].origin and self.field.members[other].origin) and not same_origin(
+            self.field, one, other
+        )
+        return (
+            ("rating gap", abs(self.ratings[one] - self.ratings[other])),
+            ("same family", round(UNIT * self.family) * same_family(self.field, one, other)),
+            ("same origin", round(UNIT * self.origin) * same_origin(self.field, one, other)),
+            ("mismatch", round(UNIT * self.mismatch) * differ),
+        )
+
+    def __call__(self, one: int, other: int) -> int:
+        """The sum."""
+        return sum(value for _, value in self.terms(one, other))
+
+
+def from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Bars) -> Pairs | None:
+    """Pairs in the order they were made, of equals the higher rated; None at a dead end. `order` is best first."""
+    left, pairs = list(order), []
+    while left:
+        highest = left.pop(0)
+        free = [other for other in left if bars.allow(undesirability.field, highest, other)]
+        if not free:
+            return None
+        nearest = min(free, key=lambda other: undesirability(highest, other))
+        left.remove(nearest)
+        pairs.append((highest, nearest))
+    return pairs
+
+
+# AccelRat, the pairing of the American Go Association's tournaments: near ratings meet, and ratings rank.
 
 
 class AccelRatOptions(RoundsOptions):
@@ -101,7 +162,7 @@ class AccelRat(PairingSystem):
         told = list(dict.fromkeys(told)) if paired.guarantee == "by rule" else [paired.guarantee]
         return (*told, *super().rules(field, paired, one, other))
 
-    def terms(self, field: Field) -> placement.Terms:
+    def terms(self, field: Field) -> tiebreaks.Terms:
         """Ratings after all games so far."""
         ratings = tuple(rating / MILLI for rating in current_ratings(field))
         return replace(super().terms(field), ratings=ratings)

@@ -89,7 +89,7 @@ SYSTEMS: dict[str, System] = {
         ),
         System(
             "gauntlet",
-            "enginetour.formats.gauntlet",
+            "enginetour.formats.roundrobin",
             "Gauntlet",
             "GauntletOptions",
             "one or several seeds against all the others",
@@ -97,7 +97,7 @@ SYSTEMS: dict[str, System] = {
         ),
         System(
             "scheveningen",
-            "enginetour.formats.scheveningen",
+            "enginetour.formats.roundrobin",
             "Scheveningen",
             "ScheveningenOptions",
             "two teams, everybody against everybody of the other team",

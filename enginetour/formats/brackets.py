@@ -1,15 +1,188 @@
-"""The leaves of a knock-out tree: who sits where before the first round. Entrants are places in the entry order.
+"""Brackets and the matches of knockout systems: which entrants advance.
 
-The tree has 2^k leaves in a row; neighbours meet, the winners of neighbouring pairs meet, and so on. The leaves have
-labels 1 to 2^k as seeds have: as long as the lower label wins, those of a pair in a round of n add up to n + 1.
+A match is the games of a pairing; while it is level, more games in pairs of reversed colours follow up to a limit, then
+one of sudden death in which a draw counts for Black, then the higher seed goes on. Seeds are the entry order.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from enginetour.formats.options import Asked, OwnColours
+from enginetour.formats.pairing import field
+from enginetour.formats.pairing.field import BLACK, Board, Kind, Member, Paired, Turn
+from enginetour.formats.pairing.schedule import MOST_EACH, fair
+from enginetour.formats.rounds import PairingSystem
+
+# What cup and double elimination share: matches that must not end level, who goes on, and how it came about.
+
+
+class KnockoutOptions(OwnColours):
+    """Settings of every knock-out; the number of rounds follows from the field."""
+
+    colours_by: ClassVar[str] = "the tree"
+    scoring: ClassVar[str] = "games"
+    placement: ClassVar[tuple[str, ...]] = ()
+    unplayed: ClassVar[Literal["preset"]] = "preset"
+    absent: ClassVar[Asked] = {}
+    half_bye: ClassVar[Asked] = {}
+
+    games_per_pairing: int = Field(default=2, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number")
+    seeding: Literal["fold", "lottery"] = Field(
+        default="fold", description="fold: first against last, the entry order seeds; lottery: all by lot"
+    )
+    extra_pairs: int = Field(
+        default=2, ge=0, le=50, description="a level match goes on, by at most so many pairs of games"
+    )
+    sudden_death: bool = Field(
+        default=True, description="still level: one game more, a draw counts for Black; then the higher seed goes on"
+    )
+
+    @field_validator("games_per_pairing")
+    @classmethod
+    def _even(cls, games: int) -> int:
+        return fair(games)
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """A match as it stands: places of both, the first with White in the first game; `words` once it is over."""
+
+    white: int
+    black: int
+    winner: int | None = None
+    words: str = ""
+
+    @property
+    def over(self) -> bool:
+        """No game of it is to come; without a winner both withdrew."""
+        return bool(self.words)
+
+    @property
+    def loser(self) -> int | None:
+        """Who was beaten, or left."""
+        return None if self.winner is None else self.white + self.black - self.winner
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One round seen from after it: who was there at its start, and who when the next was paired."""
+
+    number: int
+    there: frozenset[int]
+    row: tuple[Turn, ...]
+    after: frozenset[int]
+
+
+def played_rounds(field: field.Field, now: Collection[int]) -> Iterator[Played]:
+    """The rounds of the history; `now` are those still in. Who was passed on but not there had withdrawn."""
+    there = [frozenset(m for m, turn in enumerate(row) if turn.kind is not Kind.ABSENT) for row in field.history]
+    for number, row in enumerate(field.history, 1):
+        yield Played(number, there[number - 1], row, there[number] if number < len(there) else frozenset(now))
+
+
+class Knockout(PairingSystem):
+    """The rules of a match and its story; subclasses know the tree."""
+
+    options: KnockoutOptions
+    late_entry = False
+    extensible = False
+
+    def check(self, members: tuple[Member, ...]) -> None:
+        """ValueError: nobody to play against."""
+        if len(members) < 2:
+            raise ValueError("a knock-out needs at least two entrants")
+
+    def warnings(self) -> tuple[str, ...]:
+        """The table follows from the rounds: no codes that could contradict each other."""
+        return ()
+
+    def bye_points(self, _field: field.Field) -> int:
+        """A pass goes on without points: they are those of games."""
+        return 0
+
+    def more(self, _field: field.Field, _board: Board, points: tuple[int, int], played: int) -> int:
+        """Two games while there are pairs left, then sudden death, then nothing."""
+        extra, limit = played - self.options.games_per_pairing, 2 * self.options.extra_pairs
+        if points[0] != points[1] or extra > limit:
+            return 0
+        return 2 if extra < limit else int(self.options.sudden_death)
+
+    def games_ahead(self, boards: int) -> int:
+        """All pairs and the sudden death on every board."""
+        return boards * (2 * self.options.extra_pairs + int(self.options.sudden_death))
+
+    def rules(self, field: field.Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """Seeds, who is out and who passes; a tree adds where two can meet."""
+        told = [f"{field.members[place].name} is seed {place + 1}" for place in (one, other)]
+        there = {place for board in paired.boards for place in board.pair} | set(paired.byes)
+        told += [f"{field.members[place].name} is out" for place in (one, other) if place not in there]
+        told += [
+            f"{field.members[place].name} passes: nobody is left to meet in this round"
+            for place in (one, other)
+            if place in paired.byes
+        ]
+        return tuple(told)
+
+    def board(self, field: field.Field, pair: tuple[int, int]) -> Board:
+        """With one game White goes to who had it less often; else, and with both colours, to the lower seed first.
+
+        So the higher seed is Black, should sudden death come.
+        """
+        high, low = sorted(pair)
+        turned = self.options.games_per_pairing == 1 and field.balance(high) < field.balance(low)
+        return Board(high, low) if turned else Board(low, high)
+
+    def duel(self, pair: tuple[int, int], seen: Played, names: Sequence[Member]) -> Duel:
+        """What became of a match; of one that was called off in the middle, who stayed goes on."""
+        white, black = sorted(pair, reverse=True)
+        if seen.row[white].colour == BLACK:
+            white, black = black, white
+        turns = seen.row[white], seen.row[black]
+        extra = turns[0].games - self.options.games_per_pairing
+        lead, limit = turns[0].points - turns[1].points, 2 * self.options.extra_pairs
+        if extra < 0 or (lead == 0 and extra < limit + self.options.sudden_death):
+            stayed = [place for place in (white, black) if place in seen.after]
+            if len(stayed) == 2:
+                return Duel(white, black)
+            if not stayed:
+                return Duel(white, black, None, f"{names[white].name} and {names[black].name} withdrew")
+            winner, how = stayed[0], "withdrew"
+        elif lead:
+            winner = white if lead > 0 else black
+            how = "" if extra <= 0 else f" after {extra} more games" if extra <= limit else " in sudden death"
+        elif extra > limit:
+            winner, how = black, ": a draw with Black in sudden death"
+        else:
+            winner, how = min(white, black), ": the higher seed"
+        other = names[white + black - winner].name
+        if how == "withdrew":
+            return Duel(white, black, winner, f"{names[winner].name} goes on, {other} withdrew")
+        score = "-".join(f"{turn.points / 2:g}" for turn in (turns if winner == white else turns[::-1]))
+        return Duel(white, black, winner, f"{names[winner].name} beat {other} {score}{how}")
+
+
+def story(duels: Sequence[Duel]) -> tuple[str, ...]:
+    """Who beat whom in a round that is over, and how."""
+    return tuple(duel.words for duel in duels)
+
+
+def families_of(members: Sequence[Member]) -> tuple[str, ...]:
+    """By entry order; "" where nobody shares it."""
+    known = [member.family for member in members]
+    return tuple(family if known.count(family) > 1 else "" for family in known)
+
+
+# The leaves of a knock-out tree: who sits where before the first round. Entrants are places in the entry order.
+#
+# The tree has 2^k leaves in a row; neighbours meet, the winners of neighbouring pairs meet, and so on. The leaves have
+# labels 1 to 2^k as seeds have: as long as the lower label wins, those of a pair in a round of n add up to n + 1.
 
 
 def labels(size: int) -> tuple[int, ...]:

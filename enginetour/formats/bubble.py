@@ -1,4 +1,4 @@
-"""The bubble: a small section plays round robins, the weak drop out below, the strong are parked and return.
+"""H.G. Muller's bubble: the format and the sentences that explain it.
 
 An edition ranks everybody for a fraction of a full round robin. Rules by number, as the comments cite them:
 1 start, 2 table, 3 finish, 4 drop, 5 park, 6 replacement from parking or list, 7 the same once the list is used
@@ -9,19 +9,27 @@ Source: H.G. Muller, WinBoard forum, 19 June 2007, "New tournament form".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from enginetour.formats import bubble_words
-from enginetour.formats.bubble_choice import Limits, choose, parted, without
-from enginetour.formats.bubble_lookahead import certain
-from enginetour.formats.bubble_state import BubbleState, Due, Entry
-from enginetour.formats.bubble_table import bounds, final_table, interim, on_record
-from enginetour.formats.owncolours import OwnColours
-from enginetour.formats.pairing.docket import MOST_EACH, fair
-from enginetour.formats.pairing.schedules import circle
+from enginetour.formats.bubble_state import (
+    BubbleState,
+    Due,
+    Entry,
+    Limits,
+    bounds,
+    certain,
+    choose,
+    final_table,
+    interim,
+    on_record,
+    parted,
+    without,
+)
+from enginetour.formats.options import OwnColours
+from enginetour.formats.pairing.schedule import MOST_EACH, circle, fair
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -36,6 +44,65 @@ from enginetour.model.game import (
     Replaced,
     Withdrawn,
 )
+
+# The decisions of a bubble as sentences, with their reasons.
+
+
+def start(members: Sequence[str]) -> str:
+    """The first section, lowest first."""
+    return f"The lowest {len(members)} of the list form the section: {', '.join(members)}"
+
+
+def entry_text(who: Entry, threshold: int) -> str:
+    """Who comes in, from where, and why this one."""
+    everybody = who.met + who.to_play
+    if who.origin == "parked":
+        met = f"has met {who.met} of the {everybody} remaining"
+        why = f", fewer than {threshold}" if who.rule == 4 else ", of all parked the fewest, and the list is used up"
+        return f"{who.engine} returns from parking: it {met}{why}; {_matches(who.to_play)} to play"
+    return f"{who.engine} enters from the list; {_matches(who.to_play)} to play"
+
+
+def decision(reason: str, leaver: str, last: str, matches: int, minimum: int, place: int) -> str:
+    """Who leaves the section and why; `place` counts from the bottom of the new ranking."""
+    if reason == "last_below_min_matches":
+        few = f"has played {_matches(matches)} and may not drop out below {minimum}"
+        return f"{leaver} is parked from the top: {last}, the last, {few}"
+    where = f"{leaver} drops out as number {place} from below"
+    if reason == "last_has_min_matches":
+        return f"{where}: it is last and has played {_matches(matches)}, with {minimum} asked"
+    return f"{where}: it is last and has met everybody still in, after {_matches(matches)} of {minimum}"
+
+
+def finish(champion: str | None, games: int) -> str:
+    """The end."""
+    if champion is None:
+        return "Nobody is left: the edition ends"
+    return f"{champion} wins the edition: list and parking are empty, {games} games were played"
+
+
+def withdrawal(name: str, was: str, replacement: Entry | None) -> str:
+    """Who left from where, and who came instead."""
+    if was == "ranked":
+        return f"{name} withdraws; its place in the ranking stands"
+    where = {"active": "the section", "parked": "parking", "listed": "the list"}[was]
+    if replacement is None:
+        return f"{name} withdraws from {where}"
+    origin = "parking" if replacement.origin == "parked" else "the list"
+    todo = _matches(replacement.to_play)
+    return f"{name} withdraws from {where}; {replacement.engine} enters instead from {origin}; {todo} to play"
+
+
+def addition(name: str, instead: str | None) -> str:
+    """Who joined, and where it stands."""
+    return f"{name} joins at the bottom of the list" if instead is None else f"{name} takes the place of {instead}"
+
+
+def _matches(count: int) -> str:
+    return "1 match" if count == 1 else f"{count} matches"
+
+
+# The bubble: a small section plays round robins, the weak drop out below, the strong are parked and return.
 
 
 class BubbleOptions(OwnColours):
@@ -104,7 +171,7 @@ class Bubble:
         pairs = [(members[a], members[b]) for number in circle(len(members)) for a, b in number]
         state = state.scheduled(pairs)
         if members:
-            state = state.noted("enter", bubble_words.start(members), entered=[entry.told() for entry in entries])
+            state = state.noted("enter", start(members), entered=[entry.told() for entry in entries])
         return self._settled(state)
 
     def offers(self, state: BubbleState) -> tuple[Pairing, ...]:
@@ -192,9 +259,7 @@ class Bubble:
             return self._finished(state, [line.name for line in lines], record)
         choice = choose(state, lines[0].name, lines[-1].name, self.limits)
         left, entry, reason, leaver = parted(state, choice), choice.entry, choice.reason, choice.leaver
-        text = bubble_words.decision(
-            reason, leaver, choice.last, choice.matches, self.options.min_matches, len(left.new)
-        )
+        text = decision(reason, leaver, choice.last, choice.matches, self.options.min_matches, len(left.new))
         parked = [name for name in left.parked if name != entry.engine]
         record |= {"parked": parked, "action": choice.action, "engine": leaver, "reason": reason}
         left = left.noted(choice.action, text, **record, last=choice.last, last_matches=choice.matches)
@@ -204,13 +269,13 @@ class Bubble:
         champion = best_first[0] if best_first else None
         done = replace(state, new=(*state.new, *reversed(best_first)), section=(), ended=True)
         record |= {"parked": [], "action": "finish", "engine": champion, "reason": "list_and_parking_empty"}
-        text = bubble_words.finish(champion, state.finished)
+        text = finish(champion, state.finished)
         done = done.noted("finish", text, **record, ranking=list(done.new), withdrawn=list(done.withdrawn))
         return replace(done, docket=done.docket.renewed(()))
 
     def _entered(self, state: BubbleState, entry: Entry) -> BubbleState:
         kind = "unpark" if entry.origin == "parked" else "enter"
-        text = bubble_words.entry(entry, self.options.unpark_threshold)
+        text = entry_text(entry, self.options.unpark_threshold)
         return state.entered(entry).noted(kind, text, entered=[entry.told()])
 
     def _filled(self, state: BubbleState) -> BubbleState:
@@ -269,7 +334,7 @@ class Bubble:
             state = state.entered(entry)
         return state.noted(
             "withdraw",
-            bubble_words.withdrawal(name, was, entry),
+            withdrawal(name, was, entry),
             engine=name,
             after_games=state.finished,
             was=was,
@@ -290,7 +355,7 @@ class Bubble:
                 at = state.old.index(instead)
                 old = (*state.old[:at], name, *state.old[at:])
         state = replace(state, old=old, place=state.place.set(name, spot))
-        return state.noted("add", bubble_words.addition(name, instead), engine=name, instead=instead)
+        return state.noted("add", addition(name, instead), engine=name, instead=instead)
 
 
 def _once(names: Iterable[str], what: str) -> None:

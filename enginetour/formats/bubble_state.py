@@ -1,4 +1,4 @@
-"""Where everybody stands in a bubble: list, section, parking, new ranking; and the moves between them.
+"""List, section, parking; which entrants leave and enter; look-ahead.
 
 Lists run bottom to top, as in the article. Nothing here decides; `bubble` does. Source: H.G. Muller, WinBoard
 forum, 19 June 2007.
@@ -6,17 +6,69 @@ forum, 19 June 2007.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import prod
 from typing import Literal
 
 from immutables import Map
 
-from enginetour.formats.bubble_early import Early
-from enginetour.formats.pairing.docket import Docket, legs, match_games, window
-from enginetour.formats.pairing.standings import Grid, Scored, with_game
-from enginetour.formats.pairing.tiebreaks import against
-from enginetour.model.game import Note, Outcome, Pairing
+from enginetour.formats.pairing.schedule import Docket, legs, match_games, window
+from enginetour.formats.pairing.standings import Grid, Scored, table, total, with_game
+from enginetour.formats.pairing.tiebreaks import NOTHING, Tally, against
+from enginetour.model.game import GameKey, Note, Outcome, Pairing, Placed
+
+# Games of a round robin to come, played before its time: their results are held back until it begins.
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """`promised` keeps colours and numbers of games that may be in the air; `results` are of those that came in.
+
+    A promise whose pair is not due after all, as after a withdrawal, is not offered any more, but its game is taken:
+    it waits here, and counts when the pair is due later. The other games of its match are promised beside it.
+    """
+
+    promised: Map[GameKey, Pairing] = field(default_factory=Map)
+    results: Map[GameKey, Outcome] = field(default_factory=Map)
+
+    def match(self, pair: tuple[str, str]) -> tuple[Pairing, ...]:
+        """The promised games of a pair, in their order."""
+        return tuple(sorted((game for game in self.promised.values() if game.pair == pair), key=_number))
+
+    def is_begun(self, pair: tuple[str, str]) -> bool:
+        """Whether a game of it is in."""
+        return any(key[:2] == pair for key in self.results)
+
+    def promising(self, games: Iterable[Pairing]) -> Early:
+        """These too will be taken, whatever happens."""
+        return replace(self, promised=self.promised.update({game.key: game for game in games}))
+
+    def held_back(self, match: Iterable[Pairing], key: GameKey, outcome: Outcome) -> Early:
+        """The result of one game of this match waits for its round robin."""
+        return replace(self.promising(match), results=self.results.set(key, outcome))
+
+    def released(self, key: GameKey) -> Early:
+        """The same without that result: it counts by now, or it is void."""
+        return replace(self, results=self.results.delete(key))
+
+    def without(self, name: str) -> tuple[Early, dict[GameKey, Outcome | None]]:
+        """The same without the games of one entrant, and these: None for those still to come in."""
+        gone = {key: self.results.get(key) for key in self.promised if name in key[:2]}
+        promised, results = self.promised, self.results
+        for key, outcome in gone.items():
+            promised = promised.delete(key)
+            results = results if outcome is None else results.delete(key)
+        return Early(promised, results), gone
+
+
+def _number(game: Pairing) -> tuple[int, int]:
+    return game.meeting, game.leg
+
+
+# Where everybody stands in a bubble: list, section, parking, new ranking; and the moves between them.
 
 Origin = Literal["start", "list", "parked"]
 
@@ -210,3 +262,180 @@ class BubbleState:
 def _shifted(balance: Map[str, int], game: Pairing, sign: int) -> Map[str, int]:
     balance = balance.set(game.white, balance.get(game.white, 0) + sign)
     return balance.set(game.black, balance.get(game.black, 0) - sign)
+
+
+# Who leaves a section when its round robin is over, and who enters: rules 4 to 8, from the table's two ends.
+
+Reason = Literal["last_below_min_matches", "last_has_min_matches", "last_has_met_all_left"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The settings a choice depends on, counted in matches."""
+
+    size: int
+    min_matches: int
+    threshold: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One decision: `leaver` is parked or drops out, `last` had played `matches`, `entry` comes in."""
+
+    action: Literal["park", "drop"]
+    leaver: str
+    reason: Reason
+    last: str
+    matches: int
+    entry: Entry
+
+
+def choose(state: BubbleState, top: str, last: str, limits: Limits) -> Choice:
+    """The decision for a complete round robin, list and parking not both empty."""
+    matches = state.matches(last)
+    reason: Reason = "last_below_min_matches"
+    if matches >= limits.min_matches:  # rule 4
+        reason = "last_has_min_matches"
+    elif not state.old:
+        back = state.replacement(without(state.section, top), limits.threshold)
+        if back is not None and not back.to_play:  # rule 8
+            reason = "last_has_met_all_left"
+    parks = reason == "last_below_min_matches"  # rule 5
+    leaver = top if parks else last
+    entry = state.replacement(without(state.section, leaver), limits.threshold)
+    assert entry is not None, "list and parking are not both empty"
+    return Choice("park" if parks else "drop", leaver, reason, last, matches, entry)
+
+
+def parted(state: BubbleState, choice: Choice) -> BubbleState:
+    """The leaver is where the decision sends it; nobody has entered yet."""
+    section = without(state.section, choice.leaver)
+    if choice.action == "drop":
+        return replace(state, section=section, new=(*state.new, choice.leaver))
+    return replace(state, section=section, parked=(*state.parked, choice.leaver))
+
+
+def without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The names but one, in their order."""
+    return tuple(other for other in names if other != name)
+
+
+# What can be read off a bubble's state: the table of a round robin, the interim ranking, the games to come.
+
+HALF = Fraction(1, 2)  # what an engine without a game counts as: rule of the interim ranking
+
+
+def final_table(state: BubbleState) -> tuple[Placed, ...]:
+    """The members by their matches among each other: points, SB, DE, higher place in the list; best first."""
+    return table(state.section[::-1], state.grid, ("SB", "DE"))
+
+
+def on_record(state: BubbleState, lines: tuple[Placed, ...]) -> dict[str, object]:
+    """What a decision's note keeps of its round robin; half points and quarter points."""
+    number = legs(state.pair_games)
+    return {
+        "active": list(state.section),
+        "table": [[line.name, line.half_points, line.tiebreaks[0][1]] for line in lines],
+        "games": [
+            [game.white, game.black, (game.meeting - 1) * number + game.leg, str(state.docket.played[game.key])]
+            for game in state.docket.games
+        ],
+        "games_total": state.finished,
+    }
+
+
+def interim(state: BubbleState) -> tuple[Placed, ...]:
+    """Everybody best first with a status; members of an unfinished round robin by score per game, then list place."""
+    members = sorted(state.section, key=lambda name: (_form(state, name), state.place[name]))
+    upward = [(name, "final") for name in state.new]
+    upward += [(name, "active") for name in members]
+    upward += [(name, "parked") for name in state.parked]
+    upward += [(name, "waiting") for name in state.old]
+    ranked = [_line(state, rank, name, status) for rank, (name, status) in enumerate(reversed(upward), 1)]
+    return (*ranked, *(_line(state, None, name, "withdrawn") for name in state.withdrawn))
+
+
+def bounds(state: BubbleState, size: int) -> tuple[int, int]:
+    """Fewest and most games to come: everybody waiting meets a full section; at most all pairs meet."""
+    if state.ended:
+        return (0, 0)
+    games, left = state.pair_games, state.docket.left
+    fewest = max(left, left + len(state.old) * (size - 1) * games - len(state.early.results))
+    still_in = (*state.old, *state.section, *state.parked)
+    names = frozenset(still_in)
+    unmet = sum(len(names) - 1 - state.met_among(name, names) for name in still_in) // 2
+    half_played = 0
+    if games > 1:
+        half_played = len({game.pair for game in state.docket.unfinished()}) * games - left
+    early = sum(names.issuperset(key[:2]) for key in state.early.results)
+    return (fewest, unmet * games - half_played - early)
+
+
+def _form(state: BubbleState, name: str) -> Fraction:
+    tally = total(state.grid, name, state.section)
+    return Fraction(tally.half_points, 2 * tally.games) if tally.games else HALF
+
+
+def _line(state: BubbleState, rank: int | None, name: str, status: str) -> Placed:
+    tally = total(state.grid, name)
+    return Placed(rank, name, tally.half_points, tally.games, status)
+
+
+# What is certain of the next round robin while the last matches of this one are open.
+#
+# The decision is run for every total the open matches can still reach; a game that is in the next round robin in all
+# cases, with the same colours and numbers, may be played now. Cases differ only in their table, so each pair of leaver
+# and newcomer is looked at once. Source: bubble spec 6.
+
+MOST_MATCHES, MOST_CASES = 4, 100  # open matches, and combinations of their totals (bubble spec 6)
+
+Pair = tuple[str, str]
+
+
+def certain(state: BubbleState, limits: Limits) -> tuple[Pairing, ...]:
+    """Games of the next round robin that are sure to come and not played yet, in playing order."""
+    if state.ended or state.due or not (state.old or state.parked):
+        return ()
+    if not 0 < state.docket.left <= MOST_MATCHES * state.pair_games:
+        return ()
+    left = Counter(game.pair for game in state.docket.unfinished())
+    if len(left) > MOST_MATCHES or prod(2 * games + 1 for games in left.values()) > MOST_CASES:
+        return ()
+    complete = _all_met(state, left)
+    seen: set[tuple[str, str]] = set()
+    common: tuple[Pairing, ...] | None = None
+    for grid in _cases(state.grid, left):
+        lines = final_table(replace(complete, grid=grid))
+        choice = choose(complete, lines[0].name, lines[-1].name, limits)
+        if (choice.leaver, choice.entry.engine) in seen:
+            continue
+        seen.add((choice.leaver, choice.entry.engine))
+        games = parted(complete, choice).next_round_robin(limits.size).entered(choice.entry).docket.games
+        common = games if common is None else tuple(game for game in common if game in games)
+        if not common:
+            return ()
+    return tuple(game for game in common or () if game.key not in state.early.results)
+
+
+def _all_met(state: BubbleState, pairs: Mapping[Pair, int]) -> BubbleState:
+    """As at the decision, but for the results; which of two leaves the section does not change who has met whom."""
+    met = state.met
+    for pair in pairs:
+        for name, other in (pair, pair[::-1]):
+            met = met.set(name, met.get(name, frozenset()) | {other})
+    return replace(state, met=met)
+
+
+def _cases(grid: Grid, left: Mapping[Pair, int]) -> Iterator[Grid]:
+    """The tallies after all the open matches, for every combination of their totals; wins are not told."""
+    if not left:
+        yield grid
+        return
+    (pair, games), *others = left.items()
+    for points in range(2 * games + 1):
+        filled = grid
+        for (name, other), gained in ((pair, points), (pair[::-1], 2 * games - points)):
+            row = filled.get(name, Map[str, Tally]())
+            old = row.get(other, NOTHING)
+            filled = filled.set(name, row.set(other, Tally(old.half_points + gained, old.games + games, old.wins)))
+        yield from _cases(filled, dict(others))

@@ -1,20 +1,160 @@
-"""Double elimination: who loses two matches is out."""
+"""Double elimination."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Literal
 
+import numpy as np
 from pydantic import Field as Setting
 
-from enginetour.formats.brackets import leaves, size_for
-from enginetour.formats.elimination_groups import group_pairs
-from enginetour.formats.elimination_tree import Double
-from enginetour.formats.formats_knockout import Duel, Knockout, KnockoutOptions, Played, played_rounds, story
+from enginetour.formats.brackets import Duel, Knockout, KnockoutOptions, Played, leaves, played_rounds, size_for, story
 from enginetour.formats.pairing.field import Dice, Field, Member, Paired
+from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.model.game import Placed
+
+# The score form of double elimination: the unbeaten among themselves, those with one loss among themselves.
+#
+# If both groups are odd, one of each meets; if one is, somebody of it passes. Rematches are avoided inside these rules.
+
+Pair = tuple[int, int]
+
+
+def group_pairs(field: Field, losses: Sequence[int], order: Sequence[int]) -> list[Pair]:
+    """The next round of those present with less than two losses; `order` are all members, the best first.
+
+    The first choice without a rematch is taken, else the one with the fewest and least recent rematches. Choices come
+    in this order: who meets the other group is the lowest unbeaten with the highest of one loss; who passes had the
+    fewest passes and is the highest then. Inside a group first meets last as nearly as can be.
+    """
+    there = [place for place in order if place in field.present and losses[place] < 2]
+    best: tuple[tuple[int, ...], list[Pair]] | None = None
+    for across, groups in _choices(field, there, losses):
+        pairs = [*across, *chain.from_iterable(_folded(field, group) for group in groups)]
+        again = sorted((field.meetings[one][other] for one, other in pairs if field.met(one, other)), reverse=True)
+        cost = (len(again), *again)
+        if best is None or cost < best[0]:
+            best = cost, pairs
+        if not again:
+            break
+    return best[1] if best else []
+
+
+def _choices(field: Field, there: list[int], losses: Sequence[int]) -> Iterator[tuple[list[Pair], list[list[int]]]]:
+    """A pair across the groups if there must be one, and even groups."""
+    groups = [[place for place in there if losses[place] == count] for count in (0, 1)]
+    odd = [group for group in groups if len(group) % 2]
+    if len(odd) == 2:
+        for one in reversed(groups[0]):
+            for other in groups[1]:
+                yield [(one, other)], [[p for p in group if p not in (one, other)] for group in groups]
+    elif odd:
+        fewest = min(field.byes(place) for place in odd[0])
+        for passing in odd[0]:
+            if field.byes(passing) == fewest:
+                yield [], [[place for place in group if place != passing] for group in groups]
+    else:
+        yield [], groups
+
+
+def _folded(field: Field, group: list[int]) -> list[Pair]:
+    """First against last of a group in order, by the squared distance from it (Vuorinen 2010)."""
+    if not group:
+        return []
+    seats = np.arange(len(group))
+    weights = len(group) ** 2 - (seats[:, None] + seats[None, :] - len(group) + 1) ** 2
+    barred = np.array([[field.meetings[one].get(other, 0) for other in group] for one in group])
+    return [(group[one], group[other]) for one, other in relaxed_matching(weights, barred).pairs]
+
+
+# The fixed form of double elimination: a tree of the unbeaten, and one of those with a loss into which they drop.
+#
+# Losers of the first round meet their neighbours; from then on a round among the lower tree's winners follows one
+# against those who drop from the next upper round, who come in from the far end. Where that is a rematch they change
+# places.
+
+Node = int | None  # a member's place; nobody
+Couple = tuple[Node, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Double:
+    """Before a round: both trees from left to right. `drops` are the losers of each upper round, in its order."""
+
+    upper: tuple[Node, ...]
+    depth: int  # rounds of the upper tree
+    reset: bool
+    lower: tuple[Node, ...] = ()
+    drops: tuple[tuple[Node, ...], ...] = ()
+    turn: int = 1
+    met: frozenset[frozenset[Node]] = frozenset()
+
+    @property
+    def last(self) -> bool:
+        """Only the winners of both trees are left."""
+        return self.turn >= 2 * self.depth
+
+    def couples(self) -> tuple[list[Couple], list[Couple]]:
+        """Neighbours in the upper and in the lower tree; at last the two winners."""
+        if self.last:
+            return [(self.upper[0], self.lower[0])], []
+        if self.turn == 1 or self.turn % 2 == 0:
+            return _neighbours(self.upper), _neighbours(self.lower)
+        return _neighbours(self.upper), self._dropped(self.drops[self.turn // 2])
+
+    def matches(self) -> list[tuple[int, int]]:
+        """Couples of which both are there."""
+        upper, lower = self.couples()
+        return [(one, other) for one, other in (*upper, *lower) if one is not None and other is not None]
+
+    def left(self, there: Collection[int]) -> Double:
+        """Without who is gone, before the next round that has a match: rounds of passes alone are skipped."""
+
+        def here(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+            return tuple(node if node in there else None for node in nodes)
+
+        tree = replace(self, upper=here(self.upper), lower=here(self.lower), drops=tuple(map(here, self.drops)))
+        while not tree.last and not tree.matches():
+            tree = tree.after(())
+        return tree
+
+    def after(self, duels: Sequence[Duel]) -> Double:
+        """With the winners of these matches, whoever passed, and the losers where they drop to."""
+        by_couple: dict[frozenset[Node], Duel] = {frozenset((duel.white, duel.black)): duel for duel in duels}
+        through: list[tuple[Node, ...]] = []
+        for couples in self.couples():
+            found = [(couple, by_couple.get(frozenset(couple))) for couple in couples]
+            through.append(tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found))
+        later = replace(self, turn=self.turn + 1, met=self.met | by_couple.keys())
+        if self.last:
+            again = self.reset and self.turn == 2 * self.depth and through[0] == self.lower
+            return later if again else replace(later, upper=through[0], lower=(None,))
+        fallen = tuple(
+            duel.loser if (duel := by_couple.get(frozenset(couple))) else None for couple in self.couples()[0]
+        )
+        lower = fallen if self.turn == 1 else through[1]
+        return replace(later, upper=through[0] or self.upper, lower=lower, drops=(*self.drops, fallen))
+
+    def _dropped(self, drops: tuple[Node, ...]) -> list[Couple]:
+        """The lower tree from left to right against the drops from right to left, moved as little as rematches ask."""
+        count = len(drops)
+        seats = np.arange(2 * count)
+        weights = (2 * count) ** 2 - (seats[:, None] + seats[None, :] - 2 * count + 1) ** 2
+        nodes = (*self.lower, *drops)
+        met = np.array([[int(frozenset((one, other)) in self.met) for other in nodes] for one in nodes])
+        sides = seats < count
+        found = relaxed_matching(weights, met, sides[:, None] == sides[None, :])
+        return [(self.lower[one], nodes[other]) for one, other in found.pairs]
+
+
+def _neighbours(nodes: tuple[Node, ...]) -> list[Couple]:
+    return list(zip(nodes[::2], nodes[1::2], strict=True)) if len(nodes) > 1 else []
+
+
+# Double elimination: who loses two matches is out.
 
 
 class EliminationOptions(KnockoutOptions):

@@ -1,18 +1,177 @@
-"""GoDraw: rounds drawn by lot inside groups of equal McMahon scores, guided by origin, family and colours."""
+"""GoDraw, complete.
+
+float    odd group: one that lost last round, down to one of the next group that floated down and won
+pair     one of the largest origin against one of the second largest, families within them likewise
+colour   opponents who want the other one; whoever is balanced wants a random one
+
+Our decisions where the source is silent: nobody that fits means everybody of the group does; one origin left is paired
+inside, families apart while there are two; equal sizes are drawn; those without a name are a bucket too, and may
+meet each other.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import Field as Setting
 
-from enginetour.formats.godraw_part import Draw, Stuck, guides, preference
-from enginetour.formats.pairing.exact import CERTIFIED, Bars, whole_round
 from enginetour.formats.pairing.field import Dice, Field, Paired
-from enginetour.formats.pairing.historic_colours import seated
-from enginetour.formats.pairing.scoregroups import group_of
-from enginetour.formats.pairing_system import Reason
+from enginetour.formats.pairing.gorounds import (
+    CERTIFIED,
+    Bars,
+    Pairs,
+    candidates,
+    group_of,
+    same_family,
+    score_groups,
+    seated,
+    whole_round,
+)
+from enginetour.formats.rounds import Reason
 from enginetour.formats.starts import Starting, StartingOptions
+
+# GoDraw, "guided random": score groups drawn by lot, origins and families apart, colours as wanted.
+
+Names = Callable[[int], str]
+
+
+class Stuck(Exception):
+    """Nobody is left whom the one drawn has not met: this draw leads to no round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One attempt. `colours` is off where every match has both."""
+
+    field: Field
+    bars: Bars
+    colours: bool
+    dice: Dice
+
+    def bye(self, there: Sequence[int]) -> int:
+        """One by lot of the last group, of those with the fewest byes."""
+        asked = candidates(self.field, there)
+        last = min(group_of(self.field, member) for member in asked)
+        return self._one([member for member in asked if group_of(self.field, member) == last])
+
+    def pairs(self, there: Sequence[int]) -> Pairs:
+        """Pairs from the top group on. Stuck if this draw has no end."""
+        groups = score_groups(self.field, there)
+        found: Pairs = []
+        for number, group in enumerate(groups):
+            if len(group) % 2:
+                lower = next((below for below in groups[number + 1 :] if below), [])
+                pair = self._float(group, lower)
+                group.remove(pair[0])
+                lower.remove(pair[1])
+                found.append(pair)
+            while group:
+                pair = self._pair(group)
+                group[:] = [member for member in group if member not in pair]
+                found.append(pair)
+        return found
+
+    def _float(self, upper: list[int], lower: list[int]) -> tuple[int, int]:
+        down = self._one([member for member in upper if lost_last(self.field, member)] or upper)
+        free = self._free(down, lower)
+        return down, self._one([member for member in free if fell_and_won(self.field, member)] or free)
+
+    def _pair(self, group: list[int]) -> tuple[int, int]:
+        origins = self._buckets(group, lambda member: _origin(self.field, member))
+        families = self._families(origins[0])
+        one = self._one(families[0])
+        if len(origins) > 1:
+            wanted = (self._families(origins[1])[0], origins[1])
+        else:
+            wanted = (families[1] if len(families) > 1 else [], group)
+        apart = (
+            [member for member in among if member != one and not same_family(self.field, one, member)]
+            for among in wanted
+        )
+        fits = [member for member in next(filter(None, apart), []) if self.bars.allow(self.field, one, member)]
+        rest = [member for member in group if member != one]
+        return one, self._one(self._other_colour(one, fits or self._free(one, rest)))
+
+    def _families(self, members: list[int]) -> list[list[int]]:
+        return self._buckets(members, lambda member: self.field.members[member].family.casefold())
+
+    def _buckets(self, members: list[int], name: Names) -> list[list[int]]:
+        """Those of one name together, the most numerous first."""
+        buckets: dict[str, list[int]] = {}
+        for member in members:
+            buckets.setdefault(name(member), []).append(member)
+        return sorted(self.dice.shuffled(list(buckets.values())), key=len, reverse=True)
+
+    def _other_colour(self, one: int, members: list[int]) -> list[int]:
+        if not self.colours:
+            return members
+        wanted = self._wanted(one)
+        return [member for member in members if self._wanted(member) != wanted] or members
+
+    def _wanted(self, member: int) -> bool:
+        """White; by lot for whoever is balanced."""
+        balance = self.field.balance(member)
+        return balance < 0 if balance else self.dice.below(2) == 0
+
+    def _free(self, one: int, members: Sequence[int]) -> list[int]:
+        free = [member for member in members if self.bars.allow(self.field, one, member)]
+        if not free:
+            raise Stuck
+        return free
+
+    def _one(self, members: Sequence[int]) -> int:
+        return members[self.dice.below(len(members))]
+
+
+def _origin(field: Field, member: int) -> str:
+    return field.members[member].origin.casefold()
+
+
+def lost_last(field: Field, member: int) -> bool:
+    """It scored less than its opponent in the last round."""
+    return _last(field, member) < 0
+
+
+def fell_and_won(field: Field, member: int) -> bool:
+    """It met somebody of a lower group in the last round, and won."""
+    if _last(field, member) <= 0:
+        return False
+    opponent = field.history[-1][member].opponent
+    return opponent is not None and group_of(field, member, -2) > group_of(field, opponent, -2)
+
+
+def _last(field: Field, member: int) -> int:
+    """Lead over the opponent in the last round; 0 without one."""
+    turn = field.history[-1][member] if field.history else None
+    if turn is None or turn.opponent is None:
+        return 0
+    return turn.points - field.history[-1][turn.opponent].points
+
+
+def guides(field: Field, one: int, other: int, *, colours: bool) -> tuple[tuple[str, bool], ...]:
+    """Each thing the draw looks for in a pair, in its order, and whether it is there."""
+    upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
+    floats = group_of(field, upper) > group_of(field, lower)
+    told = [("not met", not field.met(one, other)), ("one score group", not floats)]
+    if floats:
+        told += [("upper lost last round", lost_last(field, upper)), ("lower fell and won", fell_and_won(field, lower))]
+    told += [("two origins", _origin(field, one) != _origin(field, other))]
+    told += [("two families", not same_family(field, one, other))]
+    return (*told, ("colours that fit", field.balance(one) * field.balance(other) < 0)) if colours else tuple(told)
+
+
+def preference(field: Field, one: int, other: int, *, colours: bool) -> int:
+    """For the whole round: 4 for two origins, 2 for two families, 1 for colours that fit, 1 for a fitting float."""
+    worth = 4 * (_origin(field, one) != _origin(field, other)) + 2 * (not same_family(field, one, other))
+    worth += colours and field.balance(one) * field.balance(other) < 0
+    upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
+    if group_of(field, upper) > group_of(field, lower):
+        worth += lost_last(field, upper) or fell_and_won(field, lower)
+    return int(worth)
+
+
+# GoDraw: rounds drawn by lot inside groups of equal McMahon scores, guided by origin, family and colours.
 
 JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
 

@@ -1,4 +1,4 @@
-"""What the systems of the Gotha kind share: settings, and the way from a field to a round and its reasons.
+"""The Gotha criteria as a pairing system, for Swiss and McMahon.
 
 A system says what the scores are, how they make groups and which criteria weigh; the rest is here.
 """
@@ -7,24 +7,37 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Setting
 
-from enginetour.formats.pairing import drawing, order
-from enginetour.formats.pairing.byes import gotha_bye, last_bye
-from enginetour.formats.pairing.chance import Chance, by_names, seeded
+from enginetour.formats.pairing import criteria, draw, standings
+from enginetour.formats.pairing.criteria import (
+    Chance,
+    Criterion,
+    Flags,
+    Ints,
+    Lineup,
+    Span,
+    Value,
+    by_names,
+    line_up,
+    same_family,
+    seeded,
+    stones,
+    weigh,
+)
+from enginetour.formats.pairing.draw import Position, Rule, Seeding, Suited, gotha_bye, last_bye, seeding
 from enginetour.formats.pairing.field import Dice, Field, Paired
-from enginetour.formats.pairing.kinship import same_family
-from enginetour.formats.pairing.lineup import Flags, Ints, Lineup, Span, line_up
 from enginetour.formats.pairing.mcmahon import Starts
-from enginetour.formats.pairing.present import Criterion, Value, stones, weigh
-from enginetour.formats.pairing.terms import Terms
-from enginetour.formats.pairing_system import PairingSystem, Reason, Weighed
+from enginetour.formats.pairing.tiebreaks import Terms
+from enginetour.formats.rounds import PairingSystem, Reason, Weighed
 from enginetour.formats.starts import BandOptions
+
+# What the systems of the Gotha kind share: settings, and the way from a field to a round and its reasons.
 
 
 class Handicap(BaseModel):
@@ -139,7 +152,7 @@ class Gotha(PairingSystem):
             pairs, remarks = self._heaviest(anew, byes, apart)
         else:
             pairs, remarks = self._heaviest(scene, byes)
-        boards = drawing.seated(
+        boards = draw.seated(
             field,
             scene.lineup,
             pairs,
@@ -148,7 +161,7 @@ class Gotha(PairingSystem):
             scene.strength,
             named=scene.chance if self.options.chance == "names" else None,
         )
-        return Paired(boards, byes, drawing.IN_TWO_STEPS if self.options.renumber else drawing.CERTIFIED, remarks)
+        return Paired(boards, byes, draw.IN_TWO_STEPS if self.options.renumber else draw.CERTIFIED, remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """What each criterion finds in a pair of those present; the worths add up to its weight.
@@ -189,7 +202,7 @@ class Gotha(PairingSystem):
         ground = self.ground(field)
         scene = self._scene(field, ground)
         stay = ~np.isin(scene.lineup.member, self._byes(field, ground))
-        bars = drawing.bars(_part(scene.meetings, stay), self._kin(scene, stay))
+        bars = draw.bars(_part(scene.meetings, stay), self._kin(scene, stay))
         return Weighed(tuple(scene.lineup.member[stay].tolist()), self._weights(scene, stay), bars)
 
     def terms(self, field: Field) -> Terms:
@@ -208,7 +221,7 @@ class Gotha(PairingSystem):
     def ranked(self, field: Field, ground: Ground, *, by_rating: bool) -> list[int]:
         """Those present, best first, by the table's codes, then rating where it is asked for, then entry order."""
         found: list[int] = []
-        for _, tied in order.ordered(field, self.order, field.present, ground.terms):
+        for _, tied in standings.ordered(field, self.order, field.present, ground.terms):
             found += sorted(tied, key=lambda at: -_known(field, at)) if by_rating else tied
         return found
 
@@ -224,7 +237,7 @@ class Gotha(PairingSystem):
     ) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
         """Pairs of places in the entry order, and what must be told of them."""
         stay = ~np.isin(scene.lineup.member, byes)
-        return drawing.heaviest(
+        return draw.heaviest(
             scene.field,
             scene.lineup.member[stay],
             self._weights(scene, stay),
@@ -238,7 +251,7 @@ class Gotha(PairingSystem):
         """Places anew once the floats of the heaviest round stand; who floats or rests; which pairs are out then."""
         lineup = scene.lineup
         pairs, _ = self._heaviest(scene, byes)
-        floating, apart = drawing.held(pairs, lineup.member, lineup.group)
+        floating, apart = draw.held(pairs, lineup.member, lineup.group)
         out = floating | np.isin(lineup.member, byes)
         return replace(scene, lineup=lineup.renumbered(out)), out, apart
 
@@ -265,7 +278,7 @@ class Gotha(PairingSystem):
             field,
             ground,
             lineup,
-            drawing.last_meetings(field, lineup, forfeits=self.options.forfeit_counts_as_met),
+            draw.last_meetings(field, lineup, forfeits=self.options.forfeit_counts_as_met),
             chance,
             strength,
             None if given is None else stones(strength, given.correction, given.ceiling),
@@ -282,3 +295,105 @@ def _part(matrix: NDArray[Any], stay: Flags) -> NDArray[Any]:
 def _known(field: Field, at: int) -> float:
     rating = field.members[at].rating
     return float("-inf") if rating is None else rating
+
+
+# Today's criteria as settings: every weight, the seeding inside groups and the floats between them.
+
+Weight = Annotated[int, Setting(ge=0, le=10**14)]  # seven of them fit the matching's machine words
+
+
+class CriteriaOptions(GothaOptions):
+    """Settings of the systems by today's criteria; defaults as OpenGotha 3.51 where nothing else is said."""
+
+    score_weight: Weight = Setting(default=10**11, description="weight of near score groups; concave in the difference")
+    half_groups: bool = Setting(
+        default=False, description="whether half a win makes a group of its own; Gotha joins 2 and 2 1/2"
+    )
+    float_weight: Weight = Setting(default=2 * 10**7, description="unit of floats: a float that repeats none has two")
+    compensate: bool = Setting(default=True, description="whether floats undo earlier ones")
+    float_rule: Rule = Setting(
+        default="position",
+        description="who floats. position: by float_down and float_up; sos-even: highest SOS down, lowest up; "
+        "godraw: lost last round down, floated down and won up; information: most wins up, to one 100-300 points above "
+        "the strongest beaten; compensate: whom it evens out; fide: bottom down, top up, two rounds remembered",
+    )
+    float_down: Position = Setting(default="middle", description="with position: where in its group a float down is")
+    float_up: Position = Setting(default="middle", description="with position: where in its group a float up is")
+    seeding_weight: Weight = Setting(default=5 * 10**6, description="weight of the seeding inside a group")
+    seeding: Seeding = Setting(default="slip", description="ideal pairs in a group, in the first rounds")
+    seeding_later: Seeding = Setting(default="slip", description="ideal pairs in a group, after seeding_rounds")
+    seeding_rounds: int = Setting(default=2, ge=0, le=1000, description="rounds paired by seeding")
+    colour_weight: Weight = Setting(default=10**6, description="weight of opposite colour balances; off with both")
+    family_weight: Weight = Setting(default=0, description="weight of families and origins that differ; 0: none")
+    family_worth: float = Setting(
+        default=3.0, ge=0, le=100, description="groups of score difference that a strange family is worth"
+    )
+    origin_worth: float = Setting(
+        default=1.0, ge=0, le=100, description="groups of score difference that a strange origin is worth"
+    )
+    families: list[list[str]] = Setting(
+        default=[], description="groups of families that are half related, as [[A, B], [C, D]]"
+    )
+
+    @model_validator(mode="after")
+    def _used(self) -> CriteriaOptions:
+        if self.float_rule != "position" and (self.float_down, self.float_up) != ("middle", "middle"):
+            raise ValueError(f'float_down and float_up need float_rule = "position", here it is {self.float_rule}')
+        if self.families and not self.family_weight:
+            raise ValueError("families says who is half related, which weighs nothing: set family_weight above 0")
+        return self
+
+
+class ByCriteria(Gotha):
+    """Today's function; a subclass adds what its kind of groups needs."""
+
+    sos_code = "SOSW"  # tells `sos-even` who had strong opponents
+
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self.memory = draw.MEMORY.get(options.float_rule)
+        self.evens_sos = options.float_rule == "sos-even"
+
+    def criteria(self, scene: Scene) -> tuple[Criterion, ...]:
+        """In the order of their weights as a rule, lowest first."""
+        options, lineup = self.options, scene.lineup
+        found = [criteria.base(), criteria.not_met(scene.met)]
+        if options.random:
+            found.append(criteria.random(lineup, scene.chance, options.random))
+        if options.games_per_pairing == 1:
+            found.append(criteria.colours(lineup, scene.stones, options.colour_weight))
+        kind = options.seeding if scene.field.number <= options.seeding_rounds else options.seeding_later
+        found += [
+            seeding(lineup, kind, scene.chance, options.seeding_weight),
+            draw.floats(lineup, self._suited(scene), options.float_weight, compensate=options.compensate),
+            criteria.score(lineup, options.score_weight),
+        ]
+        if options.family_weight:
+            found.append(
+                criteria.kinship(
+                    scene.field,
+                    lineup,
+                    options.family_weight,
+                    family_worth=options.family_worth,
+                    origin_worth=options.origin_worth,
+                    groups=options.families,
+                )
+            )
+        return tuple(found)
+
+    def _suited(self, scene: Scene) -> Suited:
+        options, lineup = self.options, scene.lineup
+        unit: int = options.float_weight
+        if options.float_rule == "position":
+            return draw.by_position(lineup, options.float_down, options.float_up, unit)
+        sos = self._sos(scene) if options.float_rule == "sos-even" else ()
+        return draw.by_rule(scene.field, lineup, options.float_rule, sos, unit)
+
+    def _sos(self, scene: Scene) -> list[int]:
+        code = self.sos_code
+        values = standings.values(scene.field, (code,), scene.ground.terms)[code]
+        return [values[at] for at in scene.lineup.member.tolist()]
+
+    def first_rounds(self, field: Field) -> bool:
+        """Whether the round is paired by the first of the two seedings."""
+        return field.number <= int(self.options.seeding_rounds)

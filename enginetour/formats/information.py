@@ -20,23 +20,25 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import model_validator
 
-from enginetour.formats.pairing import order
-from enginetour.formats.pairing import terms as placement
-from enginetour.formats.pairing.byes import last_bye
-from enginetour.formats.pairing.current import (
+from enginetour.formats.pairing import standings, tiebreaks
+from enginetour.formats.pairing.draw import last_bye
+from enginetour.formats.pairing.field import Field, Member, Paired, Unpairable
+from enginetour.formats.pairing.gorounds import (
+    CERTIFIED,
     MILLI,
+    Bars,
+    broken,
     current_ratings,
     entry_ratings,
     in_order,
     refuse_unrated,
     remarks_on_unrated,
+    same_family,
+    seated,
 )
-from enginetour.formats.pairing.exact import CERTIFIED, Bars, broken, same_family
-from enginetour.formats.pairing.field import Field, Member, Paired, Unpairable
-from enginetour.formats.pairing.historic_colours import seated
 from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.formats.pairing.rerating import by_gor
-from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
+from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weighed
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.gor import EPS, FLOOR, con, egf_expected, expected_total_change
 
@@ -185,7 +187,7 @@ class Information(PairingSystem):
             Reason("families apart", int(not same_family(field, one, other)), 1, "our decision"),
         )
 
-    def terms(self, field: Field) -> placement.Terms:
+    def terms(self, field: Field) -> tiebreaks.Terms:
         """With the ratings after all games so far."""
         return self._terms(field, self.ratings(field))
 
@@ -194,12 +196,12 @@ class Information(PairingSystem):
         fewest, most = super().boards_ahead(field, rounds_left)
         return 0 if self.options.strict else fewest, most
 
-    def _terms(self, field: Field, ratings: Milli) -> placement.Terms:
+    def _terms(self, field: Field, ratings: Milli) -> tiebreaks.Terms:
         return replace(super().terms(field), ratings=tuple(rating / MILLI for rating in ratings))
 
     def _bye(self, field: Field, ratings: Milli) -> int:
         """The last of the table with the fewest byes (Vuorinen 2010)."""
-        groups = order.ordered(field, self.order, field.present, self._terms(field, ratings))
+        groups = standings.ordered(field, self.order, field.present, self._terms(field, ratings))
         return last_bye(field, [member for _, tied in groups for member in tied])
 
 

@@ -9,9 +9,19 @@ from typing import Literal
 
 from pydantic import Field as Setting
 
-from enginetour.formats.brackets import Kinship, in_turn, leaves, size_for
-from enginetour.formats.formats_knockout import Duel, Knockout, KnockoutOptions, families_of, played_rounds, story
-from enginetour.formats.pairing import order
+from enginetour.formats.brackets import (
+    Duel,
+    Kinship,
+    Knockout,
+    KnockoutOptions,
+    families_of,
+    in_turn,
+    leaves,
+    played_rounds,
+    size_for,
+    story,
+)
+from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import Dice, Field, Kind, Member, Paired, Turn
 from enginetour.model.game import Placed
 
@@ -130,7 +140,7 @@ class Cup(Knockout):
             status[last.nodes[0]] = "winner"
         seat = {member.name: number for number, member in enumerate(field.members)}
         lines = []
-        for line in order.table(Field(field.members, tuple(history)), self.codes, members):
+        for line in standings.placed(Field(field.members, tuple(history)), self.codes, members):
             m = seat[line.name]
             score, games, without = field.scores[m], field.games(m), field.unplayed(m)
             lines.append(replace(line, half_points=score, games=games, unplayed=without, status=status[m]))

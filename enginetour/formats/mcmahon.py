@@ -14,16 +14,12 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import model_validator
 
-from enginetour.formats.gotha import Gotha, GothaOptions, Ground, Handicap, Scene
-from enginetour.formats.gotha_criteria import ByCriteria, CriteriaOptions, Weight
+from enginetour.formats.gotha import ByCriteria, CriteriaOptions, Gotha, GothaOptions, Ground, Handicap, Scene, Weight
+from enginetour.formats.pairing.criteria import Criterion, Older, OlderSeeding, Span
+from enginetour.formats.pairing.draw import Rule, Seeding
 from enginetour.formats.pairing.field import Field, Member
-from enginetour.formats.pairing.floats import Rule
-from enginetour.formats.pairing.lineup import Span
 from enginetour.formats.pairing.mcmahon import Starts
-from enginetour.formats.pairing.older import Older, OlderSeeding
-from enginetour.formats.pairing.present import Criterion
-from enginetour.formats.pairing.seeding import Seeding
-from enginetour.formats.pairing.terms import Terms
+from enginetour.formats.pairing.tiebreaks import Terms
 from enginetour.formats.starts import Band, Starting, StartingOptions, check_rated
 
 MARGIN = 4  # OpenGotha 3.51: groups beyond bar - floor + rounds played; corrections from -1 to 2 are among them

@@ -1,4 +1,4 @@
-"""What round robin, gauntlet and Scheveningen share: pairs known from the start, so games may be played in any order.
+"""Formats whose pairs are known from the start.
 
 Colours are swapped in even cycles; with an even number of games a match they alternate inside it. Without `swap` one
 of a pair has White throughout: seeds against the others, the first team against the second. Who joins later plays its
@@ -11,15 +11,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Self
 
 from immutables import Map
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from enginetour.formats.listoptions import ListOptions
-from enginetour.formats.pairing import choice, order
-from enginetour.formats.pairing.docket import MOST_GAMES, Docket, legs, match_games, window
-from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.standings import Grid, Scored, table, total, with_game
-from enginetour.formats.pairing.terms import Terms
+from enginetour.formats.options import BY_RATING, RatingHandicap
+from enginetour.formats.pairing import standings
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Kind, Member, Turn
+from enginetour.formats.pairing.field import Field as FieldField
+from enginetour.formats.pairing.schedule import MOST_GAMES, Docket, fair, legs, match_games, window
+from enginetour.formats.pairing.standings import Codes, Grid, Scored, table, total, with_game
+from enginetour.formats.pairing.tiebreaks import Terms
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -34,6 +37,68 @@ from enginetour.model.game import (
     Replaced,
     Withdrawn,
 )
+
+# Settings of the formats with a pair list: round robin, gauntlet and Scheveningen.
+
+
+class ListOptions(BaseModel):
+    """Settings of every format with a pair list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    cycles: int = Field(
+        default=1, ge=1, description="how often everybody meets everybody it is to meet; 2: a double round robin"
+    )
+    games_per_pairing: int = Field(default=1, ge=1, description="games of one match in a cycle: 1 or an even number")
+    swap: bool = Field(
+        default=True,
+        description="colours change from game to game of a pair; false: one has White in all, seeds and the first "
+        "team always",
+    )
+    reverse: bool = Field(default=False, description="White and Black of every game are exchanged")
+    handicap: RatingHandicap | None = Field(default=None, description=BY_RATING)
+    placement: Codes = Field(
+        default=(),
+        description="order of the table: up to six codes such as NBW, LPR, SDC; empty: points, SB, DE, WIN",
+    )
+
+    @field_validator("games_per_pairing")
+    @classmethod
+    def _even(cls, games: int) -> int:
+        return fair(games)
+
+    @model_validator(mode="after")
+    def _colours_at_odds(self) -> Self:
+        if self.reverse and self.handicap is not None:
+            raise ValueError("reverse with a handicap: the weaker begins with Black there; leave one of them out")
+        return self
+
+
+def some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
+    """The setting `key`, the first so many entrants or a list of names, if it names somebody and nobody twice."""
+    if isinstance(wanted, int) and wanted < 1:
+        raise ValueError(f"{key} {wanted} is too few: at least 1")
+    if isinstance(wanted, list) and not wanted:
+        raise ValueError(f"{key} is an empty list: name at least one entrant")
+    if isinstance(wanted, list) and len(set(wanted)) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise ValueError(f"{key} names {twice!r} twice")
+    return wanted
+
+
+def picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
+    """Who the setting means; ValueError: it names a stranger, or everybody."""
+    if isinstance(wanted, list):
+        for name in wanted:
+            if name not in names:
+                raise ValueError(f"{key} names {name!r}, who is not an entrant")
+    count = wanted if isinstance(wanted, int) else len(wanted)
+    if count >= len(names):
+        raise ValueError(f"{key}: {count} of {len(names)} entrants leave nobody to play against")
+    return frozenset(names[:wanted] if isinstance(wanted, int) else wanted)
+
+
+# What round robin, gauntlet and Scheveningen share: pairs known from the start, so games may be played in any order.
 
 Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
 
@@ -93,7 +158,7 @@ class PairList(ABC):
             self.options.handicap.check(ratings)
         state = self._widened(self._seeded(ListState(names, ratings=ratings)), self.options.cycles)
         state = self._scheduled(state, self._boards(state, range(state.cycles)))
-        for warning in choice.warnings(self.options.placement):
+        for warning in standings.warnings(self.options.placement):
             state = state.noted("warning", warning)
         text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
         return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
@@ -157,9 +222,9 @@ class PairList(ABC):
         if not codes:
             return table(state.present, state.grid)
         field, terms = self._field(state), Terms(absence="nothing", pair_list=True)
-        return order.table(field, codes, range(len(field.members)), terms)
+        return standings.placed(field, codes, range(len(field.members)), terms)
 
-    def _field(self, state: ListState) -> Field:
+    def _field(self, state: ListState) -> FieldField:
         """Return the present as a tournament in rounds; their matches with the withdrawn are left out."""
         there, each = {name: place for place, name in enumerate(state.present)}, self.options.games_per_pairing
         rows = [[Turn()] * len(there) for _ in range(state.rounds)]
@@ -182,7 +247,7 @@ class PairList(ABC):
             row[white] = Turn(Kind.PLAYED, black, colours[0], mine, first.handicap, count)
             row[black] = Turn(Kind.PLAYED, white, colours[1], 2 * count - mine, -first.handicap, count)
         members = tuple(Member(name, state.ratings.get(name)) for name in state.present)
-        return Field(members, tuple(map(tuple, rows)), tuple(range(len(there))), state.rounds, 2 * each)
+        return FieldField(members, tuple(map(tuple, rows)), tuple(range(len(there))), state.rounds, 2 * each)
 
     def _seeded(self, state: ListState) -> ListState:
         """Who is a seed; ValueError when the settings do not fit the field."""

@@ -12,8 +12,8 @@ from pydantic import model_validator
 from enginetour.formats.pairing import mcmahon
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts, mcmahon_points
-from enginetour.formats.pairing.terms import Absence, Terms
-from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
+from enginetour.formats.pairing.tiebreaks import Absence, Terms
+from enginetour.formats.rounds import PairingSystem, RoundsOptions
 from enginetour.model.errors import did_you_mean
 
 NAMED = 5  # entrants in a message

@@ -10,15 +10,13 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import field_validator
 
-from enginetour.formats.gotha import Ground, Handicap, Scene
-from enginetour.formats.gotha_criteria import ByCriteria, CriteriaOptions, Weight
-from enginetour.formats.pairing import mcmahon, present
+from enginetour.formats.gotha import ByCriteria, CriteriaOptions, Ground, Handicap, Scene, Weight
+from enginetour.formats.pairing import criteria, mcmahon
+from enginetour.formats.pairing.criteria import Criterion, Ints, Span
+from enginetour.formats.pairing.draw import Seeding
 from enginetour.formats.pairing.field import Field, Member
-from enginetour.formats.pairing.lineup import Ints, Span
 from enginetour.formats.pairing.mcmahon import Starts, founders, laddered, mcmahon_points
-from enginetour.formats.pairing.present import Criterion
-from enginetour.formats.pairing.seeding import Seeding
-from enginetour.formats.pairing.terms import Terms
+from enginetour.formats.pairing.tiebreaks import Terms
 from enginetour.formats.starts import Band, check_rated
 
 LEAD = 2  # OpenGotha 3.51: bands above the bar at which an exempt entrant counts there
@@ -167,8 +165,8 @@ class SwissCat(ByWins):
         reach = starts.top - starts.bottom + MARGIN + len(scene.field.history)
         return (
             *super().criteria(scene),
-            present.category(scene.lineup, options.category_weight),
-            present.handicap(self._pseudo(scene), reach, options.handicap_weight),
+            criteria.category(scene.lineup, options.category_weight),
+            criteria.handicap(self._pseudo(scene), reach, options.handicap_weight),
         )
 
     def _pseudo(self, scene: Scene) -> Ints:

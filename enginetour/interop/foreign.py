@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from enginetour.formats.pairing.field import WHITE, Board, Field, Kind, Paired, Turn, Unpairable
-from enginetour.formats.pairing_system import PairingSystem
+from enginetour.formats.rounds import PairingSystem
 from enginetour.model.errors import called
 
 Pairs = tuple[tuple[int, int | None], ...]

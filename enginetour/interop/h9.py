@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from enginetour.formats.pairing import codes
+from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
 from enginetour.formats.pairing.mcmahon import mcmahon_points
 from enginetour.interop.opengotha import MOST_ENTRANTS, NOT_PAIRED, SYSTEMS, Tournament, band_of
@@ -126,8 +126,13 @@ def _codes(line: str, number: int, place: str) -> Iterator[str]:
     for word in filter(None, words):
         code = {"SOS": MAIN.get(main, "SOSW"), "SOSOS": MAIN.get(main, "SOSW").replace("SOS", "SOSOS")}.get(word, word)
         code = {"Rank": "RANK", "Rating": "RATING"}.get(code, code)
-        if code not in codes.CODES:
-            refuse(place, number, f"names of values such as MMS, NBW, SOS, SOSOS ({', '.join(codes.CODES)})", word)
+        if code not in tiebreaks.PLACEMENT_CODES:
+            refuse(
+                place,
+                number,
+                f"names of values such as MMS, NBW, SOS, SOSOS ({', '.join(tiebreaks.PLACEMENT_CODES)})",
+                word,
+            )
         yield code
 
 

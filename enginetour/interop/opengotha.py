@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import NoReturn
 from xml.parsers import expat
 
-from enginetour.formats.pairing import codes
+from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Kind, Member, Turn
 from enginetour.interop.foreign import Foreign, Separated, as_it_stands
 from enginetour.interop.trf import refuse
@@ -371,8 +371,8 @@ class _Reader:
             if inside and element.tag == "PlacementCriterion":
                 name = element.values.get("name", "NULL")
                 code = CODES.get(name, name)
-                if code != "NULL" and code not in codes.CODES:
-                    refuse(self.place, element.line, f"one of NULL, {', '.join(codes.CODES)}", repr(name))
+                if code != "NULL" and code not in tiebreaks.PLACEMENT_CODES:
+                    refuse(self.place, element.line, f"one of NULL, {', '.join(tiebreaks.PLACEMENT_CODES)}", repr(name))
                 found[self._number(element, "number", 1, 1, 6)] = code
         return tuple(dict.fromkeys(found[number] for number in sorted(found) if found[number] != "NULL"))
 

@@ -14,12 +14,10 @@ from pydantic import ValidationError
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.dutch import Dutch
 from enginetour.formats.gotha import Handicap
-from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.information import Information
-from enginetour.formats.pairing import choice, terms
-from enginetour.formats.pairing import codes as placement
-from enginetour.formats.pairing import order as order_module
-from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
+from enginetour.formats.options import RatingHandicap
+from enginetour.formats.pairing import standings, tiebreaks
+from enginetour.formats.rounds import PairingSystem, RoundsOptions
 from enginetour.interop.foreign import Foreign
 from enginetour.interop.tomlplace import refusal
 from enginetour.interop.trf import Report
@@ -163,7 +161,7 @@ class Ranking:
     notes: tuple[str, ...]
 
 
-def ranking(report: Report, codes: Sequence[str] | None, unplayed: terms.Unplayed) -> Ranking:
+def ranking(report: Report, codes: Sequence[str] | None, unplayed: tiebreaks.Unplayed) -> Ranking:
     """The table by these codes, else by those of the file's lines 202 and 212, else by those of the Dutch system.
 
     UsageRefused for codes that do not exist. A code of the file that enginetour does not have ends its order.
@@ -172,14 +170,14 @@ def ranking(report: Report, codes: Sequence[str] | None, unplayed: terms.Unplaye
     field, notes = foreign.field, list(foreign.warnings)
     if codes is not None:
         try:
-            order = choice.checked(tuple(codes))
+            order = standings.checked(tuple(codes))
         except ValueError as error:
             raise UsageRefused(str(error), place="--placement") from None
     else:
         order, unknown = _order(said.codes)
         if unknown:
             notes.append(f"tie-break {unknown} of the file is not available: the table ends before it")
-    placed = order_module.table(field, order, tuple(range(len(field.members))), terms.Terms(unplayed=unplayed))
+    placed = standings.placed(field, order, tuple(range(len(field.members))), tiebreaks.Terms(unplayed=unplayed))
     if unplayed in FIDE_RULES:
         notes.append(f"rounds without a game count by FIDE's rules of {FIDE_RULES[unplayed]} (--unplayed {unplayed})")
     notes += _ranked_otherwise(report, placed, foreign)
@@ -193,7 +191,7 @@ def ranking_by(
     foreign: Foreign,
     columns: Mapping[str, Sequence[Fraction]],
     codes: Sequence[str] | None,
-    unplayed: terms.Unplayed | None,
+    unplayed: tiebreaks.Unplayed | None,
 ) -> Ranking:
     """The table of a file after its last round, by a system with the settings of the file and these of the user.
 
@@ -208,10 +206,10 @@ def ranking_by(
     placed = system.table(field, tuple(range(len(field.members))))
     notes = [*foreign.warnings, *told]
     columns = columns if len(field.history) >= field.rounds else {}  # they are those after the last round
-    found = order_module.values(field, tuple(columns), system.terms(field))
+    found = standings.values(field, tuple(columns), system.terms(field))
     for code, column in columns.items():
         lowest = code == "CAT" and min(column) > 0  # some count categories from 1
-        mine = [Fraction(value, placement.CODES[code].per) + lowest for value in found[code]]
+        mine = [Fraction(value, tiebreaks.PLACEMENT_CODES[code].per) + lowest for value in found[code]]
         other = [(at, ours, said) for at, (ours, said) in enumerate(zip(mine, column, strict=True)) if ours != said]
         if other:
             at, ours, said = other[0]
@@ -235,7 +233,7 @@ def _order(codes: Sequence[str]) -> tuple[tuple[str, ...], str]:
     for code in codes:
         mine = code.replace(":GP", "").replace("/", "-").replace("#", "-")
         mine = {"RTNG": "RATING"}.get(mine, mine)
-        if mine not in placement.CODES:
+        if mine not in tiebreaks.PLACEMENT_CODES:
             return tuple(found or ("PTS",)), code
         found.append(mine)
     return tuple(found), ""

@@ -13,11 +13,10 @@ from dataclasses import field as made
 from itertools import combinations
 from typing import NamedTuple
 
-from enginetour.formats.leave import Leave
+from enginetour.formats.options import Leave
+from enginetour.formats.pairing.dutch_criteria import virtual_points
 from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Turn
-from enginetour.formats.pairing.preparation import virtual_points
-from enginetour.formats.rounds import Rounds
-from enginetour.formats.rounds_state import RoundsState
+from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.interop.tde import KOMI, ODDS_KOMI, UNPLAYED, written_rating
 from enginetour.interop.trf import MOST_ENTRIES, Cell, Entry, Line, Report
 from enginetour.interop.trfheader import virtual_lines

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from enginetour.formats.leave import FEWEST
+from enginetour.formats.options import FEWEST
+from enginetour.formats.pairing.dutch_criteria import virtual_points
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Kind, Member, Paired, Turn
-from enginetour.formats.pairing.preparation import virtual_points
 from enginetour.interop.foreign import Foreign, Separated
 from enginetour.interop.trf import Cell, Entry, Line, Report
 from enginetour.interop.trfheader import Header, header, virtual_lines

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from enginetour.formats.pairing.field import Field, Paired, Unpairable
+from enginetour.formats.pairing.matching import Unpairable as ShortageUnpairable
 from enginetour.formats.pairing.matching import best_matching, relaxed_matching
-from enginetour.formats.pairing.shortage import Unpairable as ShortageUnpairable
-from enginetour.formats.pairing_system import PairingSystem, Reason, Weighed
+from enginetour.formats.rounds import PairingSystem, Reason, Weighed
 from enginetour.interop.foreign import Separated
 
 Pairs = tuple[tuple[int, int], ...]

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Paired, Turn, Unpairable
-from enginetour.formats.pairing_system import PairingSystem
+from enginetour.formats.rounds import PairingSystem
 
 POINTS = {"+": (2, 0), "=": (1, 1), "-": (0, 2)}  # half points of White and Black
 _RESULTS = re.compile(r"results (\d{1,5})(?: (.*))?")

@@ -13,8 +13,7 @@ from enginetour.reports.sheet import Column, Sheet
 from enginetour.reports.text import duration
 
 if TYPE_CHECKING:
-    from enginetour.formats.accuracy import Estimate
-    from enginetour.formats.comparison import Compared, Rehearsed
+    from enginetour.formats.simulation import Compared, Estimate, Rehearsed
 
 
 # key of an accuracy -> words above its column, decimals

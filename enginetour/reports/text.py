@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from enginetour.formats.pairing.codes import CODES
-from enginetour.formats.pairing.names import legend
+from enginetour.formats.pairing.standings import legend
+from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.model.game import Placed
 from enginetour.model.task import Probe
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, points, words
@@ -19,7 +19,7 @@ _QUARTERS = ("", "¼", "½", "¾")
 def tiebreaks(line: Placed) -> dict[str, float]:
     """The tie-breaks of a line by code: points where their unit is a part of a point, else what they count."""
     return {
-        code: value / CODES[code].per if CODES[code].per > 1 else value * CODES[code].per
+        code: value / PLACEMENT_CODES[code].per if PLACEMENT_CODES[code].per > 1 else value * PLACEMENT_CODES[code].per
         for code, value in line.tiebreaks
     }
 
@@ -29,7 +29,7 @@ def in_words(line: Placed) -> dict[str, str]:
     found = {}
     for code, value in tiebreaks(line).items():
         found[code] = words(value)
-        if CODES[code].per in (2, 4):
+        if PLACEMENT_CODES[code].per in (2, 4):
             whole, quarters = divmod(int(abs(value) * 4), 4)
             found[code] = "-" * (value < 0) + f"{whole if whole or not quarters else ''}{_QUARTERS[quarters]}"
     return found

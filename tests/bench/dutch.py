@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from enginetour.formats.dutch_part import pair_dutch
+from enginetour.formats.dutch import pair_dutch
 from enginetour.formats.pairing.field import Field
 from enginetour.formats.pairing.matching import best_matching
 from tests.bench.matching import groups

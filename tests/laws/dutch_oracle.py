@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 import networkx as nx
 
+from enginetour.formats.pairing.dutch_criteria import Card, Float, cards
 from enginetour.formats.pairing.field import Field
-from enginetour.formats.pairing.preparation import Card, Float, cards
 
 Weigh = Callable[[int, int], int]
 

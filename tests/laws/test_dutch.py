@@ -10,14 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.dutch_part import BREACH, CERTIFIED, pair_dutch
-from enginetour.formats.pairing.bracket import by_brackets
-from enginetour.formats.pairing.bye import Bye, placed
-from enginetour.formats.pairing.colours import Colours
-from enginetour.formats.pairing.faces import Face
+from enginetour.formats.dutch import BREACH, CERTIFIED, pair_dutch
+from enginetour.formats.pairing.dutch import Law, by_brackets
+from enginetour.formats.pairing.dutch_criteria import Bye, Card, Colours, Float, cards, placed
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Paired, Unpairable
-from enginetour.formats.pairing.legal import Law
-from enginetour.formats.pairing.preparation import Card, Float, cards
+from enginetour.formats.pairing.matching import Face
 from tests.laws.dutch_oracle import Illegal, Round, oracle
 from tests.roundplay import after, entered, unmet
 

@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS
-from enginetour.formats.formats_knockout import Knockout
+from enginetour.formats.brackets import Knockout
 from enginetour.formats.pairing.field import Unpairable
 from enginetour.interop import trf
 from enginetour.interop.foreign import next_round

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
-from enginetour.formats.match_state import MatchState
-from enginetour.formats.rounds_state import RoundsState
+from enginetour.formats.match import MatchState
+from enginetour.formats.rounds import RoundsState
 from enginetour.model.game import (
     Added,
     Entrant,

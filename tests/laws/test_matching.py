@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from enginetour.formats.pairing.assignment import jump_start
-from enginetour.formats.pairing.matching import Matching, best_matching
-from enginetour.formats.pairing.shortage import Unpairable
+from enginetour.formats.pairing.blossom import jump_start
+from enginetour.formats.pairing.matching import Matching, Unpairable, best_matching
 
 LAW = settings(max_examples=150, deadline=None)
 Case = tuple[NDArray[Any], NDArray[np.bool_]]

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.pairing.codes import CODES
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.order import ordered, values
-from enginetour.formats.pairing.standings import Scored, cross
-from enginetour.formats.pairing.terms import Terms, Unplayed
-from enginetour.formats.pairing.tiebreaks import CODES as ROUND_ROBIN
+from enginetour.formats.pairing.standings import Scored, cross, ordered, values
+from enginetour.formats.pairing.tiebreaks import CODES, PLACEMENT_CODES, Terms, Unplayed
 from enginetour.model.game import Outcome
 from enginetour.reports.pairingerror import pairing_error, pairing_figures, relative_strengths
 
@@ -84,11 +81,11 @@ def test_values_follow_whoever_they_belong_to(seed: int) -> None:
     count = len(field.members)
     places = dice.sample(range(count), count)
     other, moved = relabelled(field, terms, places)
-    here, there = values(field, list(CODES), terms), values(other, list(CODES), moved)
-    for code in CODES:
+    here, there = values(field, list(PLACEMENT_CODES), terms), values(other, list(PLACEMENT_CODES), moved)
+    for code in PLACEMENT_CODES:
         assert {type(value) for value in here[code]} == {int}
         assert [here[code][old] for old in places] == list(there[code])
-    chosen = dice.sample(sorted(CODES), 4)
+    chosen = dice.sample(sorted(PLACEMENT_CODES), 4)
     groups = [
         [(key, {f.members[member].name for member in tied}) for key, tied in ordered(f, chosen, range(count), t)]
         for f, t in ((field, terms), (other, moved))
@@ -123,7 +120,7 @@ def test_shared_codes_are_the_same_in_round_robins(seed: int, code: str) -> None
         for place, turn in enumerate(row)
         if turn.colour == WHITE and turn.opponent is not None
     ]
-    expected = ROUND_ROBIN[code](names, cross(games), dict(zip(names, field.scores, strict=True)))
+    expected = CODES[code](names, cross(games), dict(zip(names, field.scores, strict=True)))
     assert dict(zip(names, values(field, [code])[code], strict=True)) == expected
 
 

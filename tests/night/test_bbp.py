@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.dutch import Dutch, DutchOptions
-from enginetour.formats.pairing import preparation
+from enginetour.formats.pairing import dutch_criteria
 from enginetour.formats.pairing.field import Field, Kind
 from enginetour.formats.rounds import Rounds
 from enginetour.interop.foreign import next_round
@@ -198,16 +198,16 @@ def ours(text: str) -> Round | None:
     return {(board.white, board.black) for board in paired.boards}, next(iter(paired.byes), None)
 
 
-def unpaid_byes_float_nowhere(before: Field, points: list[list[int]], member: int, back: int) -> preparation.Float:
+def unpaid_byes_float_nowhere(before: Field, points: list[list[int]], member: int, back: int) -> dutch_criteria.Float:
     """bbpPairings' reading of 1.4.3: a bye that is worth no more than a loss is no downfloat."""
     if back <= len(before.history):
         turn = before.history[-back][member]
         if turn.kind is Kind.BYE and turn.points <= before.loss:
-            return preparation.Float.NONE
+            return dutch_criteria.Float.NONE
     return LETTER(before, points, member, back)
 
 
-LETTER = preparation._float
+LETTER = dutch_criteria._float
 
 
 def test_rounds_of_drawn_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_rounds_of_drawn_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyP
             wanted = theirs(drawn, tmp_path / "drawn.trf")
             with monkeypatch.context() as patched:
                 if unpaid:
-                    patched.setattr(preparation, "_float", unpaid_byes_float_nowhere)
+                    patched.setattr(dutch_criteria, "_float", unpaid_byes_float_nowhere)
                 found = ours(text)
             assert found == wanted, f"tournament {seed}, round {number}\n{text}"
             rounds += 1
@@ -272,7 +272,7 @@ def test_exports_of_own_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for seed in range(TOURNAMENTS):
         with monkeypatch.context() as patched:
             if own(seed)[1]:
-                patched.setattr(preparation, "_float", unpaid_byes_float_nowhere)
+                patched.setattr(dutch_criteria, "_float", unpaid_byes_float_nowhere)
             one, _ = own(seed)
         file = tmp_path / "own.trf"
         file.write_bytes(report(one).content())

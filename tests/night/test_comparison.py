@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.formats.comparison import Compared, compare
-from enginetour.formats.contender import contender
-from enginetour.formats.world import World
+from enginetour.formats.simulation import Compared, World, compare, contender
 
 # Five bands about the median rating, which World puts at 2000.
 MCMAHON = "mcmahon:base=2000:groups=bands:bar=2:floor=-2"

@@ -9,8 +9,7 @@ from statistics import fmean, median
 
 import pytest
 
-from enginetour.formats.match import Match
-from enginetour.formats.match_options import MatchOptions
+from enginetour.formats.match import Match, MatchOptions
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 from enginetour.ratings.pentanomial import elo_of, moments
 from enginetour.ratings.sequential import Model, Sprt, Walk, estimate, sample_number, step

@@ -1,5 +1,495 @@
-"""What makes a pair good: weighted criteria of the Gotha kind, whose sum a round makes as large as can be.
+"""Gotha criteria, current and older; kinship; random numbers.
 
-present.py, seeding.py, floats.py and kinship.py have the criteria of today, older.py the function of about 2005;
-lineup.py says who is there, drawing.py makes a round of the weights.
+Arrays run over the present in entry order. Group 0 is the top; size and place count whoever will have the bye, too.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enginetour.formats.pairing.field import Dice, Field
+
+# Those who are to be paired, as arrays: score groups, places in them, floats so far, colours, families.
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """How scores become groups. `step` is 1 for groups of whole wins, 2 where half a win makes a group of its own.
+
+    `highest` is the score of group 0, `groups` counts empty ones, too; both in steps, for each of `categories`.
+    """
+
+    highest: int
+    groups: int
+    step: int = 1
+    categories: int = 1
+
+    @property
+    def all_groups(self) -> int:
+        """Groups of all categories."""
+        return self.groups * self.categories
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lineup:
+    """What the criteria look at."""
+
+    member: Ints  # place in the entry order
+    score: Ints  # in steps
+    category: Ints
+    group: Ints
+    size: Ints  # of its group
+    place: Ints  # in its group, 0 is the best
+    up: Ints  # rounds in which it was drawn up
+    down: Ints
+    balance: Ints  # Whites less Blacks without handicap
+    span: Span
+    number: int  # rounds played
+
+    def __len__(self) -> int:
+        return len(self.member)
+
+    def renumbered(self, out: Flags) -> Lineup:
+        """With the places counted anew without those who are `out`, who keep theirs. Source: Vuorinen 2010."""
+        there = np.flatnonzero(~out)
+        there = there[np.lexsort((self.place[there], self.group[there]))]
+        group = self.group[there]
+        first = np.searchsorted(group, group)
+        size, place = self.size.copy(), self.place.copy()
+        size[there] = np.searchsorted(group, group, side="right") - first
+        place[there] = np.arange(len(there)) - first
+        return replace(self, size=size, place=place)
+
+
+def line_up(
+    field: Field,
+    points: Sequence[Sequence[int]],
+    span: Span,
+    order: Sequence[int],
+    *,
+    categories: Sequence[int] = (),
+    recent: int | None = None,
+) -> Lineup:
+    """The lineup of a field whose scores before each round and now are `points`, as in `Field.points`.
+
+    `order` is everybody present, best first, `categories` are by place in the entry order. Floats are counted in
+    the last `recent` rounds, or all.
+    """
+    there = list(field.present)
+    member = np.array(there, dtype=np.int64)
+    steps = [[value * span.step // field.win for value in row] for row in points]
+    kind = [categories[at] if categories else 0 for at in there]
+    group = [span.groups * cat + span.highest - steps[-1][at] for at, cat in zip(there, kind, strict=True)]
+    of = dict(zip(there, group, strict=True))
+    counted: dict[int, int] = {}
+    places: dict[int, int] = {}
+    for at in order:
+        places[at] = counted.get(of[at], 0)
+        counted[of[at]] = places[at] + 1
+    up, down = _floats(field, steps, recent)
+    return Lineup(
+        member,
+        np.array([steps[-1][at] for at in there], dtype=np.int64),
+        np.array(kind, dtype=np.int64),
+        np.array(group, dtype=np.int64),
+        np.array([counted[value] for value in group], dtype=np.int64),
+        np.array([places[at] for at in there], dtype=np.int64),
+        up[member],
+        down[member],
+        np.array(_balances(field), dtype=np.int64)[member],
+        span,
+        len(field.history),
+    )
+
+
+def _floats(field: Field, steps: list[list[int]], recent: int | None) -> tuple[Ints, Ints]:
+    """Rounds in which each member met a higher and a lower score than its own before that round."""
+    up = np.zeros(len(field.members), dtype=np.int64)
+    down = np.zeros(len(field.members), dtype=np.int64)
+    first = 0 if recent is None else max(0, len(field.history) - recent)
+    for number, row in list(enumerate(field.history))[first:]:
+        before = steps[number]
+        for member, turn in enumerate(row):
+            if turn.opponent is not None:
+                up[member] += before[turn.opponent] > before[member]
+                down[member] += before[turn.opponent] < before[member]
+    return up, down
+
+
+def _balances(field: Field) -> list[int]:
+    """`Field.balance` of all members in one walk."""
+    sums = [0] * len(field.members)
+    for row in field.history:
+        for member, turn in enumerate(row):
+            if turn.met and not turn.handicap:
+                sums[member] += turn.colour
+    return sums
+
+
+# A random number for every pair of a round: the same on every machine, and for a whole matrix at once.
+
+Chance = Callable[[Ints, Ints, int], Ints]
+"""(places in the entry order, places, top) -> a number from 0 to top, both included, for each pair."""
+
+WIDE = 1 << 63
+GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # Steele, Lea, Flood 2014: SplitMix
+RECORDED_FACTOR = 1_234_567  # OpenGotha 3.51, as its recorded tournaments show
+
+
+def seeded(dice: Dice, members: int) -> Chance:
+    """By one throw of the dice and a mixing function of the pair. `top` stays below 2**32."""
+    key = np.uint64(dice.below(WIDE))
+
+    def number(one: Ints, other: Ints, top: int) -> Ints:
+        pair = np.minimum(one, other) * np.int64(members) + np.maximum(one, other) + 1
+        mixed = pair.astype(np.uint64) * np.uint64(GAMMA) + key
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(FIRST)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(SECOND)
+        mixed ^= mixed >> np.uint64(31)
+        return (((mixed >> np.uint64(32)) * np.uint64(top + 1)) >> np.uint64(32)).astype(np.int64)
+
+    return number
+
+
+def by_names(names: Sequence[str]) -> Chance:
+    """As OpenGotha draws it, from the two names alone, first names behind them: to compare with its tournaments."""
+    plain = np.array([sum(map(ord, name)) for name in names], dtype=np.int64)
+    risen = np.array([sum(ord(c) * at for at, c in enumerate(name, 1)) for name in names], dtype=np.int64)
+    length = np.array([len(name) for name in names], dtype=np.int64)
+    ranks = {name: at for at, name in enumerate(sorted(set(names)))}
+    rank = np.array([ranks[name] for name in names], dtype=np.int64)
+
+    def number(one: Ints, other: Ints, top: int) -> Ints:
+        first, second = np.minimum(one, other), np.maximum(one, other)
+        ordered = rank[first] <= rank[second]
+        small, large = np.where(ordered, first, second), np.where(ordered, second, first)
+        total = risen[small] + risen[large] + length[small] * plain[large]
+        value = total * RECORDED_FACTOR % (top + 1)
+        return np.where(ordered, value, top - value)
+
+    return number
+
+
+# The criteria of the present-day Gotha function, each with its maximum; a pair's weight is their sum.
+#
+# name        what it wants                                         source
+# base        a pair at all                                         OpenGotha 3.51, as its recorded tournaments show;
+# not met     two who have not met                                  so all of these
+# random      nothing: a draw among equals
+# colours     one who had more Whites against one who had more Blacks
+# category    the same category
+# score       near score groups; two gaps of 1 cost less than one of 2
+# handicap    few stones between them
+#
+# Seeding, floats and kinship have modules of their own.
+
+PROGRAM = "OpenGotha 3.51"
+STRIP = 128  # rows of the matrix weighed at once: what they need stays in the processor's cache
+Value = Callable[[Ints, Ints], Ints]
+"""(numbers in the lineup, numbers) -> the worth of each pair; symmetric, the two arrays are broadcast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One reason to pair two. `most` is what the best pair of it is worth, in units of the weight."""
+
+    name: str
+    most: int
+    source: str
+    value: Value
+
+
+def curve(most: int, share: float) -> int:
+    """From `most` at 0 to nothing at 1, concave: small differences are cheap. Source: OpenGotha 3.51."""
+    return int(most * (1 - share) * (1 + 0.5 * share))
+
+
+def weigh(criteria: Sequence[Criterion], count: int) -> Ints:
+    """The weight of every pair of a lineup of `count`, as a symmetric matrix; the diagonal means nothing."""
+    weights = np.zeros((count, count), dtype=np.int64)
+    numbers = np.arange(count, dtype=np.int64)
+    for first in range(0, count, STRIP):
+        rows, columns = numbers[first : first + STRIP, None], numbers[None, first:]
+        strip = weights[first : first + STRIP, first:]
+        for criterion in criteria:
+            strip += criterion.value(rows, columns)
+        weights[first + STRIP :, first : first + STRIP] = strip[:, STRIP:].T
+    return weights
+
+
+def base() -> Criterion:
+    """Every pair is possible."""
+    return Criterion("base", 1, PROGRAM, lambda one, other: np.ones(np.broadcast_shapes(one.shape, other.shape), int))
+
+
+def not_met(met: Flags) -> Criterion:
+    """`met` is a symmetric matrix over the lineup."""
+    most = 5 * 10**14
+    return Criterion("not met", most, PROGRAM, lambda one, other: np.where(met[one, other], 0, most))
+
+
+def random(lineup: Lineup, chance: Chance, most: int) -> Criterion:
+    """A number from 0 to `most`."""
+    member = lineup.member
+    return Criterion("random", most, "ours", lambda one, other: chance(member[one], member[other], most))
+
+
+def colours(lineup: Lineup, stones: Value | None, most: int = 10**6) -> Criterion:
+    """Balances of opposite signs; half as much if one is 0 and the other 2 or more away from it.
+
+    With a handicap the weaker has Black in any case, so there is nothing to want.
+    """
+    balance = lineup.balance
+
+    def value(one: Ints, other: Ints) -> Ints:
+        a, b = balance[one], balance[other]
+        worth = np.where(a * b < 0, most, 0) + np.where((a * b == 0) & (abs(a + b) >= 2), most // 2, 0)
+        return worth if stones is None else np.where(stones(one, other) == 0, worth, 0)
+
+    return Criterion("colours", most, PROGRAM, value)
+
+
+def category(lineup: Lineup, most: int = 2 * 10**13) -> Criterion:
+    """Falls along the curve with the distance of the categories."""
+    kinds = lineup.span.categories
+    by_gap = np.array([curve(most, gap / kinds) for gap in range(kinds)], dtype=np.int64)
+    of = lineup.category
+    return Criterion("category", most, PROGRAM, lambda one, other: by_gap[abs(of[one] - of[other])])
+
+
+def score(lineup: Lineup, most: int = 10**11) -> Criterion:
+    """Falls along the curve with the distance of the groups, inside a category."""
+    groups = lineup.span.all_groups
+    reach = max(groups, int(np.ptp(lineup.group)) + 1 if len(lineup) else 1)
+    by_gap = np.array([curve(most, gap / groups) for gap in range(reach)], dtype=np.int64)
+    group, kind = lineup.group, lineup.category
+
+    def value(one: Ints, other: Ints) -> Ints:
+        worth: Ints = by_gap[abs(group[one] - group[other])]
+        return worth if lineup.span.categories == 1 else np.where(kind[one] == kind[other], worth, 0)
+
+    return Criterion("score", most, PROGRAM, value)
+
+
+def handicap(strength: Ints, span: int, most: int = 2 * 10**13) -> Criterion:
+    """Falls along the curve with the distance of `strength`, in bands of which there are `span`."""
+    reach = int(np.ptp(strength)) + 1 if len(strength) else 1
+    by_gap = np.array([curve(most, gap / span) for gap in range(reach)], dtype=np.int64)
+    return Criterion("handicap", most, PROGRAM, lambda one, other: by_gap[abs(strength[one] - strength[other])])
+
+
+def stones(strength: Ints, correction: int, ceiling: int) -> Value:
+    """The handicap of a pair, in bands: what is left of the difference after the correction, up to the ceiling."""
+    return lambda one, other: np.clip(abs(strength[one] - strength[other]) - correction, 0, ceiling)
+
+
+# Criteria of families and origins: what a meeting of strangers is worth in groups of score difference.
+
+UPPERMOST = 10**11  # OpenGotha 3.51: what the criterion is worth at most if it weighs no more than the score
+STRANGERS, ALLIED, SAME = 0, 1, 2  # families that differ, differ inside a declared group, are one
+
+
+def codes(words: Sequence[str]) -> Ints:
+    """One number for each word, capitals or not; a blank is unlike every other."""
+    known: dict[str, int] = {}
+    folded = [word.strip().casefold() for word in words]
+    numbers = [known.setdefault(word, len(known)) if word else -1 - at for at, word in enumerate(folded)]
+    return np.array(numbers, dtype=np.int64)
+
+
+def families(field: Field, lineup: Lineup) -> Ints:
+    """A number for the family of everybody in the lineup."""
+    return codes([field.members[at].family for at in lineup.member.tolist()])
+
+
+def same_family(field: Field, lineup: Lineup) -> Flags:
+    """Which pairs are of one family, as a matrix over the lineup."""
+    family = families(field, lineup)
+    return np.equal(family[:, None], family)
+
+
+def kinship(
+    field: Field,
+    lineup: Lineup,
+    most: int,
+    *,
+    family_worth: float = 3.0,
+    origin_worth: float = 1.0,
+    groups: Sequence[Sequence[str]] = (),
+) -> Criterion:
+    """Strange origins buy `origin_worth` groups of score difference, strange families `family_worth`.
+
+    Families of one of the declared `groups` are half strange. May be negative where `most` is above the score's
+    weight, as in the Swiss by category.
+    """
+    family, origin = families(field, lineup), codes([field.members[at].origin for at in lineup.member.tolist()])
+    declared = {name.strip().casefold(): number for number, names in enumerate(groups) for name in names}
+    names = [field.members[at].family.strip().casefold() for at in lineup.member.tolist()]
+    alliance = np.array([declared.get(name, -1 - at) for at, name in enumerate(names)], dtype=np.int64)
+    count = lineup.span.all_groups
+    # OpenGotha 3.51: a family has a fifth more than its worth, an allied one half of it
+    family_share = (min(family_worth * 12 / 10 / count, 1.0), family_worth / 2 / count, 0.0)
+    table = np.array(
+        [
+            [_worth(most, count, origin_worth / count * strange, family_share[relation]) for strange in (0, 1)]
+            for relation in (STRANGERS, ALLIED, SAME)
+        ],
+        dtype=np.int64,
+    )
+
+    def value(one: Ints, other: Ints) -> Ints:
+        relation = np.where(alliance[one] == alliance[other], ALLIED, STRANGERS)
+        relation = np.where(family[one] == family[other], SAME, relation)
+        worth: Ints = table[relation, (origin[one] != origin[other]).astype(np.int64)]
+        return worth
+
+    return Criterion("kinship", most, PROGRAM, value)
+
+
+def _worth(most: int, groups: int, origin: float, family: float) -> int:
+    origin = min(origin, 1.0)
+    share = max(origin, family) + min(origin, family) / 2
+    if share > 0:
+        share += 0.5 / groups
+    return min(min(most, UPPERMOST) - curve(most, share), most)
+
+
+# The older Gotha function, as its documentation of about 2005 has it; weights are millionths of its points.
+#
+# name              points at most                       wants
+# not met           1 000 000                            two who have not met
+# random            w, default 0                         a draw among equals
+# colours           100                                  more Whites against more Blacks
+# score             50 000 (20-D)/20                     near scores; D points apart, at most 20
+# small gaps        25 000 D (20-D)/400                  rather n gaps of 1 than one of n
+# seeding           100, equal scores only               fold, slip or split-random
+# position          100, else                            last of the upper group against first of the lower
+# compensation      100 F, F from 1/2 to 1               floats that undo earlier ones
+# handicap          200 000 (40-h)/40                    few stones; h before the ceiling, at most 40
+# small handicaps   100 000 h (40-h)/1600                rather n times 1 stone than once n
+# origin, family    2 000; 20 000                        strangers
+#
+# D is the difference of the scores in points (wins), h the handicap before the ceiling. Colors are those of even games
+# so far, whatever the handicap of the pair. The last four are secondary: two exempt entrants get the maximum of each, a
+# pair with one exempt entrant the mean of that and the computed value.
+
+Floats = NDArray[np.float64]
+OlderSeeding = Literal["fold", "slip", "split-random"]
+SOURCE = "Gotha documentation, about 2005"
+MILLION = 10**6  # weights in millionths, so that fractions of a point still tell pairs apart
+FARTHEST = 20  # points beyond which a difference of scores does not grow
+MOST_STONES = 40  # beyond which a handicap does not grow
+SEEDING = 100  # points
+TENTH = 0.1  # split-random: the share of its points that chance moves
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Older:
+    """The function for one lineup in groups of half steps.
+
+    `strength` in bands and the `correction` give the handicap, which is 0 without a correction; `exempt` by number.
+    """
+
+    field: Field
+    lineup: Lineup
+    met: Flags
+    chance: Chance
+    exempt: Flags
+    strength: Ints | None = None
+    correction: int | None = None
+    seeding: OlderSeeding = "split-random"
+    random: int = 0
+
+    def criteria(self) -> tuple[Criterion, ...]:
+        """All of them, in the order of the table."""
+        family, member = families(self.field, self.lineup), self.lineup.member
+        origin = codes([self.field.members[at].origin for at in member.tolist()])
+        drawn = Criterion(
+            "random",
+            self.random * MILLION,
+            SOURCE,
+            lambda a, b: self.chance(member[a], member[b], self.random) * MILLION,
+        )
+        return (
+            _points("not met", 1_000_000, lambda a, b: np.where(self.met[a, b], 0.0, 1_000_000.0)),
+            *((drawn,) if self.random else ()),
+            _points("colours", 100, self._colours),
+            _points("score", 50_000, lambda a, b: 50_000 * (FARTHEST - self._gap(a, b)) / FARTHEST),
+            _points("small gaps", 6_250, lambda a, b: _parabola(25_000, self._gap(a, b), FARTHEST)),
+            _points("seeding", SEEDING, self._seeding),
+            _points("position", 100, lambda a, b: np.where(self._gap(a, b) > 0, 100 * self._position(a, b), 0.0)),
+            _points("compensation", 100, self._compensation),
+            self._secondary("handicap", 200_000, lambda a, b: 200_000 * (MOST_STONES - self._h(a, b)) / MOST_STONES),
+            self._secondary("small handicaps", 25_000, lambda a, b: _parabola(100_000, self._h(a, b), MOST_STONES)),
+            self._secondary("origin", 2_000, lambda a, b: np.where(origin[a] != origin[b], 2_000.0, 0.0)),
+            self._secondary("family", 20_000, lambda a, b: np.where(family[a] != family[b], 20_000.0, 0.0)),
+        )
+
+    def _gap(self, one: Ints, other: Ints) -> Floats:
+        group = self.lineup.group
+        gap: Floats = np.minimum(abs(group[one] - group[other]) / self.lineup.span.step, FARTHEST)
+        return gap
+
+    def _h(self, one: Ints, other: Ints) -> Ints:
+        if self.strength is None or self.correction is None:
+            return np.zeros(np.broadcast_shapes(one.shape, other.shape), dtype=np.int64)
+        return stones(self.strength, self.correction, MOST_STONES)(one, other)
+
+    def _colours(self, one: Ints, other: Ints) -> Floats:
+        return np.where(self.lineup.balance[one] * self.lineup.balance[other] < 0, 100.0, 0.0)
+
+    def _seeding(self, one: Ints, other: Ints) -> Floats:
+        p, q, n = self.lineup.place[one], self.lineup.place[other], self.lineup.size[one]
+        if self.seeding == "split-random":
+            across = (2 * p < n) != (2 * q < n)
+            fine = 10**6  # steps of chance inside its tenth
+            drawn = self.chance(self.lineup.member[one], self.lineup.member[other], fine) / fine * TENTH
+            share = np.where(across, 1 - TENTH + drawn, drawn)
+        else:
+            last = np.maximum(n - 1, 1)
+            off = p + q - n + 1 if self.seeding == "fold" else 2 * abs(p - q) - n
+            share = 1 - (off / last) ** 2
+        return np.where(self._gap(one, other) == 0, SEEDING * share, 0.0)
+
+    def _position(self, one: Ints, other: Ints) -> Floats:
+        """How near the two are to each other in their groups, up to 1."""
+        place, size = self.lineup.place, self.lineup.size
+        first = self.lineup.group[one] < self.lineup.group[other]
+        upper, lower = np.where(first, one, other), np.where(first, other, one)
+        share: Floats = (place[lower] + 1) * (size[upper] - place[upper]) / (size[upper] * size[lower])
+        return share
+
+    def _compensation(self, one: Ints, other: Ints) -> Floats:
+        """Our decision: only the range of F and its direction are published."""
+        group = self.lineup.group
+        owed_up, owed_down = self.lineup.down > self.lineup.up, self.lineup.up > self.lineup.down
+        betters = np.where(group[one] < group[other], owed_down[one] | owed_up[other], owed_down[other] | owed_up[one])
+        worth = 100 * (0.5 + 0.5 * self._position(one, other))
+        return np.where(betters & (self._gap(one, other) > 0), worth, 0.0)
+
+    def _secondary(self, name: str, most: int, points: Callable[[Ints, Ints], Floats]) -> Criterion:
+        """As computed, as the best possible for two exempt, the mean of both for one."""
+
+        def softened(one: Ints, other: Ints) -> Floats:
+            share = (self.exempt[one].astype(np.float64) + self.exempt[other]) / 2
+            return (1 - share) * points(one, other) + share * most
+
+        return _points(name, most, softened)
+
+
+def _parabola(most: int, steps: Floats | Ints, farthest: int) -> Floats:
+    worth: Floats = most * steps * (farthest - steps) / farthest**2
+    return worth
+
+
+def _points(name: str, most: int, points: Callable[[Ints, Ints], Floats]) -> Criterion:
+    """A criterion in points, in millionths; each is rounded by itself, so that they add up to the weight."""
+    return Criterion(name, most * MILLION, SOURCE, lambda a, b: np.rint(points(a, b) * MILLION).astype(np.int64))

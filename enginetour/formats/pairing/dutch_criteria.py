@@ -1,4 +1,4 @@
-"""The criteria of a bracket as digits of a weight, most important first.
+"""FIDE Dutch: criteria as digits, colors, bye.
 
 Digits are symmetric matrices over the cards in order and the bye; a criterion counted score by score is one digit a
 score, the highest first. That the rest of the round stays legal is no digit: the face sees to it.
@@ -8,15 +8,208 @@ Source: FIDE C.04.3, criteria C6 to C21.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum, StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enginetour.formats.pairing.bye import Bye
-from enginetour.formats.pairing.colours import Due
-from enginetour.formats.pairing.costs import Allowed, Numbers
-from enginetour.formats.pairing.preparation import Card, Float
+from enginetour.formats.pairing.blossom import Allowed, Numbers
+from enginetour.formats.pairing.field import NEITHER, Field, Kind
+from enginetour.formats.pairing.matching import Face
+
+# Colours in the Dutch system: what an entrant is due, how badly, and who of a pair has White. Source: FIDE C.04.3.
+
+
+class Due(IntEnum):
+    """How strong a colour preference is; the order counts."""
+
+    NOT = 0
+    MILD = 1
+    STRONG = 2
+    ABSOLUTE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """Of the games played, and what follows. Colours are WHITE (1), BLACK (-1) or NEITHER (0)."""
+
+    played: tuple[int, ...] = ()
+    difference: int = 0  # Whites less Blacks
+    twice: int = NEITHER  # the colour of the last two games or more, if it was the same
+    wish: int = NEITHER
+    due: Due = Due.NOT
+
+    @classmethod
+    def of(cls, played: Sequence[int]) -> Colours:
+        """From the colours of the games played, oldest first; rounds without a game are left out."""
+        difference = sum(played)
+        last = played[-1] if played else NEITHER
+        twice = last if tuple(played[-2:]) == (last, last) else NEITHER
+        rarer = NEITHER if not difference else -1 if difference > 0 else 1
+        if abs(difference) > 1:
+            wish, due = rarer, Due.ABSOLUTE
+        elif twice:
+            wish, due = -twice, Due.ABSOLUTE
+        elif difference:
+            wish, due = rarer, Due.STRONG
+        else:
+            wish, due = -last, Due.MILD if played else Due.NOT
+        return cls(tuple(played), difference, twice, wish, due)
+
+    def clashes(self, other: Colours) -> bool:
+        """Both have an absolute right to the same colour."""
+        return self.due == other.due == Due.ABSOLUTE and self.wish == other.wish
+
+
+def colour_of_first(first: Colours, second: Colours, without: int) -> int:
+    """The colour of the one higher in order; `without` any preference of the two it gets this one."""
+    if not first.wish and not second.wish:
+        return without
+    if first.wish != second.wish:
+        return first.wish or -second.wish
+    mine, other = ((colours.due, _size(colours)) for colours in (first, second))
+    if mine != other:
+        return first.wish if mine > other else -second.wish
+    for ours, theirs in zip(reversed(first.played), reversed(second.played), strict=False):
+        if ours != theirs:
+            return -ours
+    return first.wish
+
+
+def _size(colours: Colours) -> int:
+    """By which absolute preferences differ; the others do not."""
+    return abs(colours.difference) if colours.due == Due.ABSOLUTE else 0
+
+
+# What the Dutch system knows of every entrant before a round: score, colours, floats, and whether a bye is barred.
+
+
+class Float(StrEnum):
+    """How a round took an entrant out of its score group."""
+
+    NONE = ""
+    DOWN = "D"
+    UP = "U"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One entrant before a round. `score` is in half points, virtual ones included; `floats` of the last two rounds."""
+
+    place: int
+    score: int
+    colours: Colours
+    floats: tuple[Float, Float]
+    barred: bool  # had a bye or a win's points without a game: no further bye (C2)
+    played: int  # rounds
+    top: bool  # more than half of the maximum before the last round: two may both be due the same colour
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Score first, then pairing number."""
+        return -self.score, self.place
+
+
+def cards(field: Field, accelerated: int = 0, *, colour_blind: bool = False) -> list[Card]:
+    """Of all present, in order. `accelerated` rounds have virtual points (Baku)."""
+    before = [
+        [points + extra for points, extra in zip(row, virtual_points(field, number, accelerated), strict=True)]
+        for number, row in enumerate(field.points, 1)
+    ]
+    found = [_card(field, before, member) for member in field.present]
+    if colour_blind:
+        found = [replace(card, colours=Colours()) for card in found]
+    return sorted(found, key=lambda card: card.order)
+
+
+def virtual_points(field: Field, number: int, accelerated: int) -> list[int]:
+    """What round `number` adds to every score for its pairing: as a file says, else by the Baku acceleration.
+
+    FIDE Handbook C.04.
+    The first half of those to be paired in round 1, rounded up to an even number, and whoever stands among them get
+    the points of a win in the first half of the accelerated rounds, rounded up, and those of a draw in the others.
+    """
+    if field.virtual:
+        return list(field.virtual[number - 1]) if number <= len(field.virtual) else [0] * len(field.members)
+    if number > accelerated:
+        return [0] * len(field.members)
+    there = sorted(field.before(1).present if field.history else field.present)  # later entrants stand behind
+    upper = there[: 2 * -(-len(there) // 4)]
+    extra = field.win if number <= -(-accelerated // 2) else field.win // 2
+    return [extra if place <= max(upper, default=-1) else 0 for place in range(len(field.members))]
+
+
+def entered(field: Field) -> list[int]:
+    """Members that count in the parity of pairing numbers: present, or paired or given the bye before."""
+    return [
+        member
+        for member in range(len(field.members))
+        if member in field.present
+        or member == field.bye
+        or any(turn.paired or turn.kind is Kind.BYE for turn in field.turns(member))
+    ]
+
+
+def _card(field: Field, before: list[list[int]], member: int) -> Card:
+    turns = field.turns(member)
+    last = field.number == field.rounds
+    return Card(
+        place=member,
+        score=before[-1][member],
+        colours=Colours.of([turn.colour for turn in turns if turn.met and turn.colour]),
+        floats=(_float(field, before, member, 1), _float(field, before, member, 2)),
+        barred=any(turn.kind is Kind.BYE or (not turn.met and turn.points >= field.win) for turn in turns),
+        played=sum(turn.met for turn in turns),
+        top=last and 2 * before[-1][member] > len(turns) * field.win,
+    )
+
+
+def _float(field: Field, before: list[list[int]], member: int, back: int) -> Float:
+    """In the round `back` rounds ago: down against a lower score, up against a higher one (FIDE C.04.3 1.4).
+
+    A bye, or more points without a game than a loss is worth, is down too, whatever the bye is worth (1.4.3).
+    """
+    if back > len(field.history):
+        return Float.NONE
+    turn = field.history[-back][member]
+    if not turn.met or turn.opponent is None:
+        return Float.DOWN if turn.kind is Kind.BYE or turn.points > field.loss else Float.NONE
+    scores = before[-back - 1]
+    mine, other = scores[member], scores[turn.opponent]
+    return Float.DOWN if mine > other else Float.UP if mine < other else Float.NONE
+
+
+# Whose score the bye of an odd field goes to, before any bracket is paired.
+
+
+@dataclass(frozen=True, slots=True)
+class Bye:
+    """Its taker has `score`; `here`: it comes out of the bracket to be paired now."""
+
+    score: int
+    here: bool
+
+
+def placed(face: Face, cards: Sequence[Card]) -> tuple[Face, Bye | None]:
+    """The rounds whose bye goes to the lowest score that it can; cards in order, the bye is the last vertex."""
+    if len(cards) % 2 == 0:
+        return face, None
+    scores = np.array([card.score for card in cards])
+    digit = np.zeros(face.allowed.shape, dtype=np.int64)
+    digit[-1, :-1] = digit[:-1, -1] = -scores
+    face = face.best([digit])
+    score = cards[face.mates[-1]].score
+    top = int((scores == scores[0]).sum())
+    if score < scores[0]:
+        return face, Bye(score, here=False)
+    inside = np.zeros(face.allowed.shape, dtype=np.int64)
+    inside[:top, :top] = 1
+    mates = face.best([inside]).mates
+    return face, Bye(score, here=all(mate < top or mate == len(cards) for mate in mates[:top]))
+
+
+# The criteria of a bracket as digits of a weight, most important first.
 
 Marks = NDArray[np.bool_]
 

@@ -1,25 +1,222 @@
-"""Exact heaviest perfect matching on a complete graph, with a proof that is checked on every call.
+"""Maximum-weight perfect matching, its proof, why none exists.
 
->>> best_matching([[0, 3, 1, 1], [3, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]).pairs
-((0, 1), (2, 3))
-
-Vertices count from 0. An odd field brings a vertex for the bye: its weights say whom a rest suits.
-Same weights, same matching: all arithmetic is in integers and the lowest index goes first; which of several heaviest
-matchings comes out is otherwise not laid down, so a rule for equals belongs in the weights' lowest digits.
+Source: Tutte 1947, Berge 1958: the fewest vertices left over by any matching are the most, over all sets (barriers),
+of odd parts that remain without the set minus the set's size.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from enginetour.formats.pairing.assignment import jump_start
-from enginetour.formats.pairing.certificate import Certificate, OddSet, ProofFailed, check
-from enginetour.formats.pairing.costs import Allowed, Costs, Numbers, TooWide, allowed_pairs, costs_of, integers
-from enginetour.formats.pairing.search import Search
-from enginetour.formats.pairing.shortage import Unpairable, shortage
+from enginetour.formats.pairing.blossom import (
+    WORD_SPREAD,
+    Allowed,
+    Costs,
+    Numbers,
+    Search,
+    TooWide,
+    allowed_pairs,
+    costs_of,
+    integers,
+    jump_start,
+)
+from enginetour.model.errors import InputRefused, TourError
+
+# The proof that no perfect matching is heavier, and the check that believes nothing of how it was found.
+#
+# For any numbers y and any odd sets with z >= 0 such that slack = y[i] + y[j] + 2 * (z of sets around both) - 2 *
+# weight is nowhere below 0 on allowed pairs, every perfect matching weighs at most half of sum(y) + sum(z * (size -
+# 1)): it has at most (size - 1) / 2 pairs inside a set. A matching that weighs just that is a heaviest one. Source:
+# Edmonds 1965.
+
+STRIP = 128  # rows checked at once: a strip of 5000 columns stays in the cache
+WORD_DUAL = 1 << 60  # two of them, and twice a weight below 2^60, fit a machine word
+
+
+class ProofFailed(TourError):
+    """A pairing was found but its proof does not hold: our failure, and nothing is paired."""
+
+
+@dataclass(frozen=True, slots=True)
+class OddSet:
+    """Vertices (ascending) that hold at most (size - 1) / 2 pairs among themselves, and what that limit is worth."""
+
+    vertices: tuple[int, ...]
+    z: int
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Dual variables, integers in half units of weight: one y per vertex, of any sign, and odd sets with z > 0."""
+
+    y: tuple[int, ...]
+    sets: tuple[OddSet, ...]
+
+    def slack(self, one: int, other: int, weight: int) -> int:
+        """Forcing the pair of that weight costs at least half of this in total weight; 0 for pairs of the matching."""
+        around = sum(s.z for s in self.sets if one in s.vertices and other in s.vertices)
+        return self.y[one] + self.y[other] + 2 * around - 2 * weight
+
+    @property
+    def bound(self) -> int:
+        """Twice the weight that no perfect matching exceeds."""
+        return sum(self.y) + sum(s.z * (len(s.vertices) - 1) for s in self.sets)
+
+
+def check(weights: Numbers, allowed: Allowed, mates: Sequence[int], proof: Certificate) -> int:
+    """The weight of a perfect matching of allowed pairs that is proved heaviest; ProofFailed if anything is wrong."""
+    count = len(weights)
+    if len(mates) != count or len(proof.y) != count:
+        raise _failed(f"{len(mates)} mates and {len(proof.y)} duals for {count} entrants")
+    if any(not 0 <= other < count or mates[other] != one or not allowed[one, other] for one, other in enumerate(mates)):
+        raise _failed("the pairs are not a perfect matching of allowed pairs")
+    for odd in proof.sets:
+        inside = odd.vertices
+        if len(inside) % 2 == 0 or odd.z < 0 or len(set(inside)) < len(inside) or not set(inside) <= set(range(count)):
+            raise _failed(f"a set of {len(inside)} entrants with z = {odd.z} proves nothing")
+    doubled = sum(int(weights[one, other]) for one, other in enumerate(mates))
+    if doubled != proof.bound:
+        raise _failed(f"twice the weight is {doubled}, the bound {proof.bound}")
+    if (worst := _least_slack(weights, allowed, proof)) < 0:
+        raise _failed(f"a pair has slack {worst}")
+    return doubled // 2
+
+
+def _least_slack(weights: Numbers, allowed: Allowed, proof: Certificate) -> int:
+    """Over all allowed pairs, 0 if there are none."""
+    sums = sum(odd.z for odd in proof.sets) + max(map(abs, proof.y), default=0)
+    small = weights.dtype != object and max(sums, _size(weights, allowed)) < WORD_DUAL
+    kind = np.int64 if small else object
+    y = np.array(proof.y, dtype=kind)
+    touching: dict[int, list[tuple[NDArray[np.intp], NDArray[np.intp], int]]] = {}
+    for odd in proof.sets:
+        vertices = np.array(odd.vertices)
+        strips = vertices // STRIP
+        for strip in set(strips.tolist()):
+            touching.setdefault(strip, []).append((vertices[strips == strip] % STRIP, vertices, 2 * odd.z))
+    least = 0
+    for start in range(0, len(y), STRIP):
+        rows = slice(start, start + STRIP)
+        slack = y[rows, None] + y - 2 * weights[rows].astype(kind, copy=False)
+        for near, vertices, twice in touching.get(start // STRIP, ()):
+            slack[near[:, None], vertices] += twice
+        least = min(least, int(np.min(slack, where=allowed[rows], initial=0)))
+    return least
+
+
+def _size(weights: Numbers, allowed: Allowed) -> int:
+    """The largest weight of an allowed pair, either sign."""
+    return max(int(np.max(weights, where=allowed, initial=0)), -int(np.min(weights, where=allowed, initial=0)))
+
+
+def _failed(what: str) -> ProofFailed:
+    return ProofFailed(f"the proof of a pairing failed: {what}", step="this is a bug of ours: please report it")
+
+
+# Why not everybody can be paired: a few vertices that too many odd parts depend on.
+
+SHOWN = 8  # vertices named in a message; all of them are in the shortage
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Without the `barrier` each of the `parts` (odd, ascending) can only be paired inside itself.
+
+    Each needs one of the barrier, so at least `left_over` vertices stay unpaired; some matching leaves just so many.
+    """
+
+    barrier: tuple[int, ...]
+    parts: tuple[tuple[int, ...], ...]
+
+    @property
+    def left_over(self) -> int:
+        """How many vertices every matching leaves out, at the least."""
+        return len(self.parts) - len(self.barrier)
+
+
+class Unpairable(InputRefused):
+    """No perfect matching of allowed pairs exists. Vertices in the message count from 1; a caller has better names."""
+
+    def __init__(self, shortage: Shortage) -> None:
+        self.shortage = shortage
+        named = sorted(vertex for part in shortage.parts for vertex in part)
+        who = ", ".join(str(vertex + 1) for vertex in named[:SHOWN]) + (" ..." if len(named) > SHOWN else "")
+        parts, barrier = len(shortage.parts), len(shortage.barrier)
+        what = f"{shortage.left_over} cannot be paired: entrants {who} make {parts} groups of odd size"
+        what += f" with only {barrier} entrants outside to meet" if barrier else " that may only meet inside themselves"
+        super().__init__(what, step="allow more pairs")
+
+
+def shortage(allowed: Allowed) -> Shortage | None:
+    """The barrier of a largest matching of allowed pairs, checked; None if it is perfect."""
+    count = len(allowed)
+    costs = costs_of(np.zeros((count, count), dtype=np.int64), allowed)
+    search = Search(costs, costs.filled(0), _greedy(allowed))
+    barrier: list[int] = []
+    parts: list[tuple[int, ...]] = []
+    left = 0
+    for root in range(count):
+        if search.nest.mate[root] >= 0:
+            continue
+        if not search.extend(root):
+            inner, outer = search.tree()
+            barrier += inner
+            parts += [tuple(sorted(part.tolist())) for part in outer]
+            search.closed |= search.state > 0
+            left += 1
+        search.end()
+    if not left:
+        return None
+    found = Shortage(tuple(sorted(barrier)), tuple(sorted(parts)))
+    check_shortage(allowed, found, left)
+    return found
+
+
+def check_shortage(allowed: Allowed, found: Shortage, left: int) -> None:
+    """ProofFailed unless the parts are odd, apart, and too many by `left`."""
+    of = np.full(len(allowed), -1)
+    for number, part in enumerate(found.parts):
+        of[list(part)] = number
+    named = [*found.barrier, *(vertex for part in found.parts for vertex in part)]
+    inside = of >= 0
+    outside = np.ones(len(allowed), dtype=np.bool_)
+    outside[list(found.barrier)] = False
+    crossing = allowed[np.ix_(inside, outside)] & (of[inside, None] != of[outside])
+    if (
+        found.left_over != left
+        or len(set(named)) < len(named)
+        or crossing.any()
+        or any(len(part) % 2 == 0 for part in found.parts)
+    ):
+        raise ProofFailed(
+            "the proof that a field cannot be paired failed", step="this is a bug of ours: please report it"
+        )
+
+
+def _greedy(allowed: Allowed) -> list[int]:
+    """Each vertex with the lowest one still alone, as a start."""
+    mate = [-1] * len(allowed)
+    alone = np.ones(len(allowed), dtype=np.bool_)
+    for vertex, row in enumerate(allowed):
+        if alone[vertex] and (row & alone).any():
+            other = int((row & alone).argmax())
+            mate[vertex], mate[other] = other, vertex
+            alone[[vertex, other]] = False
+    return mate
+
+
+# Exact heaviest perfect matching on a complete graph, with a proof that is checked on every call.
+#
+# >>> best_matching([[0, 3, 1, 1], [3, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]).pairs
+# ((0, 1), (2, 3))
+#
+# Vertices count from 0. An odd field brings a vertex for the bye: its weights say whom a rest suits.
+# Same weights, same matching: all arithmetic is in integers and the lowest index goes first; which of several heaviest
+# matchings comes out is otherwise not laid down, so a rule for equals belongs in the weights' lowest digits.
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +307,96 @@ def _search(costs: Costs) -> tuple[tuple[int, ...], Certificate] | None:
     y = tuple(int(dual) + costs.heaviest for dual in search.y)
     sets = [OddSet(tuple(sorted(b.members.tolist())), int(b.z)) for b in search.nest.shrunk.values() if b.z]
     return tuple(search.nest.mate), Certificate(y, tuple(sorted(sets, key=lambda odd: odd.vertices)))
+
+
+# Weights of any number of digits in machine words: one matching after another, each on the last one's face.
+#
+# The heaviest perfect matchings are a face of the matching polytope: by complementary slackness they are those that use
+# pairs without slack only and fill every odd set that has z > 0. How many sets hold both ends of a pair is a weight
+# that fills them all, and a small one; the next digits go below it. Source: Edmonds 1965.
+
+WIDEST = WORD_SPREAD >> 10  # of the sums of one digit: a thousand odd sets around a pair still fit above it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Face:
+    """Perfect matchings of `allowed` pairs with the most pairs `inside`; `mates` is one of them.
+
+    `inside[i, j]` counts odd sets around both. Vertices count from 0.
+    """
+
+    allowed: Allowed
+    inside: Numbers
+    mates: tuple[int, ...]
+
+    @classmethod
+    def of(cls, allowed: Allowed) -> Face:
+        """All perfect matchings of allowed pairs; matching.Unpairable if there is none."""
+        nothing = np.zeros(allowed.shape, dtype=np.int64)
+        return cls(allowed_pairs(nothing, ~allowed), nothing, best_matching(nothing, ~allowed).mates)
+
+    def best(self, digits: Iterable[Numbers]) -> Face:
+        """Those that are heaviest by the first digit, among them those by the second, and so on.
+
+        A digit is a symmetric int64 matrix; ValueError if its values are too far apart for a sum of half of them
+        with other digits. Digits are packed into one weight while a machine word has room.
+        """
+        face, weight, span = self, self.inside, int(self.inside.max(initial=0))
+        for digit in digits:
+            room = face._room(digit)
+            if room and weight is not face.inside and (span + 1) * room[1] >= WORD_SPREAD:
+                face = face._heaviest(weight)
+                weight, span = face.inside, int(face.inside.max(initial=0))
+                room = face._room(digit)
+            if room:
+                least, most = room
+                weight = weight * most + (digit - least)
+                span = (span + 1) * most
+        return face if weight is face.inside else face._heaviest(weight)
+
+    def within(self, allowed: Allowed) -> Face:
+        """Those that use these pairs only; ValueError unless `mates` does."""
+        if not allowed[range(len(self.mates)), self.mates].all():
+            raise ValueError("the matching at hand uses pairs outside")
+        return replace(self, allowed=self.allowed & allowed)
+
+    def part(self, vertices: list[int], mates: tuple[int, ...]) -> Face:
+        """What is left when all others are matched as in `mates`, a member; vertices are renumbered in this order."""
+        place = {vertex: number for number, vertex in enumerate(vertices)}
+        some = np.ix_(vertices, vertices)
+        return Face(self.allowed[some], self.inside[some], tuple(place[mates[vertex]] for vertex in vertices))
+
+    def _room(self, digit: Numbers) -> tuple[int, int] | None:
+        """The least value on allowed pairs and a base no sum above it reaches; None if all are the same."""
+        values = digit[self.allowed]
+        if not len(values) or values.min() == values.max():
+            return None
+        least = int(values.min())
+        base = len(digit) // 2 * (int(values.max()) - least) + 1
+        if base > WIDEST:
+            raise ValueError(f"the sums of one digit reach {base - 1}, more than {WIDEST}: split it")
+        return least, base
+
+    def _heaviest(self, weight: Numbers) -> Face:
+        """The members of most weight, which counts `inside` above all else."""
+        mates = np.array(self.mates)
+        highest = np.where(self.allowed, weight, np.iinfo(np.int64).min).max(axis=1, initial=np.iinfo(np.int64).min)
+        if (2 * weight[range(len(mates)), mates] == highest + highest[mates]).all():
+            slack = highest[:, None] + highest - 2 * weight  # each end's best pair: duals that prove it at once
+            return replace(self, allowed=self.allowed & (slack == 0), inside=np.zeros_like(weight))
+        found = best_matching(weight, ~self.allowed)
+        tight, inside = _tight(weight, found.proof)
+        return Face(self.allowed & tight, inside, found.mates)
+
+
+def _tight(weight: Numbers, proof: Certificate) -> tuple[Allowed, Numbers]:
+    """Which pairs have no slack, and how many odd sets hold both ends of a pair."""
+    y = np.array(proof.y, dtype=np.int64)
+    slack = y[:, None] + y - 2 * weight
+    inside = np.zeros(weight.shape, dtype=np.int64)
+    for odd in proof.sets:
+        if odd.z:
+            some = np.ix_(odd.vertices, odd.vertices)
+            slack[some] += 2 * odd.z
+            inside[some] += 1
+    return slack == 0, inside

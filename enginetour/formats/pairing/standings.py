@@ -1,16 +1,21 @@
-"""Games and scores -> tables: standings with tie-breaks, crosstable. Scores are half points."""
+"""Turns scores into tables: order, crosstable."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from immutables import Map
+from pydantic import AfterValidator, BeforeValidator
 
-from enginetour.formats.pairing.tiebreaks import CODES, NOTHING, Cross, Tally
+from enginetour.formats.pairing.field import Field
+from enginetour.formats.pairing.tiebreaks import CODES, EVENED, NOTHING, PLACEMENT_CODES, Cross, Ledger, Tally, Terms
+from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Outcome, Placed
+
+# Games and scores -> tables: standings with tie-breaks, crosstable. Scores are half points.
 
 C = TypeVar("C")  # what one has done against another
 
@@ -129,3 +134,155 @@ def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[
         points = [points for cell in cells if cell for points in cell.half_points]
         rows.append(CrossRow(name, sum(points), len(points), cells))
     return tuple(rows)
+
+
+# Members in the order of some codes: each splits those still tied on everything before it.
+
+SHOWN = ("PTS", "NBW")  # are the points of the table's line already
+PLAIN = Terms()
+
+Groups = list[tuple[tuple[int, ...], list[int]]]
+
+
+def ordered(field: Field, codes: Sequence[str], members: Sequence[int], terms: Terms = PLAIN) -> Groups:
+    """Members of equal values together, best first, each group in entry order, with the values by `codes`."""
+    ledger = Ledger(field, terms)
+    keys: dict[int, tuple[int, ...]] = dict.fromkeys(sorted(members), ())
+    for code in map(PLACEMENT_CODES.__getitem__, codes):
+        groups = [tied for _, tied in _tied_groups(keys)] if code.tied else [list(keys)]
+        fresh: dict[int, int] = {}
+        for tied in groups:
+            fresh |= zip(tied, code.of(ledger, tied), strict=True)
+        keys = {member: (*key, fresh[member]) for member, key in keys.items()}
+    return _tied_groups(keys)
+
+
+def values(field: Field, codes: Sequence[str], terms: Terms = PLAIN) -> dict[str, tuple[int, ...]]:
+    """Each code's values of all members, by place in the entry order; codes of tied groups take all as tied."""
+    ledger, everybody = Ledger(field, terms), range(len(field.members))
+    return {code: tuple(PLACEMENT_CODES[code].of(ledger, everybody)) for code in codes}
+
+
+def placed(field: Field, codes: Sequence[str], members: Sequence[int], terms: Terms = PLAIN) -> tuple[Placed, ...]:
+    """Standings by the codes; whoever is tied on all of them shares a rank."""
+    lines: list[Placed] = []
+    for key, tied in ordered(field, codes, members, terms):
+        rank = len(lines) + 1
+        breaks = tuple((code, value) for code, value in zip(codes, key, strict=True) if code not in SHOWN)
+        lines += [
+            Placed(
+                rank,
+                field.members[member].name,
+                field.scores[member],
+                field.games(member),
+                tiebreaks=breaks,
+                unplayed=field.unplayed(member),
+            )
+            for member in tied
+        ]
+    return tuple(lines)
+
+
+def _tied_groups(keys: dict[int, tuple[int, ...]]) -> Groups:
+    by_key = sorted(keys, key=lambda member: keys[member], reverse=True)
+    return [(key, list(tied)) for key, tied in groupby(by_key, key=lambda member: keys[member])]
+
+
+# What somebody may choose as the order of a table: what cannot be is refused, what works against itself is told.
+
+MOST = 6  # Gotha's number of placement criteria
+FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")  # what a table can be about; the rest break ties
+
+
+def checked(codes: Sequence[str]) -> tuple[str, ...]:
+    """The same, at most `MOST`, each known and there once; ValueError says what to write instead."""
+    for number, code in enumerate(codes):
+        if code not in PLACEMENT_CODES:
+            meant = did_you_mean(code, PLACEMENT_CODES) or f"; known: {', '.join(PLACEMENT_CODES)}"
+            raise ValueError(f"unknown code {code!r}{meant}")
+        if code in codes[:number]:
+            raise ValueError(f"{code} stands there twice")
+    if len(codes) > MOST:
+        raise ValueError(f"{len(codes)} codes are too many: at most {MOST}")
+    return tuple(codes)
+
+
+def _listed(value: object) -> object:
+    if isinstance(value, str):
+        raise ValueError(f"a list of codes is wanted, as [{value!r}]")
+    return tuple(value) if isinstance(value, list) else value
+
+
+Codes = Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(checked)]
+"""The setting `placement` of a format; empty for the format's own order."""
+
+
+def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...]:
+    """A sentence for each pair of aims that cancel; `evens_sos`: the pairing gives everybody a like SOS."""
+    by_basis = {basis: [code for code in codes if PLACEMENT_CODES[code].basis == basis] for basis in ("wins", "mms")}
+    found = []
+    if codes and codes[0] not in FIRST:
+        found.append(f"placement begins with {codes[0]}, a tie-break: points come first if PTS or NBW does")
+    if by_basis["wins"] and by_basis["mms"]:
+        wins, mms = ", ".join(by_basis["wins"]), ", ".join(by_basis["mms"])
+        found.append(f"placement mixes codes over wins ({wins}) with codes over McMahon scores ({mms})")
+    if {"DC", "SDC"} <= set(codes):
+        found.append("placement has both DC and SDC, two answers to the same question")
+    if evens_sos and (sums := [code for code in codes if code.startswith(EVENED)]):
+        found.append(f"the pairing evens SOS and placement then splits by {', '.join(sums)}: the two aims cancel")
+    return tuple(found)
+
+
+# What the codes of a table stand for, in words for its readers; how they are worked out is in codes.py.
+
+_SUMS = {
+    "SOS": "sum of opponents' {}",
+    "SODOS": "sum of defeated opponents' {}, half for a draw",
+    "CUSS": "sum of own {} by rounds",
+}
+_OVER = {"": "scores", "W": "wins", "M": "McMahon scores"}
+_CUT = {"": "", "-1": " without the lowest", "-2": " without the lowest two"}
+NAMES = {
+    **{
+        f"{code}{over}{cut}": words.format(scores) + less
+        for code, words in _SUMS.items()
+        for over, scores in _OVER.items()
+        for cut, less in (_CUT if code == "SOS" else {"": ""}).items()
+    },
+    **{f"SOSOS{over}": f"sum of opponents' SOS{over}" for over in _OVER},
+    "PTS": "points",
+    "NBW": "wins, a draw is half of one",
+    "MMS": "McMahon score",
+    "EXT": "exploits tried: wins of opponents from stronger bands",
+    "EXR": "exploits: those of them that were won",
+    "STS": "Strasbourg score",
+    "SOSTS": "sum of opponents' Strasbourg scores",
+    "CPS": "cup score",
+    "DC": "direct confrontation",
+    "SDC": "simple direct confrontation",
+    "CAT": "category",
+    "RANK": "band",
+    "RATING": "rating",
+    "LPR": "points without the game between the nearest ratings",
+    "DE": "direct encounter",
+    "BH": "Buchholz, sum of opponents' scores",
+    "BH-C1": "Buchholz without the lowest",
+    "BH-C2": "Buchholz without the lowest two",
+    "BH-M1": "Buchholz without the lowest and the highest",
+    "BH-M2": "Buchholz without the lowest two and the highest two",
+    "KS": "Koya score, points against entrants with half of all points or more",
+    "AOB": "average of opponents' Buchholz",
+    "SB": "Sonneborn-Berger, scores of opponents beaten, half of those drawn with",
+    "PS": "progressive score",
+    "WIN": "wins",
+    "WON": "wins over the board",
+    "BPG": "games with Black",
+    "ARO": "average rating of opponents",
+    "TPR": "performance rating",
+}
+
+
+def legend(codes: Iterable[str]) -> tuple[str, ...]:
+    """A line for the foot of a table that shows these codes; none where it shows none."""
+    words = "; ".join(f"{code}: {NAMES[code]}" for code in codes)
+    return (words,) if words else ()

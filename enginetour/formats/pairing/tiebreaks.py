@@ -1,16 +1,66 @@
-"""Tie-breaks by their published codes: integers in the code's own unit, from a cross table of tallies.
+"""Every published code with its section.
 
-code  name               source        unit            note
-SB    Sonneborn-Berger   FIDE C.07 9   quarter points  opponents' scores times the points against them
-DE    direct encounter   FIDE C.07 6   half points     0 for all unless all the tied have met
-WIN   wins               FIDE C.07 7   games           forfeits won count
+code     name                       source           unit            note
+PTS      points                     -                half points     unplayed rounds included; NBW is the same
+NBW      number of wins             Gotha            half points     draws are halves; a bye as it scores
+MMS      McMahon score              Gotha            half points     start + NBW + half a win an absence + bonus
+SOS      sum of opponents' scores   EGF              half points     over MMS where there are starts, else over NBW
+SOSW     the same over NBW          Gotha            half points
+SOSM     the same over MMS          Gotha            half points     a handicap given is added
+SOS-1    without the lowest         Gotha            half points     SOSW-1, SOSM-1 too
+SOS-2    without the lowest two     Gotha            half points     SOSW-2, SOSM-2 too
+SOSOS    sum of opponents' SOS      EGF              half points     SOSOSW, SOSOSM too
+SODOS    sum of defeated scores     EGF              quarter points  half for a draw; SODOSW, SODOSM too
+CUSS     sum of scores by rounds    EGF              half points     CUSSW, CUSSM too
+EXT      exploits tried             Gotha            half points     opponents' NBW, up to threefold across the bands
+EXR      exploits                   Gotha            half points     those won
+STS      Strasbourg score           Gotha            half points     MMS and the lead of a cup inside
+SOSTS    sum of opponents' STS      Gotha            half points
+CPS      cup score                  Gotha            half points     doubled every round, then the round's points
+DC       direct confrontation       Gotha            layers          who beat whom among the tied, rings as one
+SDC      the simple one             Gotha            wins            0 unless all the tied have met, none level
+CAT      category                   Gotha            categories      the lower first, so counted down
+RANK     band                       Gotha            bands
+RATING   rating                     AGA              rating points   as it is now, 0 without one
+LPR      least predictable removed  Vuorinen 2.4.4   half points     without the game between the nearest ratings
+DE       direct encounter           FIDE C.07 6      half points     0 for all unless all the tied have met
+BH       Buchholz                   FIDE C.07 8.1    half points     unplayed rounds: section 16
+BH-C1    Buchholz cut 1             FIDE C.07 14.1   half points     what was left unplayed by choice is cut first
+BH-C2    Buchholz cut 2             FIDE C.07 14.2   half points
+BH-M1    Buchholz median 1          FIDE C.07 14.3   half points
+BH-M2    Buchholz median 2          FIDE C.07 14.4   half points
+AOB      average opponents' BH      FIDE C.07 8.2    1/100 points    halves up
+SB       Sonneborn-Berger           FIDE C.07 9.1    quarter points  SODOSW with unplayed rounds by section 16
+KS       Koya score                 FIDE C.07 9.2    half points     over the board, against half of all points or more
+PS       progressive score          FIDE C.07 7.5    half points     CUSSW
+WIN      wins                       FIDE C.07 7.1    rounds          byes and forfeits that score as wins count
+WON      wins over the board        FIDE C.07 7.2    rounds
+BPG      games with Black           FIDE C.07 7.3    games           half of a match with both colours
+ARO      average rating of opp.     FIDE C.07 10.1   rating points   rated ones met over the board
+TPR      performance                FIDE C.07 10.2   rating points   ARO + the table's difference for the score
+
+How a round without a game counts (`unplayed`) is the same for all codes of a table; DE, BPG, WON, ARO, TPR never
+count it. A round is won with more than half of what its match is worth. C.07 section 6 also ranks one of the tied whom
+no missing game between them could pass; DE does not (our decision).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cached_property
+from math import floor, fsum
+from typing import Literal, TypeVar
+
+from enginetour.formats.pairing.field import Field, Kind, Turn
+from enginetour.formats.pairing.mcmahon import band, mcmahon_points
+
+# Tie-breaks by their published codes: integers in the code's own unit, from a cross table of tallies.
+#
+# code  name               source        unit            note
+# SB    Sonneborn-Berger   FIDE C.07 9   quarter points  opponents' scores times the points against them
+# DE    direct encounter   FIDE C.07 6   half points     0 for all unless all the tied have met
+# WIN   wins               FIDE C.07 7   games           forfeits won count
 
 K = TypeVar("K", bound=Hashable)
 
@@ -67,3 +117,555 @@ CODES: dict[str, Callable[[Collection[str], Cross, Scores], dict[str, int]]] = {
     "DE": lambda tied, cross, _: direct_encounter(tied, cross),
     "WIN": _each(wins),
 }
+
+
+# What a system adds to the field before its table can be made: starts, bands, how rounds without a game count.
+
+Unplayed = Literal["own", "start", "zero", "fide", "fide-2023", "fide-2009"]
+"""What a round without a game adds to the own SOS: own score (Vuorinen 2010), own start (Gotha), 0, C.07 section 16.
+
+FIDE's rules are those of 2026, of 2023 (no ceiling for the dummy) and of 2009 to 2023 (a virtual opponent).
+"""
+FIDE = ("fide", "fide-2023", "fide-2009")
+
+Absence = Literal["standings", "pairing-only", "nothing"]
+"""Where the half win of an absence counts in a McMahon score; pairing-only: and in the opponents' SOS (EPM)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """All by place in the entry order; what is empty is the same for everybody, `bands` then follow the ratings."""
+
+    starts: tuple[int, ...] = ()  # in won matches
+    bands: tuple[int, ...] = ()
+    categories: tuple[int, ...] = ()  # 0 is the top one
+    ratings: tuple[float | None, ...] = ()  # as they are now; empty: as the members brought them
+    cup: frozenset[int] = frozenset()  # a top group that plays a cup inside the tournament
+    unplayed: Unplayed = "zero"
+    absence: Absence = "standings"
+    whole: bool = True  # points of byes and absences are rounded down to whole wins together
+    by_wins: bool = False  # the tournament is about wins, McMahon scores run beside them
+    bonus: tuple[int, ...] = ()  # half points by hand, in standings only
+    pair_list: bool = False  # all pairs are known from the start, so a round without an opponent is not a round
+    absence_in_sos: bool = False  # each absence adds half a win to what the opponents' SOS see, unrounded
+
+
+# A field under its terms, worked out once for all codes: scores, opponents and starts by place in the entry order.
+
+Account = Literal["wins", "mms", "sts"]
+"""Which score a code is about: NBW, MMS, or MMS with the lead of a cup inside."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """Scores in half points of games, as in the field."""
+
+    field: Field
+    terms: Terms
+
+    @cached_property
+    def turns(self) -> tuple[tuple[Turn, ...], ...]:
+        """What each member did, round by round, but for boards that have no result yet."""
+        listed = self.terms.pair_list
+        return tuple(
+            tuple(
+                row[member]
+                for row in self.field.history
+                if not _open(row, row[member]) and (row[member].paired or not listed)
+            )
+            for member in range(len(self.field.members))
+        )
+
+    @property
+    def main(self) -> Account:
+        """The score the tournament is about."""
+        return "mms" if self.terms.starts and not self.terms.by_wins else "wins"
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """What McMahon scores begin with."""
+        return tuple(start * self.field.win for start in self._start_wins)
+
+    @cached_property
+    def bands(self) -> tuple[int, ...]:
+        """As given, or the grades of the members; else by hundreds of the rating, 0 without one."""
+        graded = zip(self.field.members, self.ratings, strict=True)
+        return self.terms.bands or tuple(
+            band(rating or 0.0) if member.band is None else member.band for member, rating in graded
+        )
+
+    @cached_property
+    def ratings(self) -> tuple[float | None, ...]:
+        """Now, or as the members brought them."""
+        return self.terms.ratings or tuple(member.rating for member in self.field.members)
+
+    @cached_property
+    def mms(self) -> tuple[tuple[int, ...], ...]:
+        """McMahon scores in the table, before each round so far and now."""
+        return self._mcmahon(absence=self.terms.absence == "standings", whole=self.terms.whole)
+
+    @cached_property
+    def lead(self) -> tuple[int, ...]:
+        """Of the cup inside: two wins for whoever is unbeaten through the quarter-final, two more the semi-final."""
+        found = [0] * len(self.field.members)
+        for member in self.terms.cup:
+            for rounds in (self.field.rounds - 2, self.field.rounds - 1):  # our decision: the last round is the final
+                first = self.turns[member][:rounds]
+                unbeaten = all(2 * turn.points >= self.field.win for turn in first)
+                found[member] += 2 * self.field.win * (len(first) == rounds > 0 and unbeaten)
+        return tuple(found)
+
+    def scores(self, account: Account) -> Sequence[int]:
+        """Of every member, as the table has it."""
+        match account:
+            case "wins":
+                return self.field.scores
+            case "mms":
+                return self.mms[-1]
+            case "sts":
+                return [one + more for one, more in zip(self.mms[-1], self.lead, strict=True)]
+
+    def told(self, account: Account) -> Sequence[int]:
+        """As the standings have it: with the points by hand, which count nowhere else."""
+        bonus = self.terms.bonus or (0,) * len(self.field.members)
+        return [one + more for one, more in zip(self.scores(account), bonus, strict=True)]
+
+    def seen(self, account: Account) -> Sequence[int]:
+        """Of every member, as its opponents' sums see it: absences may count there alone."""
+        counts, in_sos = self.terms.absence == "standings", self.terms.absence_in_sos
+        if account == "wins":
+            half = self.field.win // 2 if in_sos else 0
+            idle = (sum(turn.kind is Kind.ABSENT for turn in row) for row in self.turns)
+            return [score + half * rounds for score, rounds in zip(self.field.scores, idle, strict=True)]
+        counts = counts or in_sos or self.terms.absence == "pairing-only"
+        mms = self._mcmahon(absence=counts, whole=self.terms.whole and not in_sos)[-1]
+        return [one + more for one, more in zip(mms, self.lead, strict=True)] if account == "sts" else mms
+
+    def begun(self, account: Account) -> Sequence[int]:
+        """What each score begins with."""
+        return (0,) * len(self.field.members) if account == "wins" else self.starts
+
+    def won(self, turn: Turn) -> bool:
+        """More than half of what the match was worth, with or without a game."""
+        return 2 * turn.points > self.field.win
+
+    def faced(self, turn: Turn) -> int | None:
+        """The opponent that counts: Gotha takes a forfeit for a meeting, FIDE does not."""
+        return turn.opponent if turn.met or self.terms.unplayed == "start" else None
+
+    @property
+    def _start_wins(self) -> tuple[int, ...]:
+        return self.terms.starts or (0,) * len(self.field.members)
+
+    def _mcmahon(self, *, absence: bool, whole: bool) -> tuple[tuple[int, ...], ...]:
+        return mcmahon_points(self.field, self._start_wins, absence=absence, whole=whole)
+
+
+def _open(row: Sequence[Turn], turn: Turn) -> bool:
+    """Paired and not begun: the running round has such boards, and a finished one shares out points."""
+    if not turn.met or turn.opponent is None:
+        return False
+    return not (turn.games or turn.points or row[turn.opponent].points)
+
+
+# Codes that look at the tied alone: who beat whom among them, and what counts when all else is level.
+
+Mutual = dict[int, dict[int, Tally]]  # each of the tied -> those of them it met -> what it scored
+
+
+def direct(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+    """DE: half points against the others of the tied; 0 for all unless all have met."""
+    found = direct_encounter(tied, _mutual(ledger, tied))
+    return [found[member] for member in tied]
+
+
+def simple(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+    """SDC: how many of the tied each has beaten; 0 for all unless each pair has met and none is level."""
+    met = _mutual(ledger, tied)
+    decided = all(
+        other in met[one] and met[one][other].half_points != met[other][one].half_points
+        for one in tied
+        for other in tied
+        if one != other
+    )
+    return [len(_beaten(met, member)) if decided else 0 for member in tied]
+
+
+def confrontation(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+    """DC: the layers of the tied sorted by who beat whom, from 0 at the bottom; who beat each other in a ring are one.
+
+    Whoever nobody else of the tied has beaten is in the top layer. Our decision where the published order leaves
+    strangers open: as high as possible.
+    """
+    met = _mutual(ledger, tied)
+    below = {member: _reached(met, member) for member in tied}
+    layers = dict.fromkeys(tied, 0)
+    left = set(tied)
+    depth = 0
+    while left:
+        top = {one for one in left if all(other in below[one] for other in left if one in below[other])}
+        for member in top:
+            layers[member] = depth
+        left -= top
+        depth += 1
+    return [depth - 1 - layers[member] for member in tied]
+
+
+def least_predictable_removed(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+    """LPR: half points without the game whose expectation is nearest 1/2, the latest of several.
+
+    That is the smallest gap between the ratings; games without two of them can be predicted by nobody and stay.
+    """
+    found = []
+    for member in tied:
+        own = ledger.ratings[member]
+        games = [
+            (abs(own - other), -number, turn.points)
+            for number, turn in enumerate(ledger.turns[member])
+            if turn.met and turn.opponent is not None
+            if own is not None and (other := ledger.ratings[turn.opponent]) is not None
+        ]
+        found.append(ledger.field.scores[member] - (min(games)[2] if games else 0))
+    return found
+
+
+def _mutual(ledger: Ledger, tied: Sequence[int]) -> Mutual:
+    met: Mutual = {member: {} for member in tied}
+    for member in tied:
+        for turn in ledger.turns[member]:
+            if turn.met and turn.opponent in met:
+                old = met[member].get(turn.opponent, Tally())
+                points, wins = old.half_points + turn.points, old.wins + ledger.won(turn)
+                met[member][turn.opponent] = Tally(points, old.games + 1, wins)
+    return met
+
+
+def _beaten(met: Mutual, member: int) -> list[int]:
+    return [other for other, tally in met[member].items() if tally.half_points > met[other][member].half_points]
+
+
+def _reached(met: Mutual, member: int) -> set[int]:
+    """Whom it has beaten, and whom they have, and so on."""
+    found: set[int] = set()
+    ahead = [member]
+    while ahead:
+        fresh = [other for other in _beaten(met, ahead.pop()) if other not in found]
+        found.update(fresh)
+        ahead += fresh
+    return found
+
+
+# What the opponents' scores add up to: SOS and its kin, and what a round without a game stands for in them.
+#
+# FIDE C.07 section 16, from March 2026: an opponent's asked-for byes at the end of the tournament count as draws
+# (16.3); an own round without a game is one against a dummy with the own score, at most the scheduled opponent's after
+# a forfeit (16.4.1), else at most draws in all rounds (16.4.2); of lowest terms, rounds left unplayed by choice are cut
+# first (16.5).
+#
+# The rules of 2023 have no ceiling for the dummy. Those of 2009 to 2023 (C.02 annex, 13.15) have a virtual opponent
+# instead: it has the own score before the round, what the own result leaves of a win, and draws in the rounds after it.
+# There all rounds of the opponents without a game count as draws, and the lowest terms are cut whatever they are.
+
+ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: byes by request
+
+
+@dataclass(frozen=True, slots=True)
+class Summand:
+    """One round in a sum over opponents: what stands on the other side and what was scored against it."""
+
+    score: int
+    points: int = 0
+    by_choice: bool = False
+
+
+def summands(ledger: Ledger, account: Account) -> tuple[tuple[Summand, ...], ...]:
+    """Of every member, one a round; a handicap given is added to the opponent's score (but not to its wins)."""
+    seen = _adjusted(ledger, ledger.seen(account))
+    step = 0 if account == "wins" else ledger.field.win
+    found = []
+    for member, turns in enumerate(ledger.turns):
+        row = []
+        for number, turn in enumerate(turns):
+            opponent = ledger.faced(turn)
+            if opponent is None:
+                row.append(_without_game(ledger, account, member, number, seen))
+            else:
+                row.append(Summand(seen[opponent] + step * turn.handicap, turn.points))
+        found.append(tuple(row))
+    return tuple(found)
+
+
+def summed(rows: Sequence[Sequence[Summand]], lowest: int = 0, highest: int = 0) -> list[int]:
+    """SOS of each, without so many of the lowest and highest summands; 0 when none is left."""
+    return [sum(_kept([(s.by_choice, s.score) for s in row], lowest, highest)) for row in rows]
+
+
+def weighted(rows: Sequence[Sequence[Summand]]) -> list[int]:
+    """SODOS, Sonneborn-Berger: each score times the points against it."""
+    return [sum(summand.score * summand.points for summand in row) for row in rows]
+
+
+def second(ledger: Ledger, account: Account, sums: Sequence[int]) -> list[int]:
+    """SOSOS: the opponents' `sums`; without a game the own one, or what the own start would have given, or 0."""
+    rounds, begun = len(ledger.field.history), ledger.begun(account)
+    found = []
+    for member, turns in enumerate(ledger.turns):
+        match ledger.terms.unplayed:
+            case "zero":
+                alone = 0
+            case "start":
+                alone = begun[member] * rounds
+            case _:
+                alone = sums[member]
+        opponents = map(ledger.faced, turns)
+        found.append(sum(alone if opponent is None else sums[opponent] for opponent in opponents))
+    return found
+
+
+def extended(ledger: Ledger, *, won: bool) -> list[int]:
+    """EXT: opponents' wins, up to three times for those met on better terms than the bands ask for; EXR: `won` ones."""
+    found = []
+    for member, turns in enumerate(ledger.turns):
+        total = 0
+        for turn in turns:
+            opponent = ledger.faced(turn)
+            if opponent is not None and (ledger.won(turn) or not won):
+                daring = turn.handicap - (ledger.bands[member] - ledger.bands[opponent])
+                total += ledger.field.scores[opponent] * max(0, min(daring + 1, 3))
+        found.append(total)
+    return found
+
+
+def _without_game(ledger: Ledger, account: Account, member: int, number: int, seen: Sequence[int]) -> Summand:
+    turn = ledger.turns[member][number]
+    begun, own = ledger.begun(account)[member], ledger.scores(account)[member]
+    match ledger.terms.unplayed:
+        case "zero":
+            return Summand(0)
+        case "start":
+            return Summand(begun)
+        case "own":
+            return Summand(own)
+        case "fide-2023":
+            return Summand(own, turn.points, _by_choice(ledger, turn))
+        case "fide-2009":
+            return Summand(begun + _virtual(ledger, member, number), turn.points)
+    cap = begun + ledger.field.rounds * ledger.field.level if turn.opponent is None else seen[turn.opponent]
+    return Summand(min(own, cap), turn.points, _by_choice(ledger, turn))
+
+
+def _virtual(ledger: Ledger, member: int, number: int) -> int:
+    """What the virtual opponent of round `number`, from 0, has at the end (C.02 annex, 13.15.2)."""
+    field, turn = ledger.field, ledger.turns[member][number]
+    left = field.rounds - number - 1
+    return field.points[number][member] + max(0, field.win - turn.points) + left * field.level
+
+
+def _by_choice(ledger: Ledger, turn: Turn) -> bool:
+    """C.07 16.1.2: a bye by request, or a forfeit that was not won."""
+    return turn.kind in ASKED_FOR or (turn.kind is Kind.FORFEIT and not ledger.won(turn))
+
+
+def _adjusted(ledger: Ledger, scores: Sequence[int]) -> Sequence[int]:
+    """Under FIDE's rules, with the byes asked for at the end as draws."""
+    if ledger.terms.unplayed not in FIDE:
+        return scores
+    draw, found = ledger.field.level, list(scores)
+    for member, turns in enumerate(ledger.turns):
+        if ledger.terms.unplayed == "fide-2009":
+            found[member] += sum(draw - turn.points for turn in turns if not turn.met)
+            continue
+        for turn in reversed(turns):
+            if not _by_choice(ledger, turn):
+                break
+            if turn.kind in ASKED_FOR:
+                found[member] += draw - turn.points
+    return found
+
+
+def _kept(terms: list[tuple[bool, int]], lowest: int, highest: int) -> list[int]:
+    by_choice_first = sorted(terms, key=lambda term: (not term[0], term[1]))
+    left = sorted(score for _, score in by_choice_first[lowest:])
+    return left[: max(0, len(left) - highest)]
+
+
+# Codes made of ratings: whole points, halves rounded up (C.07 section 10).
+
+# FIDE Handbook B.02, table 8.1.1: rating difference of a score of 50 %, 51 % ... 100 %
+DIFFERENCES = (
+    *(0, 7, 14, 21, 29, 36, 43, 50, 57, 65),
+    *(72, 80, 87, 95, 102, 110, 117, 125, 133, 141),
+    *(149, 158, 166, 175, 184, 193, 202, 211, 220, 230),
+    *(240, 251, 262, 273, 284, 296, 309, 322, 336, 351),
+    *(366, 383, 401, 422, 444, 470, 501, 538, 589, 677),
+    800,
+)
+
+
+def rating(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+    """As it is now; 0 without one, as in a TRF."""
+    return [_whole(ledger.ratings[member] or 0.0) for member in tied]
+
+
+def opponents_average(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+    """ARO: over rated opponents met over the board (C.07 15.2); 0 without one."""
+    return [_whole(fsum(met) / len(met)) if met else 0 for met, _ in (_rated(ledger, member) for member in tied)]
+
+
+def performance(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+    """TPR: ARO and the difference that FIDE's table has for the score against them; 0 without one."""
+    found = []
+    for member, average in zip(tied, opponents_average(ledger, tied), strict=True):
+        met, points = _rated(ledger, member)
+        if met:
+            percent = _whole(100 * points / (ledger.field.win * len(met)))
+            average += DIFFERENCES[percent - 50] if percent >= 50 else -DIFFERENCES[50 - percent]
+        found.append(average)
+    return found
+
+
+def _rated(ledger: Ledger, member: int) -> tuple[list[float], int]:
+    """Ratings of the rated opponents, and half points against them."""
+    met, points = [], 0
+    for turn in ledger.turns[member]:
+        if turn.met and turn.opponent is not None and (other := ledger.ratings[turn.opponent]) is not None:
+            met.append(other)
+            points += turn.points
+    return met, points
+
+
+def _whole(number: float) -> int:
+    return floor(number + 0.5)
+
+
+# All codes by which a table in rounds is ordered, as integers: more is better.
+
+Criterion = Callable[[Ledger, Sequence[int]], Sequence[int]]
+"""(ledger, members) -> a value for each of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """How a code is worked out. `per`: units in the one people read, negative where the lower comes first."""
+
+    of: Criterion
+    per: int = 1
+    basis: Literal["", "wins", "mms"] = ""  # the score it belongs to, where mixing would contradict
+    tied: bool = False  # looks at the tied alone; the others are the same for whatever group
+
+
+def _all(values: Callable[[Ledger], Sequence[int]]) -> Criterion:
+    def chosen(ledger: Ledger, members: Sequence[int]) -> list[int]:
+        found = values(ledger)
+        return [found[member] for member in members]
+
+    return chosen
+
+
+def _sos(account: Account | None, lowest: int = 0, highest: int = 0) -> Criterion:
+    return _all(lambda ledger: summed(summands(ledger, account or ledger.main), lowest, highest))
+
+
+def _sosos(account: Account | None) -> Criterion:
+    def values(ledger: Ledger) -> Sequence[int]:
+        over = account or ledger.main
+        return second(ledger, over, summed(summands(ledger, over)))
+
+    return _all(values)
+
+
+def _sodos(account: Account | None) -> Criterion:
+    return _all(lambda ledger: weighted(summands(ledger, account or ledger.main)))
+
+
+def _cuss(account: Account | None) -> Criterion:
+    def values(ledger: Ledger) -> Sequence[int]:
+        rows = ledger.field.points if (account or ledger.main) == "wins" else ledger.mms
+        return [sum(row[member] for row in rows[1:]) for member in range(len(ledger.field.members))]
+
+    return _all(values)
+
+
+def _cup(ledger: Ledger) -> list[int]:
+    """Everybody's is doubled when a round begins, so who is still playing stays ahead of whom it has beaten."""
+    found = [0] * len(ledger.turns)
+    for row in ledger.field.history:
+        found = [2 * before + turn.points for before, turn in zip(found, row, strict=True)]
+    return found
+
+
+def _opponents_buchholz(ledger: Ledger) -> list[int]:
+    sums = summed(summands(ledger, "wins"))
+    met = [[opponent for turn in turns if (opponent := ledger.faced(turn)) is not None] for turns in ledger.turns]
+    return [(100 * sum(sums[other] for other in row) + len(row)) // (2 * len(row)) if row else 0 for row in met]
+
+
+def _koya(ledger: Ledger) -> list[int]:
+    """Points against opponents with half of what all rounds are worth, or more."""
+    enough = {m for m, score in enumerate(ledger.field.scores) if 2 * score >= ledger.field.win * ledger.field.rounds}
+    return [sum(turn.points for turn in turns if turn.met and turn.opponent in enough) for turns in ledger.turns]
+
+
+def _blacks(ledger: Ledger) -> list[int]:
+    """Colours change from game to game of a match, so the rest of dividing by two has the colour of the first."""
+    return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in ledger.turns]
+
+
+def _categories(ledger: Ledger) -> list[int]:
+    return [-category for category in ledger.terms.categories or (0,) * len(ledger.turns)]
+
+
+def _won(ledger: Ledger, *, over_the_board: bool) -> list[int]:
+    return [sum(ledger.won(turn) and (turn.met or not over_the_board) for turn in turns) for turns in ledger.turns]
+
+
+PLACEMENT_CODES: dict[str, Code] = {
+    "PTS": Code(_all(lambda ledger: ledger.field.scores), 2),
+    "NBW": Code(_all(lambda ledger: ledger.field.scores), 2, "wins"),
+    "MMS": Code(_all(lambda ledger: ledger.told("mms")), 2, "mms"),
+    "SOS": Code(_sos(None), 2),
+    "SOSW": Code(_sos("wins"), 2, "wins"),
+    "SOSM": Code(_sos("mms"), 2, "mms"),
+    "SOS-1": Code(_sos(None, 1), 2),
+    "SOSW-1": Code(_sos("wins", 1), 2, "wins"),
+    "SOSM-1": Code(_sos("mms", 1), 2, "mms"),
+    "SOS-2": Code(_sos(None, 2), 2),
+    "SOSW-2": Code(_sos("wins", 2), 2, "wins"),
+    "SOSM-2": Code(_sos("mms", 2), 2, "mms"),
+    "SOSOS": Code(_sosos(None), 2),
+    "SOSOSW": Code(_sosos("wins"), 2, "wins"),
+    "SOSOSM": Code(_sosos("mms"), 2, "mms"),
+    "SODOS": Code(_sodos(None), 4),
+    "SODOSW": Code(_sodos("wins"), 4, "wins"),
+    "SODOSM": Code(_sodos("mms"), 4, "mms"),
+    "CUSS": Code(_cuss(None), 2),
+    "CUSSW": Code(_cuss("wins"), 2, "wins"),
+    "CUSSM": Code(_cuss("mms"), 2, "mms"),
+    "EXT": Code(_all(lambda ledger: extended(ledger, won=False)), 2),
+    "EXR": Code(_all(lambda ledger: extended(ledger, won=True)), 2),
+    "STS": Code(_all(lambda ledger: ledger.told("sts")), 2, "mms"),
+    "SOSTS": Code(_sos("sts"), 2, "mms"),
+    "CPS": Code(_all(_cup), 2),
+    "DC": Code(confrontation, tied=True),
+    "SDC": Code(simple, tied=True),
+    "CAT": Code(_all(_categories), -1),
+    "RANK": Code(_all(lambda ledger: ledger.bands)),
+    "RATING": Code(rating),
+    "LPR": Code(least_predictable_removed, 2),
+    "DE": Code(direct, 2, tied=True),
+    "BH": Code(_sos("wins"), 2, "wins"),
+    "BH-C1": Code(_sos("wins", 1), 2, "wins"),
+    "BH-C2": Code(_sos("wins", 2), 2, "wins"),
+    "BH-M1": Code(_sos("wins", 1, 1), 2, "wins"),
+    "BH-M2": Code(_sos("wins", 2, 2), 2, "wins"),
+    "KS": Code(_all(_koya), 2),
+    "AOB": Code(_all(_opponents_buchholz), 100, "wins"),
+    "SB": Code(_sodos("wins"), 4, "wins"),
+    "PS": Code(_cuss("wins"), 2, "wins"),
+    "WIN": Code(_all(lambda ledger: _won(ledger, over_the_board=False))),
+    "WON": Code(_all(lambda ledger: _won(ledger, over_the_board=True))),
+    "BPG": Code(_all(_blacks)),
+    "ARO": Code(opponents_average),
+    "TPR": Code(performance),
+}
+EVENED = ("SOS", "BH", "AOB")  # what these begin with is what a pairing evens that evens SOS

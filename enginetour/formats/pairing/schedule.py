@@ -1,4 +1,4 @@
-"""The games a format has scheduled, in order, and what became of them; offered through a window.
+"""The games of an encounter and the order of encounters: docket, Berger tables.
 
 All formats that schedule games ahead share it. It is a value: each change gives a new one, and costs a few
 steps in a persistent map however long the tournament is.
@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Literal
 
 from immutables import Map
 
 from enginetour.model.game import GameKey, Outcome, Pairing
+
+# The games a format has scheduled, in order, and what became of them; offered through a window.
 
 # Open games offered at once: two of an encounter for 1000 slots and some (our choice), grown by `for_entrant` so that
 # one suspended engine's games never fill it.
@@ -216,3 +219,92 @@ class Docket:
 
 def _called(pairing: Pairing) -> str:
     return f"{pairing.white} - {pairing.black} (meeting {pairing.meeting}, game {pairing.leg} of it)"
+
+
+# Who sits where in which round: pure number patterns, seats counted from 0.
+#
+# A round is a tuple of pairs of seats in board order; with an odd number of seats one of them rests.
+
+Round = tuple[tuple[int, int], ...]
+
+
+def berger(seats: int) -> tuple[Round, ...]:
+    """Rounds of (white, black) seats by the Berger tables; nobody's colours differ by more than one.
+
+    An odd field sits with a dummy in the last seat and then has equal colours. Source: FIDE C.05 annex 1.
+    """
+    even = seats + seats % 2
+    ring = even - 1
+    rounds: list[Round] = []
+    for number in range(ring if seats > 1 else 0):
+        pivot = number * (even // 2) % ring
+        pairs = [(pivot, ring) if number % 2 == 0 else (ring, pivot)]
+        pairs += [((pivot + k) % ring, (pivot - k) % ring) for k in range(1, even // 2)]
+        rounds.append(tuple(pair for pair in pairs if max(pair) < seats))
+    return tuple(rounds)
+
+
+def circle(seats: int) -> tuple[Round, ...]:
+    """Rounds by the circle method: the i-th meets the i-th from the end, the first stays, the last moves to second.
+
+    The pairs carry no colours. An odd field sits with a dummy in the last seat.
+    """
+    order = list(range(seats + seats % 2))
+    rounds: list[Round] = []
+    for _ in range(len(order) - 1 if seats > 1 else 0):
+        pairs = ((order[i], order[-1 - i]) for i in range(len(order) // 2))
+        rounds.append(tuple(pair for pair in pairs if max(pair) < seats))
+        order.insert(1, order.pop())
+    return tuple(rounds)
+
+
+def slide(front: int, back: int) -> tuple[Round, ...]:
+    """Rounds in which each of `front` seats meets each of `back` seats once, the rows sliding past each other.
+
+    Pairs are (front seat, back seat), both counted from 0; nobody sits twice in a round.
+    """
+    length = max(front, back) if min(front, back) else 0
+    return tuple(
+        tuple((seat, (number + seat) % length) for seat in range(front) if (number + seat) % length < back)
+        for number in range(length)
+    )
+
+
+# The orders of a round robin: which rounds follow each other, and who has White in them; seats counted from 0.
+#
+# order    who meets whom                                        source
+# berger   Berger tables                                         FIDE C.05 annex 1
+# seats    two rows, read left to right and left to right        Vuorinen 2010, 3.1
+# circle   two rows, read left to right and back: first v last   the circle method
+#
+# In the last two everybody but the first moves one seat a round, and the columns are the boards.
+
+Order = Literal["berger", "seats", "circle"]
+Colours = Literal["balanced", "rows"]
+
+
+def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[Round, ...]:
+    """Rounds of (white, black); an odd field sits with a dummy in the last seat.
+
+    Balanced colours differ by one at most, by two in an odd field of `seats` and `circle`, by nothing in one of
+    `berger`. With `rows` the upper row has White in every other round, and colours differ by up to three, four if odd.
+    """
+    return berger(entrants) if order == "berger" else _rotation(order, colours, entrants)
+
+
+def _rotation(order: Order, colours: Colours, entrants: int) -> tuple[Round, ...]:
+    even = entrants + entrants % 2
+    upper, lower = list(range(even // 2)), list(range(even // 2, even))
+    if order == "circle":
+        lower.reverse()
+    rounds: list[Round] = []
+    for number in range(even - 1 if entrants > 1 else 0):
+        boards = []
+        for column, (one, other) in enumerate(zip(upper, lower, strict=True)):
+            # by columns whoever moves on has the other colour, in the first it takes the turn of the round
+            parity = number if colours == "rows" or column == 0 else column
+            boards.append((one, other) if parity % 2 == 0 else (other, one))
+        rounds.append(tuple(pair for pair in boards if max(pair) < entrants))
+        lower.append(upper.pop())
+        upper.insert(1, lower.pop(0))
+    return tuple(rounds)

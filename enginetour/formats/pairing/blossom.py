@@ -1,0 +1,543 @@
+"""The primal-dual search (n=300 in 0.07 s).
+
+Outer (S) blossoms are at even distance from the root, inner (T) at odd, the rest is free. While the search grows by
+`grown`, duals of outer vertices sink and those of inner ones rise by as much; both are stored as if from the start of
+the stage, so that a step costs nothing but its own row: slack = stored - grown * (1 outer end, 2 outer ends).
+Source: Edmonds 1965; Gabow 1974 for the least slack kept per vertex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# Blossoms: odd sets of vertices shrunk into one, nested, each a cycle of smaller ones matched but for its base.
+#
+# Numbers below n are vertices, each a trivial blossom; larger numbers are shrunk ones. Source: Edmonds 1965.
+
+Vertices = NDArray[np.intp]
+Link = tuple[int, int]  # vertices: one in a child, one in the next
+
+
+@dataclass(slots=True, eq=False)
+class Blossom:
+    """`links[k]` joins child k to the next, the last to child 0; child 0 holds `base`, 1-2, 3-4 ... are matched."""
+
+    children: list[int]
+    links: list[Link]
+    base: int
+    members: Vertices
+    z: int
+
+    def even_way(self, start: int) -> list[tuple[int, int, Link]]:
+        """Steps (child, next child, link) from the child at `start` to child 0, the first along a matched link."""
+        size = len(self.children)
+        if start % 2:
+            places = [*range(start, size), 0]
+            joins = [self.links[place] for place in range(start, size)]
+        else:
+            places = list(range(start, -1, -1))
+            joins = [self.links[place - 1][::-1] for place in range(start, 0, -1)]
+        ids = [self.children[place] for place in places]
+        return list(zip(ids, ids[1:], joins, strict=False))
+
+
+class Nest:
+    """All blossoms over n vertices and the matching they hold; -1 is the mate of an exposed vertex."""
+
+    def __init__(self, mate: list[int]) -> None:
+        self.mate = mate
+        self.outermost = np.arange(len(mate))  # of each vertex
+        self.shrunk: dict[int, Blossom] = {}
+        self._around: dict[int, int] = {}
+        self._next = len(mate)
+        self._alone = np.arange(len(mate)).reshape(-1, 1)
+
+    def members(self, number: int) -> Vertices:
+        """Vertices inside."""
+        return self.shrunk[number].members if number in self.shrunk else self._alone[number]
+
+    def base(self, number: int) -> int:
+        """The one vertex not matched inside."""
+        return self.shrunk[number].base if number in self.shrunk else number
+
+    def shrink(self, children: list[int], links: list[Link], z: int) -> int:
+        """A new outermost blossom; child 0 gives it its base."""
+        members = np.concatenate([self.members(child) for child in children])
+        number, self._next = self._next, self._next + 1
+        self.shrunk[number] = Blossom(children, links, self.base(children[0]), members, z)
+        for child in children:
+            self._around[child] = number
+        self.outermost[members] = number
+        return number
+
+    def open(self, number: int) -> Blossom:
+        """Undo the shrinking of an outermost blossom; its children are outermost then."""
+        blossom = self.shrunk.pop(number)
+        for child in blossom.children:
+            del self._around[child]
+            self.outermost[self.members(child)] = child
+        return blossom
+
+    def open_empty(self) -> None:
+        """Undo outermost blossoms with z = 0, and what they held likewise."""
+        waiting = [number for number in self.shrunk if number not in self._around]
+        while waiting:
+            number = waiting.pop()
+            if self.shrunk[number].z == 0:
+                waiting += [child for child in self.open(number).children if child in self.shrunk]
+
+    def child_holding(self, number: int, vertex: int) -> int:
+        """Place among the children of the one with that vertex."""
+        while (outer := self._around[vertex]) != number:
+            vertex = outer
+        return self.shrunk[number].children.index(vertex)
+
+    def rebase(self, number: int, vertex: int) -> None:
+        """Match all inside but for that vertex, by exchanging along the cycles."""
+        waiting = [(number, vertex)]
+        while waiting:
+            number, vertex = waiting.pop()
+            if number not in self.shrunk:
+                continue
+            blossom = self.shrunk[number]
+            start = self.child_holding(number, vertex)
+            waiting.append((blossom.children[start], vertex))
+            for one, other, (a, b) in blossom.even_way(start)[1::2]:
+                self.mate[a], self.mate[b] = b, a
+                waiting += [(one, a), (other, b)]
+            blossom.children = blossom.children[start:] + blossom.children[:start]
+            blossom.links = blossom.links[start:] + blossom.links[:start]
+            blossom.base = vertex
+
+
+# Weights as the search wants them: doubled, turned into costs, forbidden pairs far away.
+#
+# Machine words are used while nothing can overflow them, Python's integers otherwise; the algorithms are the same.
+
+Numbers = NDArray[Any]  # int64, or object holding Python ints
+Allowed = NDArray[np.bool_]
+WORD_SPREAD = (
+    1 << 50
+)  # heaviest minus lightest weight in machine words (pairing spec 7); duals then have 5 bits to grow
+WORD_FAR = 1 << 60  # twice this and a dual still fit a word
+HEADROOM = 5  # bits between the largest dual and `far`: sums of four duals and a cost stay apart from it
+SPARE = 8  # bits of `far` above n times the spread, in Python's integers: duals are at most a few times that
+
+
+class TooWide(Exception):
+    """A dual variable left the room that machine words give it: search again in Python's integers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """`matrix` is 2 * (heaviest - weight), even and at least 0, and `far` where a pair is forbidden."""
+
+    matrix: Numbers
+    far: int
+    heaviest: int
+
+    @property
+    def limit(self) -> int:
+        """The largest dual variable, either sign."""
+        return self.far >> HEADROOM
+
+    def filled(self, value: int) -> Numbers:
+        """One number per vertex, of the matrix's kind."""
+        return np.full(len(self.matrix), value, dtype=self.matrix.dtype)
+
+    def within(self, duals: Numbers) -> None:
+        """TooWide if one of them is beyond the limit."""
+        if len(duals) and max(int(duals.max()), -int(duals.min())) > self.limit:
+            raise TooWide
+
+
+def integers(weights: ArrayLike) -> Numbers:
+    """A square symmetric matrix as int64, or as objects when a machine word is too small; ValueError otherwise."""
+    matrix = np.asarray(weights)
+    if matrix.size == 0:
+        matrix = np.zeros((0, 0), dtype=np.int64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"weights are a square matrix, not of shape {matrix.shape}")
+    if matrix.dtype.kind == "O":
+        if not all(type(weight) is int for weight in matrix.flat):
+            raise ValueError("weights are Python integers; scale fractions and convert numpy scalars first")
+    elif matrix.dtype.kind == "u":
+        matrix = matrix.astype(object)
+    elif matrix.dtype.kind == "i":
+        matrix = matrix.astype(np.int64, copy=False)
+    else:
+        raise ValueError(f"weights are integers, not {matrix.dtype}; scale them first")
+    return matrix
+
+
+def allowed_pairs(weights: Numbers, forbidden: ArrayLike | None) -> Allowed:
+    """Off the diagonal and not forbidden; ValueError unless this and the weights of such pairs are symmetric."""
+    if forbidden is None:
+        allowed = np.ones(weights.shape, dtype=np.bool_)
+    else:
+        given = np.asarray(forbidden)
+        if given.shape != weights.shape or given.dtype != np.bool_:
+            raise ValueError(f"forbidden pairs are a boolean matrix of shape {weights.shape}")
+        allowed = ~given
+    np.fill_diagonal(allowed, val=False)
+    if (allowed != allowed.T).any() or ((weights != weights.T) & allowed).any():
+        raise ValueError("weights and forbidden pairs are symmetric: a pair has no first")
+    return allowed
+
+
+def costs_of(weights: Numbers, allowed: Allowed, *, wide: bool = False) -> Costs:
+    """In machine words if the weights' spread permits and not `wide`, else in Python's integers."""
+    if not allowed.any():
+        return Costs(np.full(weights.shape, WORD_FAR, dtype=np.int64), WORD_FAR, 0)
+    known = weights[np.unravel_index(allowed.argmax(), allowed.shape)]
+    lightest = int(np.min(weights, where=allowed, initial=known))
+    heaviest = int(np.max(weights, where=allowed, initial=known))
+    spread = heaviest - lightest
+    if not wide and spread < WORD_SPREAD:
+        # the difference may wrap round at forbidden pairs only, and there it is not taken
+        matrix = np.where(allowed, heaviest - weights, WORD_FAR // 2).astype(np.int64, copy=False)
+        matrix *= 2
+        return Costs(matrix, WORD_FAR, heaviest)
+    far = 1 << (spread.bit_length() + len(weights).bit_length() + SPARE + HEADROOM)
+    wider = 2 * (heaviest - weights.astype(object))
+    wider[~allowed] = far
+    return Costs(wider, far, heaviest)
+
+
+# One alternating tree at a time: the primal-dual search that matches two more vertices and keeps all duals feasible.
+
+FREE, OUTER, INNER = 0, 1, 2
+
+
+class Search:
+    """Duals y and blossoms over a matching; slack = cost + y + y + 2 * z of each blossom around both, never below 0."""
+
+    def __init__(self, costs: Costs, y: Numbers, mate: list[int]) -> None:
+        self.costs = costs
+        self.y = y
+        self.nest = Nest(mate)
+        self.closed = np.zeros(len(mate), dtype=np.bool_)  # vertices of trees that cannot be augmented
+        self._begin(-1)
+
+    def extend(self, root: int) -> bool:
+        """Match the exposed `root` and one other; False if no allowed pairs do, and the tree shows why."""
+        self._begin(root)
+        self._outer(int(self.nest.outermost[root]))
+        while (found := self._step()) is None:
+            pass
+        return found
+
+    def end(self) -> None:
+        """Bring the stored duals up to date and undo blossoms that carry nothing. TooWide beyond the limit."""
+        self.y[self.state == OUTER] -= self.grown
+        self.y[self.state == INNER] += self.grown
+        for number in self.label:
+            self._settle_z(number)
+        self.costs.within(self.y)
+        self.nest.open_empty()
+
+    def tree(self) -> tuple[list[int], list[Vertices]]:
+        """Inner vertices, and the vertices of each outer blossom: a tree that cannot be augmented holds no other."""
+        inner = np.flatnonzero(self.state == INNER).tolist()
+        return inner, [self.nest.members(number) for number, label in self.label.items() if label == OUTER]
+
+    def _begin(self, root: int) -> None:
+        count, far = len(self.y), self.costs.far
+        self.grown = 0
+        self.label: dict[int, int] = {}
+        self.carried: dict[int, int] = {}  # stored z of inner shrunk blossoms: used up when `grown` reaches it
+        self.entry: dict[int, Link] = {}  # of inner blossoms: the outer vertex it was reached from, the vertex inside
+        self.state = np.zeros(count, dtype=np.int8)
+        self.least = self.costs.filled(far)  # stored slack to the nearest outer vertex
+        self.nearest = np.full(count, -1)
+        # an event comes when 2 * grown reaches least * factor + offset
+        self.factor, self.offset = np.full(count, 2), self.costs.filled(0)
+        exposed = [v for v, m in enumerate(self.nest.mate) if m < 0 and v != root]
+        for vertex in exposed:  # odd, so that among equal events the one that ends the search comes first
+            self.offset[self.nest.members(int(self.nest.outermost[vertex]))] = -1
+        self.factor[self.closed], self.offset[self.closed] = 0, 2 * far
+        self.when = self.least * self.factor + self.offset
+
+    def _step(self) -> bool | None:
+        """The next event; True when it augmented the matching, False when there is none."""
+        far, nest = self.costs.far, self.nest
+        vertex = int(self.when.argmin())
+        when = int(self.when[vertex])
+        if self.carried and 2 * min(self.carried.values()) <= when:
+            number = min(self.carried, key=lambda b: (self.carried[b], b))
+            self.grown = self.carried[number]
+            self._expand(number)
+            return None
+        if when >= far // 2:
+            return False
+        near = int(self.nearest[vertex])
+        number, outer = int(nest.outermost[vertex]), int(nest.outermost[near])
+        if number == outer:
+            self._look_outside(vertex)
+            return None
+        self.grown = (when + 1) // 2
+        if self.grown > self.costs.limit:
+            raise TooWide
+        if self.state[vertex] == OUTER:
+            self._shrink(near, vertex)
+        elif nest.mate[nest.base(number)] < 0:
+            self._augment(near, vertex)
+            return True
+        else:
+            self._inner(number, (near, vertex))
+            self._outer(int(nest.outermost[nest.mate[nest.base(number)]]))
+        return None
+
+    def _relabel(self, number: int, state: int, shift: int) -> None:
+        """Labels of a blossom and its vertices; their stored duals and slacks move by `shift`, so as to stay true."""
+        members = self.nest.members(number)
+        self.y[members] += shift
+        self.least[members] += shift
+        self.state[members] = state
+        self.factor[members] = (2, 1, 0)[state]
+        self.offset[members] = (0, 0, 2 * self.costs.far)[state]
+
+    def _inner(self, number: int, entry: Link) -> None:
+        self._relabel(number, INNER, -self.grown)
+        self.label[number], self.entry[number] = INNER, entry
+        if number in self.nest.shrunk:
+            self.nest.shrunk[number].z += self.grown
+            self.carried[number] = self.nest.shrunk[number].z
+        members = self.nest.members(number)
+        self.when[members] = 2 * self.costs.far
+
+    def _outer(self, number: int) -> None:
+        self._relabel(number, OUTER, self.grown)
+        self.label[number] = OUTER
+        if number in self.nest.shrunk:
+            self.nest.shrunk[number].z -= self.grown
+        self._scan(self.nest.members(number), self.nest.members(number))
+
+    def _scan(self, vertices: Vertices, own: Vertices) -> None:
+        """Slacks from new outer vertices to all outside their own blossom."""
+        matrix, y, least, nearest = self.costs.matrix, self.y, self.least, self.nearest
+        for vertex in vertices.tolist():
+            row = matrix[vertex] + y
+            row += y[vertex]
+            row[own] = self.costs.far
+            nearer = row < least
+            np.copyto(least, row, where=nearer)
+            np.copyto(nearest, vertex, where=nearer)
+        np.multiply(least, self.factor, out=self.when)
+        self.when += self.offset
+
+    def _look_outside(self, vertex: int) -> None:
+        """What was nearest to an outer vertex is in its own blossom by now: find the nearest outside again."""
+        row = self.costs.matrix[vertex] + self.y + self.y[vertex]
+        row[(self.state != OUTER) | (self.nest.outermost == self.nest.outermost[vertex])] = self.costs.far
+        self.nearest[vertex] = near = int(row.argmin())
+        self.least[vertex] = self.when[vertex] = row[near]
+
+    def _settle_z(self, number: int) -> None:
+        """The stored z of a labelled blossom becomes the true one."""
+        if number in self.nest.shrunk:
+            self.nest.shrunk[number].z += self.grown if self.label[number] == OUTER else -self.grown
+            self.carried.pop(number, None)
+
+    def _up(self, number: int) -> Link:
+        """From a blossom of the tree towards the root: a vertex inside and one in the next."""
+        if self.label[number] == INNER:
+            return self.entry[number][::-1]
+        base = self.nest.base(number)
+        return base, self.nest.mate[base]
+
+    def _path(self, vertex: int) -> list[int]:
+        """Blossoms from a vertex of the tree to the root."""
+        path = [int(self.nest.outermost[vertex])]
+        while (above := self._up(path[-1])[1]) >= 0:
+            path.append(int(self.nest.outermost[above]))
+        return path
+
+    def _shrink(self, one: int, other: int) -> None:
+        """Two outer vertices met: the way between them in the tree and their pair are a new outer blossom."""
+        left, right = self._path(one), self._path(other)
+        shared = set(left) & set(right)
+        left, (top, *_) = [b for b in left if b not in shared], [b for b in left if b in shared]
+        right = [b for b in right if b not in shared]
+        links = [self._up(b)[::-1] for b in reversed(left)] + [(one, other)] + [self._up(b) for b in right]
+        children = [top, *reversed(left), *right]
+        turned = [child for child in children if self.label[child] == INNER]
+        for child in children:
+            self._settle_z(child)
+        for child in turned:
+            self._relabel(child, OUTER, 2 * self.grown)
+        for child in children:
+            del self.label[child]
+        number = self.nest.shrink(children, links, -self.grown)
+        self.label[number] = OUTER
+        self._scan(np.concatenate([self.nest.members(child) for child in turned]), self.nest.members(number))
+
+    def _expand(self, number: int) -> None:
+        """An inner blossom carries nothing any more: the even way through it stays in the tree, the rest is free."""
+        entry = self.entry.pop(number)
+        self._settle_z(number)
+        self._relabel(number, FREE, self.grown)
+        del self.label[number]
+        start = self.nest.child_holding(number, entry[1])
+        blossom = self.nest.open(number)
+        self._inner(blossom.children[start], entry)
+        way = blossom.even_way(start)
+        for (_, outer, _), (_, inner, link) in zip(way[::2], way[1::2], strict=True):
+            self._inner(inner, link)
+            self._outer(outer)
+        members = blossom.members
+        self.when[members] = self.least[members] * self.factor[members] + self.offset[members]
+
+    def _augment(self, near: int, vertex: int) -> None:
+        """Exchange matched and unmatched pairs from an exposed blossom back to the root."""
+        nest = self.nest
+        nest.rebase(int(nest.outermost[vertex]), vertex)
+        while True:
+            outer = int(nest.outermost[near])
+            _, above = self._up(outer)
+            nest.rebase(outer, near)
+            nest.mate[near], nest.mate[vertex] = vertex, near
+            if above < 0:
+                return
+            inner = int(nest.outermost[above])
+            near, vertex = self.entry[inner]
+            nest.rebase(inner, vertex)
+
+
+# The fractional optimum as a jump start: an assignment of every vertex to another, its duals, and its cycles split.
+#
+# Pairs may count one half there, so odd cycles are allowed; what is left for the search for a real matching is one
+# exposed vertex per odd cycle. Sources: Jonker and Volgenant 1987 (reductions, shortest paths); Applegate and Cook 1993
+# (the jump start).
+
+SWEEPS = 2  # augmenting row reductions, Jonker and Volgenant 1987
+BIDS = 4  # steps per vertex in one of them: wars over small differences are left to the shortest paths
+
+
+def jump_start(costs: Costs) -> tuple[Numbers, list[int]] | None:
+    """Duals y and mates (-1: exposed), every mate by a tight pair; None without even a fractional perfect matching.
+
+    All costs[i, j] + y[i] + y[j] are at least 0 and exactly 0 between mates.
+    """
+    assigned = _Assignment(costs)
+    if not assigned.complete():
+        return None
+    # the assignment and its inverse are both optimal, the matrix being symmetric: each half of y is tight on both
+    return -(assigned.rows() + assigned.v) // 2, _split([int(column) for column in assigned.column])
+
+
+def _split(column: list[int]) -> list[int]:
+    """Mates along the cycles of a permutation; from an odd cycle its lowest vertex stays exposed."""
+    mate = [-1] * len(column)
+    seen = [False] * len(column)
+    for first in range(len(column)):
+        cycle = []
+        vertex = first
+        while not seen[vertex]:
+            seen[vertex] = True
+            cycle.append(vertex)
+            vertex = column[vertex]
+        odd = len(cycle) % 2
+        for one, other in zip(cycle[odd::2], cycle[odd + 1 :: 2], strict=True):
+            mate[one], mate[other] = other, one
+    return mate
+
+
+class _Assignment:
+    """Rows to columns at least cost; u[i] + v[j] <= cost[i, j], equal where assigned. All numbers are even."""
+
+    def __init__(self, costs: Costs) -> None:
+        self.costs = costs
+        self.v = costs.matrix.min(axis=0)
+        count = len(self.v)
+        self.column = [-1] * count
+        self.row = [-1] * count
+        if not self._hopeless():
+            for place, vertex in enumerate(costs.matrix.argmin(axis=0).tolist()):
+                if self.column[vertex] < 0:
+                    self.column[vertex], self.row[place] = place, vertex
+
+    def _hopeless(self) -> bool:
+        return bool((self.v >= self.costs.far // 2).any())
+
+    def complete(self) -> bool:
+        """Assign all; False if that cannot be done with allowed pairs."""
+        if self._hopeless():
+            return False
+        for _ in range(SWEEPS):
+            self._reduce()
+        free = [vertex for vertex, column in enumerate(self.column) if column < 0]
+        return all(self._augment(vertex) for vertex in free)
+
+    def rows(self) -> Numbers:
+        """The rows' duals, by the assigned pairs."""
+        places = np.array(self.column, dtype=np.intp)
+        out: Numbers = self.costs.matrix[np.arange(len(places)), places] - self.v[places]
+        return out
+
+    def _reduce(self) -> None:
+        """Each free row bids for its best column up to what the second best is worth, and may drive another out."""
+        far, v = self.costs.far, self.v
+        waiting = [vertex for vertex, column in enumerate(self.column) if column < 0][::-1]
+        for _ in range(BIDS * len(v)):
+            if not waiting:
+                break
+            vertex = waiting.pop()
+            reduced = self.costs.matrix[vertex] - v
+            best = int(reduced.argmin())
+            least = int(reduced[best])
+            reduced[best] = far
+            second = int(reduced.argmin())
+            gap = int(reduced[second]) - least
+            if gap >= far // 2:
+                continue
+            if gap == 0 and self.row[best] >= 0:
+                best = second
+            driven = self.row[best]
+            if gap == 0 and driven >= 0:
+                continue  # an equal exchange would go round in circles
+            v[best] -= gap
+            self.column[vertex], self.row[best] = best, vertex
+            if driven >= 0:
+                self.column[driven] = -1
+                waiting.append(driven)
+        self.costs.within(v)
+
+    def _augment(self, start: int) -> bool:
+        """Assign one more row by a shortest path (Dijkstra on reduced costs)."""
+        matrix, far, v = self.costs.matrix, self.costs.far, self.v
+        open_v = v.copy()
+        # odd numbers mark unassigned columns: among equal ways the one that ends comes first
+        open_v[np.array(self.row) < 0] += 1
+        length, before = self.costs.filled(far), np.full(len(v), -1)
+        reached: list[tuple[int, int]] = []
+        vertex, walked, dual = start, 0, 0
+        while True:
+            ways = matrix[vertex] - open_v
+            ways += walked - dual
+            shorter = ways < length
+            np.copyto(length, ways, where=shorter)
+            np.copyto(before, vertex, where=shorter)
+            column = int(length.argmin())
+            walked = int(length[column])
+            if walked >= far // 2:
+                return False
+            if self.row[column] < 0:
+                walked += 1
+                break
+            reached.append((column, walked))
+            length[column], open_v[column] = far, -2 * far  # closed: no way is shorter than far
+            vertex = self.row[column]
+            dual = int(matrix[vertex, column] - v[column])
+        for done, at in reached:
+            v[done] += at - walked
+        self.costs.within(v)
+        while column >= 0:
+            vertex = int(before[column])
+            self.row[column] = vertex
+            self.column[vertex], column = column, self.column[vertex]
+        return True

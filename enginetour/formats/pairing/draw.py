@@ -1,0 +1,352 @@
+"""Floats, seeding, byes; turns weights into a round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from enginetour.formats.pairing import matching
+from enginetour.formats.pairing.criteria import PROGRAM, Chance, Criterion, Flags, Ints, Lineup, Value
+from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Unpairable
+
+# Who goes down when a group is odd, and to whom: floats that undo earlier ones first, then by place or by a rule.
+#
+# rule          goes down                        comes up                          source
+# position      top, middle or bottom            top, middle or bottom             Gotha
+# sos-even      highest SOS                      lowest SOS                        Gerlach, as reconstructed
+# godraw        lost the last round              floated down last time and won    GoDraw
+# information   -                                most wins, to one 100-300 points  Vuorinen 2010
+#                                                above the strongest it has beaten
+# compensate    whom it evens out, no more       the same                          Gotha
+# fide          bottom; floats of two rounds     top                               FIDE C.04.3
+
+Position = Literal["top", "middle", "bottom"]
+Rule = Literal["position", "sos-even", "godraw", "information", "compensate", "fide"]
+REACH = 4  # OpenGotha 3.51: groups this far apart and farther are no float any more
+MEMORY: dict[str, int] = {"fide": 2, "godraw": 1}  # rounds in which a float counts: FIDE C.04.3; GoDraw: last time
+WINDOW = (100.0, 300.0)  # rating points above the strongest beaten, Vuorinen 2010
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Suited:
+    """How well everybody in the lineup suits a float, each from 0 to half a unit; `pair` adds up to as much."""
+
+    down: Ints
+    up: Ints
+    pair: Value | None = None
+
+
+def floats(lineup: Lineup, suited: Suited, unit: int = 2 * 10**7, *, compensate: bool = True) -> Criterion:
+    """Worth of a pair of near groups, up to five units.
+
+    Two units for two who never floated that way, one more for each whose balance it evens; none if both did before.
+    """
+    group, kind = lineup.group, lineup.category
+    was_down, was_up = (lineup.down > 0).astype(np.int64), (lineup.up > 0).astype(np.int64)
+    above = below = np.full(len(lineup), unit, dtype=np.int64)
+    if compensate:
+        above = unit * (1 - was_down + (lineup.up > lineup.down))
+        below = unit * (1 - was_up + (lineup.down > lineup.up))
+    reach = REACH * lineup.span.step
+
+    def downwards(upper: Ints, lower: Ints) -> Ints:
+        worth = above[upper] + below[lower]
+        if compensate:
+            worth = np.where(was_down[upper] & was_up[lower], 0, worth)
+        worth = worth + suited.down[upper] + suited.up[lower]
+        return worth if suited.pair is None else worth + suited.pair(upper, lower)
+
+    def value(one: Ints, other: Ints) -> Ints:
+        gap = group[other] - group[one]
+        worth = np.where(gap > 0, downwards(one, other), downwards(other, one))
+        if lineup.span.categories > 1:
+            apart = abs(kind[one] - kind[other]) + 1
+            worth = worth // apart // apart // apart // apart
+        return np.where((gap != 0) & (abs(gap) < reach), worth, 0)
+
+    return Criterion("floats", 5 * unit, PROGRAM, value)
+
+
+def by_position(lineup: Lineup, down: Position, up: Position, unit: int = 2 * 10**7) -> Suited:
+    """By place in the own group."""
+    return Suited(_position(lineup, down, unit // 2), _position(lineup, up, unit // 2))
+
+
+def _position(lineup: Lineup, where: Position, most: int) -> Ints:
+    size, place = lineup.size, lineup.place
+    off = {"top": place, "middle": abs(2 * place - size + 1), "bottom": size - 1 - place}[where]
+    return most * (size - 1 - off) // size
+
+
+def by_rule(field: Field, lineup: Lineup, rule: Rule, sos: Sequence[int], unit: int = 2 * 10**7) -> Suited:
+    """By a rule other than `position`; `sos` is of everybody in the lineup."""
+    most, there = unit // 2, lineup.member.tolist()
+    nothing = np.zeros(len(lineup), dtype=np.int64)
+    if rule == "sos-even":
+        rank = _ranks(lineup, np.array(sos, dtype=np.int64))
+        return Suited(most * (lineup.size - 1 - rank) // lineup.size, most * rank // lineup.size)
+    if rule == "fide":
+        return by_position(lineup, "bottom", "top", unit)
+    if rule == "compensate" or not field.history:
+        return Suited(nothing, nothing)
+    if rule == "godraw":
+        last = field.history[-1]
+        won = [2 * last[at].points > field.win for at in there]
+        lost = [last[at].paired and 2 * last[at].points < field.win for at in there]
+        returns = (lineup.down > 0) & np.array(won)
+        return Suited(most * np.array(lost, dtype=np.int64), most * returns.astype(np.int64))
+    return _information(field, lineup, most)
+
+
+def _ranks(lineup: Lineup, values: Ints) -> Ints:
+    """Place by value inside the group, the highest 0, equals by placement."""
+    order = np.lexsort((lineup.place, -values, lineup.group))
+    first = np.searchsorted(lineup.group[order], lineup.group[order])
+    rank = np.empty(len(lineup), dtype=np.int64)
+    rank[order] = np.arange(len(lineup)) - first
+    return rank
+
+
+def _information(field: Field, lineup: Lineup, most: int) -> Suited:
+    """Ratings that are unknown suit nobody."""
+    known = [float("nan") if member.rating is None else member.rating for member in field.members]
+    wins, strongest = [0] * len(known), [float("nan")] * len(known)
+    for row in field.history:
+        for member, turn in enumerate(row):
+            if turn.opponent is not None and turn.met and 2 * turn.points > field.win:
+                wins[member] += 1
+                strongest[member] = float(np.fmax(strongest[member], known[turn.opponent]))
+    there = lineup.member
+    rating, beaten, won = np.array(known)[there], np.array(strongest)[there], np.array(wins, dtype=np.int64)[there]
+
+    def pair(upper: Ints, lower: Ints) -> Ints:
+        ahead = rating[upper] - beaten[lower]
+        fits: Flags = (ahead >= WINDOW[0]) & (ahead <= WINDOW[1])
+        return np.where(fits, most, 0)
+
+    return Suited(np.zeros(len(lineup), dtype=np.int64), most * won // max(1, int(won.max(initial=0))), pair)
+
+
+# Who meets whom inside a group of n, numbered 0 .. n-1 by placement.
+#
+# name           ideal partner of p                    source
+# fold           n-1-p                                 thesis 2010, Gotha
+# slip           p + n/2 (translation)                 thesis 2010, Gotha
+# split-random   somebody of the other half            Gotha
+# double-fold    fold each half: 16 as 1-8, 2-7, 16-9  thesis 2010, its example
+# adjacent       the neighbour                         thesis 2010
+# random         anybody                               thesis 2010
+#
+# The worth falls with the square of the distance from the ideal partner.
+
+Seeding = Literal["fold", "slip", "split-random", "double-fold", "adjacent", "random"]
+SPREAD = 5  # OpenGotha 3.51: across the halves chance takes away up to a fifth
+
+
+def seeding(lineup: Lineup, kind: Seeding, chance: Chance, most: int = 5 * 10**6) -> Criterion:
+    """The worth of a pair inside its group; nothing between groups."""
+    group, size, place, member = lineup.group, lineup.size, lineup.place, lineup.member
+
+    def value(one: Ints, other: Ints) -> Ints:
+        p, q, n = place[one], place[other], size[one]
+        if kind == "random":
+            worth = chance(member[one], member[other], most)
+        elif kind == "split-random":
+            across = (2 * p < n) != (2 * q < n)
+            worth = np.where(across, most - chance(member[one], member[other], most // SPREAD), 0)
+        else:
+            off, of = _DISTANCES[kind](p, q, n)
+            worth = most - most * off // of * off // of
+        return np.where(group[one] == group[other], worth, 0)
+
+    return Criterion("seeding", most, PROGRAM if kind in ("fold", "slip", "split-random") else "Vuorinen 2010", value)
+
+
+def _fold(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
+    last = np.maximum(n - 1, 1)
+    return abs(p + q - last), last
+
+
+def _slip(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
+    return abs(2 * abs(p - q) - n), n
+
+
+def _double_fold(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
+    """Doubled, for halves of odd groups. Across the halves the farther of the two ideals counts."""
+    upper = abs(2 * (p + q + 1) - n)
+    lower = abs(2 * (p + q + 1) - 3 * n)
+    p_above, q_above = 2 * p < n, 2 * q < n
+    inside = np.where(p_above, upper, lower)
+    return np.where(p_above == q_above, inside, np.maximum(upper, lower)), 2 * n
+
+
+def _adjacent(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
+    return abs(abs(p - q) - 1), n
+
+
+_DISTANCES: dict[str, Callable[[Ints, Ints, Ints], tuple[Ints, Ints]]] = {
+    "fold": _fold,
+    "slip": _slip,
+    "double-fold": _double_fold,
+    "adjacent": _adjacent,
+}
+
+
+# Who rests in an odd field: the rules of Gotha and of the thesis. Fewest byes so far come first in both.
+
+BYE_WEIGHT = 1000  # Gotha: of a bye so far, beside bands and scores
+
+
+def gotha_bye(field: Field, bands: Sequence[int], points: Sequence[int]) -> int:
+    """Smallest band + 2 * McMahon score + 1000 * byes so far; of equals the last in entry order.
+
+    `points` are McMahon points of every member, in points of games.
+    """
+    return min(
+        field.present,
+        key=lambda at: ((bands[at] + BYE_WEIGHT * field.byes(at)) * field.win + 2 * points[at], -at),
+    )
+
+
+def last_bye(field: Field, order: Sequence[int]) -> int:
+    """The last of the standings, `order` best first, among those with the fewest byes. Source: Vuorinen 2010."""
+    return min(reversed(order), key=field.byes)
+
+
+# From weights to a round: who rests, the heaviest legal pairs, what could not be avoided, who has White.
+
+CERTIFIED = "maximum weight, certified"
+IN_TWO_STEPS = f"{CERTIFIED}: floats first, then inside the groups counted anew"
+
+
+def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
+    """The latest round (from 1) in which two met, 0 if never, as a matrix; with `forfeits` a pairing is enough."""
+    rounds = np.zeros((len(lineup), len(lineup)), dtype=np.int64)
+    numbers = {member: at for at, member in enumerate(lineup.member.tolist())}
+    for number, row in enumerate(field.history, 1):
+        for member, at in numbers.items():
+            turn = row[member]
+            if forfeits and turn.opponent in numbers:
+                rounds[at, numbers[turn.opponent]] = number
+    for member, at in numbers.items():
+        for opponent, number in field.meetings[member].items():  # a field may keep some apart by a meeting of its own
+            if opponent in numbers:
+                rounds[at, numbers[opponent]] = max(number, rounds[at, numbers[opponent]])
+    return rounds
+
+
+def bars(meetings: Ints, kin: Flags | None) -> Ints:
+    """How much each pair is barred: 1 for a family, for a rematch the more the later its round."""
+    related = np.zeros(meetings.shape, dtype=np.int64) if kin is None else kin.astype(np.int64)
+    return np.where(meetings > 0, meetings + 1, related)
+
+
+def held(pairs: Sequence[tuple[int, int]], member: Ints, group: Ints) -> tuple[Flags, Flags]:
+    """Who of these pairs floats, and, as a matrix, which pairs are out of question once the floats stand.
+
+    `member` are the places in the entry order that `pairs` are about, `group` is of each.
+    """
+    number = {at: index for index, at in enumerate(member.tolist())}
+    apart = group[:, None] != group
+    floating = np.zeros(len(member), dtype=np.bool_)
+    across = [(number[one], number[other]) for one, other in pairs if apart[number[one], number[other]]]
+    for pair in across:
+        floating[list(pair)] = True
+    apart |= floating[:, None] | floating
+    for one, other in across:
+        apart[one, other] = apart[other, one] = False
+    return floating, apart
+
+
+def heaviest(
+    field: Field,
+    members: Ints,
+    weights: Ints,
+    meetings: Ints,
+    kin: Flags | None,
+    *,
+    strict: bool,
+    apart: Flags | None = None,
+) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
+    """Pairs of places in the entry order, and what has to be told about them; matrices are over `members`.
+
+    No rematch, and nobody of the own family where `kin` says who that is; if there is no such round, families meet
+    first, as few as possible, then rematches: the fewest, then the least recent. Pairs `apart` are never made.
+    Unpairable when `strict` and a rematch is needed, or when nobody is left to meet.
+    """
+    met = meetings > 0
+    related = np.zeros(met.shape, dtype=np.bool_) if kin is None else kin
+    try:
+        found = matching.relaxed_matching(weights, related.astype(np.int64), met if apart is None else met | apart)
+    except matching.Unpairable as error:
+        if strict:
+            raise Unpairable(_without_rematch(field, members, error.shortage)) from None
+        found = matching.relaxed_matching(weights, bars(meetings, kin), apart)
+    return _told(field, members, found.pairs, meetings, related)
+
+
+def _without_rematch(field: Field, members: Ints, shortage: matching.Shortage) -> str:
+    lacking = [field.members[members[at]].name for part in shortage.parts for at in part]
+    shown = ", ".join(lacking[:8]) + (" ..." if len(lacking) > 8 else "")
+    return f"no round without a rematch exists: {shortage.left_over} of {shown} stay over; strict = false allows it"
+
+
+def _told(
+    field: Field, members: Ints, pairs: Sequence[tuple[int, int]], meetings: Ints, related: Flags
+) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
+    remarks: list[str] = []
+    drawn: list[tuple[int, int]] = []
+    for one, other in pairs:
+        places = int(members[one]), int(members[other])
+        names = " - ".join(field.members[at].name for at in places)
+        if meetings[one, other]:
+            remarks.append(f"rematch {names}, last met in round {meetings[one, other]}: it cannot be avoided")
+        elif related[one, other]:
+            remarks.append(f"{names} are of one family: it cannot be avoided")
+        drawn.append(places)
+    return drawn, tuple(remarks)
+
+
+def seated(
+    field: Field,
+    lineup: Lineup,
+    pairs: Sequence[tuple[int, int]],
+    dice: Dice,
+    stones: Value | None,
+    strength: Ints,
+    *,
+    named: Chance | None = None,
+) -> tuple[Board, ...]:
+    """Boards with their colors, best group first.
+
+    With a handicap the stronger has White. Otherwise the entrant that had White less often (Gotha), then the one that
+    had Black last, then one by lot; with `named` numbers these decide right after the balance, as in OpenGotha.
+    """
+    number = {int(member): at for at, member in enumerate(lineup.member)}
+    boards: list[tuple[tuple[int, int, int], Board]] = []
+    for one, other in sorted(pairs):
+        a, b = number[one], number[other]
+        given = 0 if stones is None else int(stones(np.array([a]), np.array([b]))[0])
+        if given:
+            first = bool(strength[a] >= strength[b])
+        else:
+            wants = [(int(lineup.balance[at]), _last_colour(field, member)) for at, member in ((a, one), (b, other))]
+            if named is not None and wants[0][0] == wants[1][0]:
+                first = int(named(np.array([one]), np.array([other]), 1)[0]) == 0
+            else:
+                first = wants[0] < wants[1] if wants[0] != wants[1] else dice.below(2) == 0
+        board = Board(one, other, given) if first else Board(other, one, given)
+        upper, lower = sorted([(int(lineup.group[at]), int(lineup.place[at])) for at in (a, b)])
+        boards.append(((*upper, lower[0]), board))
+    return tuple(board for _, board in sorted(boards, key=lambda item: item[0]))
+
+
+def _last_colour(field: Field, member: int) -> int:
+    """Of its last game with one; with none it counts as between the two."""
+    for row in reversed(field.history):
+        if row[member].met and row[member].colour:
+            return 1 if row[member].colour == WHITE else -1
+    return 0
