@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.interop.filepairs import openings_of_games
-from enginetour.interop.gamecolumns import Games
-from enginetour.interop.gameopenings import Partners
+from enginetour.interop.gamepairs import openings_of_games
+from enginetour.interop.gametags import Games, Partners
 from enginetour.ratings.pairs import Openings
 from tests.test_rate import invoke, listed, row
 

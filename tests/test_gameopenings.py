@@ -7,9 +7,9 @@ from unittest.mock import patch
 
 import pytest
 
-from enginetour.interop import pgngames
-from enginetour.interop.gameopenings import LONGEST_OPENING, NOT_TOLD, Partners
-from enginetour.interop.pgngames import read_games
+from enginetour.interop import pgn
+from enginetour.interop.gametags import LONGEST_OPENING, NOT_TOLD, Partners
+from enginetour.interop.pgn import read_games
 
 FEN = '[FEN "4k3/8/8/8/8/1P6/8/4K3 w - - 0 1"]\n'
 OTHER = FEN.replace("1P6", "2P5")
@@ -28,7 +28,7 @@ def told(folder: Path, *games: tuple[str, str], end: str = "\n") -> list[int]:
     )
     path.write_bytes(content.replace("\n", end).encode())
     quick = list(read_games([path]).openings)
-    with patch.object(pgngames, "_quick", lambda games, at, piece: False):
+    with patch.object(pgn, "_quick_game", lambda games, at, piece: False):
         assert list(read_games([path]).openings) == quick
     assert len(quick) == len(games)
     return quick

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.interop.shipped import shipped_suite
+from enginetour.interop.files import shipped_suite
 from enginetour.model.errors import InputRefused
 from enginetour.openings import openings
 from enginetour.openings.heldgames import HeldGames

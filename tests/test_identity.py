@@ -10,7 +10,7 @@ import pytest
 
 from enginetour.engines.identity import fingerprint
 from enginetour.engines.registry import load, to_spec
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused
 from enginetour.model.task import EngineSpec, Quirks
 

@@ -11,9 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from enginetour.cli.main import cli
-from enginetour.interop.naming import Naming
-from enginetour.interop.pgngames import read_games
-from enginetour.interop.ratable import ratable
+from enginetour.interop.gamefilter import Naming, ratable
+from enginetour.interop.pgn import read_games
 from enginetour.model.errors import StorageFailed, UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.gor import CzechSettings, rate

@@ -10,8 +10,7 @@ from enginetour.formats.base import make_format, options_model, replay
 from enginetour.formats.pairing.field import Kind, Member
 from enginetour.formats.pairing.mcmahon import founders
 from enginetour.formats.rounds import Rounds, RoundsState
-from enginetour.interop.foreign import Foreign, Separated
-from enginetour.interop.pairer import pairer
+from enginetour.interop.pairers import Foreign, Separated, pairer
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, Event, GameFinished, Outcome, Withdrawn
 

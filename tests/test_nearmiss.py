@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.errors import called, did_you_mean, near, nearest, not_called
 from tests.touring import config, tour
 

@@ -11,9 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from enginetour.cli.main import cli
-from enginetour.interop.oddstags import bands_in
-from enginetour.interop.pgngames import read_games
-from enginetour.interop.pgnscan import PIECE, scan
+from enginetour.interop.gametags import bands_in
+from enginetour.interop.pgn import PIECE, read_games, scan
 from enginetour.model.game import Outcome
 from enginetour.reports.exports import games_text
 from enginetour.store.definition import ListDefinition

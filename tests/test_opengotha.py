@@ -9,10 +9,9 @@ import pytest
 
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Kind
-from enginetour.interop.foreign import next_round
 from enginetour.interop.h9 import read
 from enginetour.interop.opengotha import read as opengotha_read
-from enginetour.interop.pairer import on_scale, pairer
+from enginetour.interop.pairers import next_round, on_scale, pairer
 from enginetour.model.errors import InputRefused
 from tests.touring import tour
 

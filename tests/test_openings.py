@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from enginetour.formats.pairing.schedule import match_games
-from enginetour.interop.shipped import shipped_suite
+from enginetour.interop.files import shipped_suite
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.openings.openingcheck import Written, checked

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.base import make_format
-from enginetour.interop.draft import Draft
+from enginetour.interop.toml import Draft
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Entrant, Termination
 from enginetour.openings.openings import load

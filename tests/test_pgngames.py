@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginetour.interop import pgngames, pgnscan
-from enginetour.interop.gamecolumns import Claim, Games
-from enginetour.interop.pgngames import read_games
+from enginetour.interop import pgn
+from enginetour.interop.gametags import Claim, Games
+from enginetour.interop.pgn import read_games
 from enginetour.interop.tally import RESULTS, text
 from enginetour.model.errors import InputRefused
 
@@ -42,7 +42,7 @@ def read(path: Path, content: str | bytes, events: frozenset[str] = frozenset())
 
 
 def careful(path: Path) -> Games:
-    with patch.object(pgngames, "_quick", lambda games, at, piece: False):
+    with patch.object(pgn, "_quick_game", lambda games, at, piece: False):
         return read_games([path], by_event=True)
 
 
@@ -155,7 +155,7 @@ def test_claims_are_games_of_our_events(tmp_path: Path) -> None:
     claim = Claim(1, "autumn #2", "3.17", 'Fruit "X"', "B", "2024.02.01", "2024-02-01T10:00:00Z")
     assert read(tmp_path / "g.pgn", content, frozenset({"autumn #2"})).claims == [claim]
     assert read(tmp_path / "g.pgn", content, frozenset({"winter"})).claims == []
-    with patch.object(pgngames, "_quick", lambda games, at, piece: False):
+    with patch.object(pgn, "_quick_game", lambda games, at, piece: False):
         assert read_games([tmp_path / "g.pgn"], frozenset({"autumn #2"})).claims == [claim]
 
 
@@ -166,7 +166,7 @@ def test_a_game_over_many_pieces_is_one(tmp_path: Path) -> None:
     whole = told(read_games([tmp_path / "g.pgn"]))
     assert len(whole) == 4
     for piece in (100, 257, 1000):
-        with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", 2 * piece):
+        with patch.object(pgn, "PIECE", piece), patch.object(pgn, "LONGEST_PIECE", 2 * piece):
             assert told(read_games([tmp_path / "g.pgn"])) == whole
 
 
@@ -224,12 +224,12 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, content: str, end: str,
     path = tmp_path / "g.pgn"
     path.write_bytes(content.replace("\n", end).encode())
     wanted = careful(path)
-    with patch.object(pgnscan, "PIECE", piece):
+    with patch.object(pgn, "PIECE", piece):
         found = read_games([path], by_event=True)
     assert told(found) == told(wanted)
     assert events(found) == events(wanted)
     assert noticed(found) == noticed(wanted)
-    assert found.games == pgnscan.scan([path]).games
+    assert found.games == pgn.scan([path]).games
 
 
 @SHARING

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from enginetour.cli.main import cli
-from enginetour.interop.naming import Naming
-from enginetour.interop.pgngames import read_games
-from enginetour.interop.pgnmatch import match_games
+from enginetour.interop.gamefilter import Naming
+from enginetour.interop.gamepairs import match_games
+from enginetour.interop.pgn import read_games
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.pentanomial import paired

@@ -17,9 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginetour.interop import gamefile, pgnscan
-from enginetour.interop.pgnscan import game_start, scan
-from enginetour.interop.pgntags import tags_of
+from enginetour.interop import files
+from enginetour.interop import pgn as pgnscan
+from enginetour.interop.gametags import tags_of
+from enginetour.interop.pgn import game_start, scan
 from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, result_code, text, unescaped
 from enginetour.model.errors import InputRefused
 
@@ -411,7 +412,7 @@ def test_zstd_is_unpacked_or_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     for damaged in (zstd.compress(content)[:-9], zstd.compress(content)[:20] + b"x" * 99):
         with pytest.raises(InputRefused, match="cannot be unpacked"):
             read(path, damaged)
-    monkeypatch.setattr(gamefile, "_zstd", lambda: None)
+    monkeypatch.setattr(files, "_zstd", lambda: None)
     with pytest.raises(InputRefused, match="extra zst") as refused:
         read(path, zstd.compress(content))
     assert "enginetour[zst]" in refused.value.step
@@ -478,7 +479,7 @@ def test_a_second_process_that_is_killed_costs_nothing(tmp_path: Path) -> None:
     """Its half is read by the first one."""
     path = tmp_path / "g.pgn"
     path.write_text(game() * 200)
-    with patch("enginetour.interop.pgnscan.pickle.dump", side_effect=OSError):
+    with patch("enginetour.interop.pgn.pickle.dump", side_effect=OSError):
         assert games(scan([path])).total() == 200
 
 

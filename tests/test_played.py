@@ -11,9 +11,9 @@ from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.pairing.field import Field, Kind, Member
 from enginetour.formats.rounds import Rounds
 from enginetour.interop import tde, trf
-from enginetour.interop.played import Played, Sat, played, register, report
-from enginetour.interop.trffield import foreign
-from enginetour.interop.trfheader import header
+from enginetour.interop.pairers import foreign
+from enginetour.interop.roundfiles import Played, Sat, played, register, report
+from enginetour.interop.trf import header
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, Withdrawn
 from tests.touring import config, tour

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.engines import protocol
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec
 from enginetour.referee import queueing, relay

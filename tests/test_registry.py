@@ -11,7 +11,7 @@ import pytest
 from enginetour.engines.enginefile import EngineEntry, read_entry, write_entry
 from enginetour.engines.enginesearch import find, named
 from enginetour.engines.registry import candidates, find_program, load, to_spec
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import Quirks, Resources
 from enginetour.tournament.config.sections_entrants import EntrantSection

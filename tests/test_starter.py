@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.base import SYSTEMS
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.game import Entrant
 from enginetour.tournament.config.config import load
 from enginetour.tournament.config.write import known_ratings, starter, uses_ratings

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Kind, Paired
-from enginetour.interop.foreign import next_round
-from enginetour.interop.pairer import on_scale, pairer
+from enginetour.interop.pairers import next_round, on_scale, pairer
 from enginetour.interop.tde import foreign, read, round_files, written_rating
 from enginetour.model.errors import InputRefused
 from tests.touring import tour

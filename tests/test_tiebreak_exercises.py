@@ -11,7 +11,7 @@ import pytest
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
 from enginetour.formats.pairing.standings import values
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES, Terms
-from enginetour.interop.pairer import ranking
+from enginetour.interop.pairers import ranking
 from enginetour.interop.trf import read
 from enginetour.model.errors import UsageRefused
 

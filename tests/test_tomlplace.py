@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from enginetour.interop.tomlplace import read_toml, refusal, toml_place
+from enginetour.interop.toml import read_toml, refusal, toml_place
 from enginetour.model.errors import InputRefused
 
 TEXT = '''\

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.pairing.field import BLACK, WHITE
-from enginetour.interop.trf import Cell, Entry, Line, Report, read
-from enginetour.interop.trfheader import Header, header
+from enginetour.interop.trf import Cell, Entry, Header, Line, Report, header, read
 from enginetour.model.errors import InputRefused
 
 GOLDEN = sorted((Path(__file__).parent / "golden" / "trf").glob("*.trf"))

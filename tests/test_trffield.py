@@ -9,9 +9,8 @@ import pytest
 
 from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Kind, Paired, Unpairable
-from enginetour.interop.foreign import Foreign, Separated, next_round
+from enginetour.interop.pairers import Foreign, Separated, foreign, next_round, with_round
 from enginetour.interop.trf import Cell, read
-from enginetour.interop.trffield import foreign, with_round
 from enginetour.model.errors import InputRefused
 from tests.pastfields import field_of, rated
 from tests.test_trf import entry

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from enginetour.interop import trf
-from enginetour.interop.trffield import foreign
-from enginetour.interop.trfodds import odds_in
+from enginetour.interop.pairers import foreign
+from enginetour.interop.trf import odds_in
 from tests.touring import read, tour
 
 GIVEN = ("--rounds", "3", "--set", "handicap={ per = 100, correction = 0 }")

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from enginetour.interop.gamefilter import GameFilter
-from enginetour.interop.pgngames import read_games
-from enginetour.interop.pgnscan import scan
+from enginetour.interop.gametags import is_standard
+from enginetour.interop.pgn import read_games, scan
 from enginetour.interop.tally import OF_VARIANT
-from enginetour.interop.varianttags import is_standard
 from tests.touring import tour
 
 RESULTS = ("1-0", "1/2-1/2", "0-1", "1-0")

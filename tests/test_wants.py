@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.interop.wholefile import file_digest
+from enginetour.interop.files import file_digest
 from enginetour.tournament.cluster.orders import Demand, Origin
 from enginetour.tournament.cluster.wants import demand_of
 from enginetour.tournament.plan import prepare

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.interop.pgnscan import scan
-from enginetour.interop.wholefile import (
+from enginetour.interop.files import (
     MOST_TIMES,
     UNPACKED_AT_LEAST,
     file_digest,
@@ -23,6 +22,7 @@ from enginetour.interop.wholefile import (
     replace_bytes,
     replace_file,
 )
+from enginetour.interop.pgn import scan
 from enginetour.model.errors import InputRefused
 from enginetour.openings.suitefile import read_suite
 

@@ -14,8 +14,8 @@ from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.pairing.field import Board, Field, Member, Paired
 from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weighed
-from enginetour.interop.foreign import Separated, next_round
-from enginetour.interop.why import facts, why
+from enginetour.interop.pairers import Separated, next_round
+from enginetour.interop.roundfiles import facts, why
 from enginetour.reports.pairing import why_lines
 from tests.pastfields import field_of, rated
 from tests.roundplay import after

@@ -10,7 +10,7 @@ from types import TracebackType
 import chess
 import pytest
 
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 
 WREN = shipped("engines") / "wren.py"
 ITALIAN = ["e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "f8c5"]

@@ -13,7 +13,7 @@ import chess.pgn
 import pytest
 
 from enginetour.formats.dutch import Dutch, DutchOptions
-from enginetour.interop.xboardpairing import game
+from enginetour.interop.pairers import game
 from tests.conftest import find_program
 
 WREN = Path(__file__).parent.parent / "engines" / "wren.py"

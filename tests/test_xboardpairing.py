@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.dutch import Dutch, DutchOptions
-from enginetour.interop.xboardpairing import conversation, game
+from enginetour.interop.pairers import conversation, game
 from tests.touring import tour
 
 

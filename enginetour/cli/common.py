@@ -103,7 +103,7 @@ def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | 
     """The tournament of a configuration and its workspace's database; anything else is a name."""
     if name is None or not _is_config(name):
         return name, db
-    from enginetour.interop.tomlplace import read_toml
+    from enginetour.interop.toml import read_toml
     from enginetour.tournament.config.workspace import database_of
 
     path = Path(name)

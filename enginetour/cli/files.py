@@ -14,7 +14,7 @@ from enginetour.store.serveraddress import Address
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from enginetour.interop.played import Played
+    from enginetour.interop.roundfiles import Played
     from enginetour.model.game import GameKey
     from enginetour.store.log import TournamentLog
 
@@ -51,7 +51,7 @@ def export(
     Example: enginetour export pgn -t autumn-bubble -o games.pgn
     """
     from enginetour.cli.games import game_rows, games_sheet
-    from enginetour.interop.wholefile import refuse_kept, replace_file
+    from enginetour.interop.files import refuse_kept, replace_file
     from enginetour.model.errors import UsageRefused
     from enginetour.openings.eco import read_names
     from enginetour.reports.exports import final_positions, games_text
@@ -67,7 +67,7 @@ def export(
             _export_tde(log, output)
             return
         if kind == "trf":
-            from enginetour.interop.played import report
+            from enginetour.interop.roundfiles import report
 
             chunks: Iterable[str] = [report(_played(log)).text()]
         elif kind == "pgn":
@@ -117,7 +117,7 @@ def _digested(chunks: Iterable[str], digest: Any) -> Iterator[str]:
 def _played(log: TournamentLog) -> Played:
     """The tournament with its games by round and pair; UsageRefused unless it is one in rounds."""
     from enginetour.formats.rounds import Rounds
-    from enginetour.interop.played import Sat, played
+    from enginetour.interop.roundfiles import Sat, played
     from enginetour.model.errors import UsageRefused
     from enginetour.model.game import Pairing
     from enginetour.store.replay import fold
@@ -139,8 +139,8 @@ def _played(log: TournamentLog) -> Played:
 
 
 def _export_tde(log: TournamentLog, folder: Path | None) -> None:
-    from enginetour.interop.played import register
-    from enginetour.interop.wholefile import replace_file
+    from enginetour.interop.files import replace_file
+    from enginetour.interop.roundfiles import register
     from enginetour.model.errors import UsageRefused
     from enginetour.ratings import grades
 

@@ -17,7 +17,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import safe
 
 if TYPE_CHECKING:
-    from enginetour.interop.selection import LeftOut
+    from enginetour.interop.gamefilter import LeftOut
     from enginetour.interop.tally import Tally
 
 
@@ -68,7 +68,7 @@ def twins_of(files: Sequence[Path]) -> list[list[str]]:
     """Files with the same content, packed or not, in groups: each of their games counts more than once."""
     if len(files) == 1:
         return []
-    from enginetour.interop.gamefile import same_content
+    from enginetour.interop.files import same_content
 
     return [list(map(str, group)) for group in same_content(files)]
 

@@ -20,8 +20,8 @@ from enginetour.reports.sheet import safe
 from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
-    from enginetour.interop.gamecolumns import Games
-    from enginetour.interop.ratable import Ratable
+    from enginetour.interop.gamefilter import Ratable
+    from enginetour.interop.gametags import Games
     from enginetour.store.imports import Imported
 
 
@@ -95,9 +95,8 @@ def import_(
     if remove:
         imported.remove(db, remove, why, dry_run=dry_run, as_json=as_json)
         return
-    from enginetour.interop.aliases import read_aliases
-    from enginetour.interop.naming import Naming
-    from enginetour.interop.pgngames import read_games
+    from enginetour.interop.gamefilter import Naming, read_aliases
+    from enginetour.interop.pgn import read_games
     from enginetour.store.imports import refuse_name
     from enginetour.tournament.config.workspace import database_of
 
@@ -110,7 +109,7 @@ def import_(
     with reading_bar(files) as progress, without_collecting():
         games = read_games(files, events, progress, by_event=by_event)
     tell_broken(games)
-    from enginetour.interop.ratable import ratable
+    from enginetour.interop.gamefilter import ratable
 
     rated = ratable(games, naming, variant)
     left = left_out_told(rated.left_out)
@@ -137,7 +136,7 @@ def import_(
         say(_told(found, dry_run=dry_run, alone=not by_event))
     if left:
         say(f"games left out: {left}")
-    from enginetour.interop.selection import few_of, spelling_notes
+    from enginetour.interop.gamefilter import few_of, spelling_notes
 
     if matched := list(dict.fromkeys(name for found in made for name in found.matched)):
         say(f"counted for the engine of this store that has the name: {few_of(matched)}")
@@ -216,7 +215,7 @@ def _entered(
 
 def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, match_names: bool) -> Iterator[str]:
     """New engines that have the name of others, and the lists whose anchors are ambiguous by them."""
-    from enginetour.interop.selection import few_of
+    from enginetour.interop.gamefilter import few_of
 
     namesakes = list(dict.fromkeys(name for found in made for name in found.namesakes))
     if namesakes and match_names:

@@ -231,7 +231,7 @@ def definition_from(asked: dict[str, Any], base: ListDefinition | None = None) -
 
 
 def _aliases(pairs: tuple[tuple[str, str], ...], path: Path | None) -> dict[str, str]:
-    from enginetour.interop.aliases import read_aliases
+    from enginetour.interop.gamefilter import read_aliases
 
     found = read_aliases(path) if path else {}
     for other, name in pairs:

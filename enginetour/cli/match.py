@@ -15,7 +15,7 @@ from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.serveraddress import Address
 
 if TYPE_CHECKING:
-    from enginetour.interop.draft import Draft
+    from enginetour.interop.toml import Draft
 
 
 _OWN = frozenset({"tc", "slots", "openings"})  # settings of [play] with an option written out below

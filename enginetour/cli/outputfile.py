@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginetour.cli.common import MARKED_UP, ask_for, formatted, markup, say, width
-from enginetour.interop.wholefile import is_special, refuse_kept, replace_bytes
+from enginetour.interop.files import is_special, refuse_kept, replace_bytes
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps
 

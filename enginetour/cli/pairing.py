@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from enginetour.formats.pairing.field import Field, Paired
     from enginetour.formats.pairing.tiebreaks import Unplayed
     from enginetour.formats.rounds import PairingSystem
-    from enginetour.interop.foreign import Foreign
-    from enginetour.interop.pairer import Ranking
+    from enginetour.interop.pairers import Foreign, Ranking
     from enginetour.interop.tde import Register
     from enginetour.interop.trf import Report
 
@@ -77,8 +76,7 @@ def pair(
     Example: enginetour pair club.trf --check-all
     """
     from enginetour.formats.pairing.field import Unpairable
-    from enginetour.interop.foreign import next_round
-    from enginetour.interop.pairer import on_scale, pairer, settings
+    from enginetour.interop.pairers import next_round, on_scale, pairer, settings
     from enginetour.reports.pairing import round_json, round_sheet, scores_json
 
     given = settings(words)
@@ -151,8 +149,7 @@ def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, un
     InputRefused for a file that cannot be read or is none.
     """
     from enginetour.interop import h9, opengotha, tde
-    from enginetour.interop.pairer import ranking, ranking_by
-    from enginetour.interop.trffield import foreign, rounds_paired, with_round
+    from enginetour.interop.pairers import foreign, ranking, ranking_by, rounds_paired, with_round
 
     kind = file.suffix.lower()
     if file.is_dir() or kind == ".tde":
@@ -215,8 +212,7 @@ def _check_all(
 ) -> None:
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
     from enginetour.formats.pairing.field import Unpairable
-    from enginetour.interop.foreign import is_as_heavy, next_round
-    from enginetour.interop.pairer import on_scale, pairer
+    from enginetour.interop.pairers import is_as_heavy, next_round, on_scale, pairer
     from enginetour.reports.pairing import Checked, checked_json, checked_sheet
 
     found, notes = [], []
@@ -263,7 +259,7 @@ def _by_setting(foreign: Foreign, given: Mapping[str, object], seed: int) -> For
 
 
 def _content(file: Path, largest: int) -> bytes:
-    from enginetour.interop.wholefile import read_whole
+    from enginetour.interop.files import read_whole
 
     try:
         return read_whole(file, largest)
@@ -273,7 +269,7 @@ def _content(file: Path, largest: int) -> bytes:
 
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
     """Each file whole; UsageRefused before the first if one is there already."""
-    from enginetour.interop.wholefile import refuse_kept, replace_bytes
+    from enginetour.interop.files import refuse_kept, replace_bytes
 
     for path in texts:
         refuse_kept(path, "--output")
@@ -323,7 +319,7 @@ def _place(foreign: Foreign, label: str, option: str) -> int:
 
 
 def _explain(system: PairingSystem, foreign: Foreign, paired: Paired, pair: tuple[str, str], *, as_json: bool) -> None:
-    from enginetour.interop.why import why
+    from enginetour.interop.roundfiles import why
     from enginetour.reports.pairing import why_json, why_lines
 
     one, other = (_place(foreign, label, "--why") for label in pair)
@@ -344,9 +340,7 @@ def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int)
     import io
     import sys
 
-    from enginetour.interop.foreign import Foreign, Separated
-    from enginetour.interop.pairer import pairer, rounds_system
-    from enginetour.interop.xboardpairing import conversation
+    from enginetour.interop.pairers import Foreign, Separated, conversation, pairer, rounds_system
 
     rounds_system(system)
     if rounds is None:

@@ -67,7 +67,7 @@ def demo(folder: Path | None) -> int:
     Example: enginetour demo
     """
     from enginetour.cli.session import Run
-    from enginetour.interop.shipped import shipped
+    from enginetour.interop.files import shipped
     from enginetour.tournament.config.workspace import workspace_of
 
     config = shipped("configs") / "quickstart.toml"

@@ -28,9 +28,8 @@ from enginetour.interop.tally import normal_name
 from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused, called, not_called
 
 if TYPE_CHECKING:
-    from enginetour.interop.gamefilter import GameFilter, Taken
-    from enginetour.interop.pgnscan import Progress
-    from enginetour.interop.selection import LeftOut
+    from enginetour.interop.gamefilter import GameFilter, LeftOut, Taken
+    from enginetour.interop.pgn import Progress
     from enginetour.interop.tally import Tally
     from enginetour.ratings.models import Loose, Prior
     from enginetour.ratings.pairs import Openings, Pairs
@@ -119,7 +118,7 @@ def rate(
     with reading_bar(files) as progress:
         tally, taken = _read(files, wanted, progress, games=by_pairs)
     tell_broken(tally)
-    from enginetour.interop.selection import select
+    from enginetour.interop.gamefilter import select
     from enginetour.ratings.ratinglist import rating_list
 
     names = {"aliases": fields.get("aliases"), "include": fields.get("engines", ())}
@@ -165,11 +164,11 @@ def _read(
 ) -> tuple[Tally, Taken | None]:
     """What was played, and which of it a filter takes; one by one where more than names and results is asked for."""
     if games or wanted.asks_tags:
-        from enginetour.interop.pgngames import read_games
+        from enginetour.interop.pgn import read_games
 
         found = read_games(files, progress=progress)
         return found, wanted.taken(found)
-    from enginetour.interop.pgnscan import scan
+    from enginetour.interop.pgn import scan
 
     return scan(files, progress, take_odds=wanted.odds), None
 
@@ -178,11 +177,8 @@ def _incremental(
     files: tuple[Path, ...], fields: dict[str, Any], start: Mapping[str, str], into: Target, *, by_event: bool
 ) -> int:
     """A list by a system that rates game by game or tournament by tournament; the exit code of --strict."""
-    from enginetour.interop.gamefilter import GameFilter
-    from enginetour.interop.naming import Naming
-    from enginetour.interop.pgngames import read_games
-    from enginetour.interop.ratable import rated_games
-    from enginetour.interop.selection import select
+    from enginetour.interop.gamefilter import GameFilter, Naming, rated_games, select
+    from enginetour.interop.pgn import read_games
     from enginetour.ratings.incremental import Version, lineage
     from enginetour.ratings.ratinglist import incremental_list
     from enginetour.reports.editions import listed
@@ -252,9 +248,9 @@ def _read_told(files: tuple[Path, ...], tally: Tally, left: LeftOut, twins: Sequ
 
 def _openings(tally: Tally, aliases: Mapping[str, str] | None, pairs: Pairs, taken: Taken | None) -> Openings | None:
     """What of the rated games came in pairs; None where they were not read one by one."""
-    from enginetour.interop.filepairs import openings_of_games
-    from enginetour.interop.gamecolumns import Games
-    from enginetour.interop.naming import Naming
+    from enginetour.interop.gamefilter import Naming
+    from enginetour.interop.gamepairs import openings_of_games
+    from enginetour.interop.gametags import Games
 
     if taken is None or not isinstance(tally, Games):
         return None
@@ -268,8 +264,8 @@ def _test(
     words = flags(name for name in fields if name != "aliases") or ("--output" if into.path is not None else others)
     if words:
         raise click.UsageError(f"--sprt makes no list: leave out {words}")
-    from enginetour.interop.naming import Naming
-    from enginetour.interop.pgngames import read_games
+    from enginetour.interop.gamefilter import Naming
+    from enginetour.interop.pgn import read_games
 
     with reading_bar(files) as progress:
         games = read_games(files, progress=progress)
@@ -302,7 +298,7 @@ def _prior(words: str) -> Literal["auto", "none"] | Prior:
 
 def _notes(tally: Tally, left: LeftOut, names: tuple[str, ...]) -> list[str]:
     """What was left out or read in another way."""
-    from enginetour.interop.selection import FEW_NAMED, spelling_notes
+    from enginetour.interop.gamefilter import FEW_NAMED, spelling_notes
 
     notes = []
     if left.games:

@@ -161,7 +161,7 @@ def _config(
 def _case(case: Path, *, as_json: bool) -> None:
     from enginetour.cli.simulate import decisions
     from enginetour.interop.bubblecase import LARGEST_FILE, trace
-    from enginetour.interop.wholefile import read_whole
+    from enginetour.interop.files import read_whole
 
     try:
         text = read_whole(case, LARGEST_FILE)

@@ -12,7 +12,7 @@ import click
 from enginetour.cli.common import show
 
 if TYPE_CHECKING:
-    from enginetour.interop.gamecolumns import Games
+    from enginetour.interop.gametags import Games
     from enginetour.ratings.sequential import Sprt
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
@@ -98,7 +98,7 @@ def tell_file_test(
     as_csv: bool,
 ) -> None:
     """The test over the games of two engines in files, in their order."""
-    from enginetour.interop.pgnmatch import match_games, meant_engines
+    from enginetour.interop.gamepairs import match_games, meant_engines
 
     engines = meant_engines(games, naming, engines)
     met = match_games(games, naming, *engines)

@@ -19,8 +19,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from enginetour.interop.findings import words_of
-from enginetour.interop.tomlplace import read_toml, refusal
+from enginetour.interop.toml import read_toml, refusal, words_of
 from enginetour.model.errors import InputRefused, near
 from enginetour.model.game import Entrant
 from enginetour.model.task import EngineSpec, Quirks, Resources, Restart, Sandbox

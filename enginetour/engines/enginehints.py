@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from enginetour.engines.enginefile import read_entry
-from enginetour.interop.draft import toml_value
+from enginetour.interop.toml import toml_value
 from enginetour.model.errors import InputRefused
 
 _HEADER = re.compile(r"[ \t]*\[")

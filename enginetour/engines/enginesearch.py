@@ -10,7 +10,7 @@ from pathlib import Path
 
 from enginetour.engines.enginefile import LONGEST_NAME, EngineEntry, release
 from enginetour.engines.registry import GAMES, load, to_spec
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused
 
 _MARK = re.compile(r" \((?:CECP|PolyGlot)\)$")

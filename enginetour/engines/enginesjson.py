@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.engines.enginefile import EngineEntry, Value, changed_quirks
-from enginetour.interop.wholefile import read_whole
+from enginetour.interop.files import read_whole
 from enginetour.model.errors import InputRefused
 from enginetour.model.task import Quirks
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from enginetour.interop.wholefile import refuse_special
+from enginetour.interop.files import refuse_special
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import EngineSpec, flag_and_word
 

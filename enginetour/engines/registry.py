@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from enginetour.engines.enginefile import EngineEntry, Limit, Value, changed_quirks, changed_resources, read_entry
 from enginetour.engines.refusals import not_runnable
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused, near
 from enginetour.model.task import EngineSpec, Sandbox, flag_and_word
 

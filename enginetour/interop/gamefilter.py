@@ -1,24 +1,62 @@
-"""Which games of files a list takes by what their tags say: variant, odds, day, time class, control."""
+"""Which games are read, and under which engine names."""
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, TypeAlias
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TypeAlias
 
-from enginetour.interop.naming import any_fits
-from enginetour.interop.tally import UNFINISHED, text
-from enginetour.model.errors import UsageRefused
+import numpy as np
+from numpy.typing import NDArray
+
+from enginetour.interop.files import read_whole
+from enginetour.interop.gametags import Games
+from enginetour.interop.tally import AT_ODDS, OF_VARIANT, UNFINISHED, Tally, name_text, normal_name, text
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.timecontrol import TIME_CLASSES, time_class
+from enginetour.ratings.pairs import Pairs, RatedGame
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+# What the engines of game files are called here: aliases first, then patterns of the names that are wanted.
 
-    from enginetour.interop.gamecolumns import Games
 
+def any_fits(name: str, globs: Collection[str]) -> bool:
+    """One of the patterns fits the name, or is the name: brackets mark versions as well as sets of signs."""
+    return any(name == glob or fnmatchcase(name, glob) for glob in globs)
+
+
+class Naming:
+    """The name to count an engine under, None for one whose games are left out. Remembers which patterns fitted."""
+
+    def __init__(
+        self, aliases: Mapping[str, str] | None = None, include: Iterable[str] = (), exclude: Iterable[str] = ()
+    ) -> None:
+        self.aliases = {normal_name(other): normal_name(name) for other, name in (aliases or {}).items()}
+        self.include = tuple(map(normal_name, include))
+        self.exclude = tuple(map(normal_name, exclude))
+        self._answered: set[str] = set()
+
+    def __call__(self, name: str) -> str | None:
+        """By the name as a file has it."""
+        name = self.aliases.get(name, name)
+        fits = {pattern for pattern in (*self.include, *self.exclude) if any_fits(name, (pattern,))}
+        self._answered |= fits
+        if (self.include and fits.isdisjoint(self.include)) or not fits.isdisjoint(self.exclude):
+            return None
+        return name
+
+    def refuse_unanswered(self) -> None:
+        """UsageRefused for a pattern that no engine answered to: it is misspelt."""
+        for pattern in (*self.include, *self.exclude):
+            if pattern not in self._answered:
+                raise UsageRefused(f"no engine is called like {pattern!r}", step="patterns are as in a shell: 'Fruit*'")
+
+
+# Which games of files a list takes by what their tags say: variant, odds, day, time class, control.
 
 Taken: TypeAlias = "tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]"
 
@@ -127,7 +165,7 @@ def of_variant(games: Games, variant: str) -> NDArray[np.bool_]:
 
     fits = np.full(len(games.results), variant == "standard")
     if games.variants:
-        from enginetour.interop import varianttags
+        from enginetour.interop import gametags as varianttags
 
         for game, raw in games.variants.items():
             fits[game] = varianttags.fits(raw, variant)
@@ -138,8 +176,250 @@ def variants_of(games: Games, which: NDArray[np.bool_]) -> dict[str, int]:
     """How many of these games are of which variant, the most first."""
     if not which.any():
         return {}
-    from enginetour.interop import varianttags
+    from enginetour.interop import gametags as varianttags
 
     tags = Counter(raw for game, raw in games.variants.items() if which[game])
     plain = int(which.sum()) - tags.total()
     return varianttags.by_name(tags + Counter({b"": plain}))
+
+
+# Which of the games of a tally make a list: aliases, patterns of names, fewest games; and what was left out.
+
+FEW_NAMED = 10  # engines or results in a note
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Games that are not rated, by reason."""
+
+    others: Mapping[str, int]  # by the result that is none
+    places: Mapping[str, str]  # where the first game with each of these results is
+    broken: int
+    alone: int  # of an engine against itself
+    unwanted: int  # by the patterns
+    few: int  # of engines with too few
+    engines: tuple[str, ...]  # those with too few
+    apart: Mapping[str, int]  # by the part of a `GameFilter`
+    variants: Mapping[str, int]  # those that are apart by variant, by its name
+
+    @property
+    def games(self) -> int:
+        """All of them."""
+        return (
+            sum(self.others.values()) + self.broken + self.alone + self.unwanted + self.few + sum(self.apart.values())
+        )
+
+
+def select(
+    tally: Tally,
+    *,
+    aliases: Mapping[str, str] | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    min_games: int = 0,
+    taken: Taken | None = None,
+) -> tuple[Pairs, LeftOut]:
+    """The games to rate, of those `taken` by a filter. UsageRefused for a pattern that nobody answers to: a slip.
+
+    An engine with fewer than `min_games` games goes with all of them, until every engine left has that many.
+    """
+    naming = Naming(aliases, include, exclude)
+    pairs, alone, others = tally.pairs(naming, None if taken is None else taken[0])
+    naming.refuse_unanswered()
+    enough = at_least(pairs, min_games)
+    aside = {part: tally.results.tobytes().count(code) for part, code in (("variant", OF_VARIANT), ("odds", AT_ODDS))}
+    few = tuple(sorted(set(pairs.names) - set(enough.names)))
+    variants = taken[2] if taken else _named(tally)
+    return enough, LeftOut(
+        others=dict(tally.others.most_common()),
+        places=places_of(tally),
+        broken=tally.broken_games,
+        alone=alone,
+        unwanted=others,
+        few=int(pairs.games.sum() - enough.games.sum()),
+        engines=few,
+        apart=dict(taken[1]) if taken else {part: games for part, games in aside.items() if games},
+        variants=variants,
+    )
+
+
+def places_of(tally: Tally) -> dict[str, str]:
+    """Where the first game with each result that is not one is."""
+    return {result: tally.places[result] for result, _ in tally.others.most_common() if result in tally.places}
+
+
+def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
+    """What was read in another spelling or is contradicted, one note for each kind; `names` are those that play."""
+    notes = []
+    if tally.respelled:
+        told = (f"{count:,} {result!r} ({tally.places.get(result, 'many kinds')})" for result, count in _most(tally))
+        notes.append(f"unusual results that count: {', '.join(told)}")
+    if tally.contradicted:
+        games = "1 game ends" if tally.contradicted == 1 else f"{tally.contradicted:,} games end"
+        notes.append(
+            f"{games} with another result than the Result tag; the tag counts (first: {tally.contradicted_at})"
+        )
+    spelled: dict[str, set[str]] = {}
+    for raw in tally.names:
+        spelled.setdefault(name_text(raw), set()).add(text(raw))
+    if merged := sorted(name for name, written in spelled.items() if len(written) > 1):
+        notes.append(f"names that differ only by blanks or Unicode form, rated as one engine: {few_of(merged)}")
+    alike: dict[str, list[str]] = {}
+    for name in sorted(names):
+        alike.setdefault(_bare(name), []).append(name)
+    if pairs := [" / ".join(map(_visible, one)) for one in alike.values() if len(one) > 1]:
+        different = (
+            "names that differ only by case, blanks, invisible or compatible characters, rated as different engines"
+        )
+        notes.append(f"{different}: {few_of(pairs)}; --alias OTHER=NAME joins them")
+    return notes
+
+
+def _most(tally: Tally) -> list[tuple[str, int]]:
+    return tally.respelled.most_common(FEW_NAMED)
+
+
+def few_of(names: Sequence[str]) -> str:
+    """The first of them, as a note has room for."""
+    return ", ".join(names[:FEW_NAMED]) + ", ..." * (len(names) > FEW_NAMED)
+
+
+def _bare(name: str) -> str:
+    """What is left of a name without case, Unicode form, blanks and signs that nobody sees."""
+    if not name.isascii():
+        from unicodedata import normalize
+
+        name = normalize("NFKC", name)
+    folded = name.casefold()
+    return "".join(sign for sign in folded if sign.isprintable() and not sign.isspace())
+
+
+def _visible(name: str) -> str:
+    """A name whose invisible signs show as escapes."""
+    return name if name.isprintable() else repr(name)[1:-1]
+
+
+def _named(tally: Tally) -> Mapping[str, int]:
+    if not tally.variants_aside:
+        return {}
+    from enginetour.interop.gametags import by_name  # it knows chess: most files have no such tag
+
+    return by_name(tally.variants_aside)
+
+
+def at_least(pairs: Pairs, games: int) -> Pairs:
+    """Without engines that have fewer games, again and again: each that goes takes games from others."""
+    while True:
+        kept = [name for name, played in zip(pairs.names, pairs.played, strict=True) if played >= games]
+        if len(kept) == len(pairs.names):
+            return pairs
+        pairs = pairs.within(kept)
+
+
+# Which games of files can be rated, under which names, and which are left out.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratable:
+    """Sides as places in `names`, results as the tally has them; `wanted` are the places of games that can be rated."""
+
+    naming: Naming
+    names: tuple[str, ...]
+    white: NDArray[np.int64]
+    black: NDArray[np.int64]
+    results: NDArray[np.int64]
+    wanted: NDArray[np.intp]
+    left_out: LeftOut
+
+
+def rated_games(
+    games: Games, naming: Naming, names: Collection[str], taken: NDArray[np.bool_], files: Sequence[str]
+) -> Iterator[RatedGame]:
+    """The games taken between two of these names, in order, for systems that rate game by game or event by event.
+
+    An event is a file, or an Event tag where those were kept. Odds of unknown size count as none.
+    """
+    called = [name if name in names else None for name in (naming(name_text(raw)) for raw in games.names)]
+    results = np.array(games.results)
+    tags = [" ".join(text(raw).split()) for raw in games.event_tags]
+    file_of = np.searchsorted(np.array(games.ends), np.arange(len(results)), side="right")
+    for place in np.flatnonzero(taken & (results < UNFINISHED)).tolist():
+        white, black = called[games.white[place]], called[games.black[place]]
+        if white is not None and black is not None and white != black:
+            event = (tags[games.event[place]] if games.by_event else "") or files[file_of[place]]
+            points = 2 - int(results[place])
+            yield RatedGame(white, black, points, place + 1, event, games.odds.get(place, 0) or 0)
+
+
+def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:
+    """Of the variant, between two engines that are wanted, with a result.
+
+    UsageRefused for a pattern that no engine answers to.
+    """
+    called = [naming(name_text(raw)) for raw in games.names]
+    naming.refuse_unanswered()
+    names = tuple(sorted({name for name in called if name is not None}))
+    place = {name: number for number, name in enumerate(names)}
+    places = np.array([-1 if name is None else place[name] for name in called], dtype=np.int64)
+    white = places[np.array(games.white, dtype=np.intp)]
+    black = places[np.array(games.black, dtype=np.intp)]
+    results = np.array(games.results, dtype=np.int64)
+    finished, ours = results != UNFINISHED, (white >= 0) & (black >= 0)
+    inside = of_variant(games, variant)
+    others = variants_of(games, finished & ~inside)
+    finished &= inside
+    alone = finished & ours & (white == black)
+    left_out = LeftOut(
+        others=dict(games.others.most_common()),
+        places=places_of(games),
+        broken=games.broken_games,
+        alone=int(alone.sum()),
+        unwanted=int((finished & ~ours).sum()),
+        few=0,
+        engines=(),
+        apart={"variant": sum(others.values())} if others else {},
+        variants=others,
+    )
+    return Ratable(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)
+
+
+# Other names of engines, from a file as Ordo's synonyms: one line an engine, the name to use first, quoted or not.
+
+LARGEST_FILE = 10_000_000  # bytes, our choice: some 200,000 names
+LONGEST_LINE = 65_536  # signs, as of a game file
+
+
+def read_aliases(path: Path) -> dict[str, str]:
+    """Alias to name. Empty lines and those that begin with ``#`` are skipped; InputRefused as file:line."""
+    try:
+        lines = read_whole(path, LARGEST_FILE).decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror}", place=str(path)) from None
+    except UnicodeDecodeError:
+        raise InputRefused("is not UTF-8", place=str(path), step="save it as UTF-8") from None
+    found: dict[str, str] = {}
+    lines_of: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if len(line) > LONGEST_LINE:
+            raise InputRefused(f"a line longer than {LONGEST_LINE:,} signs", place=f"{path}:{number}")
+        if "\0" in line:
+            raise InputRefused("no list of names: it holds NUL", place=f"{path}:{number}")
+        try:
+            name, *others = (cell.strip() for cell in next(csv.reader([line], skipinitialspace=True, strict=True)))
+        except csv.Error as error:
+            raise InputRefused(f"no list of names: {error}", place=f"{path}:{number}") from None
+        if not name or not others or not all(others):
+            raise InputRefused("a name and at least one alias are needed", place=f"{path}:{number}")
+        lines_of.setdefault(name, number)
+        for other in others:
+            if found.setdefault(other, name) != name:
+                raise InputRefused(f"{other!r} is also an alias of {found[other]!r}", place=f"{path}:{number}")
+    for alias, name in found.items():
+        if name in found and found[name] != name:
+            step = f"write all of them in one line behind {found[name]!r}"
+            raise InputRefused(f"{name!r} is itself an alias", place=f"{path}:{lines_of[name]}", step=step)
+        if alias in lines_of and alias != name:
+            raise InputRefused(f"{alias!r} is an alias of {name!r}", place=f"{path}:{lines_of[alias]}")
+    return found

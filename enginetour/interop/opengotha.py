@@ -27,7 +27,7 @@ from xml.parsers import expat
 
 from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Kind, Member, Turn
-from enginetour.interop.foreign import Foreign, Separated, as_it_stands
+from enginetour.interop.pairers import Foreign, Separated, as_it_stands
 from enginetour.interop.trf import refuse
 from enginetour.ratings import grades
 

@@ -25,9 +25,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from enginetour.formats.pairing.field import BLACK, WHITE, Kind, Member, Paired, Turn
-from enginetour.interop.foreign import Foreign, Separated, as_it_stands, plain_label
+from enginetour.interop.files import read_whole
+from enginetour.interop.pairers import Foreign, Separated, as_it_stands, plain_label
 from enginetour.interop.trf import refuse
-from enginetour.interop.wholefile import read_whole
 from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades
 

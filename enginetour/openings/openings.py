@@ -15,8 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from enginetour.interop.shipped import shipped_suite
-from enginetour.interop.wholefile import file_digest
+from enginetour.interop.files import file_digest, shipped_suite
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, most, usual_beginning

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from enginetour.interop.wholefile import refuse_special
+from enginetour.interop.files import refuse_special
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.model.variants import STANDARD, Numbered, board_of

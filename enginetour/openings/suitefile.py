@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from enginetour.interop.wholefile import MOST_TAGS, opened_input, refuse_bomb
+from enginetour.interop.files import MOST_TAGS, opened_input, refuse_bomb
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.model.variants import STANDARD, tag_fits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from enginetour.interop.draft import toml_value
+from enginetour.interop.toml import toml_value
 from enginetour.referee.compliance.verdicts import Compliance, Verdict
 from enginetour.reports.sheet import Column, Sheet
 

@@ -11,7 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginetour.interop.wholefile import is_special, replace_bytes, replace_file
+from enginetour.interop.files import is_special, replace_bytes, replace_file
 from enginetour.model.game import Game, Outcome
 from enginetour.reports import epd, pgn
 from enginetour.store.log import TournamentLog

@@ -10,8 +10,8 @@ from enginetour.formats.pairing.field import Field, Paired
 from enginetour.reports.sheet import Column, Sheet, lines_of, points
 
 if TYPE_CHECKING:
-    from enginetour.interop.foreign import Pairs
-    from enginetour.interop.why import Why
+    from enginetour.interop.pairers import Pairs
+    from enginetour.interop.roundfiles import Why
 
 
 CERTIFIED = "certified"

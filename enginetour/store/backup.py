@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from enginetour.interop.wholefile import beside, is_there, sync_folder
+from enginetour.interop.files import beside, is_there, sync_folder
 from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.store import schema
 from enginetour.store.copying import copy_store

@@ -14,8 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, select, true, tuple_
 
-from enginetour.interop.gamefilter import ended_so
-from enginetour.interop.naming import any_fits
+from enginetour.interop.gamefilter import any_fits, ended_so
 from enginetour.model.game import Termination
 from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD

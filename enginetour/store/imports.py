@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, insert, or_, select
 
 from enginetour import __version__
-from enginetour.interop.gamecolumns import Games
-from enginetour.interop.gameopenings import NOT_TOLD
-from enginetour.interop.naming import Naming
-from enginetour.interop.ratable import Ratable
+from enginetour.interop.gamefilter import Naming, Ratable
+from enginetour.interop.gametags import NOT_TOLD, Games
 from enginetour.interop.tally import normal_name, text
 from enginetour.model.errors import UsageRefused
 from enginetour.model.variants import STANDARD

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
-from enginetour.interop.gamecolumns import Claim, Games
+from enginetour.interop.gametags import Claim, Games
 from enginetour.interop.tally import RESULTS
 from enginetour.model.game import Outcome
 from enginetour.store.database import Database

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginetour.interop.wholefile import is_there
+from enginetour.interop.files import is_there
 from enginetour.model.errors import StorageFailed, StoreRefused
 
 if TYPE_CHECKING:

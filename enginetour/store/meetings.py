@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
-from enginetour.interop.gameopenings import NOT_TOLD, Partners
+from enginetour.interop.gametags import NOT_TOLD, Partners
 from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.model.game import Outcome
 from enginetour.store.database import Database

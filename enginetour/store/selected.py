@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Connection, CursorResult, func, select
 
-from enginetour.interop.naming import any_fits
-from enginetour.interop.selection import at_least
+from enginetour.interop.gamefilter import any_fits, at_least
 from enginetour.model.game import Outcome
 from enginetour.model.variants import STANDARD
 from enginetour.ratings.incremental import stem

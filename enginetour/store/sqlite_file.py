@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine
 
-from enginetour.interop.wholefile import SQLITE_MAGIC
+from enginetour.interop.files import SQLITE_MAGIC
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import bulk, filesystem, ground, schema
 from enginetour.store.heldfiles import HeldFiles

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import Format
-from enginetour.interop.tomlplace import refusal
+from enginetour.interop.toml import refusal
 from enginetour.model.errors import TourError, UsageRefused, called, not_called
 from enginetour.model.game import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
 from enginetour.model.task import EngineSpec, Side, Terms

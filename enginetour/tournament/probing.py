@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from enginetour.engines.enginefile import EngineEntry, release
 from enginetour.engines.registry import candidates
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused, TaskFailed, TourError
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side
 from enginetour.model.timecontrol import TimeControl

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from enginetour.engines.rebuilt import new_fingerprint, refusal
 from enginetour.formats.base import Format
-from enginetour.interop.shipped import shipped_suite
+from enginetour.interop.files import shipped_suite
 from enginetour.model.errors import InputRefused, StoreRefused
 from enginetour.model.game import Added, Extended
 from enginetour.model.task import EngineSpec, OwnBook, Side, Terms

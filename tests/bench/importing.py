@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from enginetour.interop.naming import Naming
-from enginetour.interop.pgngames import read_games
-from enginetour.interop.pgnscan import scan
-from enginetour.interop.ratable import ratable
+from enginetour.interop.gamefilter import Naming, ratable
+from enginetour.interop.pgn import read_games, scan
 from enginetour.store.imports import import_games
 from enginetour.store.tournaments import Store
 from tests.bench.measure import Settings, a_second, divided, in_turn, line

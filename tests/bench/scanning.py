@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from enginetour.interop.pgnscan import PIECE, scan
+from enginetour.interop.pgn import PIECE, scan
 from tests.bench.measure import Settings, in_turn, line
 from tests.bench.rating import field
 

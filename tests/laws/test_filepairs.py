@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.cli.main import cli
-from enginetour.interop.naming import Naming
-from enginetour.interop.pgngames import read_games
-from enginetour.interop.pgnmatch import match_games
+from enginetour.interop.gamefilter import Naming
+from enginetour.interop.gamepairs import match_games
+from enginetour.interop.pgn import read_games
 from enginetour.ratings.pentanomial import paired
 from enginetour.store.meetings import meetings
 from enginetour.store.tournaments import Store

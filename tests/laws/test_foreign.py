@@ -13,10 +13,8 @@ from enginetour.formats.base import SYSTEMS
 from enginetour.formats.brackets import Knockout
 from enginetour.formats.pairing.field import Unpairable
 from enginetour.interop import trf
-from enginetour.interop.foreign import next_round
-from enginetour.interop.pairer import pairer
-from enginetour.interop.trffield import foreign, with_round
-from enginetour.interop.why import why
+from enginetour.interop.pairers import foreign, next_round, pairer, with_round
+from enginetour.interop.roundfiles import why
 from enginetour.model.errors import InputRefused, UsageRefused
 
 IN_ROUNDS = [name for name, system in SYSTEMS.items() if system.rounds]

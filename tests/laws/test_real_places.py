@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.game import Entrant, Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from enginetour.formats.pairing.field import WHITE, Field, Kind, Member, Turn, Unpairable
 from enginetour.interop import tde
-from enginetour.interop.foreign import next_round
-from enginetour.interop.pairer import pairer
-from enginetour.interop.played import Played, register
+from enginetour.interop.pairers import next_round, pairer
+from enginetour.interop.roundfiles import Played, register
 from enginetour.model.errors import InputRefused
 from tests.pastfields import random_field
 

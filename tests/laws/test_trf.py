@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.pairing.field import BLACK, WHITE
-from enginetour.interop.trf import Entry, read
-from enginetour.interop.trfheader import Header, header
+from enginetour.interop.trf import Entry, Header, header, read
 
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 OLD_SCORES = {"W": "BBW", "D": "BBD", "L": "BBL", "A": "BBF", "P": "BBU"}

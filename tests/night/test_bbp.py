@@ -19,12 +19,9 @@ from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.pairing import dutch_criteria
 from enginetour.formats.pairing.field import Field, Kind
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.foreign import next_round
-from enginetour.interop.pairer import pairer
-from enginetour.interop.played import Played, Sat, played, report
-from enginetour.interop.trf import read
-from enginetour.interop.trffield import foreign
-from enginetour.interop.trfheader import virtual_lines
+from enginetour.interop.pairers import foreign, next_round, pairer
+from enginetour.interop.roundfiles import Played, Sat, played, report
+from enginetour.interop.trf import read, virtual_lines
 from enginetour.model.game import Added, Entrant, GameFinished, Outcome, Withdrawn
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]

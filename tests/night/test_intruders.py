@@ -16,7 +16,7 @@ from unittest import mock
 
 import pytest
 
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.task import Sandbox
 from enginetour.tournament import inforce
 from enginetour.tournament.address import socket_path

@@ -5,7 +5,7 @@ import pytest
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.foreign import Separated, next_round
+from enginetour.interop.pairers import Separated, next_round
 
 KEEPING = ("swiss-gotha", "mcmahon", "swiss-cat", "gotha-2005", "gerlach", "dutch", "entropy", "accelrat", "godraw")
 

@@ -11,18 +11,13 @@ from pathlib import Path
 import pytest
 
 from enginetour.interop import tde, trf
-from enginetour.interop.aliases import read_aliases
 from enginetour.interop.bubblecase import read_case
-from enginetour.interop.gamereader import GameReader
-from enginetour.interop.naming import Naming
-from enginetour.interop.pairer import settings
-from enginetour.interop.pgngames import read_games
-from enginetour.interop.pgnscan import scan
-from enginetour.interop.pgntags import tags_of
-from enginetour.interop.ratable import ratable
-from enginetour.interop.tomlplace import read_toml
-from enginetour.interop.trffield import foreign
-from enginetour.interop.wholefile import MOST_TAGS
+from enginetour.interop.files import MOST_TAGS
+from enginetour.interop.gamefilter import Naming, ratable, read_aliases
+from enginetour.interop.gametags import tags_of
+from enginetour.interop.pairers import foreign, settings
+from enginetour.interop.pgn import GameReader, read_games, scan
+from enginetour.interop.toml import read_toml
 from enginetour.model.errors import InputRefused
 from enginetour.openings.openingcheck import Bad
 from enginetour.openings.suitefile import MOST_PLIES, read_suite
@@ -168,8 +163,8 @@ def test_a_game_of_too_many_tags(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, str], ends: str, pieces: tuple[int, int]
 ) -> None:
     """`rate` and `import` note it as one broken game, however it is written, and read the games around it."""
-    monkeypatch.setattr("enginetour.interop.pgnscan.PIECE", pieces[0])
-    monkeypatch.setattr("enginetour.interop.pgnscan.LONGEST_PIECE", pieces[1])
+    monkeypatch.setattr("enginetour.interop.pgn.PIECE", pieces[0])
+    monkeypatch.setattr("enginetour.interop.pgn.LONGEST_PIECE", pieces[1])
     game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n'
     first, second = tags
     for more, games, broken in (("", 3, 0), ('[One "more"]\n', 2, 1), (many(60_000), 2, 1)):
@@ -189,7 +184,7 @@ def test_more_tags_than_a_game_may_have_are_not_read(tmp_path: Path, monkeypatch
         read += 1
         return tags_of(line)
 
-    monkeypatch.setattr("enginetour.interop.pgntags.tags_of", counted)
+    monkeypatch.setattr("enginetour.interop.gametags.tags_of", counted)
     path = tmp_path / "g.pgn"
     for lines in (many(200_000), '[White "x"]\n' * 200_000, '[Event "x"]\n' * 200_000, '[T "x\n' * 200_000):
         read = 0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from enginetour.cli import common
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from tests.servers import Server
 from tests.storing import add_game, game, open_log
 from tests.touring import config, pgn_games, read, tour

@@ -15,7 +15,7 @@ from enginetour.engines.protocol import Engine, Script
 from enginetour.engines.registry import load, to_spec
 from enginetour.engines.said import Thought
 from enginetour.engines.start import open_engine
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Opening, Outcome, Termination
 from enginetour.model.task import EngineSpec

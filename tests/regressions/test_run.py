@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.interop.shipped import shipped
+from enginetour.interop.files import shipped
 from enginetour.reports.exports import UNFINISHED
 from enginetour.store.lock import TournamentLock
 from enginetour.store.replay import fold

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.interop.naming import Naming
-from enginetour.interop.pgngames import read_games
-from enginetour.interop.ratable import ratable
+from enginetour.interop.gamefilter import Naming, ratable
+from enginetour.interop.pgn import read_games
 from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.model.game import GameVoided, Outcome, Withdrawn
 from enginetour.reports.endings import endings_counted

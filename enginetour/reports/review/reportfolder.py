@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
-from enginetour.interop.wholefile import naming
+from enginetour.interop.files import naming
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.html.page import ASSETS, STATE, asset
 from enginetour.reports.html.site import GENERATOR

@@ -8,7 +8,7 @@ from typing import Any
 
 from enginetour.formats.pairing.field import Field
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.played import so_far
+from enginetour.interop.roundfiles import so_far
 from enginetour.model.game import Note
 from enginetour.reports.pairingerror import RoundFigures, pairing_figures
 from enginetour.store.queries import GameLine

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from enginetour.interop.wholefile import replace_file
+from enginetour.interop.files import replace_file
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.html import pieces
 from enginetour.reports.html.gamepage import game_page

@@ -17,8 +17,7 @@ from enginetour.engines.machine import memory_mb
 from enginetour.engines.pathoptions import is_path
 from enginetour.engines.processors import allowed
 from enginetour.engines.registry import Registry, load, to_spec
-from enginetour.interop.shipped import shipped
-from enginetour.interop.wholefile import file_digest
+from enginetour.interop.files import file_digest, shipped
 from enginetour.model.errors import TourError
 from enginetour.model.task import EngineSpec
 from enginetour.referee.tablebases import found_in

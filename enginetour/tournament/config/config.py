@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
-from enginetour.interop.tomlplace import known_keys, read_toml, refusal, toml_place
+from enginetour.interop.toml import known_keys, read_toml, refusal, toml_place
 from enginetour.model.errors import InputRefused, did_you_mean, near
 from enginetour.ratings import grades
 from enginetour.tournament.config.notices import NotifySection

@@ -13,7 +13,7 @@ from enginetour.model.errors import TourError, UsageRefused
 
 if TYPE_CHECKING:
     from enginetour.engines.registry import Registry
-    from enginetour.interop.draft import Draft
+    from enginetour.interop.toml import Draft
 
 
 def write_draft(draft: Draft, path: Path, words: Mapping[str, str] | None = None) -> None:

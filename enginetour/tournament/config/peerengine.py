@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from enginetour.interop.draft import found_here, read_option
+from enginetour.interop.toml import found_here, read_option
 from enginetour.model.errors import InputRefused
 from enginetour.tournament.config.peerline import PLACE, Program
 from enginetour.tournament.config.peertime import control_of

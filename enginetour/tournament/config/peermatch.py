@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from enginetour.interop.draft import Draft, read_value, told_apart
+from enginetour.interop.toml import Draft, read_value, told_apart
 from enginetour.model.errors import InputRefused
 from enginetour.tournament.config.peerengine import PeerEngine
 from enginetour.tournament.config.peerline import PLACE, Given, Program, cut

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from enginetour.interop.draft import read_value
+from enginetour.interop.toml import read_value
 from enginetour.tournament.config.peerline import Given
 
 # Why nothing needs to be done, or what to do instead.

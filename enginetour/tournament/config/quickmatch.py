@@ -13,7 +13,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from enginetour.engines.registry import Registry, find_program, no_program
-from enginetour.interop.draft import Draft, found_here, read_option, read_value, told_apart
+from enginetour.interop.toml import Draft, found_here, read_option, read_value, told_apart
 from enginetour.model.errors import InputRefused, UsageRefused, near
 from enginetour.model.task import EngineSpec, Probe
 from enginetour.ratings.sequential import OPEN_GAMES

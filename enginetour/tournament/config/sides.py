@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from enginetour.engines.identity import fingerprint
-from enginetour.interop.draft import toml_value
-from enginetour.interop.wholefile import file_digest
+from enginetour.interop.files import file_digest
+from enginetour.interop.toml import toml_value
 from enginetour.model import task
 from enginetour.model.errors import InputRefused
 from enginetour.model.task import EngineSpec, OwnBook, Side, Terms

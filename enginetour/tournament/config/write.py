@@ -12,7 +12,7 @@ from enginetour.engines.registry import of_workspace, to_spec
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import Member
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.draft import told_apart
+from enginetour.interop.toml import told_apart
 from enginetour.model.errors import EngineRefused, UsageRefused, near
 from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades

@@ -1,4 +1,4 @@
-"""Who played whom with what result, from PGN files of any size: quick where the tags stand as usual, else careful.
+"""One PGN scanner: fast path, careful path.
 
 The quick way is one regular expression over a piece of the file. It is believed only where it cannot err: every Result
 tag of the piece was found by it, and no game began inside a comment. Other pieces go through `TagReader`. Pieces end
@@ -12,16 +12,37 @@ import pickle
 import re
 import signal
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate
+from operator import add
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from enginetour.interop.gamefile import Part, opened, plain
-from enginetour.interop.oddstags import HANDICAP
-from enginetour.interop.pgntags import TagReader, contradicts
-from enginetour.interop.tally import TERMINATORS, VARIANT, Tally
-from enginetour.interop.wholefile import MOST_TAGS
+from enginetour.interop.files import MARK, MOST_TAGS, Part, opened, plain
+from enginetour.interop.gametags import (
+    BLACK_TC,
+    DIGEST,
+    HANDICAP,
+    LONGEST_OPENING,
+    NOT_TOLD,
+    TERMINATION,
+    WHITE_TC,
+    Games,
+    TagReader,
+    contradicts,
+    is_odds_tag,
+    opening_of,
+    tags_in,
+    tags_of,
+    tells_opening,
+)
+from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, text
 from enginetour.model.errors import InputRefused
+
+# Who played whom with what result, from PGN files of any size: quick where the tags stand as usual, else careful.
 
 PIECE = 1 << 16  # bytes; glibc maps blocks of 128 KiB anew each time (mallopt(3)): a tenth of the time (measured)
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
@@ -260,7 +281,7 @@ def _contradicted(results: Sequence[bytes], moves: Sequence[bytes]) -> int:
 
 def _names_another(piece: bytes) -> bool:
     """A Variant tag says something else than standard chess."""
-    from enginetour.interop.varianttags import names_another  # it knows chess: most files have no such tag
+    from enginetour.interop.gametags import names_another  # it knows chess: most files have no such tag
 
     return names_another(piece)
 
@@ -308,3 +329,250 @@ def _ends_game(piece: bytes, line: int) -> bool:
         return True
     game = (_GAME if b"\r" in piece else _GAME_LF).match(piece, piece.rfind(_WHITE, 0, line - 2) + 1)
     return bool(game and game[1] and game.end(3) + 2 == len(above) and piece.startswith(_WHITE[1:], line))
+
+
+# The careful reader of whole games: follows where each begins and ends, and digests what lies between.
+
+_KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"GameStartTime", VARIANT, TERMINATION)
+
+
+class _Open:
+    """A counted game that has not ended yet: of its own bytes, fed in parts, only the first are held."""
+
+    def __init__(self, tags: dict[bytes, bytes], begin: int) -> None:
+        self.tags = tags
+        self.begin = begin
+        self.read = begin + 1  # behind the bracket
+        self.front = b"["  # with its opening
+        self._sum = sha256()  # of all of them
+        self._body = self._sum.copy()  # the same without the white space at their end
+        self._held = b""  # a carriage return that may be half of a line's end
+
+    def feed(self, own: bytes) -> None:
+        """More of its bytes."""
+        own = self._held + own
+        self._held = b"\r" * own.endswith(b"\r")
+        own = own.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self.front += own[: LONGEST_OPENING - len(self.front)]
+        body = own.rstrip()
+        if body:
+            self._sum.update(body)
+            self._body = self._sum.copy()
+        self._sum.update(own[len(body) :])
+
+    def digest(self) -> bytes:
+        """Of all of them but white space at the end."""
+        return self._body.digest()
+
+
+class GameReader(TagReader):
+    """Counts into the columns as `TagReader` into a tally. Pieces follow each other until it is settled."""
+
+    def __init__(self, games: Games, part: Part) -> None:
+        super().__init__(games, part.place)
+        self._games = games
+        self._part = part
+        self._others: dict[bytes, bytes] = {}
+        self._open: _Open | None = None
+        self._header_at = 0  # place of the first line of the tags that are being read
+        self._at = 0  # place of the bytes that may belong to a game that is not counted yet
+        self._bytes = b""
+        self._fed = 0  # the offset of the last feed
+        self._lines = array("q")  # places where its lines begin
+        self._partial_place = 0  # where a tag begins that goes on in the next feed
+
+    def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
+        """Read on; what belongs to a counted game goes into its digest."""
+        here = offset or self._part.mark
+        if not self._bytes:
+            self._at = here
+        self._bytes += lines
+        self._lines = array("q", accumulate(map(len, lines.splitlines(keepends=True)), initial=here))
+        self._fed = offset
+        super().feed(offset, lines, whole=whole)
+        passed = here + len(lines)
+        if self._partial:
+            passed = self._partial_place = self._place_of(self._partial_at)
+        if self._broken:
+            self._close(self._header_at)
+        self._pass(self._header_at if self._header and not self._broken else passed)
+
+    def settle(self) -> bool:
+        """As the tag reader; the last game ends here."""
+        settled = super().settle()
+        if settled:
+            self._close(self._at + len(self._bytes))
+            self._bytes = b""
+        return settled
+
+    def finish(self) -> None:
+        """The last game ends with the file."""
+        super().finish()
+        self._close(self._at + len(self._bytes))
+
+    def _bracket(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> None:
+        super()._bracket(line, here, whole=whole)
+        if self._header and self._begun == here:
+            self._header_at = self._at + self._bytes.index(b"[", self._place_of(here) - self._at)
+        if self._header:
+            self._others |= {name: value for name, value in tags_of(line) if name in _KEPT or is_odds_tag(name)}
+
+    def _untagged(self, here: tuple[int, int]) -> None:
+        super()._untagged(here)
+        self._close(self._place_of(here))
+
+    def _place_of(self, here: tuple[int, int]) -> int:
+        """Where a line of the last feed begins, or the tag that it continued."""
+        return self._lines[here[1]] if here[0] == self._fed else self._partial_place
+
+    def _end(self) -> None:
+        if not self._header:
+            return
+        named, counted = self._named, self._games.games
+        tags = self._others | self._tags
+        super()._end()
+        if named:
+            self._close(self._header_at)
+        if self._games.games > counted:
+            self._open = _Open(tags, self._header_at)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._others = {}
+
+    def _close(self, end: int) -> None:
+        """The game that is open ends before `end`."""
+        self._pass(end)
+        if self._open is not None:
+            opening = opening_of(self._open.front)
+            self._games.keep(self._open.tags, self._open.begin, self._open.digest(), opening)
+            self._open = None
+
+    def _pass(self, end: int) -> None:
+        """What lies before `end` belongs to the open game or to none."""
+        if self._open is not None and end > self._open.read:
+            self._open.feed(self._bytes[self._open.read - self._at : end - self._at])
+            self._open.read = end
+        if end > self._at:
+            self._bytes, self._at = self._bytes[end - self._at :], end
+
+
+# Reads the games of PGN files one by one: quick where they are written as usual, else with care.
+#
+# A piece is read the quick way only where that cannot err: each blank line before a bracket begins a game with the
+# seven tags in their order or with White, and nothing else in the piece could be one.
+
+# PGN standard 8.1.1; the careful reader begins a game at Event or White, so no other tag may come first.
+_GAME_WITH_TAGS = re.compile(
+    rb'\n\n\[(?:Event "[^\n]*\n(?:\[Site "[^\n]*\n)?(?:\[Date "([^\n]*)"\]\n)?(?:\[Round "[^\n]*\n)?\[)?'
+    rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)'
+)
+_HEAD = b"\n\n["  # what stands between two games, and is no part of either
+_NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # what `Games.note` looks for
+_UNUSUAL = re.compile(rb'\n(?:\[(?:\s|[^\s"]*\t)|"|[ \t]+\[)')  # a tag with unusual blanks, or one that goes on
+_EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
+
+
+def read_games(
+    paths: Iterable[Path],
+    events: frozenset[str] = frozenset(),
+    progress: Progress = lambda _: None,
+    *,
+    by_event: bool = False,
+) -> Games:
+    """All games of the files, with claims on the events; refusals and `progress` are those of `pgnscan.scan`.
+
+    `by_event`: with the Event tag of each game.
+    """
+    games = Games(events=events, by_event=by_event)
+    for path in paths:
+        before = games.games + games.broken_games - games.untagged
+        with opened(path) as (part, _):
+            read(part, GameReader(games, part), lambda at, piece: _quick_game(games, at, piece), progress)
+        refuse_empty(path, games.games + games.broken_games - games.untagged - before)
+        games.ends.append(games.games)
+    return games
+
+
+def _quick_game(games: Games, at: int, piece: bytes) -> bool:
+    """Keep the games of a piece that begins outside of comments; False, and nothing kept, if in doubt."""
+    if not at and piece.startswith(MARK):
+        at, piece = len(MARK), piece[len(MARK) :]
+    ends = b"\r" in piece
+    if ends:
+        if not piece.count(b"\r") == piece.count(b"\r\n") == piece.count(b"\n"):
+            return False
+        piece = piece.replace(b"\r\n", b"\n")
+    begun = piece.startswith(b"\n")
+    at += begun * (1 + ends)
+    piece = (b"\n" if begun else b"\n\n") + piece
+    found = _GAME_WITH_TAGS.findall(piece)
+    front, *parts = piece.split(_HEAD)
+    if front or not len(found) == len(parts) == results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
+        return False
+    if has_untagged(piece) or has_many_tags(piece):
+        return False
+    # A comment holds no game: within a game braces close after they open.
+    if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
+        return False
+    if any(signs in piece for signs in (b"\t", b"\n[ ", b"\n ", b'\n"')) and _UNUSUAL.search(piece):
+        return False
+    dates, whites, blacks, results = zip(*found, strict=True)
+    bodies = [own.rstrip() for own in parts]
+    lasts = (own.rpartition(b"\n")[2] for own in bodies)
+    contradicted = sum(map(contradicts, results, lasts))
+    if contradicted and not games.contradicted_at:
+        return False
+    if not games.add(whites, blacks, results):
+        return False
+    games.contradicted += contradicted
+    if b"" in dates:
+        dates = tuple(_values(b"Date", piece, parts))
+    games.days.extend(map(games.by_day.__getitem__, dates))
+    games.control.extend(map(games.controls.__getitem__, _values(b"TimeControl", piece, parts)))
+    if games.by_event:
+        headers = (b"\n[" + own[: _header_end(own)] for own in parts)
+        games.event.extend([games.event_tags[_value(b"Event", header, b"\n[Event ")] for header in headers])
+    games.digests += b"".join([sha256(own).digest()[:DIGEST] for own in bodies])
+    if tells_opening(piece):
+        games.openings.extend([opening_of(b"[" + own[:LONGEST_OPENING]) for own in parts])
+    else:
+        games.openings.extend([NOT_TOLD] * len(parts))
+    sizes = map(len, parts) if not ends else (len(own) + own.count(b"\n") + 2 for own in parts)
+    games.offsets.extend(map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_HEAD), len(_HEAD))))
+    first = len(games.days) - len(parts)
+    for number, ending in enumerate(_values(TERMINATION, piece, parts), first):
+        games.end(number, ending)
+    if any(words in piece for words in _NOTED):
+        for number, own in enumerate(parts, first):
+            games.note(number, tags_in(b"[" + own[: _header_end(own)]))
+    if games.events and not games.events.isdisjoint(map(text, set(_EVENT.findall(piece)))):
+        for number, own in enumerate(parts, first):
+            games.claim(number, tags_in(b"[" + own[: _header_end(own)]))
+    return True
+
+
+def _values(name: bytes, piece: bytes, parts: Sequence[bytes]) -> Sequence[bytes]:
+    """Raw values of a tag that stands in a line of its own, b"" for games without it."""
+    tag = b"\n[%s " % name
+    if tag not in piece:
+        return [b""] * len(parts)
+    return [_value(name, own[: _header_end(own)], tag) for own in parts]
+
+
+def _value(name: bytes, header: bytes, tag: bytes) -> bytes:
+    at = header.rfind(tag)
+    if at < 0:
+        return b""
+    end = header.find(b"\n", at + 1)
+    return _in_line(name, header[at + 1 :] if end < 0 else header[at + 1 : end])
+
+
+@lru_cache(maxsize=4096)  # a file has few dates and time controls
+def _in_line(name: bytes, line: bytes) -> bytes:
+    return dict(tags_of(line)).get(name, b"")
+
+
+def _header_end(own: bytes) -> int:
+    end = own.find(b"\n\n")
+    return len(own) if end < 0 else end

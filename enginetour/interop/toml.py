@@ -1,22 +1,108 @@
-"""Hand-written TOML: reading it within bounds, and telling in which line a finding is.
+"""Users' TOML files: bounded reading, line of a key, writing.
 
 The standard parser keeps no places, so a second pass over text it has accepted notes the line of every key.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from enginetour.interop.findings import alternatives, shown, telling, tells, words_of
-from enginetour.interop.wholefile import read_whole
+from enginetour.interop.files import read_whole
 from enginetour.model.errors import InputRefused, near
+from enginetour.model.task import flag_and_word
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+# What a validation found, in words for whoever wrote the file: no kind of Python, and all that a key may be.
+
+_LIST = frozenset({"tuple_type", "list_type"})
+_KEY = frozenset({"extra_forbidden", "missing", "model_type"})  # findings about keys: never one of two kinds of value
+_SHOULD = "input should be "
+
+
+def telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
+    """The first; of a table that lacks a key and has an unknown one, the unknown: it is the one in other words."""
+    first = errors[0]
+    table = first["loc"][:-1]
+    unknown = (one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == table)
+    return next(unknown, first) if first["type"] == "missing" else first
+
+
+def alternatives(
+    errors: Sequence[ErrorDetails], first: ErrorDetails, under: Keys, known: Collection[Keys]
+) -> tuple[Keys, tuple[ErrorDetails, ...]]:
+    """The key that `first` is about, and all findings of what else it may be, where it may be of several kinds.
+
+    pydantic tells one finding a kind, each with the kind's name behind the key; `known` are the keys of the file.
+    """
+    keys = (*under, *first["loc"])
+    written = _written(keys, known)
+    values = [one for one in errors if one["type"] not in _KEY]
+    same = [one for one in values if _written((*under, *one["loc"]), known)[: len(written)] == written]
+    if first["type"] in _KEY or len(written) == len(keys) or len(same) < 2:
+        return keys, (first,)
+    deepest = max(same, key=lambda one: len(_written((*under, *one["loc"]), known)))
+    at = _written((*under, *deepest["loc"]), known)
+    return (at, (deepest,)) if len(at) > len(written) else (written, tuple(same))
+
+
+def _written(keys: Keys, known: Collection[Keys]) -> Keys:
+    """The same without names of kinds and validators, which no file has."""
+    path: Keys = ()
+    for key in keys:
+        if (*path, key) in known:
+            path = (*path, key)
+    return path
+
+
+def words_of(findings: Sequence[ErrorDetails]) -> str:
+    """What is allowed, all kinds in one."""
+    first, *others = [_allowed(one) for one in findings]
+    if not others and findings[0]["type"] in _LIST and isinstance(findings[0]["input"], str):
+        return 'write a list: ["..."]'
+    return " or ".join([first, *(words.removeprefix(_SHOULD) for words in others)])
+
+
+def _allowed(finding: ErrorDetails) -> str:
+    kind = finding["type"]
+    if kind in _LIST:
+        return f"{_SHOULD}a list"
+    if kind == "dict_type":
+        return f"{_SHOULD}a table: {{ name = ... }}"
+    if kind == "bool_type":
+        return f"{_SHOULD}true or false"
+    words = finding["msg"]
+    ours = words.removeprefix("Value error, ")  # may begin with a code or a name, which stays as it is
+    return ours if ours != words else words[:1].lower() + words[1:]
+
+
+def tells(words: str, found: str) -> bool:
+    """Whether the words name what was found already: 0 is not told by "greater than or equal to 50"."""
+    return re.search(rf"(?<![\w.]){re.escape(found)}(?![\w.])", words) is not None
+
+
+def shown(value: object) -> str:
+    """As Python writes it, at most 60 characters."""
+    try:
+        found = repr(value)
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return "a number of thousands of digits"
+    return found if len(found) <= 60 else f"{found[:57]}..."
+
+
+# Hand-written TOML: reading it within bounds, and telling in which line a finding is.
 
 # Written by hand; a megabyte of TOML is another kind of file.
 LARGEST_FILE = 1_000_000
@@ -253,3 +339,133 @@ class _Scan:
         else:
             found = _STRING.match(self.text, self.at) or _SCALAR.match(self.text, self.at)
             self.at = found.end() if found else self.at
+
+
+# A configuration about to be written: settings as a command line gave them, and the TOML that says the same.
+
+_SECTIONS = ("tournament", "format", "play")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Sections by key; a value is what TOML can hold, a mapping becomes an inline table.
+
+    `remarks` stand above everything as comments.
+    """
+
+    tournament: Mapping[str, Any]
+    format: Mapping[str, Any]
+    entrants: tuple[Mapping[str, Any], ...]
+    play: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    def without_unknown(self, known: Mapping[str, Collection[str]]) -> tuple[Draft, tuple[str, ...]]:
+        """Only keys that the sections of this version have, `play.openings` included; and those that went."""
+        gone: list[str] = []
+
+        def kept(section: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+            unknown = [key for key in settings if key not in known[section]]
+            gone.extend(f"{section}.{key}" for key in unknown if f"{section}.{key}" not in gone)
+            return {key: value for key, value in settings.items() if key not in unknown}
+
+        play = kept("play", self.play)
+        if isinstance(play.get("openings"), Mapping):
+            play["openings"] = kept("openings", play["openings"])
+        entrants = tuple(kept("entrants", entrant) for entrant in self.entrants)
+        return replace(self, play=play, entrants=entrants), tuple(gone)
+
+    def anchored(self, base: Path) -> Draft:
+        """Every path that begins at `base` made absolute: the file may be written to another folder."""
+        play = {key: _anchored(key, value, base) for key, value in self.play.items()}
+        entrants = tuple(
+            {key: _anchored(key, value, base) for key, value in entrant.items()} for entrant in self.entrants
+        )
+        return replace(self, play=play, entrants=entrants)
+
+    def text(self) -> str:
+        """The file; one setting a line, so that a refusal names the setting by its line."""
+        lines = [f"# {line}" for line in self.remarks]
+        for name in _SECTIONS:
+            section: Mapping[str, Any] = getattr(self, name)
+            lines += ["", f"[{name}]", *_settings(section)] if section else []
+        for entrant in self.entrants:
+            lines += ["", "[[entrants]]", *_settings(entrant)]
+        return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _anchored(key: str, value: Any, base: Path) -> Any:
+    if key == "command":
+        program, *more = value
+        return [_path(program, base) if "/" in program else program, *(_there(word, base) for word in more)]
+    if key in ("openings", "own_book") and isinstance(value, Mapping):
+        return {name: _path(one, base) if name == "file" else one for name, one in value.items()}
+    if key == "tablebases" and isinstance(value, Mapping) and isinstance(value.get("path"), str):
+        folders = value["path"].split(os.pathsep)
+        return {**value, "path": os.pathsep.join(_path(folder, base) for folder in folders if folder)}
+    return _path(value, base) if key == "eco" or (key == "dir" and value != "scratch") else value
+
+
+def _path(text: str, base: Path) -> str:
+    return os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 - links stay
+
+
+def found_here(value: Any, base: Path) -> Any:
+    """A net or folder that an option names from `base` by its whole path: engines start in folders of their own."""
+    if not isinstance(value, str) or not ("/" in value or "." in value):
+        return value
+    path = _path(value, base)
+    return path if os.path.exists(path) else value  # noqa: PTH110 - also of a text that is too long for a name
+
+
+def _there(word: str, base: Path) -> str:
+    """A script or net among arguments."""
+    flag, name = flag_and_word(word)
+    named = not name.startswith("-") and ("/" in name or "." in name)
+    return f"{flag}{_path(name, base)}" if named and (base / name).is_file() else word
+
+
+def _settings(section: Mapping[str, Any]) -> list[str]:
+    return [f"{_key(key)} = {toml_value(value)}" for key, value in section.items()]
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else toml_value(key)
+
+
+def toml_value(value: object) -> str:
+    """A value as TOML writes it; JSON's strings are TOML's but for DEL."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(str(key))} = {toml_value(one)}' for key, one in value.items())} }}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(toml_value(one) for one in value)}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_value(text: str) -> str | int | float | bool:
+    """A setting as typed: a number or true and false where it reads as one, else text."""
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"[+-]?\d{1,18}", text):
+        return int(text)
+    if re.fullmatch(r"[+-]?\d{0,18}\.\d{1,18}", text):  # .05 too
+        return float(text)
+    return text
+
+
+def read_option(text: str) -> str | int | float | bool:
+    """An engine's option as typed: text too where the number would be sent in other digits (007, 1.50)."""
+    value = read_value(text)
+    return value if isinstance(value, bool) or str(value) == text else text
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """The same names, of equal ones the later with a number behind them."""
+    taken: set[str] = set()
+    apart: list[str] = []
+    for name in names:
+        free, number = name, 2
+        while free in taken:
+            free, number = f"{name} ({number})", number + 1
+        taken.add(free)
+        apart.append(free)
+    return apart
