@@ -9,9 +9,9 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
-from enginetour.openings import openings, suitefile
-from enginetour.openings.epdfile import IndexedPositions, position
-from enginetour.openings.openings import OpeningSettings, load, scattered
+from enginetour.openings import choice, suites
+from enginetour.openings.choice import OpeningSettings, load, scattered
+from enginetour.openings.positions import IndexedPositions, position
 
 KINGS = "4k3/8/8/8/8/8/P7/4K3 w - -"
 
@@ -27,8 +27,8 @@ def _text(number: int) -> str:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is a large one."""
-    monkeypatch.setattr(suitefile, "LARGE", 10)
-    monkeypatch.setattr(suitefile, "PACKED_LARGE", 10)
+    monkeypatch.setattr(suites, "LARGE", 10)
+    monkeypatch.setattr(suites, "PACKED_LARGE", 10)
 
 
 @pytest.mark.parametrize("name", ["s.epd", "s.epd.gz"])
@@ -38,8 +38,8 @@ def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pyt
     (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
     settings = OpeningSettings(file=name, per="encounter")
     held = load(settings, seed=3, legs=1, folder=tmp_path)
-    monkeypatch.setattr(suitefile, "LARGE", 10)
-    monkeypatch.setattr(suitefile, "PACKED_LARGE", 10)
+    monkeypatch.setattr(suites, "LARGE", 10)
+    monkeypatch.setattr(suites, "PACKED_LARGE", 10)
     large = load(settings, seed=3, legs=1, folder=tmp_path)
     assert isinstance(large.openings, IndexedPositions)
     games = [Pairing("a", "b", encounter=number) for number in range(1, 130)]
@@ -105,7 +105,7 @@ def test_a_keyed_permutation_is_one() -> None:
 
 def test_a_suite_too_large_to_order_is_scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each pass still has every opening once."""
-    monkeypatch.setattr(openings, "HELD_ORDER", 10)
+    monkeypatch.setattr(choice, "HELD_ORDER", 10)
     suite = load(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
     picks = [suite.pick(Pairing("a", "b", encounter=number)).index for number in range(1, 121)]
     assert sorted(picks[:60]) == sorted(picks[60:]) == list(range(1, 61))

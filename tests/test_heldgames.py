@@ -9,10 +9,9 @@ import pytest
 
 from enginetour.interop.files import shipped_suite
 from enginetour.model.errors import InputRefused
-from enginetour.openings import openings
-from enginetour.openings.heldgames import HeldGames
-from enginetour.openings.openings import OpeningSettings, OpeningSuite
-from enginetour.openings.suitefile import read_suite
+from enginetour.openings import choice
+from enginetour.openings.choice import OpeningSettings, OpeningSuite
+from enginetour.openings.suites import HeldGames, read_suite
 from tests.touring import config, tour
 
 GOOD = '[Event "x"]\n\n1. e4 e5\n2. Nf3 Nc6 *\n\n'
@@ -23,14 +22,14 @@ BROKEN = '[Event "x"]\n[Variant "atomic"]\n\n1. e4 *\n\n'
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four games are many."""
-    monkeypatch.setattr(openings, "GAMES_AHEAD", 3)
+    monkeypatch.setattr(choice, "GAMES_AHEAD", 3)
 
 
 def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningSuite:
     """Those games, dealt in their order, one an encounter."""
     (tmp_path / "a.pgn").write_text("".join(games))
     read = OpeningSettings(file="a.pgn", order="sequential", **settings)  # type: ignore[arg-type]
-    return openings.load(read, seed=1, legs=1, folder=tmp_path)
+    return choice.load(read, seed=1, legs=1, folder=tmp_path)
 
 
 @pytest.mark.parametrize("plies", [None, 4, 0])

@@ -18,9 +18,9 @@ from enginetour.formats.pairing.schedule import match_games
 from enginetour.interop.files import shipped_suite
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
-from enginetour.openings.openingcheck import Written, checked
-from enginetour.openings.openings import OpeningSettings, OpeningSuite, load, shuffled
-from enginetour.openings.suitefile import read_suite
+from enginetour.openings.choice import OpeningSettings, OpeningSuite, load, shuffled
+from enginetour.openings.positions import Written, checked
+from enginetour.openings.suites import read_suite
 from enginetour.tournament.config import config as config_module
 from tests.touring import config, read, tour
 
@@ -144,7 +144,7 @@ def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
 def test_order_is_fixed_for_ever() -> None:
     """A permutation depends neither on Python's hash seed nor on its version."""
     assert shuffled(7, 0, 10) == (7, 6, 3, 8, 1, 4, 2, 5, 0, 9)
-    code = "from enginetour.openings.openings import shuffled; print(shuffled(7, 1, 10))"
+    code = "from enginetour.openings.choice import shuffled; print(shuffled(7, 1, 10))"
     told = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True

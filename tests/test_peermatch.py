@@ -12,7 +12,7 @@ from enginetour.formats.base import make_format
 from enginetour.interop.toml import Draft
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Entrant, Termination
-from enginetour.openings.openings import load
+from enginetour.openings.choice import load
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.config import load as config_load
 from enginetour.tournament.config.drafts import known_keys

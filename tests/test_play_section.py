@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginetour.model.task import Quirks, Rules
-from enginetour.openings.openings import OpeningSettings
+from enginetour.openings.choice import OpeningSettings
 from enginetour.reports.pgn import EXTRAS
 from enginetour.tournament.config.adjudication import ResignSettings, TableSettings
 from enginetour.tournament.config.play import PlaySection

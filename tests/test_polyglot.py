@@ -13,7 +13,7 @@ from enginetour.model.errors import InputRefused, MachineFailure
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.task import GameTask, OwnBook, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.openings.openings import OpeningSettings, load
+from enginetour.openings.choice import OpeningSettings, load
 from enginetour.openings.polyglot import Book, BookLines, draw
 from enginetour.referee.game import play
 from enginetour.referee.link import Link

@@ -10,8 +10,8 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
-from enginetour.openings.openingcheck import Bad
-from enginetour.openings.suitefile import read_suite
+from enginetour.openings.positions import Bad
+from enginetour.openings.suites import read_suite
 
 MATED = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
 

@@ -15,10 +15,10 @@ from enginetour.model.errors import EngineRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.task import EngineSpec, Probe, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.openings.openingcheck import needs_setboard
-from enginetour.openings.openings import OpeningSuite
+from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.polyglot import BookLines
-from enginetour.openings.suitefile import read_suite
+from enginetour.openings.positions import needs_setboard
+from enginetour.openings.suites import read_suite
 from enginetour.tournament.untellable import untellable
 from tests.touring import config, tour
 

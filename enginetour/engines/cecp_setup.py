@@ -10,7 +10,7 @@ from enginetour.engines.features import Features
 from enginetour.model.errors import Unsupported, Untellable
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.timecontrol import Stage, TimeControl, seconds_text
-from enginetour.openings.openingcheck import is_editable
+from enginetour.openings.positions import is_editable
 
 UNLIMITED_MIN = 60  # minutes told when only a depth is asked: more than the hang limit, so the depth decides
 UNLIMITED_MS = UNLIMITED_MIN * 60_000

@@ -16,8 +16,8 @@ from pathlib import Path
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Game, Opening
 from enginetour.model.variants import STANDARD, board_of
-from enginetour.openings.openingcheck import Bad, Written, checked
-from enginetour.openings.suitefile import read_suite
+from enginetour.openings.positions import Bad, Written, checked
+from enginetour.openings.suites import read_suite
 
 LARGEST = 10_000_000  # bytes: pgn-extract's file has 0.2 million, lichess's five together 0.4
 _NUMBER = re.compile(r"^\d+\.+")

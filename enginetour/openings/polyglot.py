@@ -15,7 +15,7 @@ from enginetour.interop.files import refuse_special
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.model.variants import STANDARD, Numbered, board_of
-from enginetour.openings.openingcheck import over
+from enginetour.openings.positions import over
 
 if TYPE_CHECKING:
     import chess  # whose run has no book need not load it

@@ -21,10 +21,9 @@ from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, n
 from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.variants import STANDARD
-from enginetour.openings.dealing import Per
+from enginetour.openings.choice import OpeningSuite, Per
 from enginetour.openings.eco import OpeningNames, read_names
-from enginetour.openings.openingcheck import needs_setboard
-from enginetour.openings.openings import OpeningSuite
+from enginetour.openings.positions import needs_setboard
 from enginetour.store.serveraddress import Address
 from enginetour.tournament.config import config as configuration
 from enginetour.tournament.config.config import Config

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.task import EngineSpec
-from enginetour.openings.heldgames import HeldGames
-from enginetour.openings.openings import OpeningSuite, load
+from enginetour.openings.choice import OpeningSuite, load
 from enginetour.openings.polyglot import BookLines
+from enginetour.openings.suites import HeldGames
 from enginetour.tournament.config.config import Config
 
 

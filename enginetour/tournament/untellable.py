@@ -11,8 +11,8 @@ from itertools import islice
 from enginetour.model.errors import EngineRefused
 from enginetour.model.game import Opening
 from enginetour.model.task import Probe, Side
-from enginetour.openings.openingcheck import needs_setboard
-from enginetour.openings.openings import OpeningSuite
+from enginetour.openings.choice import OpeningSuite
+from enginetour.openings.positions import needs_setboard
 
 
 def untellable(suite: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, Probe]) -> Iterator[str]:

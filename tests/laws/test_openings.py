@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model, replay
 from enginetour.model.game import Entrant, Event, GameFinished, GameKey, Opening, Outcome, Pairing
-from enginetour.openings.dealing import Per
-from enginetour.openings.openings import OpeningSettings, OpeningSuite, load
+from enginetour.openings.choice import OpeningSettings, OpeningSuite, Per, load
 from tests.laws.test_formats import RESULTS, settings_of
 
 MOST_GAMES = 120

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from enginetour.model.game import Game, MoveMade, Outcome, Pairing, SideRecord, Termination
-from enginetour.openings.epdfile import written_at
-from enginetour.openings.openingcheck import Written
+from enginetour.openings.positions import Written, written_at
 from enginetour.reports import epd, pgn
 
 MOVES = (("f2f3", "f3"), ("e7e5", "e5"), ("g2g4", "g4"), ("d8h4", "Qh4#"))

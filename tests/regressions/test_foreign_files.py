@@ -19,8 +19,8 @@ from enginetour.interop.pairers import foreign, settings
 from enginetour.interop.pgn import GameReader, read_games, scan
 from enginetour.interop.toml import read_toml
 from enginetour.model.errors import InputRefused
-from enginetour.openings.openingcheck import Bad
-from enginetour.openings.suitefile import MOST_PLIES, read_suite
+from enginetour.openings.positions import Bad
+from enginetour.openings.suites import MOST_PLIES, read_suite
 from enginetour.reports.sheet import Column, Sheet, render
 from enginetour.store.definition import ListDefinition
 from enginetour.store.imports import import_games

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.openings import openings, suitefile
-from enginetour.openings.openings import OpeningSettings
+from enginetour.openings import choice, suites
+from enginetour.openings.choice import OpeningSettings
 from tests.touring import audit, config, entrant, tour
 
 GOOD = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n"
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of forty positions is a large one."""
-    monkeypatch.setattr(suitefile, "LARGE", 1000)
+    monkeypatch.setattr(suites, "LARGE", 1000)
 
 
 def written(folder: Path, *bad: int) -> None:
@@ -53,7 +53,7 @@ def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
     written(tmp_path)
     path = tournament(tmp_path, ("wren1", "wren2"), dealt="random")
     read = OpeningSettings(file="suite.epd")
-    suite = openings.load(read, seed=4, legs=1, folder=tmp_path)
+    suite = choice.load(read, seed=4, legs=1, folder=tmp_path)
     first, second = (suite.seeded(4 + (number - 1) * (1 << 32))._place(0) + 1 for number in (1, 2))
     assert first != second
     written(tmp_path, second)
@@ -69,7 +69,7 @@ def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
 
 def test_what_comes_next_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a tournament is longer than what is looked at: the first openings were again at each resume."""
-    monkeypatch.setattr(openings, "AHEAD", 10)
+    monkeypatch.setattr(choice, "AHEAD", 10)
     written(tmp_path, 14)
     path = tournament(tmp_path, ("wren1", "wren2"), "games_per_pairing = 1\ncycles = 20")
     tour(tmp_path, "run", str(path), "--max-games", "12", expect=8)

@@ -9,7 +9,7 @@ from math import sqrt
 
 from enginetour.model.game import GameFinished, Outcome
 from enginetour.model.task import EngineSpec
-from enginetour.openings.dealing import dealing_of
+from enginetour.openings.choice import dealing_of
 from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.reports.review.hosts import ODD, Hosts, by_machine, hosts_of
 from enginetour.reports.sheet import counted

@@ -70,7 +70,7 @@ def _typed_at(number: int, lines: Sequence[str], words: Mapping[str, str]) -> st
 
 def known_keys() -> dict[str, frozenset[str]]:
     """The keys this version has, by section."""
-    from enginetour.openings.openings import OpeningSettings
+    from enginetour.openings.choice import OpeningSettings
     from enginetour.tournament.config.play import PlaySection
     from enginetour.tournament.config.sections_entrants import EntrantSection
 

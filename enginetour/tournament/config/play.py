@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from enginetour.model.task import Restart, Sandbox
 from enginetour.model.variants import STANDARD, variant_named
-from enginetour.openings.openings import OpeningSettings
+from enginetour.openings.choice import OpeningSettings
 from enginetour.tournament.config.adjudication import DrawSettings, ResignSettings, TableSettings
 from enginetour.tournament.config.spelling import STRICT, Control
 

@@ -1,4 +1,4 @@
-"""Which opening a game starts from: a pure function of the seed and the pairing's numbers, never of timing.
+"""Which opening a game starts from.
 
 A suite is a sequence, whatever stands behind it: openings held and checked, positions read where they stand in a
 large file, back ranks by number, or lines drawn from a Polyglot book.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -19,12 +19,48 @@ from enginetour.interop.files import file_digest, shipped_suite
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, most, usual_beginning
-from enginetour.openings.dealing import Dealing, Per
-from enginetour.openings.epdfile import IndexedPositions
-from enginetour.openings.heldgames import HeldGames
-from enginetour.openings.openingcheck import NONE, LeftOut, needs_setboard
 from enginetour.openings.polyglot import MOST_PLIES, BookLines, Choice
-from enginetour.openings.suitefile import MOST_OPENINGS, is_pgn, large_positions, read_suite
+from enginetour.openings.positions import NONE, IndexedPositions, LeftOut, needs_setboard
+from enginetour.openings.suites import MOST_OPENINGS, HeldGames, is_pgn, large_positions, read_suite
+
+# How many openings the games before one have taken: by the numbers of its pairing and the policy alone.
+
+Per = Literal["pairing", "round", "encounter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dealing:
+    """`size` openings, a fresh one for each `repeat` games of what `per` counts, whose encounters have `legs` games."""
+
+    per: Per
+    legs: int
+    repeat: int
+    size: int
+
+    def turn(self, pairing: Pairing) -> int:
+        """How many openings the games before this one have taken, by the policy's count."""
+        counts = {"pairing": pairing.meeting, "round": pairing.round, "encounter": pairing.encounter}
+        leg = min(pairing.leg, self.legs)  # a level match of single games is decided by pairs of them
+        return ((counts[self.per] - 1) * self.legs + leg - 1) // self.repeat
+
+    def uses(self, pairing: Pairing) -> int:
+        """How often the suite had been used up before this game; above 0 openings come again."""
+        return self.turn(pairing) // self.size
+
+    def used_up(self, pairings: Iterable[Pairing]) -> str:
+        """A sentence where openings came again, as they do once a suite is used up; else an empty text."""
+        passes = max(map(self.uses, pairings), default=0)
+        again = "once" if passes == 1 else f"{passes} times"
+        return f"the {self.size} of the suite were used up {again} and came again" if passes else ""
+
+
+def dealing_of(config: Mapping[str, Any]) -> Dealing | None:
+    """That of a stored tournament; None for one that was stored before dealings were."""
+    stored = config.get("dealing")
+    return Dealing(**stored) if stored else None
+
+
+# Which opening a game starts from: a pure function of the seed and the pairing's numbers, never of timing.
 
 HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
 AHEAD = 20_000  # positions of a large file that are checked before game 1: 2 s of processor (measured)
