@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.engines import cecp
-from enginetour.engines.ending import living
+from enginetour.engines.process import living
 from enginetour.engines.protocol import MS
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.referee import probe

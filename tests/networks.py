@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Callable
 from functools import partial
 
-from enginetour.engines.libc import call
+from enginetour.engines.launch import call
 from tests.touring import until
 
 NEW = ("unshare", "--user", "--map-root-user", "--net")

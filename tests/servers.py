@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from enginetour.engines.libc import call
+from enginetour.engines.launch import call
 
 PROGRAMS = Path("/usr/lib/postgresql")  # Debian keeps each version's in a folder of its own
 PR_SET_PDEATHSIG = 1  # prctl(2)

@@ -10,7 +10,7 @@ import chess
 import pytest
 
 from enginetour.engines.position import Position
-from enginetour.engines.waiting import NEVER_NS
+from enginetour.engines.process import NEVER_NS
 from enginetour.model.game import MoveMade
 from enginetour.model.task import Rules, Side
 from enginetour.model.timecontrol import TimeControl

@@ -8,15 +8,13 @@ import chess
 import pytest
 
 from enginetour.engines import cecp_lines
-from enginetour.engines.cecp import CecpEngine
-from enginetour.engines.cecp_setup import edit_lines, feature_wishes, table_paths, time_lines
-from enginetour.engines.features import Features, read_option
-from enginetour.engines.intake import Intake
+from enginetour.engines.cecp import CecpEngine, edit_lines, feature_wishes, table_paths, time_lines
+from enginetour.engines.cecp_lines import Features, read_option
 from enginetour.engines.options import MOST_OPTIONS
 from enginetour.engines.position import Position
 from enginetour.engines.protocol import Ask, Setup
-from enginetour.engines.said import Said, Thought, What
 from enginetour.engines.start import open_engine
+from enginetour.engines.wire import Intake, Said, Thought, What
 from enginetour.model.errors import Unsupported, Untellable
 from enginetour.model.game import Opening, Termination
 from enginetour.model.task import Declared, EngineSpec, Quirks

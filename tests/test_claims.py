@@ -5,7 +5,7 @@ from __future__ import annotations
 import chess
 import pytest
 
-from enginetour.engines.said import Thought
+from enginetour.engines.wire import Thought
 from enginetour.referee.claims import Claims
 
 Search = tuple[str, Thought]

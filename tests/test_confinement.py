@@ -15,13 +15,10 @@ from typing import Any
 
 import pytest
 
-from enginetour.engines import confine, memory, sandbox, starting
-from enginetour.engines.ending import kill_living
+from enginetour.engines import launch, machine, sandbox, starting
 from enginetour.engines.enginefile import QuirksSection, ResourcesSection, StoredSpec
-from enginetour.engines.process import EngineProcess
-from enginetour.engines.sandbox import RESULTS
-from enginetour.engines.scratch import wipe
-from enginetour.engines.waiting import wait
+from enginetour.engines.process import EngineProcess, kill_living, wait
+from enginetour.engines.sandbox import RESULTS, wipe
 from enginetour.model.errors import StartFailed
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks, Resources, Sandbox
@@ -135,7 +132,7 @@ X86_64, I386, AARCH64, RISCV64 = 0xC000003E, 0x40000003, 0xC00000B7, 0xC00000F3 
 
 def verdict(architecture: int, number: int, argument: int = 0) -> int:
     """What the filter says of a call, by the rules of bpf(4)."""
-    program, data, held, at = confine._program(), {0: number, 4: architecture, 16: argument}, 0, 0
+    program, data, held, at = launch._program(), {0: number, 4: architecture, 16: argument}, 0, 0
     while True:
         code, then, otherwise, value = program[at]
         at += 1
@@ -237,17 +234,17 @@ def test_an_engine_over_its_memory_is_killed_alone(namespace: str, monkeypatch: 
 
 def test_shared_pages_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes that share what they hold are below a limit that their sum exceeds."""
-    sizes = {b"RssAnon:": 60 * memory.MB, b"Pss_Anon:": 30 * memory.MB}
-    monkeypatch.setattr(memory, "_field", lambda _path, key: sizes[key])
-    assert memory.excess([1, 2], 100) == ""
-    assert memory.excess([1, 2], 50) == "killed: 60 MB over limit 50 MB"
-    assert memory.excess([1, 2], None) == ""
+    sizes = {b"RssAnon:": 60 * machine.MB, b"Pss_Anon:": 30 * machine.MB}
+    monkeypatch.setattr(machine, "_field", lambda _path, key: sizes[key])
+    assert machine.excess([1, 2], 100) == ""
+    assert machine.excess([1, 2], 50) == "killed: 60 MB over limit 50 MB"
+    assert machine.excess([1, 2], None) == ""
 
 
 def test_a_size_in_gigabytes_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a person would write it."""
-    monkeypatch.setattr(memory, "_field", lambda _path, _key: 1_900_000_000)
-    assert memory.excess([1], 1500) == "killed: 1.9 GB over limit 1.5 GB"
+    monkeypatch.setattr(machine, "_field", lambda _path, _key: 1_900_000_000)
+    assert machine.excess([1], 1500) == "killed: 1.9 GB over limit 1.5 GB"
 
 
 def test_variables_that_are_named_are_passed(monkeypatch: pytest.MonkeyPatch) -> None:

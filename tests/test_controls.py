@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.cecp_setup import stage_lines, time_lines
+from enginetour.engines.cecp import stage_lines, time_lines
 from enginetour.engines.position import Position
 from enginetour.engines.protocol import Ask
 from enginetour.engines.uci_lines import go_words

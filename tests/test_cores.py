@@ -10,11 +10,9 @@ from unittest import mock
 import pytest
 
 from enginetour.cli import session
-from enginetour.engines import cores
-from enginetour.engines.cores import CPUS, Cores, bind, elsewhere, find
-from enginetour.engines.ending import end_all
-from enginetour.engines.process import EngineProcess
-from enginetour.engines.processors import Allowed
+from enginetour.engines import machine as cores
+from enginetour.engines.machine import CPUS, Allowed, Cores, bind, elsewhere, find
+from enginetour.engines.process import EngineProcess, end_all
 from enginetour.model.errors import InputRefused, MachineFailure
 from enginetour.model.game import Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side

@@ -10,7 +10,7 @@ import pytest
 
 from enginetour.cli.tell import status
 from enginetour.cli.watching import Picture
-from enginetour.engines.processors import Allowed
+from enginetour.engines.machine import Allowed
 from enginetour.model.errors import UsageRefused
 from enginetour.model.task import EngineSpec, Quirks, Side
 from enginetour.model.timecontrol import TimeControl

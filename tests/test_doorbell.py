@@ -3,7 +3,7 @@
 import select
 from functools import partial
 
-from enginetour.engines.doorbell import Doorbell
+from enginetour.engines.pipes import Doorbell
 
 
 def test_acts_are_done_in_their_order_by_whoever_answers() -> None:

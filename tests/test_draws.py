@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginetour.engines.position import Position
-from enginetour.engines.said import Said, What
+from enginetour.engines.wire import Said, What
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.enginefile import read_entry
-from enginetour.engines.enginehints import hinted, write_hints
+from enginetour.engines.enginefile import hinted, read_entry, write_hints
 from enginetour.model.errors import InputRefused
 
 FILE = """\

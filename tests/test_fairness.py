@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.machine import processor
-from enginetour.engines.workload import Workload
+from enginetour.engines.machine import Workload, processor
 from enginetour.model.game import SideRecord, Termination
 from enginetour.reports.fairness import machine_lines
 from tests.playing import game, scripted, sound

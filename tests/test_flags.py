@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from enginetour.engines.process import EngineProcess
+from enginetour.engines.process import EngineProcess, Wake, wait
 from enginetour.engines.protocol import Ask, Engine
 from enginetour.engines.uci import UciEngine
-from enginetour.engines.waiting import Wake, wait
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.referee import clock, converse, relay
 from enginetour.referee import game as game_module

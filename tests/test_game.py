@@ -10,9 +10,9 @@ from typing import Literal
 
 import pytest
 
-from enginetour.engines import cecp, cecp_listening, ending
+from enginetour.engines import cecp, cecp_lines, process
 from enginetour.engines import protocol as base
-from enginetour.engines.ending import living
+from enginetour.engines.process import living
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Opening, Outcome, Termination
 from enginetour.referee import bookkeeping, clock, live, relay, shadow
@@ -554,7 +554,7 @@ def test_old_ways_to_announce_a_move(fault: str) -> None:
 
 def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
-    monkeypatch.setattr(cecp_listening, "HELD_NS", 10**11)
+    monkeypatch.setattr(cecp_lines, "HELD_NS", 10**11)
     played = game(sound(), scripted("cecp", "numbered"), black_tc="1", max_moves=2)
     assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
 
@@ -721,7 +721,7 @@ def test_what_may_not_play_again_is_ended() -> None:
 def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
     if fault == "ignores-quit":  # it parts alone, and would ignore it for longer
-        monkeypatch.setattr(ending, "QUIT_WAIT", 0.2)
+        monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
     shelf = EngineShelf()
     rude, polite = scripted("uci", fault, restart=True), sound("cecp")
     first = drawn(game(rude, polite, shelf=shelf))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from enginetour.engines import strays
-from enginetour.engines.cores import CPUS
+from enginetour.engines.machine import CPUS
 from enginetour.referee import gathering
 from enginetour.referee.gathering import Claim, Gathered, claim, claim_own
 from enginetour.referee.slot import PipeLink, serve

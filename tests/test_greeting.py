@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.engines.ending import kill_living, living
+from enginetour.engines.process import kill_living, living
 from enginetour.engines.start import open_engines
 from enginetour.engines.starting import Launch, Started
 from enginetour.model.errors import MachineFailure, StartFailed

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.engines.waiting import Wake
+from enginetour.engines.process import Wake
 from enginetour.model.game import Outcome
 from enginetour.referee import clock, relay
 from enginetour.referee import converse as converse_module

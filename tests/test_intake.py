@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginetour.engines import cecp_lines
-from enginetour.engines.intake import KEPT, LINE_CAP, Intake
 from enginetour.engines.uci_lines import plain
+from enginetour.engines.wire import KEPT, LINE_CAP, Intake
 
 
 @given(st.lists(st.binary(max_size=20)), st.integers(1, 7))

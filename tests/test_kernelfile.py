@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.kernelfile import PAGE, told
+from enginetour.engines.strays import PAGE, told
 
 
 def test_a_process_is_told_of() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines import machinespeed, pace
-from enginetour.engines.machinespeed import Machine, here
+from enginetour.engines import machine
+from enginetour.engines.machine import Machine, here
 from enginetour.model.task import EngineSpec, Side, Terms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Store
@@ -21,10 +21,10 @@ OLD = '\n[[entrants]]\nname = "Old"\ncommand = ["true"]\nprotocol = "cecp"\n'
 
 def test_the_work_is_the_same_everywhere() -> None:
     """Other bytes would be another measure."""
-    text = pace.work()
+    text = machine.work()
     assert len(text) == 799_999
     assert text.startswith(b"d8h8 e2d1 a5f2 f8d4 ")
-    assert pace.speed(rounds=1) > 0
+    assert machine.speed(rounds=1) > 0
 
 
 def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -
         other.join()
 
     monkeypatch.setattr(bz2, "compress", beside)
-    charged = len(pace.work()) * 1000 / (pace.speed(rounds=1) * pace.REFERENCE)
+    charged = len(machine.work()) * 1000 / (machine.speed(rounds=1) * machine.REFERENCE)
     assert charged < spent[0] / 10
 
 
@@ -66,10 +66,10 @@ def test_times_are_divided_and_nodes_are_not(control: str, speed: float, expecte
 
 def test_what_was_measured_here_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another host or processor is another machine; a number of the user's own needs no measure."""
-    monkeypatch.setattr(pace, "speed", lambda: 1.5)
+    monkeypatch.setattr(machine, "speed", lambda: 1.5)
     first = here("measure")
     assert first.speed == 1.5
-    monkeypatch.setattr(pace, "speed", lambda: 7.0)
+    monkeypatch.setattr(machine, "speed", lambda: 7.0)
     assert here("measure", first.to_json()) == first
     assert here("measure", {**first.to_json(), "host": "elsewhere"}).speed == 7.0
     assert here("measure", {**first.to_json(), "processor": "another"}).speed == 7.0
@@ -80,17 +80,17 @@ def test_what_was_measured_here_is_not_measured_again(monkeypatch: pytest.Monkey
 
 def test_a_tournament_is_played_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """check and run tell it, the games have the clocks they were played by, a resume takes what was measured."""
-    monkeypatch.setattr(pace, "speed", lambda: 2.0)
+    monkeypatch.setattr(machine, "speed", lambda: 2.0)
     tc = '60+1,depth=1"\nspeed = "measure"\n#'
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2", tc=tc)
     assert "times are multiplied by 0.500" in tour(tmp_path, "check", str(path)).stdout
     assert "times are multiplied by 0.500" in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout
-    monkeypatch.setattr(pace, "speed", lambda: 5.0)
+    monkeypatch.setattr(machine, "speed", lambda: 5.0)
     tour(tmp_path, "run", str(path))
     assert {(line["white_tc"], line["black_tc"]) for line in read(tmp_path, "games")} == {("30+0.5,depth=1",) * 2}
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
         log = store.tournament("trial")
-        assert log.config["machine"] == machinespeed.here(2.0).to_json()
+        assert log.config["machine"] == machine.here(2.0).to_json()
         assert [(log.game(number).game.white.speed, log.game(number).game.black.speed) for number in (1, 2)] == [
             (2.0, 2.0)
         ] * 2
@@ -117,7 +117,7 @@ def test_refused(tmp_path: Path, speed: str, tc: str, words: str) -> None:
 
 def test_a_clock_of_more_than_a_day_is_refused_once_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only then is it known; nothing was written."""
-    monkeypatch.setattr(pace, "speed", lambda: 0.1)
+    monkeypatch.setattr(machine, "speed", lambda: 0.1)
     path = config(tmp_path, ("wren1", "wren3"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
     assert "more than a day" in tour(tmp_path, "run", str(path), expect=3).stderr
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import chess
 import pytest
 
-from enginetour.engines.moves import read_move
+from enginetour.engines.position import read_move
 
 CASTLING = "4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1"
 PROMOTION = "3rk3/4P3/8/8/8/8/8/R3K2R w KQ - 0 1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.pathoptions import absent_paths, is_path, path_options
+from enginetour.engines.identity import absent_paths, is_path, path_options
 from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from tests.playing import SCRIPT

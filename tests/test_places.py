@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from enginetour.engines import strays
-from enginetour.engines.scratch import TAGGED
+from enginetour.engines.sandbox import TAGGED
 from enginetour.model.errors import InternalFailure, MachineFailure
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, Probe, ProbeTask

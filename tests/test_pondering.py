@@ -9,9 +9,9 @@ from typing import Any
 import chess
 import pytest
 
-from enginetour.engines import pondering, protocol
-from enginetour.engines.ending import living
+from enginetour.engines import protocol, uci
 from enginetour.engines.position import MAX_LINE, Position
+from enginetour.engines.process import living
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import EngineSpec
 from enginetour.referee.shelf import EngineShelf
@@ -88,7 +88,7 @@ def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
 @pytest.mark.parametrize("moves", ["", OTHERWISE])
 def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that loses what comes in the first 30 ms of a ponder search hears hit and miss all the same."""
-    monkeypatch.setattr(pondering, "BEGIN_NS", 5_000 * protocol.MS)
+    monkeypatch.setattr(uci, "BEGIN_NS", 5_000 * protocol.MS)
     hasty = scripted("uci", "late", name="thinker", at=1, moves=moves, seconds=0.01)
     played = game(ponderer("ponder-deaf-at-first", seconds=0.03, hint="g8f6" if moves else ""), hasty)
     assert played.outcome is Outcome.DRAW, played.cause
@@ -115,7 +115,7 @@ def test_a_second_answer_to_stop_is_no_move() -> None:
 
 def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that cannot be brought to its next move has lost."""
-    monkeypatch.setattr(pondering, "OWED_NS", 100 * protocol.MS)
+    monkeypatch.setattr(uci, "OWED_NS", 100 * protocol.MS)
     played = game(ponderer("ponder-deaf"), thinker(OTHERWISE))
     assert (played.outcome, played.termination, played.culprit) == (Outcome.BLACK, Termination.STALL, "ponder-deaf")
     assert "pondering on another move" in played.cause

@@ -12,7 +12,7 @@ import pytest
 
 from enginetour.engines import cecp
 from enginetour.engines import protocol as base
-from enginetour.engines.ending import living
+from enginetour.engines.process import living
 from enginetour.model.game import Outcome
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks
 from enginetour.referee import converse

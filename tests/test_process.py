@@ -15,13 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.engines import memory, strays
-from enginetour.engines.ending import end_all, kill_living
-from enginetour.engines.intake import Intake
-from enginetour.engines.process import EngineProcess
-from enginetour.engines.scratch import wipe
+from enginetour.engines import machine, strays
+from enginetour.engines.process import EngineProcess, end_all, kill_living, wait
+from enginetour.engines.sandbox import wipe
 from enginetour.engines.starting import LAUNCHER, RECORD, records, without_namespace
-from enginetour.engines.waiting import wait
+from enginetour.engines.wire import Intake
 from enginetour.model.errors import StartFailed
 from enginetour.model.task import EngineSpec
 from enginetour.referee import seats
@@ -298,7 +296,7 @@ def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_p
     for name in (b"\rRssAnon: 0", b"\rRssAnon: x", b"\rVmHWM: x", b"VmHWM:"):
         engine = EngineProcess(odd("renamed", name.hex()))
         child_of(engine)
-        assert memory.excess([engine.engine_pid], 1).startswith("killed: ")
+        assert machine.excess([engine.engine_pid], 1).startswith("killed: ")
         assert (seats.Footprint(engine.engine_pid).look() or 0) > 1000
         engine.kill()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.processors import Allowed, allowed
+from enginetour.engines.machine import Allowed, allowed
 
 FOUR = {0, 1, 2, 3}
 

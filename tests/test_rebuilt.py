@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.engines import identity
-from enginetour.engines.rebuilt import Files, new_fingerprint
+from enginetour.engines.identity import Files, new_fingerprint
 from enginetour.model.errors import InputRefused
 from enginetour.model.task import EngineSpec
 from tests.forked import scripted
@@ -48,7 +48,7 @@ def test_what_stays_is_not_read_again(tmp_path: Path, monkeypatch: pytest.Monkey
     """After the first look a game costs a `stat` of each file and no more."""
     spec, files = known(tmp_path), Files("trial")
     files.refuse_changed(spec)
-    monkeypatch.setattr("enginetour.engines.rebuilt.taken", None)  # calling it would fail
+    monkeypatch.setattr("enginetour.engines.identity.taken", None)  # calling it would fail
     files.refuse_changed(spec, spec)
 
 

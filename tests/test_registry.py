@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.engines.enginefile import EngineEntry, read_entry, write_entry
-from enginetour.engines.enginesearch import find, named
-from enginetour.engines.registry import candidates, find_program, load, to_spec
+from enginetour.engines.registry import candidates, find, find_program, load, named, to_spec
 from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import Quirks, Resources
@@ -361,7 +360,7 @@ def test_a_file_that_states_another_release(name: str, version: str, reported: s
 def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`check` and `run` name file, engine and next step; `find` writes the name that the engine reports."""
     monkeypatch.setattr("enginetour.engines.registry.GAMES", ())
-    monkeypatch.setattr("enginetour.engines.enginesearch.GAMES", ())
+    monkeypatch.setattr("enginetour.engines.registry.GAMES", ())
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "stockfish"
     threads = "s/^uciok/option name Threads type spin default 1 min 1 max 1\\nuciok/"

@@ -16,7 +16,7 @@ from typing import Any
 import chess
 import pytest
 
-from enginetour.engines.moves import written
+from enginetour.engines.position import written
 from enginetour.model.game import Outcome
 from enginetour.model.task import DrawRule
 from enginetour.referee import relay

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.ending import living
+from enginetour.engines.process import living
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Restart
 from enginetour.referee.shelf import EngineShelf

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from distributed import get_worker
 
-from enginetour.engines import pace
+from enginetour.engines import machine
 from enginetour.reports.review.hosts import hosts_of
 from enginetour.store.conditions import conditions
 from enginetour.store.tournaments import Store
@@ -34,7 +34,7 @@ def _speeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the workers are called; the manager's own machine is never measured."""
     monkeypatch.setattr(worker, "_speed", lambda _: SPEEDS[str(get_worker().name)])
     monkeypatch.setattr(platform, "node", lambda: getattr(current(), "name", "manager"))
-    monkeypatch.setattr(pace, "speed", lambda _=0: pytest.fail("nobody plays here"))
+    monkeypatch.setattr(machine, "speed", lambda _=0: pytest.fail("nobody plays here"))
 
 
 def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:

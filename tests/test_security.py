@@ -18,7 +18,7 @@ import click
 import pytest
 
 from enginetour.cli.main import COMMANDS, cli
-from enginetour.engines.scratch import wipe
+from enginetour.engines.sandbox import wipe
 from enginetour.tournament.journal import Journal
 from enginetour.tournament.notify import by_command
 from tests import hostile

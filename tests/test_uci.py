@@ -13,11 +13,11 @@ from enginetour.engines import uci
 from enginetour.engines.cecp_lines import last_thought
 from enginetour.engines.position import Position
 from enginetour.engines.protocol import Ask, Setup
-from enginetour.engines.said import Thought
 from enginetour.engines.start import open_engine
 from enginetour.engines.uci import UciEngine
 from enginetour.engines.uci_lines import filled, go_words, plain, read_option
 from enginetour.engines.uci_lines import last_thought as uci_lines_last_thought
+from enginetour.engines.wire import Thought
 from enginetour.model.errors import StartFailed
 from enginetour.model.task import Declared, EngineSpec
 from enginetour.model.timecontrol import TimeControl

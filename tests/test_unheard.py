@@ -7,7 +7,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from enginetour.cli.outlet import Outlet
-from enginetour.engines.unheard import ENDING
+from enginetour.engines.process import ENDING
 from enginetour.model.task import ProbeTask
 from enginetour.tournament.cluster.loop import LoopThread
 from enginetour.tournament.places import LocalPlace

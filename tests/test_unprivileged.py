@@ -27,7 +27,7 @@ NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 TRIES = """\
 import json, os, sys, time
 from enginetour.tournament import inforce
-from enginetour.engines.process import EngineProcess; from enginetour.engines.waiting import wait
+from enginetour.engines.process import EngineProcess; from enginetour.engines.process import wait
 from enginetour.model.task import EngineSpec
 sandbox, script, outside, port, *more = sys.argv[1:]
 told = {"guards": inforce.in_force(), "user": os.geteuid()}

@@ -11,8 +11,7 @@ import chess.variant
 import pytest
 
 from enginetour.engines.cecp import CecpEngine
-from enginetour.engines.moves import read_move
-from enginetour.engines.position import MAX_LINE, Position
+from enginetour.engines.position import MAX_LINE, Position, read_move
 from enginetour.engines.uci import UciEngine
 from enginetour.model.errors import Unsupported
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination

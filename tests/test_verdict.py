@@ -5,7 +5,7 @@ from __future__ import annotations
 import chess
 import pytest
 
-from enginetour.engines.said import Said, What
+from enginetour.engines.wire import Said, What
 from enginetour.model.errors import EngineFault, StartFailed
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Rules, Side

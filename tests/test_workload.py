@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines import workload
-from enginetour.engines.workload import Workload
+from enginetour.engines import machine
+from enginetour.engines.machine import Workload
 
 
 @pytest.fixture
 def stat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(workload, "STAT", tmp_path / "stat")
+    monkeypatch.setattr(machine, "STAT", tmp_path / "stat")
     return tmp_path / "stat"
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines import ending
+from enginetour.engines import process
 from enginetour.engines import protocol as base
-from enginetour.engines.ending import living
-from enginetour.engines.process import EngineProcess
+from enginetour.engines.process import EngineProcess, living
 from enginetour.model.game import Termination
 from enginetour.model.task import EngineSpec
 from enginetour.referee import relay
@@ -107,7 +106,7 @@ def test_a_kill_takes_both(
 ) -> None:
     """An engine that hears nothing any more goes with its wrapper, in the wrapper's session or in one of its own."""
     monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
-    monkeypatch.setattr(ending, "QUIT_WAIT", 0.2)
+    monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
     engine = wrapped(scripted(protocol, "deaf", at=1), mark, *apart)
     lost(game(engine, sound(protocol), white_tc="0.2"), "deaf", Termination.TIME)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from enginetour.cli.common import rows_of_others
-from enginetour.engines.processors import allowed
+from enginetour.engines.machine import allowed
 from enginetour.model.errors import InputRefused, StoreRefused
 from enginetour.store.database import is_made
 from enginetour.store.log import TournamentLog

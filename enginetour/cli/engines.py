@@ -58,7 +58,8 @@ def find(dry_run: bool) -> None:
 
     Example: enginetour engines find --dry-run
     """
-    from enginetour.engines import enginesearch, registry
+    from enginetour.engines import registry
+    from enginetour.engines import registry as enginesearch
     from enginetour.engines.enginefile import write_entry
     from enginetour.model.task import Side
     from enginetour.model.timecontrol import TimeControl
@@ -200,7 +201,7 @@ def check(
 
 def _write(entry: EngineEntry, hints: dict[str, HintValue]) -> Path:
     """Put hints into the workspace's file of an engine, made from the one we ship where there is none."""
-    from enginetour.engines.enginehints import write_hints
+    from enginetour.engines.enginefile import write_hints
     from enginetour.tournament.config.workspace import workspace_of
 
     assert entry.path is not None  # every entry of the registry has a file

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from enginetour.engines.unheard import hear_no_end
+from enginetour.engines.process import hear_no_end
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -23,8 +23,8 @@ from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
-from enginetour.engines.cores import Cores
-from enginetour.engines.pathoptions import absent_paths, path_options
+from enginetour.engines.identity import absent_paths, path_options
+from enginetour.engines.machine import Cores
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.reports.exports import PgnFile
 from enginetour.reports.progress import clock_words, of_games

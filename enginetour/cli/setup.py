@@ -197,8 +197,8 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     Example: enginetour check configs/debian-bubble.toml
     """
     from enginetour.cli.beforehand import foretold, how_to_run
-    from enginetour.engines.machinespeed import here
-    from enginetour.engines.pathoptions import absent_paths, path_options
+    from enginetour.engines.identity import absent_paths, path_options
+    from enginetour.engines.machine import here
     from enginetour.reports import text
     from enginetour.tournament import outlook, probing
     from enginetour.tournament import plan as plans

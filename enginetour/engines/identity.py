@@ -1,4 +1,4 @@
-"""What makes two engine versions the same: the content of program, scripts and nets, arguments, options that matter.
+"""Fingerprints; files replaced during a run; options that open files.
 
 Paths, names, clocks and margins do not count: a moved engine is the same engine, a rebuilt one is another.
 """
@@ -8,13 +8,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from enginetour.interop.files import refuse_special
 from enginetour.model.errors import EngineRefused, InputRefused
-from enginetour.model.task import EngineSpec, flag_and_word
+from enginetour.model.task import EngineSpec, Side, flag_and_word
+
+# What makes two engine versions the same: the content of program, scripts and nets, arguments, options that matter.
 
 # Hex digits of a fingerprint: 64 bits, a chance collision among a million versions is 3 in 100 million.
 LENGTH = 16
@@ -145,3 +147,106 @@ def _digest(path: str, now: State) -> str:  # noqa: ARG001 - the state is the ca
     """SHA-256 of a file; read once in this process while its state stays."""
     with open(path, "rb") as file:  # noqa: PTH123 - as above
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# Engines whose files were replaced since their fingerprint was taken: between two runs, or while one goes on.
+#
+# A tester who compiles at midnight has another engine under the same name; what it plays must not count for the old
+# one.
+
+
+def refusal(names: Iterable[str], place: str) -> InputRefused:
+    """What to do about engines that are not what they were; the same words at a resume and in a run."""
+    what = f"changed since the last game: {', '.join(names)} (binary, net or options)"
+    step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
+    return InputRefused(what, place=place, step=step)
+
+
+def new_fingerprint(spec: EngineSpec) -> str | None:
+    """That of its files now, where it is another; None too where they cannot be read: its next start tells that."""
+    try:
+        now = taken(spec)[0]
+    except EngineRefused:
+        return None
+    return now if spec.fingerprint and now != spec.fingerprint else None
+
+
+class Files:
+    """The files of the engines of one run, looked at before each game: a `stat` for each, microseconds in all.
+
+    A game that began before a change counts: its engines had been started, or were about to be.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._seen: dict[str, tuple[str, dict[str, State]]] = {}  # name -> fingerprint, files it was found in
+
+    def refuse_changed(self, *specs: EngineSpec) -> None:
+        """InputRefused when one is not the engine its fingerprint tells of; touched files are read again, no more."""
+        changed = [self._described(spec) for spec in specs if not self._is_known(spec) and not self._is_same(spec)]
+        if changed:
+            raise refusal(changed, self._place)
+
+    def _is_known(self, spec: EngineSpec) -> bool:
+        """Nothing has been written since it was last found to be the same."""
+        fingerprint, files = self._seen.get(spec.name, ("", {}))
+        try:
+            return fingerprint == spec.fingerprint and all(state(path) == then for path, then in files.items())
+        except OSError:
+            return False
+
+    def _described(self, spec: EngineSpec) -> str:
+        """Its name, with what is no longer there: without its net or script an engine would start as another one."""
+        gone = [path for path in self._seen.get(spec.name, ("", {}))[1] if not Path(path).exists()]
+        return f"{spec.name} ({' and '.join(gone)} {'is' if len(gone) == 1 else 'are'} gone)" if gone else spec.name
+
+    def _is_same(self, spec: EngineSpec) -> bool:
+        try:
+            fingerprint, files = taken(spec)
+        except EngineRefused:  # it vanished, or is being written: the start fails, and the game is played again
+            self._seen.pop(spec.name, None)
+            return True
+        if spec.fingerprint and fingerprint != spec.fingerprint:
+            return False
+        self._seen[spec.name] = spec.fingerprint, files
+        return True
+
+
+# Options that may make an engine read or write a file: a debug log, a book, tables. Told, never refused.
+#
+# Many engines end at their first move, or go on without a word, where a net or tables are not where an option says.
+
+_NAME = re.compile("file|path|log|dir", re.IGNORECASE)  # BookFile, SyzygyPath, Debug Log, LogDir
+_NONE = frozenset({"", "<empty>", "false", "0"})  # UCI writes an empty text as <empty>
+
+
+def path_options(sides: Iterable[Side]) -> tuple[str, ...]:
+    """``Toga II: BookFile = /books/toga.bin`` for each such option that is given or offered to an engine."""
+    return tuple(
+        f"{side.spec.name}: {name} = {value}"
+        for side in sides
+        for name, value in (*side.spec.options, *side.spec.offered)
+        if is_path(name, value)
+    )
+
+
+def is_path(name: str, value: str) -> bool:
+    """A value with a slash, or any that says something under a name that speaks of files."""
+    return "/" in value or (_NAME.search(name) is not None and value.strip().casefold() not in _NONE)
+
+
+def absent_paths(sides: Iterable[Side]) -> Iterator[str]:
+    """A sentence for each option that names what an engine is to read, and that is not on this machine."""
+    for side in sides:
+        for name, value in side.spec.options:
+            paths = [] if is_written(name) or "://" in value else value.split(os.pathsep)
+            if absent := [path for path in paths if _is_absent(path, side.spec)]:
+                yield f"{side.spec.name}: {name} = {value}: there is no {' and no '.join(absent)}"
+
+
+def _is_absent(path: str, spec: EngineSpec) -> bool:
+    """A whole path, or one with a folder in it; a bare name may lie anywhere, or within the engine."""
+    if "/" not in path or "{scratch}" in path or "\0" in path:
+        return False
+    folders = (spec.dir or "/", os.path.dirname(os.path.realpath(spec.command[0])))  # noqa: PTH120 - a text
+    return not any(os.path.exists(os.path.join(folder, path)) for folder in folders)  # noqa: PTH110, PTH118

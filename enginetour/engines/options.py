@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from enginetour.engines.said import exact, printable
+from enginetour.engines.wire import exact, printable
 from enginetour.model.errors import did_you_mean
 from enginetour.model.task import Declared
 

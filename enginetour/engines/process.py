@@ -1,4 +1,4 @@
-"""One running engine: its pipes and its traffic."""
+"""One running engine and its termination."""
 
 from __future__ import annotations
 
@@ -6,17 +6,194 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from enginetour.engines import memory, scratch, strays
-from enginetour.engines.cputime import CpuTime
-from enginetour.engines.ending import end_all, kill_all, living
+from enginetour.engines import machine, sandbox, strays
+from enginetour.engines.machine import CpuTime
 from enginetour.engines.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines, printable
 from enginetour.engines.sandbox import SHELL_SIGNAL
 from enginetour.engines.starting import STRAY, Launch, records
-from enginetour.engines.waiting import NEVER_NS, Polled
 from enginetour.model.task import EngineSpec
+
+# The one wait: a single poll over all pipes of several engines and the control descriptor.
+
+NEVER_NS = 1 << 62  # a time that does not come
+SLICE_NS = 100_000_000  # of a wait: whoever is frozen as a whole (freezer cgroup, docker pause) learns it by no signal
+
+
+class Wake(NamedTuple):
+    """Why a wait ended: engines to `read` from (the read may find nothing), the control descriptor, or none of it."""
+
+    readable: tuple[EngineProcess, ...]
+    control: bool
+    heard: bool = False  # the first engine was read from, and said more than chatter
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """A poll over all that can still say something, good as long as nothing of it changes (`turns`)."""
+
+    processes: tuple[EngineProcess, ...]
+    control_fd: int | None
+    turns: int
+    poll: select.poll
+    where: dict[int, EngineProcess]
+    ended: tuple[EngineProcess, ...]  # first their last words, then their end
+    watched: tuple[EngineProcess, ...]  # those with a memory limit
+
+
+def wait(
+    processes: Sequence[EngineProcess],
+    control_fd: int | None,
+    deadline_ns: int,
+    chatter: Callable[[], int] | None = None,
+) -> Wake:
+    """Wait until an engine has output or ended, control speaks, or CLOCK_MONOTONIC reaches the deadline (ns).
+
+    On the way stderr is drained, waiting input is pushed, and who has a memory limit is looked at; nothing of it, nor
+    any output, moves the deadline. `chatter` reads from the first engine when it alone has spoken and returns the stamp
+    of what needs no answer, so that the wait goes on, or 0: engines tell of ten iterations a move, and a tenth of what
+    a ply cost the processor was the way to whoever waits and back (measured).
+    """
+    for process in processes:
+        if process.stderr_due:
+            process.drain_stderr()
+    while True:
+        polled = _polled(processes, control_fd)
+        left = 0 if deadline_ns <= 0 or polled.ended else deadline_ns - time.monotonic_ns()
+        pause = left
+        for process in polled.watched:
+            pause = min(pause, process.watch_ns - time.monotonic_ns())
+        # Whole ms, rounded up: no busy loop before the deadline.
+        ready = polled.poll.poll(-(-pause // 1_000_000) if pause > 0 else 0)
+        if chatter is not None and not polled.watched:
+            while len(ready) == 1 and ready[0][0] == processes[0].stdout_fd:
+                if not (stamp := chatter()):
+                    return Wake((), control=False, heard=True)
+                if (left := deadline_ns - stamp) <= 0:
+                    return Wake((), control=False)
+                ready = polled.poll.poll(-(-left // 1_000_000))
+        control = False
+        readable = polled.ended
+        for fd, _ in ready:
+            if fd == control_fd:
+                control = True
+            elif (process := polled.where[fd]).woke(fd) and process not in readable:
+                readable = *readable, process
+        for process in polled.watched:
+            process.watch()
+        if readable or control or left <= 0:
+            return Wake(readable, control)
+        for process in processes:
+            if process.stderr_due:
+                process.drain_stderr()
+
+
+def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> Polled:
+    """What there is to poll, as it was last time where nothing of it has changed."""
+    turns = 0
+    for process in processes:
+        turns += process.turns + process.out.turns
+    kept = processes[0].polled if processes else None
+    if kept and kept.turns == turns and kept.control_fd == control_fd and kept.processes == tuple(processes):
+        return kept
+    poll = select.poll()
+    where: dict[int, EngineProcess] = {}
+    for process in processes:
+        process.register(poll, where)
+    if control_fd is not None:
+        poll.register(control_fd, select.POLLIN)
+    ended = tuple(process for process in processes if process.exited and not process.eof)
+    watched = tuple(process for process in processes if process.watch_ns < NEVER_NS)
+    polled = Polled(tuple(processes), control_fd, turns, poll, where, ended, watched)
+    if processes:
+        processes[0].polled = polled
+    return polled
+
+
+# The end of engines: `quit`, SIGTERM, SIGKILL, all at once (reliability spec 4.4), and nothing left behind.
+
+QUIT_WAIT = 1.5  # s after `quit`, reliability spec 4.4
+TERM_WAIT = 1.0  # s after SIGTERM, reliability spec 4.4
+KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
+
+living: set[EngineProcess] = set()  # started by this process and not ended
+
+
+def end_all(processes: Iterable[EngineProcess]) -> None:
+    """Ask, then insist: at most 2.5 s for all of them together. Those that ignored `quit` are marked `deaf`."""
+    open_ones = [process for process in processes if not process.closed]
+    for process in open_ones:
+        process.write(b"quit\n")
+    deaf = _still_alive(open_ones, QUIT_WAIT)
+    for process in deaf:
+        process.deaf = True
+        process.signal(signal.SIGTERM)
+    _still_alive(deaf, TERM_WAIT)
+    kill_all(open_ones)
+
+
+def _still_alive(processes: list[EngineProcess], seconds: float) -> list[EngineProcess]:
+    deadline = time.monotonic_ns() + int(seconds * 1e9)
+    alive = [process for process in processes if not process.exited]
+    while alive and time.monotonic_ns() < deadline:
+        for process in wait(alive, None, deadline).readable:
+            process.read()  # an engine that is still writing could not see `quit`
+        alive = [process for process in alive if not process.exited]
+    return alive
+
+
+def kill_all(processes: Iterable[EngineProcess]) -> None:
+    """SIGKILL to the groups now; then what left its group or session; then reap and wipe. Twice does nothing."""
+    open_ones = [process for process in processes if not process.closed]
+    if not open_ones:
+        return
+    before = strays.table()  # while parents live: afterwards nobody knows whose child it was
+    escaped = {
+        process: [
+            seen
+            for seen in strays.descendants(process.pid, before)
+            if seen.group not in (process.pid, process.engine_pid) and seen.state != "Z"
+        ]
+        for process in open_ones
+    }
+    for process in open_ones:
+        process.signal(signal.SIGKILL)
+    for process in open_ones:
+        strays.end(escaped[process])
+    handles = [fd for process in open_ones for fd in (process.pidfd, process.init_fd) if fd is not None]
+    strays.ended_by(handles, time.monotonic_ns() + int(KILL_WAIT * 1e9))
+    left = {process: process.left() for process in open_ones}
+    tagged = strays.end_tagged(process.tag for process in open_ones)
+    for process in open_ones:
+        process.forget()
+    adopted = strays.end_adopted({process.pid: process.tag for process in living})
+    names = " or ".join(process.spec.name for process in open_ones)
+    sessions = {pid for process in open_ones for pid in (process.pid, process.engine_pid)}
+    for process in open_ones:
+        own = [seen for seen, tag in tagged if tag == process.tag]
+        away = {seen.pid: _told(seen) for seen in [*escaped[process], *own] if seen.session not in sessions}
+        # What stayed in its session died with its group, some a moment later: no orphan.
+        strangers = [seen for seen in adopted if seen.pid not in away and seen.session not in sessions]
+        away |= {seen.pid: f"{_told(seen)} of {names}" for seen in strangers}
+        process.orphans = (*left[process], *away.values())
+
+
+def kill_living() -> None:
+    """SIGKILL to every engine this process started and has not ended."""
+    kill_all(tuple(living))
+
+
+def _told(seen: strays.Seen) -> str:
+    still = strays.look(seen.pid)
+    alive = still is not None and still.started == seen.started and still.state != "Z"
+    return f"{printable(seen.name.encode())} ({seen.pid}){' could not be killed' if alive else ''}"
+
+
+# One running engine: its pipes and its traffic.
 
 UNKNOWN = "ended, status unknown"
 READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
@@ -66,7 +243,7 @@ class EngineProcess:
 
     def expand(self, text: str) -> str:
         """``{scratch}`` replaced by the scratch folder's path."""
-        return scratch.expand(text, self.scratch)
+        return sandbox.expand(text, self.scratch)
 
     @property
     def wants_write(self) -> bool:
@@ -189,8 +366,8 @@ class EngineProcess:
         now = time.monotonic_ns()
         if now < self.watch_ns or self.exited or self.closed:
             return
-        self.watch_ns = now + memory.EVERY_NS
-        self._over = memory.excess(self.family(), self.spec.resources.memory)
+        self.watch_ns = now + machine.EVERY_NS
+        self._over = machine.excess(self.family(), self.spec.resources.memory)
         if self._over:
             self.watch_ns = NEVER_NS
             self.cpu_ms()
@@ -272,7 +449,7 @@ class EngineProcess:
                 os.close(fd)
         self._process.poll()
         if not self.spec.keep_scratch:
-            scratch.wipe(self.scratch)
+            sandbox.wipe(self.scratch)
         living.discard(self)
 
 
@@ -285,3 +462,18 @@ def status_words(returncode: int) -> str:
     except ValueError:
         return f"signal {-returncode}"
     return f"signal {-returncode} ({name})"
+
+
+# Signals that end us are for the main thread: one that is given to another thread does not wake it (signal(7)).
+
+ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+
+
+def hear_no_end() -> None:
+    """For a thread beside the main one, first of all. What it starts inherits that until it says otherwise."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+
+def hear_all() -> None:
+    """For the main thread of what such a thread has started, once it has its handlers."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

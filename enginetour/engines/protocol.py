@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from enginetour.engines.position import Position
-from enginetour.engines.said import Said, Thought, What
-from enginetour.engines.wire import Wire
+from enginetour.engines.wire import Said, Thought, What, Wire
 from enginetour.model.errors import EngineStalled, StartFailed
 from enginetour.model.timecontrol import TimeControl
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from enginetour.engines import sandbox
-from enginetour.engines import scratch as folders
-from enginetour.engines.cores import CPUS
-from enginetour.engines.refusals import why
+from enginetour.engines.machine import CPUS
+from enginetour.engines.sandbox import why
 from enginetour.engines.strays import TAG
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec, Resources
@@ -77,7 +76,7 @@ def environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
     named = [*spec.pass_env, *(name.strip() for name in ours.get(FURTHER, "").split(","))]
     kept |= {name: ours[name] for name in named if name in ours}
     kept |= {"TMPDIR": str(scratch), "LANG": "C.UTF-8"}
-    kept |= {name: folders.expand(text, scratch) for name, text in spec.env}
+    kept |= {name: sandbox.expand(text, scratch) for name, text in spec.env}
     return kept | {TAG: tag}
 
 
@@ -93,16 +92,16 @@ class Launch:
         base = tag or os.environ.get(TAG, "") or "enginetour"
         self.spec = spec
         self.tag = f"{base}/{os.getpid()}.{next(_numbers)}"
-        self.scratch: Path = folders.make_kept(spec.name) if spec.keep_scratch else folders.make_scratch()
+        self.scratch: Path = sandbox.make_kept(spec.name) if spec.keep_scratch else sandbox.make_scratch()
         try:
-            folders.fill(self.scratch, spec)
-            self._command = [folders.expand(word, self.scratch) for word in spec.command]
+            sandbox.fill(self.scratch, spec)
+            self._command = [sandbox.expand(word, self.scratch) for word in spec.command]
             if not self._command:
                 raise StartFailed("no command")
-            self._directory = folders.working_directory(spec, self._command, self.scratch)
+            self._directory = sandbox.working_directory(spec, self._command, self.scratch)
             self._process, self._report = self._call()
         except BaseException:
-            folders.wipe(self.scratch)
+            sandbox.wipe(self.scratch)
             raise
 
     def started(self) -> Started:
@@ -116,7 +115,7 @@ class Launch:
                 self._process, self._report = self._call()
                 return self._loaded()
         except BaseException:
-            folders.wipe(self.scratch)
+            sandbox.wipe(self.scratch)
             raise
 
     def drop(self) -> None:
@@ -124,7 +123,7 @@ class Launch:
         self._process.kill()
         self._process.communicate()
         os.close(self._report)
-        folders.wipe(self.scratch)
+        sandbox.wipe(self.scratch)
 
     def _call(self) -> tuple[subprocess.Popen[bytes], int]:
         """The launcher, and the pipe on which it reports."""

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from enginetour.engines.options import MOST_TYPES
 from enginetour.engines.protocol import Ask
-from enginetour.engines.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, exact, mate_score, whole
+from enginetour.engines.wire import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, exact, mate_score, whole
 from enginetour.model.task import Declared
 from enginetour.model.timecontrol import TimeControl
 

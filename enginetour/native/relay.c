@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const long long GRACE = 100 * MS;    /* runner spec 3 */
-static const long long SLICE = 100 * MS;    /* enginetour/engines/waiting.py */
+static const long long SLICE = 100 * MS;    /* enginetour/engines/process.py */
 static const long long LATE_WAKE = 20 * MS; /* enginetour/referee/clock.py */
 
 static long long now_on(clockid_t clock) {

@@ -31,7 +31,7 @@ static bool plain_answer(const Byte *line, const Byte *end, Move *move) {
     static const char *const ROOK_TAKING[] = {"e1h1", "e1a1", "e8h8", "e8a8"};
     for (int one = 0; one < 4; one++)
         if (length == 4 && memcmp(word, ROOK_TAKING[one], 4) == 0)
-            return false; /* enginetour/engines/moves.py */
+            return false; /* enginetour/engines/position.py */
     return move_read(word, length, move) && is_plain(at, end);
 }
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import chess
 
-from enginetour.engines.moves import read_move
-from enginetour.engines.position import Position
-from enginetour.engines.said import Said, printable
+from enginetour.engines.position import Position, read_move
+from enginetour.engines.wire import Said, printable
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
 from enginetour.referee.referee_seats import Seat

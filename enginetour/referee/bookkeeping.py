@@ -12,9 +12,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from enginetour.engines.machine import Workload
 from enginetour.engines.position import ROOM, Position
-from enginetour.engines.waiting import NEVER_NS
-from enginetour.engines.workload import Workload
+from enginetour.engines.process import NEVER_NS
 from enginetour.model.game import Incident, SideRecord
 from enginetour.referee.clock import MS, RunQueue
 from enginetour.referee.compiled import native

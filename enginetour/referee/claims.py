@@ -17,9 +17,8 @@ from collections.abc import Iterator
 
 import chess
 
-from enginetour.engines.moves import written
-from enginetour.engines.quick import is_plainly_legal, play
-from enginetour.engines.said import LONGEST_PV, MATE, Thought, printable
+from enginetour.engines.position import is_plainly_legal, play, written
+from enginetour.engines.wire import LONGEST_PV, MATE, Thought, printable
 
 KINDS = ("no-score", "pv-other", "pv-illegal", "mate-late", "mate-lost")
 PIECE = 8  # plies of a PV looked at in one step: 30 us (measured), a step of bookkeeping (runner spec 15)

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from enginetour.engines.waiting import SLICE_NS
+from enginetour.engines.process import SLICE_NS
 from enginetour.model.task import Side
 from enginetour.model.timecontrol import TimeControl
 

@@ -6,11 +6,9 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from enginetour.engines.process import EngineProcess
+from enginetour.engines.process import NEVER_NS, SLICE_NS, EngineProcess, wait
 from enginetour.engines.protocol import Engine
-from enginetour.engines.said import Said
-from enginetour.engines.waiting import NEVER_NS, SLICE_NS, wait
-from enginetour.engines.wire import DISCARD_READS
+from enginetour.engines.wire import DISCARD_READS, Said
 from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.referee.link import Link
 

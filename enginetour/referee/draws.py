@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginetour.engines.said import Said, What
+from enginetour.engines.wire import Said, What
 from enginetour.model.game import Outcome, Termination
 from enginetour.referee.ends import Ends
 from enginetour.referee.referee_seats import Seat

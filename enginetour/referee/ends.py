@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import chess
 
-from enginetour.engines.position import Position
-from enginetour.engines.quick import can_move, in_check
+from enginetour.engines.position import Position, can_move, in_check
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import GameTask, Rules
 from enginetour.model.variants import VARIANTS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from enginetour.engines.position import Position
-from enginetour.engines.said import Said, printable
+from enginetour.engines.wire import Said, printable
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.game import Termination
 from enginetour.model.task import Rules

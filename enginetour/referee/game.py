@@ -8,9 +8,9 @@ from dataclasses import replace
 import chess
 
 from enginetour.engines.position import Position
+from enginetour.engines.process import NEVER_NS, SLICE_NS, Wake, wait
 from enginetour.engines.protocol import Ask
-from enginetour.engines.said import Said, What
-from enginetour.engines.waiting import NEVER_NS, SLICE_NS, Wake, wait
+from enginetour.engines.wire import Said, What
 from enginetour.model.errors import EngineFault, Untellable
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask

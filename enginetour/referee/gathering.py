@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from enginetour.engines.cores import find
-from enginetour.engines.kernelfile import told
-from enginetour.engines.strays import MOST
+from enginetour.engines.machine import find
+from enginetour.engines.strays import MOST, told
 
 if TYPE_CHECKING:
     import socket

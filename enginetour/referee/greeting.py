@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from enginetour.engines.ending import kill_living
+from enginetour.engines.process import kill_living
 from enginetour.engines.protocol import MS, Engine, Script
 from enginetour.engines.start import open_engines
 from enginetour.model.errors import EngineFault

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from enginetour.engines.said import printable
+from enginetour.engines.wire import printable
 
 KEPT_LINES = 20  # of one search that match a pattern: a record is no log
 KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long

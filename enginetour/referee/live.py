@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import chess
 
 from enginetour.engines.position import Position
-from enginetour.engines.waiting import NEVER_NS
+from enginetour.engines.process import NEVER_NS
 from enginetour.model.game import MoveMade
 from enginetour.referee.link import Link
 

@@ -7,9 +7,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
 from enginetour.engines.cecp import CecpEngine
-from enginetour.engines.ending import kill_living
+from enginetour.engines.process import kill_living
 from enginetour.engines.protocol import Ask, Engine
-from enginetour.engines.said import Said, What
+from enginetour.engines.wire import Said, What
 from enginetour.model.errors import Unsupported
 from enginetour.model.task import Probe, ProbeTask
 from enginetour.model.variants import STANDARD

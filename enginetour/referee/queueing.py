@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from enginetour.engines.cputime import alone_ns, clock_of
-from enginetour.engines.kernelfile import told
-from enginetour.engines.processors import allowed
-from enginetour.engines.workload import is_busy, load_now, processors, running_now
+from enginetour.engines.machine import allowed, alone_ns, clock_of, is_busy, load_now, processors, running_now
+from enginetour.engines.strays import told
 from enginetour.referee.clock import MS, RunQueue
 
 MARK_NS = 1_000_000  # between two marks at least: searches that are sooner over are not told apart

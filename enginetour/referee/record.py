@@ -6,10 +6,9 @@ import time
 from collections.abc import Sequence
 from operator import itemgetter
 
-from enginetour.engines.machine import processor
+from enginetour.engines.machine import processor, processors
 from enginetour.engines.pipes import printable
 from enginetour.engines.position import Position
-from enginetour.engines.workload import processors
 from enginetour.model.game import Game, Incident
 from enginetour.model.task import GameTask
 from enginetour.referee.bookkeeping import Books

@@ -13,12 +13,11 @@ from typing import Any
 
 import chess
 
-from enginetour.engines.ending import kill_living
-from enginetour.engines.moves import read_move
-from enginetour.engines.position import Position
+from enginetour.engines.position import Position, read_move
+from enginetour.engines.process import kill_living
 from enginetour.engines.protocol import MS, OWED_NS, Engine, Setup
-from enginetour.engines.said import Said, What, printable
 from enginetour.engines.start import open_engine
+from enginetour.engines.wire import Said, What, printable
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
 from enginetour.model.task import Reenacted, ReenactTask
 from enginetour.referee.clock import Clock

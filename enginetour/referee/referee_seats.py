@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from enginetour.engines.machine import load_now
 from enginetour.engines.position import Position
 from enginetour.engines.protocol import Ask, Engine, Script, Setup
 from enginetour.engines.start import open_engines
-from enginetour.engines.workload import load_now
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
 from enginetour.model.game import Incident
 from enginetour.model.task import Rules, Side

@@ -12,8 +12,7 @@ import select
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from enginetour.engines.moves import written
-from enginetour.engines.position import MAX_LINE
+from enginetour.engines.position import MAX_LINE, written
 from enginetour.engines.uci_lines import limit_words
 from enginetour.model.task import GameTask
 from enginetour.referee.adjudication import Counters

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import chess
 
 from enginetour.engines.position import Position
-from enginetour.engines.said import Thought
+from enginetour.engines.wire import Thought
 from enginetour.model.game import MoveMade
 from enginetour.referee.claims import Claims
 from enginetour.referee.clock import MS

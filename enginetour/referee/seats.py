@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginetour.engines.kernelfile import told
+from enginetour.engines.strays import told
 from enginetour.referee.clock import MS
 
 LOOK_NS = 1_000 * MS  # between two looks: some 50 us each (measured), so they cost a game nothing

@@ -6,8 +6,7 @@ from typing import Protocol
 
 import chess
 
-from enginetour.engines.position import Position
-from enginetour.engines.quick import play_san
+from enginetour.engines.position import Position, play_san
 from enginetour.referee.compiled import native
 
 

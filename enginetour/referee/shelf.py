@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enginetour.engines.cecp import CecpEngine
-from enginetour.engines.ending import end_all
+from enginetour.engines.machine import load_now
+from enginetour.engines.process import end_all
 from enginetour.engines.protocol import Engine
-from enginetour.engines.workload import load_now
 from enginetour.model.game import Incident
 from enginetour.model.task import EngineSpec
 from enginetour.referee.queueing import Crowd

@@ -16,11 +16,10 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from enginetour.engines import strays
-from enginetour.engines.cores import CPUS
-from enginetour.engines.ending import kill_living
+from enginetour.engines.machine import CPUS
 from enginetour.engines.pipes import Outbox
-from enginetour.engines.scratch import leave_scratch
-from enginetour.engines.unheard import hear_all
+from enginetour.engines.process import hear_all, kill_living
+from enginetour.engines.sandbox import leave_scratch
 from enginetour.model.errors import MachineFailure
 from enginetour.model.task import GameTask, ProbeTask, ReenactTask
 from enginetour.referee.gathering import claim_own

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import chess
 
-from enginetour.engines.memory import KILLED
-from enginetour.engines.moves import read_move
-from enginetour.engines.said import Said, What, printable
+from enginetour.engines.machine import KILLED
+from enginetour.engines.position import read_move
+from enginetour.engines.wire import Said, What, printable
 from enginetour.model.errors import EngineFault
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.mating import can_mate

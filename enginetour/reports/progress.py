@@ -11,7 +11,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol
 
-from enginetour.engines.workload import load_words
+from enginetour.engines.machine import load_words
 from enginetour.model.game import Pairing, Placed
 from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt

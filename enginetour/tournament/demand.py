@@ -6,8 +6,7 @@ import resource
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 
-from enginetour.engines.cores import Cores, find
-from enginetour.engines.processors import allowed
+from enginetour.engines.machine import Cores, allowed, find
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.task import Declared, Side
 

@@ -6,10 +6,9 @@ import os
 import shutil
 import sys
 
-from enginetour.engines import confine, landlock, starting
+from enginetour.engines import launch, starting
 from enginetour.engines.process import EngineProcess
-from enginetour.engines.refusals import no_landlock
-from enginetour.engines.sandbox import PACKAGE, PROGRAM
+from enginetour.engines.sandbox import PACKAGE, PROGRAM, no_landlock
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec
 
@@ -53,9 +52,9 @@ def root_warning() -> str:
 
 
 def _landlock() -> str:
-    if os.uname().machine not in confine.MACHINES:
+    if os.uname().machine not in launch.MACHINES:
         return f"no (no filter of system calls for {os.uname().machine})"
     try:
-        return "yes" if landlock.abi() >= TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
+        return "yes" if launch.abi() >= TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
     except OSError as error:
         return f"no ({no_landlock(error.errno)})"

@@ -21,7 +21,7 @@ from queue import Full, Queue
 from typing import Any
 
 from enginetour import __version__
-from enginetour.engines.unheard import hear_all
+from enginetour.engines.process import hear_all
 from enginetour.tournament.config.notices import NotifySection
 
 COMMAND_S = 30.0  # then it is killed with all it started: long enough for a mail program that asks a slow server

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginetour.engines import strays
-from enginetour.engines.cores import Cores
-from enginetour.engines.doorbell import Doorbell
-from enginetour.engines.scratch import wipe_leftovers
-from enginetour.engines.unheard import hear_no_end
+from enginetour.engines.machine import Cores
+from enginetour.engines.pipes import Doorbell
+from enginetour.engines.process import hear_no_end
+from enginetour.engines.sandbox import wipe_leftovers
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask

@@ -13,7 +13,7 @@ from typing import Any
 
 from enginetour.engines import identity
 from enginetour.engines.enginefile import EngineEntry
-from enginetour.engines.machinespeed import SpeedWish
+from enginetour.engines.machine import SpeedWish
 from enginetour.engines.registry import Registry, of_workspace, to_spec
 from enginetour.formats.base import Format
 from enginetour.model import task

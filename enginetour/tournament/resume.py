@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from enginetour.engines.rebuilt import new_fingerprint, refusal
+from enginetour.engines.identity import new_fingerprint, refusal
 from enginetour.formats.base import Format
 from enginetour.interop.files import shipped_suite
 from enginetour.model.errors import InputRefused, StoreRefused

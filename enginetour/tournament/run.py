@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from enginetour.engines import machinespeed
-from enginetour.engines.cores import elsewhere
-from enginetour.engines.rebuilt import Files
-from enginetour.engines.workload import crowd
+from enginetour.engines import machine as machinespeed
+from enginetour.engines.identity import Files
+from enginetour.engines.machine import crowd, elsewhere
 from enginetour.formats.base import Format
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.model.game import Entrant, Pairing

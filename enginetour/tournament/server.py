@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
-from enginetour.engines.unheard import hear_no_end
+from enginetour.engines.process import hear_no_end
 from enginetour.model.errors import StorageFailed
 from enginetour.tournament.address import LONGEST_REQUEST, PATIENCE_S, candidates, is_ours, line_of, peer_trouble
 

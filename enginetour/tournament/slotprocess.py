@@ -16,11 +16,10 @@ from typing import Any
 
 import enginetour
 from enginetour.engines import strays
-from enginetour.engines.cores import CPUS, Cores, bind
+from enginetour.engines.machine import CPUS, Cores, bind
 from enginetour.engines.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
 from enginetour.engines.process import status_words
-from enginetour.engines.sandbox import RESULTS
-from enginetour.engines.scratch import SCRATCH_ROOT, make_scratch, retag, wipe
+from enginetour.engines.sandbox import RESULTS, SCRATCH_ROOT, make_scratch, retag, wipe
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.referee.gathering import TOGETHER
 from enginetour.referee.link import VERSION, Environment, Frames, Stop, frame

@@ -9,9 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from enginetour.engines import strays
-from enginetour.engines.ending import end_all
-from enginetour.engines.process import EngineProcess
-from enginetour.engines.waiting import wait
+from enginetour.engines.process import EngineProcess, end_all, wait
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import GameTask, Probe, ProbeTask

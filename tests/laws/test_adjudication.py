@@ -13,9 +13,9 @@ import chess
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.engines.intake import Intake
 from enginetour.engines.position import Position
 from enginetour.engines.uci_lines import last_thought
+from enginetour.engines.wire import Intake
 from enginetour.model.game import Termination
 from enginetour.model.task import DrawRule, ResignRule, Rules
 from enginetour.referee.adjudication import Adjudicator, End

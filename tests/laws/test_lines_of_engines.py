@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginetour.engines import cecp_lines, uci_lines
-from enginetour.engines.features import Features
-from enginetour.engines.intake import KEPT, LINE_CAP, Intake
-from enginetour.engines.moves import read_move
-from enginetour.engines.said import LONGEST_PV, Thought, printable
+from enginetour.engines.cecp_lines import Features
+from enginetour.engines.position import read_move
+from enginetour.engines.wire import KEPT, LINE_CAP, LONGEST_PV, Intake, Thought, printable
 
 VOCABULARY = """info score cp mate depth nodes pv multipv string option name type spin default min max var check combo
 feature done=1 option= -spin /// move 1. ... 1-0 * 1/2-1/2 Illegal Error ( ) : e2e4 +3 -100003 " = 9"""

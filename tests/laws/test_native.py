@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.engines import position, process, said, waiting
+from enginetour.engines import position, process, wire
 from enginetour.engines.uci_lines import filled, last_thought
 from enginetour.model.game import Game, MoveMade, Opening
 from enginetour.model.task import DrawRule, EngineSpec, ResignRule
@@ -198,7 +198,7 @@ CONSTANTS = {
     "GRACE": clock.GRACE_NS,
     "LATE_WAKE": clock.LATE_WAKE_NS,
     "SLEPT": clock.SLEPT_NS,
-    "SLICE": waiting.SLICE_NS,
+    "SLICE": process.SLICE_NS,
     "PATIENCE": bookkeeping.PATIENCE_NS,
     "HELD": bookkeeping.HELD_NS,
     "HELD_PLIES": bookkeeping.HELD_PLIES,
@@ -208,9 +208,9 @@ CONSTANTS = {
     "LONG": queueing.LONG_NS,
     "LONG_PART": queueing.LONG_PART,
     "READ_SIZE": process.READ_SIZE,
-    "PV_PLIES": said.PV_PLIES,
-    "LONGEST_PV": said.LONGEST_PV,
-    "SOME_MATE": said.MATE - claims._MATE_RANGE,
+    "PV_PLIES": wire.PV_PLIES,
+    "LONGEST_PV": wire.LONGEST_PV,
+    "SOME_MATE": wire.MATE - claims._MATE_RANGE,
     "ELAPSED": RawPly._fields.index("elapsed_ms"),
 }
 

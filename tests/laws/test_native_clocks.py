@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enginetour.engines.moves import written
-from enginetour.engines.position import Position
+from enginetour.engines.position import Position, written
 from enginetour.engines.protocol import Ask
 from enginetour.engines.uci_lines import go_words, limit_words
 from enginetour.model.game import Termination

@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.engines import uci_lines
-from enginetour.engines.moves import read_move
-from enginetour.engines.position import Position
-from enginetour.engines.quick import can_move, in_check, is_plainly_legal, play_san
+from enginetour.engines.position import Position, can_move, in_check, is_plainly_legal, play_san, read_move
 from enginetour.model.variants import shuffled_fen
 
 # Positions in which little can move, or much has to be told apart.

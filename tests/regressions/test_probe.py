@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from enginetour.engines import cecp, protocol
-from enginetour.engines.ending import living
+from enginetour.engines.process import living
 from enginetour.model.errors import InputRefused, MachineFailure
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Side, Terms
 from enginetour.model.timecontrol import TimeControl

@@ -9,12 +9,11 @@ from typing import Literal, cast
 import chess
 import pytest
 
-from enginetour.engines.intake import LINE_CAP
 from enginetour.engines.position import Position
 from enginetour.engines.protocol import Engine, Script
 from enginetour.engines.registry import load, to_spec
-from enginetour.engines.said import Thought
 from enginetour.engines.start import open_engine
+from enginetour.engines.wire import LINE_CAP, Thought
 from enginetour.interop.files import shipped
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Opening, Outcome, Termination

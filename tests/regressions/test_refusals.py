@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.processors import allowed
+from enginetour.engines.machine import allowed
 from tests.touring import THREE, config, tour, try_engines_once
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.scratch import SCRATCH_ROOT, TAGGED, leave_scratch, make_scratch
+from enginetour.engines.sandbox import SCRATCH_ROOT, TAGGED, leave_scratch, make_scratch
 from enginetour.engines.strays import TAG
 from enginetour.model.errors import MachineFailure
 from enginetour.tournament.places import end_leftovers

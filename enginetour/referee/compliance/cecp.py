@@ -8,7 +8,7 @@ from functools import partial
 import chess
 
 from enginetour.engines import cecp_lines
-from enginetour.engines.features import Features
+from enginetour.engines.cecp_lines import Features
 from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Exam, Step
 from enginetour.referee.compliance.lines import pinged
 from enginetour.referee.compliance.play import CALM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginetour.engines.ending import kill_living
+from enginetour.engines.process import kill_living
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.task import ProbeTask
 from enginetour.referee.compliance import cecp, endings, lines, options, play, uci

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from functools import partial
 
-from enginetour.engines.ending import QUIT_WAIT, TERM_WAIT
+from enginetour.engines.process import QUIT_WAIT, TERM_WAIT
 from enginetour.model.errors import EngineCrashed
 from enginetour.referee.compliance.exam import Exam, Step
 from enginetour.referee.compliance.verdicts import Complaint

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 import chess
 
 from enginetour.engines.cecp import CecpEngine
-from enginetour.engines.moves import read_move
-from enginetour.engines.position import Position
+from enginetour.engines.position import Position, read_move
+from enginetour.engines.process import wait
 from enginetour.engines.protocol import MS, POKE_NS, Ask, Engine, Setup
-from enginetour.engines.said import Said, Thought, printable
 from enginetour.engines.start import open_engine
 from enginetour.engines.uci_lines import plain
-from enginetour.engines.waiting import wait
+from enginetour.engines.wire import Said, Thought, printable
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.task import Side
 from enginetour.model.timecontrol import TimeControl

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from enginetour.engines.moves import read_move
-from enginetour.engines.position import Position
+from enginetour.engines.position import Position, read_move
 from enginetour.model.errors import EngineFault, Unsupported
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import CHESS960

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from enginetour.engines.moves import read_move
+from enginetour.engines.position import read_move
 from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Exam, Step
 from enginetour.referee.compliance.play import CALM
 from enginetour.referee.compliance.positions import position

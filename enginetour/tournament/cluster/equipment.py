@@ -13,9 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from enginetour.engines import identity
-from enginetour.engines.machine import memory_mb
-from enginetour.engines.pathoptions import is_path
-from enginetour.engines.processors import allowed
+from enginetour.engines.identity import is_path
+from enginetour.engines.machine import allowed, memory_mb
 from enginetour.engines.registry import Registry, load, to_spec
 from enginetour.interop.files import file_digest, shipped
 from enginetour.model.errors import TourError

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from enginetour.engines.unheard import hear_no_end
+from enginetour.engines.process import hear_no_end
 
 
 class LoopThread:

@@ -21,9 +21,8 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.utils import sync
 
-from enginetour.engines import pace
-from enginetour.engines.machine import memory_mb, processor
-from enginetour.engines.processors import allowed
+from enginetour.engines import machine
+from enginetour.engines.machine import allowed, memory_mb, processor
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, GameTask
@@ -41,7 +40,7 @@ ROUNDS = 5  # of the bench, for a speed that is only told; what clocks go by tak
 @cache
 def _speed(rounds: int) -> float:
     """Measured once in the life of a worker."""
-    return pace.speed(rounds)
+    return machine.speed(rounds)
 
 
 def look(demand: bytes, run: str) -> Found:
@@ -50,7 +49,7 @@ def look(demand: bytes, run: str) -> Found:
     wanted: Demand = pickle.loads(demand)  # noqa: S301 - from a manager of our own version; Dask runs its code anyway
     slots = seats_of(worker)
     start = Path.cwd()
-    speed = _speed(pace.ROUNDS if wanted.scaled else ROUNDS)
+    speed = _speed(machine.ROUNDS if wanted.scaled else ROUNDS)
     lacks = lacking(wanted, slots, start, speed)
     if not lacks:
         desk = Desk(worker, run, wanted, slots, start, speed if wanted.scaled else None)
@@ -133,7 +132,7 @@ class Desk(WorkerPlugin):
                 if ended is not None:
                     self._keys.pop(ended, None)
         assert isinstance(game, Game)
-        speed = f", speed {_speed(pace.ROUNDS if self.demand.scaled else ROUNDS):g}"
+        speed = f", speed {_speed(machine.ROUNDS if self.demand.scaled else ROUNDS):g}"
         return "result", replace(game, hardware=f"{game.hardware} ({platform.node()}{speed})")
 
     def _of_here(self, task: GameTask) -> GameTask:
