@@ -17,8 +17,8 @@ from enginetour.model.game import Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.game import play
-from enginetour.referee.link import Link
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link
 
 Protocol = Literal["uci", "cecp"]
 BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from enginetour.model.game import Game, GameVoided, MoveMade, Outcome, Pairing, SideRecord, Termination
-from enginetour.referee.effort import effort
+from enginetour.referee.books import effort
 from enginetour.reports.averages import averages
 from enginetour.reports.html.gamewords import used
 from enginetour.reports.sheet import render

@@ -14,11 +14,9 @@ from enginetour.engines.process import NEVER_NS
 from enginetour.model.game import MoveMade
 from enginetour.model.task import Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.bookkeeping import HELD_NS, HELD_PLIES, PATIENCE_NS, PIECE, Books
-from enginetour.referee.live import EVERY_NS, LiveMoves
-from enginetour.referee.referee_seats import Seat
-from enginetour.referee.scribe import RawPly
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.books import EVERY_NS, HELD_NS, HELD_PLIES, PATIENCE_NS, PIECE, Books, LiveMoves, RawPly
+from enginetour.referee.seats import Seat
+from enginetour.referee.startup import EngineShelf
 from tests.playing import SHUFFLE, Eavesdropper, sound
 
 SECOND_NS = 1_000_000_000

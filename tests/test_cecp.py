@@ -19,9 +19,8 @@ from enginetour.model.errors import Unsupported, Untellable
 from enginetour.model.game import Opening, Termination
 from enginetour.model.task import Declared, EngineSpec, Quirks
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.converse import converse
-from enginetour.referee.link import Link
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link, converse
 from tests.playing import game, scripted, sound
 
 

@@ -6,7 +6,7 @@ import chess
 import pytest
 
 from enginetour.engines.wire import Thought
-from enginetour.referee.claims import Claims
+from enginetour.referee.verdict import Claims
 
 Search = tuple[str, Thought]
 

@@ -15,7 +15,7 @@ from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefuse
 from enginetour.model.game import Game, Pairing
 from enginetour.model.task import GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.link import VERSION
+from enginetour.referee.talk import VERSION
 from enginetour.tournament.cluster import place as module
 from enginetour.tournament.cluster.machines import Seen
 from enginetour.tournament.cluster.orders import Demand, Found, Order

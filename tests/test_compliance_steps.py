@@ -12,7 +12,7 @@ import pytest
 from enginetour.engines import cecp
 from enginetour.engines.protocol import MS
 from enginetour.referee.compliance import cecp as cecp_module
-from enginetour.referee.compliance import endings, exam, lines, play, uci
+from enginetour.referee.compliance import common, exam, uci
 from enginetour.referee.compliance.course import steps_of
 from tests.examinees import hasty, patient, taken
 from tests.night.test_compliance_faults import FAULTS, OWN
@@ -21,13 +21,13 @@ from tests.test_compliance import TOGETHER
 
 # Found by what does not come: only the wait for that is short. All else may take as long as a busy machine needs.
 SHORT: dict[str, tuple[tuple[ModuleType, str], ...]] = {
-    "pieces": ((lines, "ANSWER_S"),),
-    "crlf": ((lines, "ANSWER_S"),),
+    "pieces": ((common, "ANSWER_S"),),
+    "crlf": ((common, "ANSWER_S"),),
     "ping-thinking": ((uci, "ANSWER_S"), (cecp_module, "ANSWER_S")),
-    "quit-thinking": ((endings, "QUIT_WAIT"),),
-    "eof": ((endings, "QUIT_WAIT"),),
-    "eof-thinking": ((endings, "QUIT_WAIT"),),
-    "sigterm": ((endings, "TERM_WAIT"),),
+    "quit-thinking": ((common, "QUIT_WAIT"),),
+    "eof": ((common, "QUIT_WAIT"),),
+    "eof-thinking": ((common, "QUIT_WAIT"),),
+    "sigterm": ((common, "TERM_WAIT"),),
     "stop": ((uci, "OWED_S"),),
     "second-uci": ((uci, "ANSWER_S"),),
     "move-now": ((cecp_module, "OWED_S"),),
@@ -66,7 +66,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is waited for that never comes, but for what a test shortens."""
     hasty(monkeypatch)
     patient(monkeypatch)
-    for module in (exam, uci, cecp_module, play):
+    for module in (exam, uci, cecp_module, common):
         monkeypatch.setattr(module, "QUIET_S", 1.0, raising=False)
 
 

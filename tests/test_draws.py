@@ -9,9 +9,8 @@ from enginetour.engines.wire import Said, What
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.draws import Draws
-from enginetour.referee.ends import Ends
-from enginetour.referee.referee_seats import Seat
+from enginetour.referee.ends import Draws, Ends
+from enginetour.referee.seats import Seat
 from tests.playing import game, scripted
 
 OFFER = Said(What.OFFER, "offer draw")

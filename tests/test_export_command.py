@@ -7,11 +7,10 @@ import io
 import re
 from pathlib import Path
 
-import chess
 import chess.pgn
 import pytest
 
-from enginetour.referee.keptlines import KEPT_LENGTH, KEPT_LINES, kept_lines
+from enginetour.referee.books import KEPT_LENGTH, KEPT_LINES, kept_lines
 from tests.playing import scripted
 from tests.touring import config, entrant, read, tour
 

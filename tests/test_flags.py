@@ -13,12 +13,11 @@ from enginetour.engines.process import EngineProcess, Wake, wait
 from enginetour.engines.protocol import Ask, Engine
 from enginetour.engines.uci import UciEngine
 from enginetour.model.game import Game, Outcome, Termination
-from enginetour.referee import clock, converse, relay
+from enginetour.referee import clock, relay, talk
 from enginetour.referee import game as game_module
-from enginetour.referee.bookkeeping import Books
-from enginetour.referee.clock import MS
+from enginetour.referee.books import Books
+from enginetour.referee.clock import MS, EngineQueue
 from enginetour.referee.compiled import native
-from enginetour.referee.queueing import EngineQueue
 from tests.playing import BOTH, Protocol, game, scripted, sound
 
 LIMIT_MS, MARGIN_MS, GRACE_MS, OWED_MS = 20, 10, 100, 1_000
@@ -77,7 +76,7 @@ class StillClock:
         monkeypatch.setattr(EngineProcess, "read", at_last)
         monkeypatch.setattr(Books, "enter", with_care)
         monkeypatch.setattr(game_module, "wait", unheard)
-        monkeypatch.setattr(converse, "wait", unheard_too)
+        monkeypatch.setattr(talk, "wait", unheard_too)
 
     def _is_late(self, process: EngineProcess) -> bool:
         return self._late is not None and process is self._late.process

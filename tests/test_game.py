@@ -15,11 +15,11 @@ from enginetour.engines import protocol as base
 from enginetour.engines.process import living
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Opening, Outcome, Termination
-from enginetour.referee import bookkeeping, clock, live, relay, shadow
-from enginetour.referee.link import Link
-from enginetour.referee.queueing import EngineQueue
-from enginetour.referee.scribe import Scribe
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee import books, clock, compiled, relay
+from enginetour.referee.books import Scribe
+from enginetour.referee.clock import EngineQueue
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link
 from enginetour.reports import pgn
 from tests.playing import BOTH, Eavesdropper, Protocol, game, scripted, sound
 
@@ -36,7 +36,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     """With the part in C and without it: the same verdicts."""
     if request.param == "plain":
         monkeypatch.setattr(relay, "native", None)
-        monkeypatch.setattr(shadow, "native", None)
+        monkeypatch.setattr(compiled, "native", None)
 
 
 @pytest.fixture
@@ -753,9 +753,9 @@ def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
 @pytest.mark.parametrize("begun", [(), ("e2e3",)])
 def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """A start, each move with the clocks as they stand then, an end."""
-    monkeypatch.setattr(bookkeeping, "HELD_PLIES", 1)
-    monkeypatch.setattr(bookkeeping, "PATIENCE_NS", 0)
-    monkeypatch.setattr(live, "EVERY_NS", 0)
+    monkeypatch.setattr(books, "HELD_PLIES", 1)
+    monkeypatch.setattr(books, "PATIENCE_NS", 0)
+    monkeypatch.setattr(books, "EVERY_NS", 0)
     link = Eavesdropper()
     opening = Opening("begun", moves=begun)
     played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
@@ -773,7 +773,7 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
 
 def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody could follow it, and telling its moves would take their time from the games."""
-    monkeypatch.setattr(live, "EVERY_NS", 3600 * clock.MS * 1000)
+    monkeypatch.setattr(books, "EVERY_NS", 3600 * clock.MS * 1000)
     link = Eavesdropper()
     assert game(sound(), sound("cecp"), link=link).plies > 1
     assert [name for name, _ in link.told] == ["start", "end"]

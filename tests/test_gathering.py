@@ -14,8 +14,8 @@ import pytest
 
 from enginetour.engines import strays
 from enginetour.engines.machine import CPUS
-from enginetour.referee import gathering
-from enginetour.referee.gathering import Claim, Gathered, claim, claim_own
+from enginetour.referee import quickgames
+from enginetour.referee.quickgames import Claim, Gathered, claim, claim_own
 from enginetour.referee.slot import PipeLink, serve
 
 ALL = os.sched_getaffinity(0)
@@ -41,7 +41,7 @@ for child in children:
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Slots of other tests have claims too; whatever fails here leaves nobody bound."""
     for name in ("TURNS", "OWN"):
-        monkeypatch.setattr(gathering, name, f"\0enginetour/test/{os.urandom(8).hex()}/{{}}")
+        monkeypatch.setattr(quickgames, name, f"\0enginetour/test/{os.urandom(8).hex()}/{{}}")
     yield
     left = os.sched_getaffinity(0)
     os.sched_setaffinity(0, ALL)
@@ -88,8 +88,8 @@ def child_of(pid: int) -> int:
 def cores(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Those of a machine of ours, and where we are on it."""
     machine = SimpleNamespace(cores=((0, 4), (1, 5), (2, 6)), here=1)
-    monkeypatch.setattr(gathering, "find", lambda _: machine)
-    monkeypatch.setattr(gathering, "_here", lambda: machine.here)
+    monkeypatch.setattr(quickgames, "find", lambda _: machine)
+    monkeypatch.setattr(quickgames, "_here", lambda: machine.here)
     return machine
 
 
@@ -139,17 +139,17 @@ def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatc
     seen = list[bool]()
 
     def next_task(_: PipeLink) -> None:
-        seen.extend(gathering._is_owned((number,)) for number in (4711, 4712, 4713))
+        seen.extend(quickgames._is_owned((number,)) for number in (4711, 4712, 4713))
 
     link: Any = SimpleNamespace(next_task=lambda: next_task(link), stopping=lambda: "now")
     serve(link)
     assert seen == [True, True, False]
-    assert not gathering._is_owned((4711, 4712))
+    assert not quickgames._is_owned((4711, 4712))
 
 
 def test_a_claim_ends_with_its_slot() -> None:
     """However it ends: the kernel gives the name back."""
-    words = f"from enginetour.referee import gathering as g; g.TURNS = {gathering.TURNS!r}; c = g.Claim((7,), 7)"
+    words = f"from enginetour.referee import quickgames as g; g.TURNS = {quickgames.TURNS!r}; c = g.Claim((7,), 7)"
     words += "; print(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout
@@ -162,7 +162,7 @@ def test_a_claim_ends_with_its_slot() -> None:
 
 def test_where_we_are_is_one_of_ours() -> None:
     """By the kernel's word."""
-    assert gathering._here() in ALL
+    assert quickgames._here() in ALL
 
 
 # Who is bound.
@@ -233,7 +233,7 @@ def test_who_is_bound_already_stays_so(busy: Any) -> None:
 
 def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """To look at them all in each game would take longer than it saves."""
-    monkeypatch.setattr(gathering, "MOST", 2)
+    monkeypatch.setattr(quickgames, "MOST", 2)
     with pytest.raises(OSError):
         Gathered(FIRST, (busy,))
     assert masks(busy.pid) == {frozenset(ALL)}

@@ -14,8 +14,7 @@ from enginetour.engines.start import open_engines
 from enginetour.engines.starting import Launch, Started
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec
-from enginetour.referee.greeting import greet
-from enginetour.referee.link import Link
+from enginetour.referee.talk import Link, greet
 from tests.playing import sound
 
 # Tells of itself, then speaks no word before the other has told of itself too.

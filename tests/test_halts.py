@@ -14,10 +14,9 @@ import pytest
 
 from enginetour.engines.process import Wake
 from enginetour.model.game import Outcome
-from enginetour.referee import clock, relay
-from enginetour.referee import converse as converse_module
+from enginetour.referee import clock, relay, talk
 from enginetour.referee import game as game_module
-from enginetour.referee.link import Link
+from enginetour.referee.talk import Link
 from enginetour.store.tournaments import Store
 from tests import playing
 from tests.forked import Forked, scripted
@@ -108,8 +107,8 @@ def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(("where", "words"), [("at its start", "no uciok"), ("before a move", "no answer to a ping")])
 def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that is waited for outside its clock was too slow by the machine's own pause."""
-    frozen = Frozen(monkeypatch, converse_module, 20.0, at=1 if where == "at its start" else 0)
-    converse = converse_module.converse
+    frozen = Frozen(monkeypatch, talk, 20.0, at=1 if where == "at its start" else 0)
+    converse = talk.converse
 
     def before_a_move(*told: Any) -> Any:
         frozen.left = 1

@@ -19,7 +19,7 @@ from enginetour.engines.sandbox import TAGGED
 from enginetour.model.errors import InternalFailure, MachineFailure
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, Probe, ProbeTask
-from enginetour.referee.link import VERSION, frame
+from enginetour.referee.talk import VERSION, frame
 from enginetour.store.tournaments import Store
 from enginetour.tournament import probing
 from enginetour.tournament.places import LocalPlace, end_leftovers

@@ -14,7 +14,7 @@ from enginetour.engines.position import MAX_LINE, Position
 from enginetour.engines.process import living
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import EngineSpec
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.startup import EngineShelf
 from tests.playing import Protocol, game, scripted
 from tests.touring import config, tour
 

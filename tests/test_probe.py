@@ -15,10 +15,10 @@ from enginetour.engines import protocol as base
 from enginetour.engines.process import living
 from enginetour.model.game import Outcome
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks
-from enginetour.referee import converse
 from enginetour.referee import probe as probes
-from enginetour.referee.link import Link
+from enginetour.referee import talk
 from enginetour.referee.probe import probe
+from enginetour.referee.talk import Link
 from tests.playing import BOTH, SCRIPT, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound
 
 
@@ -134,7 +134,7 @@ def test_a_long_wait_is_told(
     words: tuple[str, ...], awaited: str, setting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once, with the setting that limits it."""
-    monkeypatch.setattr(converse, "WAIT_TOLD_NS", 500 * base.MS)
+    monkeypatch.setattr(talk, "WAIT_TOLD_NS", 500 * base.MS)
     link = Eavesdropper()
     played = game(slow(*words), sound("uci", moves="/g8f6,f6g8"), max_moves=1, link=link)
     assert played.outcome is not Outcome.VOID, played.cause

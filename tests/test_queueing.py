@@ -16,9 +16,8 @@ from enginetour.engines import protocol
 from enginetour.interop.files import shipped
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec
-from enginetour.referee import queueing, relay
-from enginetour.referee.clock import MS
-from enginetour.referee.queueing import Crowd, EngineQueue, _Process
+from enginetour.referee import clock, relay
+from enginetour.referee.clock import MS, Crowd, EngineQueue, _Process
 from tests.playing import game, scripted, sound
 
 NOBODY = 1 << 30  # beyond all numbers of processes
@@ -57,10 +56,10 @@ def test_the_wait_of_a_move_is_that_since_its_mark(monkeypatch: pytest.MonkeyPat
         ms = waits[file][at]
         return b"" if ms is None else b"%d %d 9" % (0, round(ms * MS)) if file > 0 else b"%d" % round(ms * MS)
 
-    monkeypatch.setattr(queueing, "_told", told)
+    monkeypatch.setattr(clock, "_told", told)
     queue = EngineQueue(0, list)
     queue.files = [-9, 7, 8]
-    queue._whose = [queueing._Whose(NOBODY, 0), queueing._Whose(NOBODY, 11), queueing._Whose(NOBODY, 12)]
+    queue._whose = [clock._Whose(NOBODY, 0), clock._Whose(NOBODY, 11), clock._Whose(NOBODY, 12)]
     queue._begun = queue._look()
     at = 1
     assert queue.of_game_ms() == 2.0
@@ -99,7 +98,7 @@ def test_a_thread_that_has_ended_took_its_wait_along(
     busy: bool, machine: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An engine that starts a thread for each search: on a busy machine all that it did not run was a wait."""
-    monkeypatch.setattr(queueing, "is_busy", lambda: busy)
+    monkeypatch.setattr(clock, "is_busy", lambda: busy)
     assert queue_of(monkeypatch, spent(1, 3.0, ran_ms=1, clock_ms=10)) == machine
 
 
@@ -157,7 +156,7 @@ def test_an_engine_that_does_not_run_at_all_is_kept_waiting(monkeypatch: pytest.
     used = queue.used_ns()
     monkeypatch.setattr(queue, "used_ns", lambda: used + 9 * MS)
     assert queue.is_kept_waiting(used)  # this thread runs at this moment
-    monkeypatch.setattr(queueing, "_state", lambda pid, thread: "S")
+    monkeypatch.setattr(clock, "_state", lambda pid, thread: "S")
     assert not queue.is_kept_waiting(used)
     monkeypatch.undo()
     monkeypatch.setattr(queue, "used_ns", lambda: used + 11 * MS)
@@ -169,14 +168,14 @@ def test_a_slot_warns_while_many_moves_wait(monkeypatch: pytest.MonkeyPatch) -> 
     """From a twentieth of the last 100 moves on, once a second, until it is less than a fiftieth."""
     now = 10**12
     monkeypatch.setattr(time, "monotonic_ns", lambda: now)
-    monkeypatch.setattr(queueing, "load_now", lambda: 1.5)
-    monkeypatch.setattr(queueing, "running_now", lambda: 15)
-    monkeypatch.setattr(queueing, "processors", lambda: 2)
+    monkeypatch.setattr(clock, "load_now", lambda: 1.5)
+    monkeypatch.setattr(clock, "running_now", lambda: 15)
+    monkeypatch.setattr(clock, "processors", lambda: 2)
     crowd = Crowd()
     assert crowd.add(19, 2) is None  # too few to say anything
     assert crowd.add(1, 0) == {"crowded": True, "share": 0.1, "load": 15.0, "processors": 2}
     assert crowd.add(20, 2) is None  # told a moment ago
-    now += queueing.TELL_NS
+    now += clock.TELL_NS
     told = crowd.add(20, 0)
     assert told is not None and told["crowded"]
     told_later = [crowd.add(20, 0) for _ in range(6)]
@@ -194,7 +193,7 @@ def test_the_kernel_tells_of_every_thread() -> None:
     other.join()
     waited = queue.of_game_ms()
     queue.close()
-    assert 2 <= opened <= queueing.MOST_THREADS
+    assert 2 <= opened <= clock.MOST_THREADS
     assert waited is not None and waited >= 0
     assert descriptors() == before
 

@@ -16,9 +16,8 @@ from enginetour.engines.start import open_engine
 from enginetour.model.errors import StartFailed
 from enginetour.model.game import Opening, Termination
 from enginetour.model.task import EngineSpec, Quirks
-from enginetour.referee.converse import converse
-from enginetour.referee.link import Link
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link, converse
 from tests.playing import BOTH, Protocol, game, scripted, sound
 
 

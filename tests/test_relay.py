@@ -20,9 +20,9 @@ from enginetour.engines.position import written
 from enginetour.model.game import Outcome
 from enginetour.model.task import DrawRule
 from enginetour.referee import relay
+from enginetour.referee.books import RawPly
 from enginetour.referee.compiled import native
 from enginetour.referee.ends import key
-from enginetour.referee.scribe import RawPly
 from tests.playing import game, scripted, sound
 
 PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED = range(6)  # native/relay.h

@@ -10,7 +10,7 @@ import pytest
 from enginetour.engines.process import living
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Restart
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.startup import EngineShelf
 from enginetour.tournament.plan import prepare
 from tests.playing import deaf_at_first, game, scripted, sound
 from tests.test_game import drawn, lost

@@ -11,10 +11,10 @@ from enginetour.engines import protocol
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Game, Outcome, Pairing, Termination
 from enginetour.model.task import DrawRule, EngineSpec, GameTask, Quirks, ResignRule, Rules, TableRule
-from enginetour.referee.bookkeeping import Books
+from enginetour.referee.books import Books
 from enginetour.referee.game import play
-from enginetour.referee.link import Link
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link
 from enginetour.tournament.config import config, rulebook
 from enginetour.tournament.plan import prepare
 from tests import touring

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from enginetour.model.game import Pairing
 from enginetour.model.task import EngineSpec, GameTask, ProbeTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
 from enginetour.referee.slot import LAST_BREATH
+from enginetour.referee.talk import HEAD, VERSION, Frames, Link, Stop, frame
 from tests.test_process import alive, odd
 from tests.touring import BUSY_S, GONE_S, LONG_S, until
 

@@ -6,7 +6,7 @@ import re
 from contextlib import ExitStack
 from pathlib import Path
 
-from enginetour.referee.link import VERSION
+from enginetour.referee.talk import VERSION
 from tests.nearcluster import near_cluster, place_of, started_worker
 from tests.touring import config, tour
 

@@ -13,12 +13,11 @@ import pytest
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.task import DrawRule, EngineSpec, GameTask, ProbeTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee import together
+from enginetour.referee import quickgames
 from enginetour.referee.game import play
-from enginetour.referee.gathering import TOGETHER
-from enginetour.referee.link import Link
-from enginetour.referee.shelf import EngineShelf
-from enginetour.referee.together import Together
+from enginetour.referee.quickgames import TOGETHER, Together
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link
 from enginetour.tournament.places import LocalPlace
 from tests.playing import LONG, scripted
 from tests.test_cores import KEPT
@@ -39,7 +38,7 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
     now, done, claimed = SimpleNamespace(ns=1), list[Any](), list[int]()
     claims = [3, 4]  # those that are free, the usual one first
     monkeypatch.setenv(TOGETHER, "1")
-    monkeypatch.setattr(together, "time", SimpleNamespace(monotonic_ns=lambda: now.ns))
+    monkeypatch.setattr(quickgames, "time", SimpleNamespace(monotonic_ns=lambda: now.ns))
 
     def claim(but: int | None = None) -> Any:
         free = sorted(claims, key=lambda one: one == but)
@@ -51,8 +50,8 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
         again, part = lambda: done.append("again"), lambda: done.append("part")
         return SimpleNamespace(again=again, part=part, engines=engines)
 
-    monkeypatch.setattr(together, "claim", claim)
-    monkeypatch.setattr(together, "Gathered", gathered)
+    monkeypatch.setattr(quickgames, "claim", claim)
+    monkeypatch.setattr(quickgames, "Gathered", gathered)
     slot, engines = Together(), [SimpleNamespace(process=name, games=2) for name in ("one", "other")]
 
     def play(
@@ -97,7 +96,7 @@ def test_quick_is_half_a_millisecond_a_ply(rule: Any) -> None:
     """On the average, our own part and all."""
     assert [rule.play(0.51), rule.play(0.1), rule.play(0.1)] == [False, False, True]
     assert [rule.play(0.49, tc="nodes=2"), rule.play(0.1, tc="nodes=2")] == [False, True]
-    assert together.SLOW_NS == 10_000_000 == together.LEAST_MS * 1000  # a thousandth of what it may cost
+    assert quickgames.SLOW_NS == 10_000_000 == quickgames.LEAST_MS * 1000  # a thousandth of what it may cost
 
 
 @pytest.mark.parametrize("colour", ["", "A_", "B_"])
@@ -183,7 +182,7 @@ def test_what_is_compared_with_is_measured_anew(rule: Any) -> None:
 
 def test_pairs_are_not_told_apart_without_end(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of so many it is known how quick they are."""
-    monkeypatch.setattr(together, "MOST_PAIRS", 2)
+    monkeypatch.setattr(quickgames, "MOST_PAIRS", 2)
     for nodes in (1, 2, 3):
         assert not rule.play(0.1, tc=f"nodes={nodes}")
     assert [rule.play(0.1, tc="nodes=3"), rule.play(0.1, tc="nodes=1")] == [True, False]
@@ -202,7 +201,7 @@ def test_without_a_processor_they_are_apart(rule: Any, monkeypatch: pytest.Monke
     assert not rule.play(0.1)
     rule.now.ns += 10_000_000_000
     with monkeypatch.context() as patch:
-        patch.setattr(together, "Gathered", refuse)
+        patch.setattr(quickgames, "Gathered", refuse)
         rule.done.clear()
         assert [rule.play(0.1) for _ in range(3)] == [False] * 3
         assert rule.done == ["leave"]  # the others were in a pause
@@ -247,9 +246,9 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineShelf]:
     """Of a slot that takes every game for a quick one, on the first of our processors."""
     monkeypatch.setenv(TOGETHER, "1")
     for name in ("QUICK_NS", "WORSE", "SLOW_NS"):
-        monkeypatch.setattr(together, name, EVER)
+        monkeypatch.setattr(quickgames, name, EVER)
     free = SimpleNamespace(processor=FIRST, close=lambda: None, is_owned=False)
-    monkeypatch.setattr(together, "claim", lambda **_: free)
+    monkeypatch.setattr(quickgames, "claim", lambda **_: free)
     shelf = EngineShelf()
     yield shelf
     shelf.close_all()
@@ -272,9 +271,9 @@ def test_a_slow_answer_sets_them_free(shelf: EngineShelf, monkeypatch: pytest.Mo
     slow = scripted("uci", "wordless", name="A", at=20, seconds=0.5)  # in its fourth search of the third game
     for _ in range(2):
         assert played(shelf, slow)[1::2] == [WIDE] * 8
-    monkeypatch.setattr(together, "SLOW_NS", 250_000_000)
+    monkeypatch.setattr(quickgames, "SLOW_NS", 250_000_000)
     assert played(shelf, slow)[1::2] == [NARROW] * 3 + [WIDE] * 5
-    monkeypatch.setattr(together, "SLOW_NS", EVER)
+    monkeypatch.setattr(quickgames, "SLOW_NS", EVER)
     assert played(shelf, slow)[1::2] == [NARROW] * 8
 
 
@@ -314,7 +313,7 @@ def test_a_game_that_breaks_off_sets_us_free(shelf: EngineShelf, monkeypatch: py
         raise RuntimeError
 
     monkeypatch.setattr("enginetour.referee.relay.Relay._watch", fail)
-    monkeypatch.setattr("enginetour.referee.bookkeeping.Books.release", lambda _: 1 / 0)
+    monkeypatch.setattr("enginetour.referee.books.Books.release", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         played(shelf)
     assert os.sched_getaffinity(0) == ALL
@@ -324,7 +323,7 @@ def test_a_game_that_breaks_off_leaves_its_processor(shelf: EngineShelf, monkeyp
     """A slot begins anew behind it, and would be in its own way."""
     left = list[int]()
     free = SimpleNamespace(processor=FIRST, close=lambda: left.append(FIRST), is_owned=False)
-    monkeypatch.setattr(together, "claim", lambda **_: free)
+    monkeypatch.setattr(quickgames, "claim", lambda **_: free)
     for _ in range(3):
         played(shelf)
     left.clear()

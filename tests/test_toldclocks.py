@@ -8,7 +8,7 @@ from enginetour.model.game import Game, Opening, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import relay
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.startup import EngineShelf
 from tests.playing import Protocol, game, scripted
 
 WHITE, BLACK = "3/60+1:40+0.5,nodes=7", "50+2,depth=3"

@@ -21,8 +21,7 @@ from enginetour.engines.wire import Thought
 from enginetour.model.errors import StartFailed
 from enginetour.model.task import Declared, EngineSpec
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.converse import converse
-from enginetour.referee.link import Link
+from enginetour.referee.talk import Link, converse
 from tests.playing import scripted
 
 

@@ -13,7 +13,7 @@ from enginetour.engines import position
 from enginetour.model.game import Game, Opening
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.startup import EngineShelf
 from enginetour.reports import pgn
 from tests.engines.variantplayer import choice
 from tests.playing import game

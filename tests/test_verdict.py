@@ -12,7 +12,7 @@ from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import verdict
 from enginetour.referee.clock import MS
-from enginetour.referee.referee_seats import Seat
+from enginetour.referee.seats import Seat
 
 
 def black() -> Seat:

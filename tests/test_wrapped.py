@@ -16,7 +16,7 @@ from enginetour.engines.process import EngineProcess, living
 from enginetour.model.game import Termination
 from enginetour.model.task import EngineSpec
 from enginetour.referee import relay
-from enginetour.referee.link import Link
+from enginetour.referee.talk import Link
 from tests.playing import BOTH, Protocol, game, scripted, sound
 from tests.test_game import drawn, lost
 from tests.touring import BUSY_S, left_running, until

@@ -87,7 +87,7 @@ def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.Comple
 TRIED_ONCE = """\
 from enginetour.referee import slot
 from enginetour.engines import protocol as base
-from enginetour.referee.compliance import course, lines
+from enginetour.referee.compliance import course, common as lines
 from enginetour.referee import probe
 probe.AGAIN_S, course.TRIES = (), 1
 base.OWED_NS = 100 * base.MS

@@ -14,7 +14,7 @@ from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused
 if TYPE_CHECKING:
     from enginetour.engines.enginefile import EngineEntry
     from enginetour.engines.registry import Registry
-    from enginetour.referee.compliance.verdicts import HintValue
+    from enginetour.referee.compliance.exam import HintValue
 
 
 @click.group()

@@ -7,8 +7,8 @@
 enum {
     PV_PLIES = 200, /* runner spec 6 */
     LONGEST_PV = 2048,
-    ELAPSED = 2, CLOCK, SEARCH, /* places in RawPly, enginetour/referee/scribe.py */
-    SOME_MATE = 31000, /* enginetour/referee/claims.py: nearer to 32000 a score is a distance to mate */
+    ELAPSED = 2, CLOCK, SEARCH, /* places in RawPly, enginetour/referee/books.py */
+    SOME_MATE = 31000, /* enginetour/referee/verdict.py: nearer to 32000 a score is a distance to mate */
 };
 
 static const char *const NAMES[] = {"", "pawns", "knights", "bishops", "rooks", "queens", "kings"};

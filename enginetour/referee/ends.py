@@ -1,4 +1,4 @@
-"""When a game ends: mate, stalemate, material, repetition, fifty moves, length, then adjudication (runner spec 10).
+"""Mate, repetition, fifty moves, claims of draws.
 
 Every test is cheap enough for the moment between an answer and the opponent's `go`. The words are those of
 cutechess-cli and fastchess, for which scripts look in PGN and output.
@@ -6,16 +6,21 @@ cutechess-cli and fastchess, for which scripts look in PGN and output.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import chess
 
 from enginetour.engines.position import Position, can_move, in_check
+from enginetour.engines.wire import Said, What
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import GameTask, Rules
 from enginetour.model.variants import VARIANTS
 from enginetour.referee.adjudication import Adjudicator, End
+from enginetour.referee.seats import Seat
 from enginetour.referee.tablebases import opened
+from enginetour.referee.verdict import Verdict, rightly_drawn
+
+# When a game ends: mate, stalemate, material, repetition, fifty moves, length, then adjudication (runner spec 10).
 
 FIFTY = 50  # moves of both sides, FIDE 9.3
 _WINS = {  # how a variant is won otherwise than by mate; {0} is the winner, {1} the loser
@@ -145,3 +150,50 @@ def ends_of(task: GameTask, position: Position) -> Ends:
     limits = [side.spec.quirks.max_plies for side in (task.white, task.black) if side.spec.quirks.max_plies]
     adjudicator = Adjudicator(task.rules, opened(task.rules, position.variant))
     return Ends(position, task.rules, min(limits, default=0), adjudicator)
+
+
+# Draws that the players bring about: a claim of the rules, or an agreement (FIDE 9.1, 9.2; runner spec 7).
+#
+# An offer stands until the opponent has answered a search without a word of it. One that is made out of turn is made
+# with the next move. Whoever offers or claims a draw while the opponent's offer stands has agreed.
+
+
+class Draws:
+    """Claims and offers in one game; offers mean nothing unless `by_agreement`."""
+
+    def __init__(self, seats: Sequence[Seat], ends: Ends, *, by_agreement: bool) -> None:
+        white, black = seats
+        self._others = {white: black, black: white}
+        self._ends = ends
+        self._by_agreement = by_agreement
+        self._early: set[Seat] = set()  # who offered while the opponent was thinking
+
+    def asked(self, seat: Seat) -> Verdict | None:
+        """It is about to be asked for a move."""
+        if seat in self._early:
+            self._early.remove(seat)
+            seat.offers_draw = True
+        return self._due(seat)
+
+    def heard(self, seat: Seat, said: Said, *, thinking: bool) -> Verdict | None:
+        """What it said was no fault and ended nothing else."""
+        if said.what is What.OFFER and self._by_agreement:
+            if thinking:
+                seat.offers_draw = True
+            else:
+                self._early.add(seat)
+        return self._due(seat) if thinking else None
+
+    def answered(self, seat: Seat) -> Verdict | None:
+        """Its move is on the board: a claim that came with it is judged, an offer to it has been declined."""
+        verdict = self._due(seat)
+        seat.draw_claimed = False
+        self._others[seat].offers_draw = False
+        return verdict
+
+    def _due(self, seat: Seat) -> Verdict | None:
+        if seat.draw_claimed and (why := self._ends.drawn()):
+            return rightly_drawn(seat, why)
+        if self._others[seat].offers_draw and (seat.offers_draw or seat.draw_claimed):
+            return Verdict(Outcome.DRAW, Termination.AGREEMENT, "Draw by agreement")
+        return None

@@ -1,37 +1,313 @@
-"""One game between two engines: relay first, books afterwards (runner spec sections 3 to 5 and 10)."""
+"""One game: relays each move first, records it afterward."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import chess
 
-from enginetour.engines.position import Position
+from enginetour.engines.machine import processor, processors
+from enginetour.engines.pipes import printable
+from enginetour.engines.position import Position, read_move
 from enginetour.engines.process import NEVER_NS, SLICE_NS, Wake, wait
 from enginetour.engines.protocol import Ask
 from enginetour.engines.wire import Said, What
-from enginetour.model.errors import EngineFault, Untellable
-from enginetour.model.game import Game
-from enginetour.model.task import GameTask
-from enginetour.referee import record
+from enginetour.engines.wire import printable as wire_printable
+from enginetour.model.errors import EngineCrashed, EngineFault, InputRefused, MachineFailure, Untellable
+from enginetour.model.game import Game, Incident, Opening, Termination
+from enginetour.model.task import GameTask, OwnBook, Rules
 from enginetour.referee import verdict as verdicts
-from enginetour.referee.answers import read_answer, second_answer
-from enginetour.referee.bookkeeping import Books
-from enginetour.referee.bookplies import OwnBooks, play_opening
-from enginetour.referee.clock import Halts
-from enginetour.referee.converse import converse, heed
-from enginetour.referee.draws import Draws
-from enginetour.referee.ends import ends_of
-from enginetour.referee.failures import Failures
-from enginetour.referee.link import Link
-from enginetour.referee.parting import leave, part, told
-from enginetour.referee.referee_seats import Seat, question, sit_down
-from enginetour.referee.relay import Relay, is_plain
-from enginetour.referee.scribe import RawPly
-from enginetour.referee.search import Search
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.adjudication import End
+from enginetour.referee.books import Books, RawPly
+from enginetour.referee.clock import MS, Halts
+from enginetour.referee.ends import Draws, Ends, ends_of
+from enginetour.referee.relay import Relay, Search, is_plain
+from enginetour.referee.seats import Seat
+from enginetour.referee.startup import EngineShelf, incident, question, sit_down
+from enginetour.referee.talk import Link, converse, ended, heed, heed_until
 from enginetour.referee.verdict import Verdict
+
+if TYPE_CHECKING:
+    from enginetour.openings.polyglot import Book
+
+
+# The end of a game for its engines: fenced, told the result, kept for the next one or ended.
+
+
+def told(
+    verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], position: Position, own_ns: int
+) -> list[Incident]:
+    """One incident for each engine at fault; where the host is, for the engine whose turn it was.
+
+    `own_ns` is what the referee itself may have cost the move under way.
+    """
+    if not verdict.category:
+        return []
+    guilty = list(absent) or [verdict.culprit or seats[0 if position.board.turn else 1]]
+    ply = len(position.moves)
+    own = None if absent else own_ns
+    return [incident(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
+
+
+def part(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: Link) -> None:
+    """Mark who may not play again, take owed answers, tell the result. Nothing of it for a game that never began."""
+    for seat in absent:
+        if seat.present is not None:
+            seat.present.spoiled = seat.present.spoiled or verdict.cause
+    if absent:
+        return
+    if verdict.fatal:
+        kept = verdict.culprit is not None and verdict.culprit.side.spec.restart == "off"
+        for seat in () if kept else seats if verdict.culprit is None else (verdict.culprit,):
+            seat.engine.spoiled = seat.engine.spoiled or verdict.cause
+    owing = [seat.engine for seat in seats if seat.engine.thinking and not seat.engine.spoiled]
+    converse({engine: engine.settle() for engine in owing}, link)
+    listening = [seat.engine for seat in seats if not seat.engine.spoiled and not seat.engine.dead]
+    words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
+    converse({engine: engine.say(*lines) for engine, lines in words.items() if lines}, link)
+
+
+def leave(seats: Sequence[Seat], shelf: EngineShelf) -> None:
+    """Engines back to the shelf; those that may not play again are ended, all at the same time."""
+    shelf.give_back(*(seat.present for seat in seats if seat.present is not None))
+
+
+# A game as it is told: its beginning to whoever looks on, its record to the store.
+
+LONGEST_LINE = 4_096  # bytes of a line in a log of traffic: more than the longest `position` (runner spec 6)
+
+
+def beginning(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict[str, object]:
+    """The live event "start": who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""
+    return {
+        "white": task.pairing.white,
+        "black": task.pairing.black,
+        "opening": task.opening.name,
+        "variant": task.opening.variant,
+        "fen": task.opening.fen,
+        "moves": list(position.moves),
+        "clocks": [seat.clock.rest_ms for seat in seats],
+        "tc": [str(task.white.tc), str(task.black.tc)],
+        "at": time.time(),
+    }
+
+
+def written(
+    task: GameTask, verdict: Verdict, books: Books, seats: Sequence[Seat], started: float, incidents: Sequence[Incident]
+) -> Game:
+    """The record of a game that has just ended; White's seat first."""
+    white, black = seats
+    return Game(
+        pairing=task.pairing,
+        outcome=verdict.outcome,
+        termination=verdict.termination,
+        cause=verdict.cause,
+        culprit=verdict.culprit.name if verdict.culprit is not None else "",
+        category=verdict.category,
+        opening=task.opening,
+        moves=tuple(books.moves),
+        white=books.side_record(white),
+        black=books.side_record(black),
+        white_tc=str(task.white.tc),
+        black_tc=str(task.black.tc),
+        final_fen=books.final_fen,
+        started=started,
+        ended=time.time(),
+        relay_us=books.relay_us(),
+        incidents=tuple(incidents),
+        replay=task.replay,
+        hardware=processor(),
+        load=books.workload.load(),
+        cores=processors(),
+        steal=books.workload.steal(),
+        own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
+        traffic=_traffic(seats) if task.log_traffic else (),
+    )
+
+
+def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
+    """Both engines in one, in the order of time: ``0.012345 White < bestmove e2e4``, seconds since the game began."""
+    began = min(seat.began_ns for seat in seats)
+    told = [
+        (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {printable(line, LONGEST_LINE)}")
+        for seat in seats
+        if seat.present is not None
+        for stamp, way, line in seat.present.process.traffic_since(began)
+    ]
+    return tuple(words for _, words in sorted(told, key=itemgetter(0)))
+
+
+# What an engine answered: the move it means, and whether it had two answers to give (runner spec 5.6).
+
+
+def read_answer(seat: Seat, said: Said, at: Position) -> chess.Move | None:
+    """The legal move it means; an odd form is noted once."""
+    lenient = seat.side.spec.quirks.lenient_promotion
+    move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
+    if move is not None and odd and not seat.engine.usual(said.text):
+        seat.engine.note("odd-move", f"wrote {wire_printable(said.text)!r} for {move.uci()}")
+    return move
+
+
+def second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Said | None:
+    """A second answer after an illegal one, up to CLOCK_MONOTONIC `flag_ns`, or None, also after a death meanwhile."""
+    second = converse({seat.engine: seat.engine.question(flag_ns)}, link, late)[seat.engine]
+    return second if isinstance(second, Said) else None
+
+
+# Plies that no engine is asked for: the opening's, and those of the book we play from for one side.
+
+
+def play_opening(opening: Opening, position: Position, ends: Ends, books: Books) -> None:
+    """ValueError for one that ends the game."""
+    for text in opening.moves:
+        move = position.board.parse_uci(text)
+        books.enter(RawPly(move, None))
+        if ends.push(move) is not None:
+            raise ValueError(f"opening {opening.name!r} ends the game at {text}")
+
+
+class OwnBooks:
+    """The books of the two sides in one game. A side that is out of its book once stays out of it."""
+
+    def __init__(self, seats: Sequence[Seat], position: Position) -> None:
+        self._position = position
+        self._open = {seat.white: (seat, seat.side.own_book) for seat in seats if seat.side.own_book is not None}
+        self._books: dict[str, Book] = {}
+
+    def play(self, ends: Ends, books: Books) -> tuple[bool, End | None]:
+        """Play as long as whoever is to move has a book move: whether any was played, and how it ended the game.
+
+        MachineFailure when a book that was there at the start of the run cannot be read here and now.
+        """
+        played = False
+        while (found := self._open.get(self._position.board.turn)) is not None:
+            seat, book = found
+            move = self._move(book)
+            if move is None:
+                del self._open[self._position.board.turn]
+                break
+            books.enter(RawPly(move, seat, 0, seat.clock.rest_ms, book=True))
+            played = True
+            end = ends.answered(move, lambda: None)
+            if end is not None:
+                return True, end
+        return played, None
+
+    def _move(self, book: OwnBook) -> chess.Move | None:
+        if len(self._position.moves) >= book.plies:
+            return None
+        if book.path not in self._books:
+            try:
+                from enginetour.openings.polyglot import Book  # here, for a quicker start
+
+                self._books[book.path] = Book(Path(book.path))
+            except InputRefused as refused:
+                raise MachineFailure(f"own book {book.path}: {refused.what}") from None
+        return self._books[book.path].move(self._position.board, book.choice, book.seed, len(self._position.moves))
+
+    def close(self) -> None:
+        """Give the files back."""
+        for book in self._books.values():
+            book.close()
+
+
+# How an engine fails in a game under way: it is late, silent, stalled or gone (reliability spec section 2).
+#
+# The first cause wins: an end that comes late is a flag. Here it is found out what happened, who is to blame for it is
+# in `verdict.py`.
+
+CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
+
+
+class Failures:
+    """Those of one game, each looked into until it is a verdict."""
+
+    def __init__(
+        self, rules: Rules, position: Position, search: Search, books: Books, link: Link, halts: Halts
+    ) -> None:
+        self._rules = rules
+        self._position = position
+        self._search = search
+        self._books = books
+        self._link = link
+        self._halts = halts
+
+    def own_ns(self) -> int:
+        """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""
+        return self._search.own_ns(self._books.waited_now())
+
+    def late(self, seat: Seat, said: Said) -> Verdict | None:
+        """A flag, if it said that too late."""
+        in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
+        return None if in_time else self.flag(seat, elapsed, f"with {wire_printable(said.text)!r}")
+
+    def silence(self, seat: Seat) -> Verdict:
+        """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
+        flag_ns = self._search.go_ns + seat.clock.flag_ns()
+        engine, own_ns = seat.engine, self.own_ns()  # what we wait from here on excuses nothing
+        used_ns = 0 if seat.queue is None else seat.queue.used_ns()
+        converse({engine: engine.settle()}, self._link, self._halts.overslept)
+        if seat.draw_claimed:
+            words = f"{seat.color} claims a draw that is none and does not move"
+            return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
+        if engine.late_ns:
+            return self.flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
+        late = time.monotonic_ns() - flag_ns
+        words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
+        starved = seat.queue is not None and seat.queue.is_kept_waiting(used_ns)
+        if starved:
+            words += ", for want of a processor"
+        return self.flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
+
+    def flag(
+        self,
+        seat: Seat,
+        elapsed_ns: int,
+        when: str,
+        words: str = "",
+        *,
+        own_ns: int | None = None,
+        starved: bool = False,
+    ) -> Verdict:
+        """Its time was over. `when` tells of its answer or its end, `words` instead that neither came.
+
+        `own_ns` is our share, where it ended before now; `starved`: it could not answer, as it did not run at all.
+        """
+        answered, words = starved or not words, words or verdicts.overrun(seat.clock, elapsed_ns, when)
+        if self._halts.words:
+            return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
+        over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
+        own_ns = self.own_ns() if own_ns is None else own_ns
+        waited_ns = None if seat.queue is None else seat.queue.machine_ns()
+        if starved:  # it waits still, and the kernel counts a wait when it is over
+            waited_ns = max(waited_ns or 0, elapsed_ns)
+        return verdicts.flag(seat, self._position.board, self._rules, over_ns, own_ns, words, waited_ns=waited_ns)
+
+    def at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
+        """It ended before its `go`, or did not answer the fence."""
+        if isinstance(fault, EngineCrashed):
+            return self.crash(seat, other)
+        return verdicts.stall(seat, fault, self._halts.words)
+
+    def crash(self, seat: Seat, other: Seat) -> Verdict:
+        """Look for a stop first: a service manager ends engines and us in one go."""
+        seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
+        heed_until(self._link, time.monotonic_ns() + CRASH_LOOK_NS)
+        other.engine.pull()
+        if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
+            return self.flag(seat, seen_ns - self._search.go_ns, f"when it ended: {ended(seat.engine)}")
+        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._search.answered_ns):
+            return verdicts.both_ended(seat, ended(seat.engine), ended(other.engine))
+        return verdicts.crash(seat, ended(seat.engine))
+
+
+# One game between two engines: relay first, books afterwards (runner spec sections 3 to 5 and 10).
 
 _ANSWER = What.ANSWER  # an enumeration looks its members up by name, each time
 _READ = Wake((), control=False, heard=True)  # what there is to hear has been read
@@ -99,7 +375,7 @@ class Contest:
             return None
         if faults:
             return self._finish(verdicts.at_start(faults, self._halts.words), tuple(faults))
-        self._link.tell("start", record.beginning(self._task, self._position, self.seats))
+        self._link.tell("start", beginning(self._task, self._position, self.seats))
         if is_plain(self._task, self._position, self.seats):
             self._relay = Relay(
                 self._task, self._position, self._ends, self._books, self.seats, self._link, self._halts,
@@ -276,4 +552,4 @@ class Contest:
         leave(self.seats, self._shelf)
         incidents += self._shelf.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
-        return record.written(self._task, verdict, self._books, self.seats, self._started, incidents)
+        return written(self._task, verdict, self._books, self.seats, self._started, incidents)

@@ -1,4 +1,4 @@
-"""The plies of a game to which nothing unusual happens, in compiled code (runner spec 4).
+"""Plain plies, compiled where a C compiler exists: its input, its output, and the Python equivalent.
 
 `native.Relay` asks, waits, reads, judges and passes on as `referee/game.py` does, and stops before the first thing that
 is not plain: a line out of turn, an odd, late or last answer, a full pipe, a signal, a wake-up that came late. Nothing
@@ -10,26 +10,45 @@ from __future__ import annotations
 
 import select
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from enginetour.engines.position import MAX_LINE, written
 from enginetour.engines.uci_lines import limit_words
 from enginetour.model.task import GameTask
 from enginetour.referee.adjudication import Counters
-from enginetour.referee.bookkeeping import Books
+from enginetour.referee.books import Books, RawPly
 from enginetour.referee.clock import Halts
 from enginetour.referee.compiled import native
-from enginetour.referee.scribe import RawPly
-from enginetour.referee.search import Search
 
 if TYPE_CHECKING:
     from enginetour.engines.position import Position
     from enginetour.referee.adjudication import End
     from enginetour.referee.ends import Ends
-    from enginetour.referee.link import Link
-    from enginetour.referee.referee_seats import Seat
-    from enginetour.referee.together import Together
+    from enginetour.referee.quickgames import Together
+    from enginetour.referee.seats import Seat
+    from enginetour.referee.talk import Link
 
+
+# The search under way, as the referee measures it (runner spec 3).
+
+
+@dataclass(slots=True)
+class Search:
+    """Stamps are CLOCK_MONOTONIC in ns; all but the stamps is what we ourselves may have cost the move."""
+
+    answered_ns: int = 0  # of the answer that is to be relayed, or was; 0: none, a first move or one of a book
+    go_ns: int = 0  # right after the write
+    write_ns: int = 0  # how long that took
+    gap_ns: int = 0  # from the answer to the write
+    late_ns: int = 0  # how late this process itself was for the wait under way
+
+    def own_ns(self, waited_ns: int) -> int:
+        """The error budget; `waited_ns`: for a processor, by the kernel."""
+        return self.write_ns + self.gap_ns + self.late_ns + waited_ns
+
+
+# The plies of a game to which nothing unusual happens, in compiled code (runner spec 4).
 
 _PLAIN, _BOOKS, _STIRRED, _SLOW = range(4)  # why a run came back, as in native/relay.h; all else is the game's
 

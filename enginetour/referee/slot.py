@@ -22,11 +22,11 @@ from enginetour.engines.process import hear_all, kill_living
 from enginetour.engines.sandbox import leave_scratch
 from enginetour.model.errors import MachineFailure
 from enginetour.model.task import GameTask, ProbeTask, ReenactTask
-from enginetour.referee.gathering import claim_own
-from enginetour.referee.link import VERSION, Environment, Frames, Link, Stop, Stopping, frame
+from enginetour.referee.quickgames import claim_own
+from enginetour.referee.talk import VERSION, Environment, Frames, Link, Stop, Stopping, frame
 
 if TYPE_CHECKING:
-    from enginetour.referee.compliance.verdicts import ComplianceTask
+    from enginetour.referee.compliance.exam import ComplianceTask
 
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
@@ -121,7 +121,7 @@ def serve(link: PipeLink) -> None:
     """Play task after task until told to go; engines may live on between them."""
     from enginetour.referee.game import play
     from enginetour.referee.probe import probe
-    from enginetour.referee.shelf import EngineShelf
+    from enginetour.referee.startup import EngineShelf
 
     # What is loaded stays: looking through it for garbage again and again took 5 % of a ply (measured).
     gc.freeze()

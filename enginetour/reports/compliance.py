@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from enginetour.interop.toml import toml_value
-from enginetour.referee.compliance.verdicts import Compliance, Verdict
+from enginetour.referee.compliance.exam import Compliance, Verdict
 from enginetour.reports.sheet import Column, Sheet
 
 _VERDICTS: tuple[Verdict, ...] = ("ok", "warn", "FAIL", "not offered")

@@ -7,7 +7,7 @@ from typing import cast
 
 from enginetour.model.errors import TaskFailed, TourError
 from enginetour.model.task import EngineSpec
-from enginetour.referee.compliance.verdicts import Compliance, ComplianceTask
+from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.tournament.places import LocalPlace
 
 

@@ -23,11 +23,11 @@ from enginetour.engines.sandbox import wipe_leftovers
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
-from enginetour.referee.link import frame
+from enginetour.referee.talk import frame
 from enginetour.tournament.slotprocess import SLOT, SlotProcess, Work
 
 if TYPE_CHECKING:
-    from enginetour.referee.compliance.verdicts import Compliance, ComplianceTask
+    from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 
 
 START_PARALLEL = 4  # runner spec 14

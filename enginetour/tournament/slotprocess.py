@@ -21,8 +21,8 @@ from enginetour.engines.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
 from enginetour.engines.process import status_words
 from enginetour.engines.sandbox import RESULTS, SCRATCH_ROOT, make_scratch, retag, wipe
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
-from enginetour.referee.gathering import TOGETHER
-from enginetour.referee.link import VERSION, Environment, Frames, Stop, frame
+from enginetour.referee.quickgames import TOGETHER
+from enginetour.referee.talk import VERSION, Environment, Frames, Stop, frame
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 SLOT = (sys.executable, "-P", "-m", "enginetour.referee.slot")  # -P: nothing is ever imported from the current folder
@@ -229,7 +229,7 @@ class SlotProcess:
 
 
 def _is_message(message: Any) -> bool:
-    """One of those of `enginetour.referee.link`, as far as its place looks at it."""
+    """One of those of `enginetour.referee.talk`, as far as its place looks at it."""
     return isinstance(message, tuple) and len(message) == LENGTHS.get(message[0] if message else "")
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from enginetour.model.game import Game, MoveMade, Outcome, SideRecord, Termination
-from enginetour.referee.link import Frames, frame
+from enginetour.referee.talk import Frames, frame
 from enginetour.tournament.cluster.orders import Order
 from enginetour.tournament.cluster.worker import FLUSH_S
 from tests.bench.storing import thought_moves

@@ -16,7 +16,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from enginetour.referee.link import Frames, frame
+from enginetour.referee.talk import Frames, frame
 from enginetour.tournament.cluster.connection import Heard
 from enginetour.tournament.cluster.machines import Seen
 from enginetour.tournament.cluster.orders import Found

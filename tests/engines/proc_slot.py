@@ -14,7 +14,7 @@ from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import GameTask, Probe, ProbeTask
 from enginetour.referee import slot
-from enginetour.referee.link import Link
+from enginetour.referee.talk import Link
 
 
 class EngineShelf:

@@ -15,7 +15,7 @@ from distributed import KilledWorker
 
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask
-from enginetour.referee.link import VERSION
+from enginetour.referee.talk import VERSION
 from enginetour.tournament.cluster.machines import Seen
 from enginetour.tournament.cluster.orders import Found, Order
 from enginetour.tournament.cluster.worker import look

@@ -20,11 +20,11 @@ from enginetour.engines.uci_lines import filled, last_thought
 from enginetour.model.game import Game, MoveMade, Opening
 from enginetour.model.task import DrawRule, EngineSpec, ResignRule
 from enginetour.model.variants import shuffled_fen
-from enginetour.referee import bookkeeping, claims, clock, queueing, relay, shadow
+from enginetour.referee import books, clock, compiled, relay, verdict
 from enginetour.referee import game as game_module
-from enginetour.referee.claims import Claims
+from enginetour.referee.books import RawPly
 from enginetour.referee.compiled import native
-from enginetour.referee.scribe import RawPly
+from enginetour.referee.verdict import Claims
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
 from tests.playing import game
 
@@ -188,7 +188,7 @@ def test_a_game_is_the_same_on_both_ways(opening: Opening | None, tc: str, monke
     quick = game(*both, white_tc=tc, black_tc=tc, opening=opening, **rules)
     few = in_python
     monkeypatch.setattr(relay, "native", None)
-    monkeypatch.setattr(shadow, "native", None)
+    monkeypatch.setattr(compiled, "native", None)
     slowly = game(*both, white_tc=tc, black_tc=tc, opening=opening, **rules)
     assert bare(quick) == bare(slowly)
     assert few < (in_python - few) / 4 + 2  # those before were nearly all compiled
@@ -199,18 +199,18 @@ CONSTANTS = {
     "LATE_WAKE": clock.LATE_WAKE_NS,
     "SLEPT": clock.SLEPT_NS,
     "SLICE": process.SLICE_NS,
-    "PATIENCE": bookkeeping.PATIENCE_NS,
-    "HELD": bookkeeping.HELD_NS,
-    "HELD_PLIES": bookkeeping.HELD_PLIES,
+    "PATIENCE": books.PATIENCE_NS,
+    "HELD": books.HELD_NS,
+    "HELD_PLIES": books.HELD_PLIES,
     "ROOM": position.ROOM,
-    "MARK": queueing.MARK_NS,
-    "MOST_THREADS": queueing.MOST_THREADS,
-    "LONG": queueing.LONG_NS,
-    "LONG_PART": queueing.LONG_PART,
+    "MARK": clock.MARK_NS,
+    "MOST_THREADS": clock.MOST_THREADS,
+    "LONG": clock.LONG_NS,
+    "LONG_PART": clock.LONG_PART,
     "READ_SIZE": process.READ_SIZE,
     "PV_PLIES": wire.PV_PLIES,
     "LONGEST_PV": wire.LONGEST_PV,
-    "SOME_MATE": wire.MATE - claims._MATE_RANGE,
+    "SOME_MATE": wire.MATE - verdict._MATE_RANGE,
     "ELAPSED": RawPly._fields.index("elapsed_ms"),
 }
 

@@ -9,8 +9,8 @@ import pytest
 
 from enginetour.model.task import Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.referee_seats import Seat
-from enginetour.referee.together import _takes_turns
+from enginetour.referee.quickgames import _takes_turns
+from enginetour.referee.seats import Seat
 from tests.playing import sound
 
 

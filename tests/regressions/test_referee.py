@@ -18,12 +18,13 @@ from enginetour.interop.files import shipped
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Opening, Outcome, Termination
 from enginetour.model.task import EngineSpec
-from enginetour.referee import converse, failures, verdict
-from enginetour.referee.bookkeeping import Books
-from enginetour.referee.claims import Claims
-from enginetour.referee.converse import ended
-from enginetour.referee.referee_seats import Seat
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee import game as failures
+from enginetour.referee import talk, verdict
+from enginetour.referee.books import Books
+from enginetour.referee.seats import Seat
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import ended
+from enginetour.referee.verdict import Claims
 from tests.playing import BOTH, Protocol, game, scripted, sound
 
 MISBEHAVING = "misbehaving.py"
@@ -206,9 +207,9 @@ def test_a_dead_engine_is_waited_for(monkeypatch: pytest.MonkeyPatch, dead: bool
         process.exited = now[0] > 0  # later than the usual moment
         now[0] = until_ns
 
-    monkeypatch.setattr(converse, "wait", wait)
-    monkeypatch.setattr(converse, "time", SimpleNamespace(monotonic_ns=lambda: now[0]))
-    assert converse.ended(cast("Engine", SimpleNamespace(process=process))) == words
+    monkeypatch.setattr(talk, "wait", wait)
+    monkeypatch.setattr(talk, "time", SimpleNamespace(monotonic_ns=lambda: now[0]))
+    assert talk.ended(cast("Engine", SimpleNamespace(process=process))) == words
 
 
 @pytest.mark.parametrize(

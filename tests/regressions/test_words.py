@@ -11,7 +11,7 @@ from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import verdict
 from enginetour.referee.ends import Ends
-from enginetour.referee.referee_seats import Seat
+from enginetour.referee.seats import Seat
 
 REPEATED = "g1f3 g8f6 f3g1 f6g8"
 

@@ -9,11 +9,8 @@ import chess
 
 from enginetour.engines import cecp_lines
 from enginetour.engines.cecp_lines import Features
-from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Exam, Step
-from enginetour.referee.compliance.lines import pinged
-from enginetour.referee.compliance.play import CALM
-from enginetour.referee.compliance.positions import position
-from enginetour.referee.compliance.verdicts import Complaint, NotOffered
+from enginetour.referee.compliance.common import CALM, pinged, position
+from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Complaint, Exam, NotOffered, Step
 
 OWED_S = 1.0  # s for the answer to `?` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking

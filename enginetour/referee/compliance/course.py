@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from enginetour.engines.process import kill_living
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.task import ProbeTask
-from enginetour.referee.compliance import cecp, endings, lines, options, play, uci
-from enginetour.referee.compliance.exam import Exam, Step
-from enginetour.referee.compliance.verdicts import (
+from enginetour.referee.compliance import cecp, common, uci
+from enginetour.referee.compliance.exam import (
     Complaint,
     Compliance,
     ComplianceTask,
+    Exam,
     HintValue,
     NotOffered,
     Passed,
+    Step,
     Verdict,
 )
-from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
+from enginetour.referee.talk import Link
 
 HANDSHAKE = "start, handshake, options, quit"
 TRIES = 2  # of a step that went wrong
@@ -28,7 +29,14 @@ TRIES = 2  # of a step that went wrong
 def steps_of(protocol: str) -> tuple[Step, ...]:
     """All steps after the handshake, in their order: as in a game first, line by line then, the ends last."""
     own = uci if protocol == "uci" else cecp
-    return (*own.DECLARED, *play.STEPS, *options.STEPS, *lines.STEPS, *own.STEPS, *endings.STEPS)
+    return (
+        *own.DECLARED,
+        *common.PLAY_STEPS,
+        *common.OPTION_STEPS,
+        *common.LINE_STEPS,
+        *own.STEPS,
+        *common.ENDING_STEPS,
+    )
 
 
 def examine(task: ComplianceTask, link: Link) -> Compliance:

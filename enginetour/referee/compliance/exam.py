@@ -1,10 +1,11 @@
-"""One engine under examination: its process, what it is asked through the adapter or line by line, its steps."""
+"""One engine under examination; verdicts."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import chess
 
@@ -16,13 +17,76 @@ from enginetour.engines.start import open_engine
 from enginetour.engines.uci_lines import plain
 from enginetour.engines.wire import Said, Thought, printable
 from enginetour.model.errors import EngineCrashed, EngineFault
-from enginetour.model.task import Side
+from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import Clock
-from enginetour.referee.compliance.verdicts import Complaint, ComplianceTask, Gravity, HintValue
-from enginetour.referee.converse import converse, ended, heed
-from enginetour.referee.link import Link
 from enginetour.referee.probe import searched
+from enginetour.referee.talk import Link, converse, ended, heed
+
+# What a course finds out: one verdict a step, and what to write into the engine file.
+
+Verdict = Literal["ok", "warn", "FAIL", "not offered"]
+Gravity = Literal["warn", "FAIL"]
+HintValue = int | float | bool | str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComplianceTask:
+    """Take an engine through its protocol's course; `only` names the steps, empty means all."""
+
+    spec: EngineSpec
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """One step: `key` names it for good, `what` says it to people, `words` are what was seen."""
+
+    key: str
+    what: str
+    verdict: Verdict
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compliance:
+    """A whole course. `hints` are (key of the engine file, value), ``quirks.`` in front of a quirk's."""
+
+    name: str
+    protocol: str
+    own_name: str = ""
+    author: str = ""
+    handshake_ms: int = 0
+    steps: tuple[Passed, ...] = ()
+    hints: tuple[tuple[str, HintValue], ...] = ()
+
+    @property
+    def fit(self) -> bool:
+        """No step failed: it can play."""
+        return all(step.verdict != "FAIL" for step in self.steps)
+
+    def count(self, verdict: Verdict) -> int:
+        """How many steps ended so."""
+        return sum(step.verdict == verdict for step in self.steps)
+
+
+class Complaint(Exception):
+    """Something that is not as it should be; without a gravity the step's own counts."""
+
+    def __init__(
+        self, words: str, gravity: Gravity | None = None, *, hints: tuple[tuple[str, HintValue], ...] = ()
+    ) -> None:
+        super().__init__(words)
+        self.words = words
+        self.gravity = gravity
+        self.hints = hints
+
+
+class NotOffered(Exception):
+    """The engine does not have what the step is about."""
+
+
+# One engine under examination: its process, what it is asked through the adapter or line by line, its steps.
 
 EVERY_LIMIT = frozenset({"clock", "movetime", "nodes", "depth"})
 PATIENCE_S = 10.0  # s for a move without a clock, as a handshake (runner spec 6)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 from enginetour.engines.position import read_move
-from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Exam, Step
-from enginetour.referee.compliance.play import CALM
-from enginetour.referee.compliance.positions import position
-from enginetour.referee.compliance.verdicts import Complaint, NotOffered
+from enginetour.referee.compliance.common import CALM, position
+from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Complaint, Exam, NotOffered, Step
 
 OWED_S = 1.0  # s for the answer to `stop` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking

@@ -17,7 +17,7 @@ from typing import Any
 
 from enginetour.model.errors import UsageRefused
 from enginetour.model.task import GameTask
-from enginetour.referee.link import VERSION
+from enginetour.referee.talk import VERSION
 from enginetour.reports.sheet import counted
 from enginetour.tournament.cluster.certificates import TLS
 from enginetour.tournament.cluster.connection import Connection
@@ -190,7 +190,7 @@ class DaskPlace:
 
     async def _found(self, address: str) -> Found:
         """What a worker says of itself. One of another version is sent nothing of ours: who cannot read a task dies."""
-        version = await self._ask(address, resolve_name, "enginetour.referee.link:VERSION")
+        version = await self._ask(address, resolve_name, "enginetour.referee.talk:VERSION")
         if version != VERSION:
             return Found("", lacks=(f"enginetour {VERSION}: it has {version}; install the same there",))
         found: Found = await self._ask(address, look, self._demand, self.run)

@@ -1,4 +1,4 @@
-"""What can wait until an engine thinks: notation, scores, live events, warnings (runner spec section 4).
+"""Bookkeeping: notation, record, live events.
 
 The referee puts raw plies in and takes one step at a time, only while no pipe has anything to read. Plies of quick
 searches wait for each other: nearly none that is answered at once is kept waiting by books, and many plies in a row
@@ -8,22 +8,231 @@ move is a quarter of a second old.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import chess
 
 from enginetour.engines.machine import Workload
 from enginetour.engines.position import ROOM, Position
 from enginetour.engines.process import NEVER_NS
-from enginetour.model.game import Incident, SideRecord
-from enginetour.referee.clock import MS, RunQueue
-from enginetour.referee.compiled import native
-from enginetour.referee.link import Link
-from enginetour.referee.live import LiveMoves
-from enginetour.referee.queueing import EngineQueue
-from enginetour.referee.referee_seats import Seat, incident, question
-from enginetour.referee.scribe import RawPly, Scribe
-from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
+from enginetour.engines.wire import Thought, printable
+from enginetour.model.game import Incident, MoveMade, SideRecord
+from enginetour.referee.clock import MS, EngineQueue, RunQueue
+from enginetour.referee.compiled import native, shadow_of
+from enginetour.referee.seats import Seat
+from enginetour.referee.startup import SOME_TRAFFIC, EngineShelf, incident, question
+from enginetour.referee.talk import Link
+from enginetour.referee.verdict import Claims
+
+# How hard an engine worked in one game, as it told it: sums to be averaged over a tournament.
+
+_PLACE = {name: place for place, name in enumerate(MoveMade._fields)}
+FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")
+
+
+def effort(moves: Sequence[MoveMade], pondered_ms: int = 0) -> tuple[tuple[str, int, int], ...]:
+    """(figure, moves that told it, their sum) over one side's own moves; what none told is left out.
+
+    `nodes_ms` is the time of the searches that told their nodes, with the part of it that was the opponent's,
+    `pondered_ms`: an engine counts nodes from `go ponder` on.
+    """
+    columns = list(zip(*moves, strict=True)) or [()] * len(MoveMade._fields)  # a third of the time of move by move
+    told = {name: [figure for figure in columns[_PLACE[name]] if figure is not None] for name in FIGURES}
+    spent, nodes = columns[_PLACE["elapsed_ms"]], columns[_PLACE["nodes"]]
+    told["nodes_ms"] = [ms for ms, count in zip(spent, nodes, strict=True) if count is not None]
+    before = {"nodes_ms": pondered_ms}
+    return tuple((name, len(figures), sum(figures) + before.get(name, 0)) for name, figures in told.items() if figures)
+
+
+# Lines of an engine's output that a tester wants to keep with its moves.
+
+KEPT_LINES = 20  # of one search that match a pattern: a record is no log
+KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
+
+
+def kept_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    """The last lines of a search's output in which the pattern is found, oldest first."""
+    lines = (line[:KEPT_LENGTH].decode("utf-8", "replace").strip() for line in reversed(search.split(b"\n")))
+    found = (printable(line, KEPT_LENGTH) for line in lines if line and pattern.search(line))
+    return tuple(reversed(list(islice(found, KEPT_LINES))))
+
+
+# The record of a game, ply by ply: notation, and what each search was said to be, held against the board.
+
+
+class RawPly(NamedTuple):
+    """One ply as it was played; `search` is the engine's raw output."""
+
+    move: chess.Move
+    seat: Seat | None  # None: of the opening
+    elapsed_ms: int = 0
+    clock_ms: int | None = None
+    search: bytes = b""
+    book: bool = False  # played by us from the book of its side
+    mark: str | None = None  # of check or mate at the end of its notation, where that is known
+    pondered_ns: int = 0  # of the same search, before the clock ran
+
+
+class Page:
+    """What is written of one side."""
+
+    def __init__(self, seat: Seat, *, usual: bool) -> None:
+        spec = seat.side.spec
+        self.claims = Claims(reads_pv=spec.protocol == "uci", usual=usual)
+        self.is_plain = spec.protocol == "uci" and not spec.quirks.whitepov  # its searches may be read compiled
+        self.moves: list[MoveMade] = []  # not those of a book
+        self.pondered_ns = 0  # in searches that told nodes, before a clock ran
+
+
+class Scribe:
+    """Writes one game; `looks` are what is still to be looked at of PVs, piece by piece."""
+
+    def __init__(self, position: Position, keep_lines: str = "") -> None:
+        self._position = position
+        self._kept = re.compile(keep_lines) if keep_lines else None
+        self._shadow = shadow_of(position)
+        self._quick = getattr(self._shadow, "write", None) if self._kept is None else None
+        self._pages: dict[Seat | None, Page] = {}
+        self.looks: deque[Iterator[None]] = deque()
+        self.moves: list[MoveMade] = []
+
+    def begin(self, *seats: Seat) -> None:
+        """Whose thoughts are to come."""
+        self._pages = {seat: Page(seat, usual=self._position.usual) for seat in seats}
+
+    def write(self, raw: RawPly, gap_ns: int | None) -> None:
+        """The next ply; `gap_ns` is the relay gap before it."""
+        seat, uci = raw.seat, self._position.moves[len(self.moves)]
+        if seat is None or raw.book:
+            san = self._shadow.play(raw.move, uci, raw.mark)
+            self.moves.append(MoveMade(uci, san, 0, raw.clock_ms, book=True))
+            return
+        page = self._pages[seat]
+        move: MoveMade | None = None
+        if self._quick is not None and page.is_plain and page.claims.is_quiet:
+            move = self._quick(MoveMade, raw, gap_ns, uci)
+        if move is None:
+            move = self._patiently(raw, seat, page, gap_ns, uci)
+        else:
+            page.claims.passed()
+        self.moves.append(move)
+        page.moves.append(move)
+        if raw.pondered_ns and move.nodes is not None:
+            page.pondered_ns += raw.pondered_ns
+
+    def _patiently(self, raw: RawPly, seat: Seat, page: Page, gap_ns: int | None, uci: str) -> MoveMade:
+        thought = self._thought(raw, seat, page.claims)
+        return MoveMade(
+            uci, self._shadow.play(raw.move, uci, raw.mark), raw.elapsed_ms, raw.clock_ms,
+            thought.score, thought.depth, thought.nodes, thought.pv,
+            seldepth=thought.seldepth,
+            nps=thought.nps,
+            hashfull=thought.hashfull,
+            tbhits=thought.tbhits,
+            gap_us=None if gap_ns is None else gap_ns // 1000,
+            lines=() if self._kept is None else kept_lines(raw.search, self._kept),
+        )  # fmt: skip
+
+    def _thought(self, raw: RawPly, seat: Seat, claims: Claims) -> Thought:
+        board, white = self._shadow.board, self._shadow.turn == chess.WHITE
+        thought = seat.engine.told(raw.search, white=white)
+        look = claims.heard(thought, raw.move, board, raw.elapsed_ms)
+        if look is not None:
+            self.looks.append(look)
+        if thought.bound:  # on record is what draws and resignations are judged by
+            exact = seat.engine.thought(raw.search, white=white, bounds=False)
+            if exact.score is not None:
+                thought = thought._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
+        return thought
+
+    def effort(self, seat: Seat) -> tuple[tuple[str, int, int], ...]:
+        """How hard it worked, to be averaged over a tournament."""
+        page = self._pages.get(seat)
+        return () if page is None else effort(page.moves, page.pondered_ns // MS)
+
+    def broken(self, seat: Seat) -> tuple[tuple[str, int, str], ...]:
+        """What it claimed and did not hold."""
+        page = self._pages.get(seat)
+        return () if page is None else page.claims.broken()
+
+
+# What whoever looks on is told of a game's moves.
+
+EVERY_NS = 100_000_000  # between two tellings: ten a second are as many as anybody sees
+
+
+class LiveMoves:
+    """The live events "move" of one game from its first move after the opening on.
+
+    A game that is over before anything of it was told is told by its result alone: nobody can follow games of a tenth
+    of a second, and telling them takes 9 % of what they cost us at nodes=1 (measured).
+    """
+
+    def __init__(
+        self, link: Link, position: Position, clocks: Sequence[int | None], *, hourglass: bool = False
+    ) -> None:
+        """`clocks` in milliseconds, White's first; the position is that in which the engines begin."""
+        self._link = link
+        self.next_ns = time.monotonic_ns() + EVERY_NS  # from when on moves are told again
+        self._clocks = list(clocks)
+        self._sand = sum(ms or 0 for ms in clocks) if hourglass else None  # what one has not the other has
+        self._first = self._told = len(position.moves)
+        self._black_begins = position.board.turn == chess.BLACK
+
+    def is_behind(self, moves: Sequence[MoveMade]) -> bool:
+        """There is a move that was not told."""
+        return self._told < len(moves)
+
+    def look(self, moves: Sequence[MoveMade]) -> int:
+        """Tell what was not told if it is time to; when it will be, in CLOCK_MONOTONIC ns."""
+        if not self.is_behind(moves):
+            return NEVER_NS
+        now = time.monotonic_ns()
+        if now < self.next_ns:
+            return self.next_ns
+        self.next_ns = now + EVERY_NS
+        self._tell(moves)
+        return NEVER_NS
+
+    def end(self, moves: Sequence[MoveMade]) -> None:
+        """The last moves of a game that was followed."""
+        if self._told > self._first:
+            self._tell(moves)
+
+    def _tell(self, moves: Sequence[MoveMade]) -> None:
+        """All together: one alone costs 60 us in both processes, among others 10."""
+        told = []
+        for move in moves[self._told :]:
+            black = (self._told - self._first + self._black_begins) % 2
+            self._clocks[black] = move.clock_ms
+            if self._sand is not None:
+                self._clocks[not black] = self._sand - (move.clock_ms or 0)
+            self._told += 1
+            told.append(
+                {
+                    "ply": self._told,
+                    "uci": move.uci,
+                    "san": move.san,
+                    "score": move.score,
+                    "depth": move.depth,
+                    "nodes": move.nodes,
+                    "pv": move.pv,
+                    "elapsed_ms": move.elapsed_ms,
+                    "clock_ms": move.clock_ms,
+                    "clocks": list(self._clocks),
+                    "at": time.time(),
+                }
+            )
+        if told:
+            self._link.tell("moves", told)
+
+
+# What can wait until an engine thinks: notation, scores, live events, warnings (runner spec section 4).
 
 PATIENCE_NS = 1_000_000  # into a search: what answers sooner finds us waiting
 HELD_NS = 250_000_000  # a ply waits so long for others, until a search leaves the time

@@ -1,0 +1,299 @@
+"""Messages between slot and executor; several engines in parallel."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+import time
+import zlib
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal
+
+from enginetour import __version__
+from enginetour.engines.process import NEVER_NS, SLICE_NS, EngineProcess, kill_living, wait
+from enginetour.engines.protocol import MS, Engine, Script
+from enginetour.engines.start import open_engines
+from enginetour.engines.wire import DISCARD_READS, Said
+from enginetour.model import game, task, timecontrol
+from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
+from enginetour.model.task import EngineSpec
+
+# What a slot and its place say to each other, and what a game sees of it.
+#
+# Frames are a mark, a length, a checksum and a pickle; both ends are ours. To the slot: `GameTask`, `ProbeTask`,
+# `Environment`, `Stop`;
+# end of file means that the scheduler is gone. From it: ``("hello", VERSION)`` before anything else, as the package may
+# have been updated since the scheduler began; ``("event", name, payload)``, several events "move" as one "moves"; then
+# one of ``("result", Game | Probe)``, ``("failed", text)`` of the machine and ``("internal", text)`` of our own failure
+# for every task. An engine of the same user can write into these pipes: what is no frame of ours ends the stream.
+
+HEAD = struct.Struct(">4sII")  # the mark, bytes of the pickle, its CRC-32
+MARK = b"\xe7TF\x1a"  # no text begins so
+LONGEST = 64 << 20  # bytes of a frame: a game of 600 moves with full lines takes 200 KiB
+
+Stopping = Literal["", "finish", "now"]
+
+
+def _version() -> str:
+    """Ours, and a digest of the fields of all that goes over the pipes: a pickle of others is read without an error."""
+    kinds = (kind for module in (timecontrol, game, task) for kind in vars(module).values())
+    told = [
+        (kind.__name__, [(one.name, str(one.type)) for one in fields(kind)])
+        if is_dataclass(kind)
+        else (kind.__name__, [(name, str(told)) for name, told in kind.__annotations__.items()])
+        for kind in kinds
+        if isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields"))
+    ]
+    return f"{__version__} ({zlib.crc32(repr(told).encode()):08x})"
+
+
+VERSION = _version()  # taken when this process began, whatever is installed since
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """No more tasks; `now` drops the running game, otherwise it may end."""
+
+    now: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Variables of the slot from now on; its engines start with them. It is not answered."""
+
+    variables: dict[str, str]
+
+
+class Link:
+    """A game's way to its place. This one leads nowhere, for a game played in the caller's own process."""
+
+    control_fd: int | None = None  # in every wait of the game; readable: ask `stopping`
+
+    def stopping(self) -> Stopping:
+        """Whether to stop; reads what the control pipe holds, never waits."""
+        return ""
+
+    def tell(self, name: str, payload: object) -> None:
+        """A live event; it may get lost, and never waits."""
+
+
+def frame(message: object) -> bytes:
+    """A message as it goes over a pipe. Raises what pickle raises for something that is no plain value."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return HEAD.pack(MARK, len(body), zlib.crc32(body)) + body
+
+
+class BrokenStream(Exception):
+    """What came is no frame of ours."""
+
+
+class Frames:
+    """Bytes in as they come, whole messages out, up to the first that is broken; `broken` says that it came."""
+
+    __slots__ = ("_held", "broken")
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self.broken = False
+
+    def feed(self, chunk: bytes) -> list[Any]:
+        """Messages that end in this chunk, oldest first; nothing is raised, whatever the bytes are."""
+        self._held += chunk
+        messages: list[Any] = []
+        while not self.broken and len(self._held) >= HEAD.size:
+            mark, length, checksum = HEAD.unpack_from(self._held)
+            end = HEAD.size + length
+            if mark != MARK or length > LONGEST:
+                self.broken = True
+            elif len(self._held) < end:
+                break
+            else:
+                self._take(bytes(memoryview(self._held)[HEAD.size : end]), checksum, messages)
+                del self._held[:end]
+        if self.broken:
+            self._held.clear()
+        return messages
+
+    def _take(self, body: bytes, checksum: int, messages: list[Any]) -> None:
+        try:
+            if zlib.crc32(body) != checksum:
+                raise BrokenStream
+            messages.append(_Ours(io.BytesIO(body)).load())
+        except Exception:  # what unpickling may raise has no end
+            self.broken = True
+
+
+class _Ours(pickle.Unpickler):
+    """Makes nothing but what our tasks, games and events are made of."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A class or function of enginetour itself; dotted names would reach what its modules import."""
+        if module.partition(".")[0] != "enginetour" or "." in name:
+            raise BrokenStream
+        return super().find_class(module, name)
+
+
+# Scripts of several engines side by side over one poll: what one waits for costs the other nothing.
+
+EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
+WAIT_TOLD_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for
+STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
+
+_AnyScript = Generator[int, Said | None, Any]
+
+
+class _Talk:
+    """One script under way: what it waits for, and how it ended."""
+
+    def __init__(self, engine: Engine, script: _AnyScript) -> None:
+        self.engine = engine
+        self.script = script
+        self.deadline = 0
+        self.result: Any = None
+        self.running = True
+        self._awaited: tuple[str, str] | None = None
+        self._wait_told_ns = 0  # when it is due to tell of this wait
+        self._step(lambda: next(script))
+
+    def _step(self, go: Any) -> None:
+        try:
+            self.deadline = go()
+        except StopIteration as end:
+            self.result = end.value
+            self.running = False
+        except EngineFault as fault:
+            self.result = fault
+            self.running = False
+
+    def turn(self) -> None:
+        """Tell the script all that was said, then whether its time is up or its engine gone."""
+        engine = self.engine
+        self._hear()
+        for _ in range(DISCARD_READS):  # one that closed its input is heard out first
+            if not (self.running and engine.process.broken and engine.pull()):
+                break
+            self._hear()
+        if self.running and (engine.dead or engine.process.broken):
+            self._step(lambda: self.script.throw(EngineCrashed(ended(engine))))
+        while self.running and time.monotonic_ns() >= self.deadline:
+            self._step(lambda: self.script.send(None))
+
+    def _hear(self) -> None:
+        while self.running and (said := self.engine.heard()) is not None:
+            self._step(lambda said=said: self.script.send(said))
+
+    def tell_wait(self, link: Link) -> None:
+        """Once, after some seconds, what the script waits for; its limit is a quirk of the engine."""
+        awaited, now = self.engine.awaited, time.monotonic_ns()
+        if awaited != self._awaited:
+            self._awaited, self._wait_told_ns = awaited, now + WAIT_TOLD_NS
+        elif awaited is not None and self.running and now >= self._wait_told_ns:
+            self._wait_told_ns = NEVER_NS
+            (what, setting), spec = awaited, self.engine.spec
+            limit = getattr(spec.quirks, setting)
+            text = f"enginetour waits for {spec.name}: {what} (at most {limit:g} s, {setting})"
+            link.tell("waits", {"engine": spec.name, "for": what, "limit": limit, "setting": setting, "text": text})
+
+    @property
+    def until(self) -> int:
+        """When it wants to be looked at again, output or not."""
+        due = self.engine.due_ns
+        return self.deadline if due is None else min(self.deadline, due)
+
+
+def converse(
+    scripts: Mapping[Engine, _AnyScript], link: Link, late: Callable[[int], None] = lambda _: None
+) -> dict[Engine, Any]:
+    """Run each engine's script to its end: what it returned, or the EngineFault it raised.
+
+    `late` is told how many ns a wait ended too late, for which no engine can do anything. Raises MachineFailure when
+    told to stop now.
+    """
+    talks = [_Talk(engine, script) for engine, script in scripts.items()]
+    for talk in talks:
+        talk.turn()
+    while running := [talk for talk in talks if talk.running]:
+        now = time.monotonic_ns()
+        until = max(now, min(now + SLICE_NS, *(talk.until for talk in running)))
+        wake = wait([talk.engine.process for talk in running], link.control_fd, until)
+        late(time.monotonic_ns() - until)
+        if wake.control:
+            heed(link)
+        for talk in running:
+            if talk.engine.process in wake.readable:
+                talk.engine.pull()
+            talk.turn()
+            talk.tell_wait(link)
+    return {talk.engine: talk.result for talk in talks}
+
+
+def heed(link: Link) -> None:
+    """Read the control pipe; MachineFailure when the game is to be dropped now."""
+    if link.stopping() == "now":
+        raise MachineFailure("stopped: the game is dropped and offered again")
+
+
+def heed_until(link: Link, until_ns: int) -> None:
+    """Wait up to CLOCK_MONOTONIC `until_ns` for nothing but a stop; MachineFailure when one comes."""
+    while wait((), link.control_fd, until_ns).control and time.monotonic_ns() < until_ns:
+        heed(link)
+
+
+def ended(engine: Engine) -> str:
+    """How a process ended, in words; end of file comes a moment before the exit status."""
+    until = time.monotonic_ns() + EXIT_NS
+    _await_exit(engine, until)
+    if engine.process.is_dead:
+        _await_exit(engine, until + STATUS_NS)
+    return engine.process.exit_status() or f"{_gone_by(engine.process)} and lives"
+
+
+def _gone_by(process: EngineProcess) -> str:
+    if process.eof or not process.broken:
+        return "closed its output"
+    return "does not read its input" if process.out.full else "closed its input"
+
+
+def _await_exit(engine: Engine, until_ns: int) -> None:
+    while not engine.process.exited and time.monotonic_ns() < until_ns:
+        wait((engine.process,), None, until_ns)
+
+
+# Engines side by side from nothing to ready: what one takes to load costs the other nothing.
+
+
+@dataclass(frozen=True, slots=True)
+class Greeted:
+    """An engine after its handshake, None where it could not be started; what went wrong."""
+
+    engine: Engine | None
+    fault: EngineFault | None = None
+    handshake_ms: int = 0
+
+
+def greet(specs: Sequence[EngineSpec], link: Link) -> list[Greeted]:
+    """Start them and shake hands. Raises MachineFailure when told to stop now; then none is alive."""
+    took: dict[Engine, int] = {}
+
+    def timed(engine: Engine, begun: int) -> Script:
+        try:
+            yield from engine.handshake()
+        finally:
+            took[engine] = (time.monotonic_ns() - begun) // MS
+
+    try:
+        opened = open_engines(*specs)
+        begun = time.monotonic_ns()
+        running = [engine for engine in opened if isinstance(engine, Engine)]
+        ends = converse({engine: timed(engine, begun) for engine in running}, link)
+    except BaseException:
+        kill_living()
+        raise
+    return [
+        Greeted(engine, end if isinstance(end := ends[engine], EngineFault) else None, took[engine])
+        if isinstance(engine, Engine)
+        else Greeted(None, engine)
+        for engine in opened
+    ]
