@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from enginetour.store.inspection import inspect
+from enginetour.store.check import inspect
 from enginetour.store.tournaments import Store
 from enginetour.tournament.address import socket_path
 from enginetour.tournament.client import ask

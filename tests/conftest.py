@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from enginetour.store.serveraddress import Address, address_of
+from enginetour.store.address import Address, address_of
 from tests import servers
 
 if TYPE_CHECKING:

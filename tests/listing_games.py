@@ -11,9 +11,9 @@ from sqlalchemy import insert, select, update
 
 from enginetour.model.game import Outcome
 from enginetour.ratings.ratinglist import RatingList, Row
-from enginetour.store.inspection import inspect
+from enginetour.store.check import inspect
+from enginetour.store.counts import packed
 from enginetour.store.log import TournamentLog
-from enginetour.store.paircounts import packed
 from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, game

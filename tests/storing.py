@@ -21,12 +21,11 @@ from enginetour.model.game import (
     Termination,
 )
 from enginetour.model.task import EngineSpec
+from enginetour.store.address import Address
+from enginetour.store.counts import added_up, by_pair, kept_counts
+from enginetour.store.engines import rated_names
+from enginetour.store.games import TournamentReader, recounted, versions_counts
 from enginetour.store.log import TournamentLog
-from enginetour.store.paircounts import added_up, by_pair, kept_counts
-from enginetour.store.queries import recounted, versions_counts
-from enginetour.store.ratednames import rated_names
-from enginetour.store.reader import TournamentReader
-from enginetour.store.serveraddress import Address
 from enginetour.store.tournaments import Draft, Store
 
 NAMES = ("Fruit", "Toga", "Phalanx", "HoiChess")

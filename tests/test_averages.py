@@ -10,7 +10,7 @@ from enginetour.referee.books import effort
 from enginetour.reports.averages import averages
 from enginetour.reports.html.gamewords import used
 from enginetour.reports.sheet import render
-from enginetour.store.efforts import sides
+from enginetour.store.games import sides
 from tests.storing import NAMES, add_game, open_log
 
 

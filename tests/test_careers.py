@@ -12,10 +12,9 @@ import pytest
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.store.careers import career
-from enginetour.store.definition import ListDefinition
+from enginetour.store.definition import ListDefinition, define
 from enginetour.store.editions import publish
-from enginetour.store.revisions import define
-from enginetour.store.store_lists import refresh
+from enginetour.store.ratings import refresh
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring, record
 from tests.storing import draft, spec

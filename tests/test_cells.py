@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.cli.common import rows_of_others
 from enginetour.model.errors import StoreRefused
-from enginetour.store.cells import odd_cells
+from enginetour.store.check import odd_cells
 from enginetour.store.database import Database
 from tests.storing import add_game, full_game, game, meddled, sound_log
 

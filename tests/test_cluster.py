@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.store.serveraddress import address_of
+from enginetour.store.address import address_of
 from enginetour.store.tournaments import Store
 from tests.clusters import Cluster, Manager, cluster, manager, unhurried
 from tests.relays import Relay

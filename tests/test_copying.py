@@ -10,11 +10,10 @@ import pytest
 
 from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.model.game import Outcome
-from enginetour.store import copying
-from enginetour.store.backup import back_up
-from enginetour.store.copying import copy_store
-from enginetour.store.inspection import inspect
-from enginetour.store.serveraddress import Address, address_of
+from enginetour.store import backup
+from enginetour.store.address import Address, address_of
+from enginetour.store.backup import back_up, copy_store
+from enginetour.store.check import inspect
 from enginetour.store.tables import METADATA
 from enginetour.store.tournaments import Store
 from tests.servers import Server
@@ -91,7 +90,7 @@ def test_nothing_to_copy(place: Address, tmp_path: Path) -> None:
 def test_a_copy_that_is_not_what_was_read(place: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A difference leaves no row behind, and no file that was not there."""
     source = filled(tmp_path / "source.db")
-    monkeypatch.setattr(copying, "_digest", lambda *_: (0, "another"))
+    monkeypatch.setattr(backup, "_digest", lambda *_: (0, "another"))
     with pytest.raises(StorageFailed, match="is not what was read"):
         copy_store(source, place)
     monkeypatch.undo()

@@ -16,9 +16,9 @@ from enginetour.model.errors import StoreRefused
 from enginetour.ratings.pentanomial import paired
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition
-from enginetour.store.filesystem import check_folder, file_system
-from enginetour.store.meetings import meetings
-from enginetour.store.selected import selected
+from enginetour.store.games import meetings
+from enginetour.store.selection import selected
+from enginetour.store.sqlite import check_folder, file_system
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring
@@ -261,7 +261,7 @@ def test_file_without_rights(readable: Path) -> None:
 
 def test_locked_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A database that another program holds is busy, not broken."""
-    monkeypatch.setattr("enginetour.store.ground.BUSY_TIMEOUT_MS", 10)
+    monkeypatch.setattr("enginetour.store.dialect.BUSY_TIMEOUT_MS", 10)
     path = tmp_path / "t.db"
     Database.open(path).close()
     holder = sqlite3.connect(path, isolation_level=None)
@@ -295,7 +295,7 @@ def test_made_by_two_at_once(tmp_path: Path) -> None:
 
 DYING = """
 import os, sys
-from enginetour.store import database, schema
+from enginetour.store import database, migrations as schema
 from enginetour.store.tables import METADATA
 
 SPILL = "CREATE TABLE spill AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 9000) "
@@ -382,7 +382,7 @@ def test_file_system(folder: str, kind: str) -> None:
 def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Network file systems are refused by name; doubtful ones are warned about, local ones pass in silence."""
     mounts = tmp_path / "mounts"
-    monkeypatch.setattr("enginetour.store.filesystem.MOUNTS", mounts)
+    monkeypatch.setattr("enginetour.store.sqlite.MOUNTS", mounts)
     mounts.write_text(f"1 0 0:1 / / rw - {kind} x rw\n")
     with pytest.raises(StoreRefused, match=kind):
         check_folder(tmp_path)

@@ -13,10 +13,8 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided, Outcome
 from enginetour.reports import editions
 from enginetour.reports.sheet import render
-from enginetour.store.definition import ListDefinition
-from enginetour.store.differences import difference
-from enginetour.store.editions import edition, publish
-from enginetour.store.revisions import define
+from enginetour.store.definition import ListDefinition, define
+from enginetour.store.editions import difference, edition, publish
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import draft, game, spec

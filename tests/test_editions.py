@@ -11,11 +11,10 @@ import pytest
 
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided, Outcome
-from enginetour.store.definition import ListDefinition
+from enginetour.store.definition import ListDefinition, changes, define, lists_of, revisions_of
 from enginetour.store.editions import current, edition, edition_of, editions_of, publish
 from enginetour.store.lists import list_of
-from enginetour.store.revisions import changes, define, lists_of, revisions_of
-from enginetour.store.selected import selected
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring, record
 from tests.storing import draft, game, spec

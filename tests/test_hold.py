@@ -14,13 +14,12 @@ from sqlalchemy import Connection
 
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.model.game import SideRecord, Withdrawn
-from enginetour.store.database import Database
-from enginetour.store.grounds import lock_of
-from enginetour.store.lineup import lineup
+from enginetour.store.address import Address, ServerAddress, address_of
+from enginetour.store.database import Database, lock_of
+from enginetour.store.dialect import StoreAway
+from enginetour.store.games import lineup
 from enginetour.store.log import TournamentLog
-from enginetour.store.serveraddress import Address, ServerAddress, address_of
 from enginetour.store.tournaments import Store
-from enginetour.store.trouble import StoreAway
 from tests.servers import Server
 from tests.storing import add_game, counts_are_kept, game, open_log
 

@@ -10,7 +10,7 @@ import pytest
 from enginetour.model.game import Outcome
 from enginetour.reports.review.fairness import fairness_of
 from enginetour.reports.review.hosts import beyond, hosts_of, machine_of
-from enginetour.store.conditions import Conditions, conditions
+from enginetour.store.games import Conditions, conditions
 from tests.reported import played
 from tests.test_review import FOUR
 

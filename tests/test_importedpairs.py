@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from enginetour.cli.main import cli
 from enginetour.model.game import Outcome
 from enginetour.ratings.pentanomial import paired
-from enginetour.store.meetings import meetings
+from enginetour.store.games import meetings
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, game, meddled, open_log
 

@@ -19,15 +19,13 @@ from enginetour.ratings.gor import CzechSettings, rate
 from enginetour.ratings.pairs import RatedGame
 from enginetour.ratings.pentanomial import paired
 from enginetour.reports.exports import games_text
-from enginetour.store import bulk
-from enginetour.store.definition import ListDefinition
-from enginetour.store.imports import Imported, import_games, imports_of
-from enginetour.store.known import titles
+from enginetour.store import sqlite
+from enginetour.store.definition import ListDefinition, define
+from enginetour.store.games import meetings
+from enginetour.store.imports import Imported, import_games, imports_of, titles
 from enginetour.store.lists import list_of
-from enginetour.store.meetings import meetings
-from enginetour.store.revisions import define
-from enginetour.store.selected import selected
-from enginetour.store.store_lists import ratings_of, refresh
+from enginetour.store.ratings import ratings_of, refresh
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import add_game, counted_pairs, draft, game, open_log
@@ -168,7 +166,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, file: Path, monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     with Store.open(tmp_path / "x.db") as store:
-        monkeypatch.setattr(bulk, "_statements", stopped)
+        monkeypatch.setattr(sqlite, "_statements", stopped)
         with pytest.raises(KeyboardInterrupt):
             enter(store, file)
         monkeypatch.undo()
@@ -178,12 +176,12 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, file: Path, monkeypatch: pytest.M
 
 def test_rows_over_many_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row is written once and in order, whatever their number."""
-    monkeypatch.setattr(bulk, "ROWS_A_BLOCK", 2 * bulk.ROWS_A_STATEMENT)
+    monkeypatch.setattr(sqlite, "ROWS_A_BLOCK", 2 * sqlite.ROWS_A_STATEMENT)
     connection = sqlite3.connect(":memory:")
     for count in (0, 1, 49, 50, 51, 230):
         connection.execute("CREATE TABLE t (a, b, c)")
         numbers = list(range(count))
-        bulk.fill(connection, "t", {"a": numbers, "b": 7, "c": [str(number) for number in numbers]})
+        sqlite.fill(connection, "t", {"a": numbers, "b": 7, "c": [str(number) for number in numbers]})
         assert connection.execute("SELECT * FROM t ORDER BY rowid").fetchall() == [(n, 7, str(n)) for n in numbers]
         connection.execute("DROP TABLE t")
     connection.close()

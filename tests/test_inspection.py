@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.store.inspection import Inspection, inspect
+from enginetour.store.check import Inspection, inspect
 from enginetour.store.tournaments import Store
 from tests.storing import meddled
 from tests.touring import config, tour

@@ -11,9 +11,9 @@ from sqlalchemy import select
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, GameVoided, Outcome
 from enginetour.ratings.elo import EloSettings
+from enginetour.store.address import Address
 from enginetour.store.log import TournamentLog
-from enginetour.store.serveraddress import Address
-from enginetour.store.store_lists import history, prior_ratings, ratings_of, refresh
+from enginetour.store.ratings import history, prior_ratings, ratings_of, refresh
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, counted_pairs, draft, game, spec

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import StorageFailed, StoreRefused
-from enginetour.store.lock import TournamentLock, lock_path
-from enginetour.store.slugs import slug_of
+from enginetour.store.address import slug_of
+from enginetour.store.sqlite import TournamentLock, lock_path
 
 HOLDER = """
 import sys
-from enginetour.store.lock import TournamentLock
+from enginetour.store.sqlite import TournamentLock
 with TournamentLock(sys.argv[1], "autumn"):
     print("held", flush=True)
     sys.stdin.readline()

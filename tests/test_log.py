@@ -30,9 +30,9 @@ from enginetour.model.game import (
     SideRecord,
     Withdrawn,
 )
+from enginetour.store.address import Address
 from enginetour.store.database import Database
 from enginetour.store.log import TournamentLog
-from enginetour.store.serveraddress import Address
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, add_game, counts_are_kept, draft, full_game, game, open_log, spec
 

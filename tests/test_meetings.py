@@ -9,7 +9,7 @@ import pytest
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided, Outcome
 from enginetour.ratings.pentanomial import paired
-from enginetour.store.meetings import meetings
+from enginetour.store.games import meetings
 from tests.storing import add_game, draft, game, open_log
 
 

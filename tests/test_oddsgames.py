@@ -14,18 +14,15 @@ from sqlalchemy.dialects.sqlite import dialect
 
 from enginetour.model.game import GameFinished, GameVoided, Outcome
 from enginetour.ratings.gor import con, czech_expected
+from enginetour.store.address import Address
+from enginetour.store.database import lock_of
 from enginetour.store.definition import ListDefinition
-from enginetour.store.grounds import lock_of
+from enginetour.store.games import meetings, scores_told
 from enginetour.store.lists import list_of
 from enginetour.store.log import TournamentLog
-from enginetour.store.meetings import meetings
-from enginetour.store.oddsgames import scores_told
-from enginetour.store.pairscores import openings_of_tournament
-from enginetour.store.queries import ODDS, STANDING
-from enginetour.store.selected import selected
-from enginetour.store.serveraddress import Address
-from enginetour.store.store_lists import ratings_of, refresh
-from enginetour.store.tables import GAMES
+from enginetour.store.ratings import ratings_of, refresh
+from enginetour.store.selection import openings_of_tournament, selected
+from enginetour.store.tables import GAMES, ODDS, STANDING
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, counts_are_kept, draft, game
 

@@ -15,12 +15,12 @@ from enginetour.interop.gametags import bands_in
 from enginetour.interop.pgn import PIECE, read_games, scan
 from enginetour.model.game import Outcome
 from enginetour.reports.exports import games_text
+from enginetour.store.check import inspect
 from enginetour.store.definition import ListDefinition
-from enginetour.store.inspection import inspect
+from enginetour.store.games import meetings
 from enginetour.store.lists import list_of
-from enginetour.store.meetings import meetings
-from enginetour.store.selected import selected
-from enginetour.store.store_lists import ratings_of, refresh
+from enginetour.store.ratings import ratings_of, refresh
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, draft, game, meddled
 from tests.test_imports import enter, invoke, rows

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from enginetour.model.game import GameVoided, Outcome
-from enginetour.store.paircounts import added_up, by_pair, engines_in, joined, kept_counts, packed
+from enginetour.store.counts import added_up, by_pair, engines_in, joined, kept_counts, packed
 from enginetour.store.tables import IMPORTS
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring

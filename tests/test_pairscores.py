@@ -7,7 +7,7 @@ from pathlib import Path
 
 from enginetour.model.game import GameVoided, Opening, Outcome
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.store.pairscores import openings_of, openings_of_tournament
+from enginetour.store.selection import openings_of, openings_of_tournament
 from enginetour.store.tables import GAMES
 from tests.storing import add_game, counted_pairs, draft, game, open_log
 

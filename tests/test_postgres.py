@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
-from enginetour.store import schema
-from enginetour.store.database import Database, is_made, version_of
-from enginetour.store.grounds import ground_of
-from enginetour.store.serveraddress import Address, address_of
+from enginetour.store import migrations
+from enginetour.store.address import Address, address_of
+from enginetour.store.database import Database, ground_of, is_made, version_of
 from enginetour.store.tables import METADATA, SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.servers import Server
@@ -204,7 +203,9 @@ def test_the_first_schema_is_brought_up_to_date(server: Server, readonly: bool) 
 
 def test_every_version_of_ours_is_expected() -> None:
     """The newest schema is what the tables say."""
-    assert schema.expected(SCHEMA_VERSION) == {name: [c.name for c in t.columns] for name, t in METADATA.tables.items()}
+    assert migrations.expected(SCHEMA_VERSION) == {
+        name: [c.name for c in t.columns] for name, t in METADATA.tables.items()
+    }
 
 
 def test_settings_that_lose_games(server: Server) -> None:
@@ -241,7 +242,7 @@ def test_settings_that_lose_games(server: Server) -> None:
 )
 def test_what_the_check_finds(server: Server, statement: str, words: str) -> None:
     """Rows that somebody changed are found there too, and nothing in those of ours."""
-    from enginetour.store.inspection import inspect
+    from enginetour.store.check import inspect
 
     url = server.schema()
     store, log = sound_log(address_of(url))

@@ -6,9 +6,8 @@ import pytest
 from sqlalchemy import bindparam, func, insert, select
 
 from enginetour.model.errors import StorageFailed, StoreRefused
-from enginetour.store import prepared
-from enginetour.store.database import Database
-from enginetour.store.prepared import Prepared
+from enginetour.store import database as prepared
+from enginetour.store.database import Database, Prepared
 from enginetour.store.tables import EVENTS, TOURNAMENTS
 
 ROW = {"name": "t", "edition": 1, "slug": "t", "system": "bubble", "format_version": 1, "config": "{}", "seed": 7}

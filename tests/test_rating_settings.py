@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Entrant
-from enginetour.store.store_lists import history, ratings_of
+from enginetour.store.ratings import history, ratings_of
 from enginetour.store.tournaments import Store
 from enginetour.tournament import run
 from enginetour.tournament.config import config

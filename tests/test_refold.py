@@ -14,12 +14,10 @@ from sqlalchemy import insert, update
 from enginetour.model.game import Added, Entrant, GameVoided, Outcome
 from enginetour.ratings import elo
 from enginetour.ratings.elo import EloSettings
-from enginetour.store import refold
+from enginetour.store import ratings
+from enginetour.store.counts import packed
 from enginetour.store.log import TournamentLog
-from enginetour.store.paircounts import packed
-from enginetour.store.ratedgames import Mark, rated_games
-from enginetour.store.ratingstream import stream
-from enginetour.store.store_lists import history, refresh
+from enginetour.store.ratings import Mark, history, rated_games, refresh, stream
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, draft, game, spec
@@ -27,7 +25,7 @@ from tests.storing import add_game, draft, game, spec
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "t.db") as opened, patch.object(refold, "AGAIN", 0):
+    with Store.open(tmp_path / "t.db") as opened, patch.object(ratings, "AGAIN", 0):
         yield opened
 
 
@@ -36,7 +34,7 @@ def start(store: Store, name: str = "autumn", rating: float | None = None) -> To
 
 
 def never_whole() -> object:
-    return patch.object(refold, "_whole", side_effect=AssertionError("everything was rated again"))
+    return patch.object(ratings, "_whole", side_effect=AssertionError("everything was rated again"))
 
 
 def imported(store: Store, after_game: int) -> None:
@@ -128,7 +126,7 @@ def test_rows_of_another_arithmetic(store: Store) -> None:
     with store.database.writing() as connection:
         connection.execute(update(RATING_EVENTS).values(change=7.5))
     add_game(log, game(meeting=2))
-    with patch.object(refold, "AGAIN", 1):
+    with patch.object(ratings, "AGAIN", 1):
         assert refresh(store, "elo") == 4
     with store.database.reading() as connection:
         assert {span.revision for span in stream(connection, "elo").spans} == {2}

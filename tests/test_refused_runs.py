@@ -158,7 +158,7 @@ def test_names_and_options_never_collide_in_the_store(tmp_path: Path) -> None:
     """Whatever separates them in anybody's notation: each is an engine version of its own, and one again the same."""
     from enginetour.model.game import Entrant
     from enginetour.model.task import EngineSpec
-    from enginetour.store.entrants import engine_version
+    from enginetour.store.engines import engine_version
 
     specs = [EngineSpec(name, ("/opt/x",), "uci", options=options, fingerprint="f") for name, options in ODD]
     with Database.open(tmp_path / "t.db") as database:

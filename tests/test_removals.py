@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.store.definition import ListDefinition
-from enginetour.store.differences import difference
-from enginetour.store.editions import edition, publish
+from enginetour.store.counts import remove_imports
+from enginetour.store.definition import ListDefinition, define
+from enginetour.store.editions import difference, edition, publish
+from enginetour.store.games import meetings
 from enginetour.store.imports import imports_of
-from enginetour.store.meetings import meetings
-from enginetour.store.removals import remove_imports
-from enginetour.store.revisions import define
-from enginetour.store.selected import selected
-from enginetour.store.store_lists import ratings_of, refresh
+from enginetour.store.ratings import ratings_of, refresh
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import findings, record
 from tests.storing import draft, meddled

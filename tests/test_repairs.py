@@ -12,8 +12,8 @@ from sqlalchemy import update
 
 from enginetour.engines.enginefile import stored_spec
 from enginetour.model.errors import StoreRefused
-from enginetour.store.repairs import damages, repair
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
+from enginetour.store.check import damages, repair
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
 from tests.damagedspecs import SPOILT, spoil, tried

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from enginetour.reports.html.single import LARGEST
-from enginetour.store.definition import ListDefinition
+from enginetour.store.definition import ListDefinition, define
 from enginetour.store.editions import publish
-from enginetour.store.revisions import define
 from tests.reported import Page, leads_away, played
 from tests.touring import config, tour
 

@@ -18,7 +18,7 @@ from enginetour.reports.review.pages import pages, site_of
 from enginetour.reports.review.review import review_of
 from enginetour.reports.review.slugs import slugs_of
 from enginetour.reports.sheet import points
-from enginetour.store.conditions import conditions
+from enginetour.store.games import conditions
 from tests import storing
 from tests.reported import BUBBLE, played
 from tests.storing import add_game

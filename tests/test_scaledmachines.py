@@ -11,7 +11,7 @@ from distributed import get_worker
 
 from enginetour.engines import machine
 from enginetour.reports.review.hosts import hosts_of
-from enginetour.store.conditions import conditions
+from enginetour.store.games import conditions
 from enginetour.store.tournaments import Store
 from enginetour.tournament.cluster import worker
 from tests.nearcluster import near_cluster, place_of

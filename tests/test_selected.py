@@ -13,7 +13,7 @@ import pytest
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided, Outcome
 from enginetour.store.definition import ListDefinition
-from enginetour.store.selected import Selection, selected
+from enginetour.store.selection import Selection, selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring, record, seconds, stamp
 from tests.storing import draft, game, spec

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from enginetour.store.serveraddress import address_of
+from enginetour.store.address import address_of
 from enginetour.store.tournaments import Store
 from tests.servers import Server
 from tests.touring import THREE, audited, config, left_running, pgn_games, read, running, tour

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.store.serveraddress import ServerAddress, address_of
+from enginetour.store.address import ServerAddress, address_of
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Outcome
-from enginetour.store.definition import ListDefinition
+from enginetour.store.definition import ListDefinition, define
 from enginetour.store.editions import publish
-from enginetour.store.revisions import define
 from enginetour.store.tournaments import Store
 from enginetour.tournament.plan import Plan, prepare, scale_doubts
 from enginetour.tournament.startlist import ordered

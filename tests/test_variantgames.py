@@ -9,11 +9,11 @@ import pytest
 
 from enginetour.model.game import Opening, Outcome
 from enginetour.store import codecs
+from enginetour.store.counts import odd_ones
 from enginetour.store.definition import ListDefinition
-from enginetour.store.ratedgames import number_rated, rated_games
-from enginetour.store.selected import selected
+from enginetour.store.ratings import number_rated, rated_games
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
-from enginetour.store.variantgames import odd_ones
 from tests.storing import add_game, draft, game
 
 

@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 
 from enginetour.model.errors import StoreRefused
-from enginetour.store.entries import Entry
+from enginetour.store.tournaments import Entry
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
 from enginetour.web.room import Room

@@ -20,8 +20,7 @@ import pytest
 from starlette.applications import Starlette
 
 from enginetour.cli.main import COMMANDS
-from enginetour.store.entries import entries
-from enginetour.store.tournaments import Store
+from enginetour.store.tournaments import Store, entries
 from enginetour.web import app, server
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library

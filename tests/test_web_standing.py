@@ -10,10 +10,9 @@ import pytest
 
 from enginetour.formats.base import Format
 from enginetour.model.game import GameVoided
-from enginetour.store.entries import entries
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import TournamentReader
 from enginetour.store.replay import format_of
-from enginetour.store.tournaments import Store
+from enginetour.store.tournaments import Store, entries
 from enginetour.web import standing
 from enginetour.web.standing import Standings
 from tests.storing import add_game, draft, game, open_log

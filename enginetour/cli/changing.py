@@ -14,7 +14,7 @@ import click
 from enginetour.cli.common import COUNTED, chosen, home, open_store, say, tournament_options
 from enginetour.cli.request import answered, tell_answer
 from enginetour.model.errors import TourError, UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog

@@ -12,11 +12,11 @@ import click
 from enginetour.cli.common import chosen, open_store, tournament_options
 from enginetour.cli.listoptions import given, list_options
 from enginetour.model.errors import UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from enginetour.reports.charts.marks import Picture
-    from enginetour.store.reader import TournamentReader
+    from enginetour.store.games import TournamentReader
 
 
 ENDINGS = (".png", ".svg")

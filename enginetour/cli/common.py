@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from enginetour.model.errors import InputRefused, StoreRefused, TourError
-from enginetour.store.serveraddress import Address, address_of
+from enginetour.store.address import Address, address_of
 
 if TYPE_CHECKING:
     from enginetour.reports.sheet import Sheet
@@ -256,15 +256,15 @@ def rows_of_others(path: Address) -> Iterator[None]:
 
     Then it is StoreRefused; in a sound one it stays our own failure.
     """
-    from enginetour.store.cells import UNREADABLE
+    from enginetour.store.dialect import UNREADABLE
 
     try:
         yield
     except TourError:
         raise
     except UNREADABLE as error:
+        from enginetour.store.check import oddity
         from enginetour.store.database import is_made
-        from enginetour.store.inspection import oddity
 
         found = oddity(path) if is_made(path) else ""
         if not found:

@@ -10,7 +10,7 @@ import click
 
 from enginetour.cli.common import Database, database_option, say, say_json
 from enginetour.model.errors import StoreRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 
 @click.group()
@@ -35,7 +35,7 @@ def check(db: Address | None, as_json: bool) -> int:
     Example: enginetour db check --json
     """
     from enginetour.reports.sheet import safe
-    from enginetour.store.inspection import inspect
+    from enginetour.store.check import inspect
     from enginetour.store.tournaments import Store
 
     database = _there(db)
@@ -84,8 +84,8 @@ def repair(db: Address | None, as_json: bool) -> None:
     """
     from enginetour.reports.sheet import safe
     from enginetour.store.backup import back_up
-    from enginetour.store.repairs import damages
-    from enginetour.store.repairs import repair as repaired
+    from enginetour.store.check import damages
+    from enginetour.store.check import repair as repaired
     from enginetour.store.tournaments import Store
 
     database = _there(db)
@@ -187,7 +187,7 @@ def copy(source: Address, target: Address, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from enginetour.store.copying import copy_store
+    from enginetour.store.backup import copy_store
 
     made = copy_store(source, target)
     if as_json:

@@ -9,7 +9,7 @@ import click
 
 from enginetour.cli.common import COUNTED, database_option, markup, open_store, output_options, say, show
 from enginetour.cli.listoptions import definition_from, list_options
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 
 @click.group(invoke_without_command=True)
@@ -28,7 +28,7 @@ def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -
         return
     from enginetour.reports import editions as sheets
     from enginetour.reports.text import moment
-    from enginetour.store.revisions import described, lists_of
+    from enginetour.store.definition import described, lists_of
 
     with open_store(db) as store:
         rows = [
@@ -56,8 +56,8 @@ def define(name: str, db: Address | None, anew: bool, **asked: Any) -> None:
 
     Example: enginetour lists define blitz --min-games 50 --hardware ''
     """
-    from enginetour.store.revisions import define as write
-    from enginetour.store.revisions import has_list, revisions_of
+    from enginetour.store.definition import define as write
+    from enginetour.store.definition import has_list, revisions_of
 
     with open_store(db, change=True) as store:
         base = revisions_of(store, name)[-1].definition if has_list(store, name) and not anew else None
@@ -83,7 +83,7 @@ def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> Non
     """
     from enginetour.reports import editions as sheets
     from enginetour.reports.text import moment
-    from enginetour.store.revisions import described, revisions_of
+    from enginetour.store.definition import described, revisions_of
 
     with open_store(db) as store:
         found = revisions_of(store, name)
@@ -169,7 +169,7 @@ def diff(
     Example: enginetour diff blitz 3 4
     """
     from enginetour.reports import editions as sheets
-    from enginetour.store.differences import difference
+    from enginetour.store.editions import difference
 
     with open_store(db) as store:
         value = difference(store, name, one, other, movers=most).to_json()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import chosen, open_store, put, say, tournament_argument, tournament_options
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,14 +18,14 @@ from enginetour.cli.common import (
     tournament_options,
     width,
 )
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from enginetour.reports.sheet import Sheet
+    from enginetour.store.games import GameLine, Stored
     from enginetour.store.log import TournamentLog
-    from enginetour.store.queries import GameLine, Stored
 
 
 @click.command()

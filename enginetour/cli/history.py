@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from enginetour.cli.common import ask_for, database_option, format_option, open_store, say_json, show
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 EVENTS_SHOWN = 10  # of each system: half a screen
 

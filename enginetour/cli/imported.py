@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from enginetour.cli.common import database_option, open_store, output_options, say, say_json, show
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 
 @click.command()
@@ -59,7 +59,7 @@ def tell(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
 def remove(db: Address | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
     """Strike out imports by their names, or tell what would go."""
     from enginetour.reports.text import moment
-    from enginetour.store.removals import remove_imports
+    from enginetour.store.counts import remove_imports
 
     with open_store(db, change=not dry_run) as store:
         struck = remove_imports(store.database, words, why=why, write=not dry_run)

@@ -17,7 +17,7 @@ from enginetour.cli.common import database_option, output_options, refuse_tables
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import safe
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import Ratable
@@ -178,7 +178,7 @@ def _event(path: Path) -> str:
 def _titles(database: Address) -> frozenset[str]:
     """Of the tournaments that were played here, whose games may be among those of the files."""
     from enginetour.store.database import is_made
-    from enginetour.store.known import titles
+    from enginetour.store.imports import titles
     from enginetour.store.tournaments import Store
 
     if not is_made(database):
@@ -195,8 +195,8 @@ def _entered(
     With the anchors of lists that other engines have the name of now, each with its list.
     """
     from enginetour.store.database import is_made
+    from enginetour.store.definition import anchored_by
     from enginetour.store.imports import import_events, import_games
-    from enginetour.store.revisions import anchored_by
     from enginetour.store.tournaments import Store
 
     with ExitStack() as stack:

@@ -16,7 +16,7 @@ from enginetour.cli.listoptions import TERMS, definition_from, flags, given, lis
 from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.model.errors import UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
@@ -158,11 +158,11 @@ def _called(found: RatingList) -> str:
 def _defined(
     store: Store, name: str, asked: dict[str, Any], as_of: str | None, errors_for: tuple[str, ...]
 ) -> tuple[str, RatingList]:
+    from enginetour.store.counts import edition_in
+    from enginetour.store.definition import revisions_of
     from enginetour.store.editions import edition
     from enginetour.store.lists import list_of
-    from enginetour.store.moments import edition_in
-    from enginetour.store.revisions import revisions_of
-    from enginetour.store.selected import selected
+    from enginetour.store.selection import selected
 
     revisions, number = revisions_of(store, name), edition_in(as_of)
     made = None if number is None else edition(store, name, number)
@@ -178,9 +178,9 @@ def _asked(
     """The whole store or one tournament on the terms asked for; a tournament's own anchors hold unless others do."""
     from dataclasses import replace
 
+    from enginetour.store.counts import moment_of
     from enginetour.store.lists import list_of
-    from enginetour.store.moments import moment_of
-    from enginetour.store.selected import selected
+    from enginetour.store.selection import selected
 
     definition = definition_from(asked)
     if log is None:
@@ -206,7 +206,7 @@ def _asked(
 def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Target) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
     from enginetour.reports import ratings as sheets
-    from enginetour.store.store_lists import ratings_of, refresh
+    from enginetour.store.ratings import ratings_of, refresh
 
     if log is not None:
         log.refuse_struck_out()

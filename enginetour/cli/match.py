@@ -12,7 +12,7 @@ import click
 
 from enginetour.cli.common import command, database_option, say, show
 from enginetour.model.errors import TourError, UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from enginetour.interop.toml import Draft
@@ -231,7 +231,7 @@ def _tell_result(run: Any) -> None:
     from enginetour.cli.common import open_store
     from enginetour.reports.sprt import result
     from enginetour.store.database import is_made
-    from enginetour.store.meetings import meetings
+    from enginetour.store.games import meetings
 
     config = run.plan.config
     if config.system != "match" or config.format_options.sprt is not None or not is_made(run.plan.database):

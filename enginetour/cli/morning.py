@@ -14,8 +14,8 @@ from enginetour.reports import ratings
 from enginetour.reports.review.fairness import over_again
 from enginetour.reports.review.strength import tournament_list
 from enginetour.reports.sheet import render
-from enginetour.store.repeated import repeated
-from enginetour.store.store_lists import ratings_of
+from enginetour.store.games import repeated
+from enginetour.store.ratings import ratings_of
 
 if TYPE_CHECKING:
     from enginetour.reports.exports import PgnFile

@@ -9,7 +9,7 @@ import click
 
 from enginetour.cli.common import database_option, is_live_terminal
 from enginetour.model.errors import UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 
 @click.command()

@@ -184,7 +184,7 @@ def _incremental(
     from enginetour.reports.editions import listed
     from enginetour.reports.ratings import SYSTEM_NAMES
     from enginetour.store.definition import defined
-    from enginetour.store.store_lists import system_named
+    from enginetour.store.ratings import system_named
 
     definition = defined(fields, "list options")
     known, settings = system_named(definition.system), definition.system_settings()

@@ -23,7 +23,7 @@ from enginetour.cli.common import (
     width,
 )
 from enginetour.model.errors import UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from enginetour.formats.base import Format
@@ -62,8 +62,8 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
     from enginetour.cli.tell import status as told
     from enginetour.reports.endings import endings_counted
     from enginetour.reports.progress import Progress
+    from enginetour.store.address import slug_of
     from enginetour.store.replay import fold
-    from enginetour.store.slugs import slug_of
     from enginetour.tournament.address import socket_path
     from enginetour.tournament.client import ask
     from enginetour.tournament.config.workspace import database_of
@@ -178,7 +178,7 @@ def _names(log: TournamentLog) -> list[str]:
 
 def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
     from enginetour.reports.averages import averages
-    from enginetour.store.efforts import sides
+    from enginetour.store.games import sides
 
     sheet = averages(f"engines · {log.title}", _names(log), sides(log))
     show(sheet, as_json=as_json, as_csv=as_csv, value={"engines": [dict(row) for row in sheet.rows]})
@@ -223,7 +223,7 @@ def crosstable(
 
 def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
     from enginetour.reports.pairings import pairings
-    from enginetour.store.pairscores import openings_of_tournament
+    from enginetour.store.selection import openings_of_tournament
 
     sheet = pairings(f"pairings · {log.title}", _names(log), log.pair_counts(), openings_of_tournament(log))
     show(sheet, as_json=as_json, as_csv=as_csv, value={"pairings": [dict(row) for row in sheet.rows]})

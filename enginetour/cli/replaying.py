@@ -106,7 +106,7 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
     from enginetour.model.errors import StoreRefused
     from enginetour.model.task import GameTask, ReenactTask, Rules, Side
     from enginetour.model.timecontrol import TimeControl
-    from enginetour.store.gamespecs import spec_in
+    from enginetour.store.games import spec_in
 
     specs = {name: spec_in(log, number, name) for name in game.pairing.pair}
     sides: dict[str, Side] = {}

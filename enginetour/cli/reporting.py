@@ -10,11 +10,11 @@ import click
 
 from enginetour.cli.common import chosen, home, open_store, say, tournament_options
 from enginetour.model.errors import TourError
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 from enginetour.tournament.config.workspace import report_of
 
 if TYPE_CHECKING:
-    from enginetour.store.reader import TournamentReader
+    from enginetour.store.games import TournamentReader
     from enginetour.store.tournaments import Store
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from enginetour.cli.common import say, say_json
 from enginetour.cli.elsewhere import lines
 from enginetour.model.errors import StoreRefused, TourError
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from enginetour.store.ground import Lock
+    from enginetour.store.dialect import Lock
     from enginetour.store.log import TournamentLog
 
 
@@ -33,8 +33,8 @@ def answered(
     UsageRefused, and nothing is asked, for what is no valid request.
     A run that begins or ends holds the lock without listening: it is waited for, then StoreRefused.
     """
-    from enginetour.store.grounds import lock_of
-    from enginetour.store.slugs import slug_of
+    from enginetour.store.address import slug_of
+    from enginetour.store.database import lock_of
     from enginetour.tournament.address import socket_path
     from enginetour.tournament.requests import parsed
 

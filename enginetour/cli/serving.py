@@ -9,7 +9,7 @@ import click
 
 from enginetour.cli.common import database_option, rows_of_others, say
 from enginetour.model.errors import UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 PORT = 8390
 NICENESS = 10  # half a dozen engines that think go before a page: setpriority(2)

@@ -28,10 +28,9 @@ from enginetour.engines.machine import Cores
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.reports.exports import PgnFile
 from enginetour.reports.progress import clock_words, of_games
+from enginetour.store.address import Address, slug_of
+from enginetour.store.dialect import StoreBusy
 from enginetour.store.replay import fold
-from enginetour.store.serveraddress import Address
-from enginetour.store.slugs import slug_of
-from enginetour.store.trouble import StoreBusy
 from enginetour.tournament import inforce, run
 from enginetour.tournament.address import socket_path
 from enginetour.tournament.changes import Desk

@@ -14,7 +14,7 @@ import click
 
 from enginetour.cli.common import command, database_option, is_live_terminal, say, say_json, show
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ import click
 
 from enginetour.cli.common import database_option, markup, output_options, say, say_json, show
 from enginetour.model.errors import InputRefused, UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

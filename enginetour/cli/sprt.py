@@ -68,7 +68,7 @@ def tell_test(
 
     Pairs are looked at in the order of the schedule, as a match under the test looks at them.
     """
-    from enginetour.store.meetings import meetings
+    from enginetour.store.games import meetings
 
     met = meetings(store.database, *engines, tournament=None if log is None else log.id)
     notes = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]

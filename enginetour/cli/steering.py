@@ -12,7 +12,7 @@ import click
 from enginetour.cli.common import chosen, open_store, tournament_argument, tournament_option
 from enginetour.cli.request import answered, tell_answer
 from enginetour.model.errors import UsageRefused
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 
 def _steering(command: Callable[..., dict[str, Any]]) -> Any:

@@ -18,8 +18,8 @@ from enginetour.model.game import Game, Incident, Note, Outcome
 from enginetour.reports.exports import PgnFile, write_traffic
 from enginetour.reports.matchlines import MatchScore, terms
 from enginetour.reports.progress import Progress, Running
-from enginetour.store import queries
-from enginetour.store.pairscores import openings_of_pair
+from enginetour.store import games
+from enginetour.store.selection import openings_of_pair
 from enginetour.tournament.changes import Desk
 from enginetour.tournament.loop import Scheduler, Watcher
 from enginetour.tournament.requests import Request as Asked
@@ -57,7 +57,7 @@ class Picture(Progress):
 
     def recount(self) -> None:
         """The games that count, from the log."""
-        self.endings = queries.endings(self.log.database, self.log.id)
+        self.endings = games.endings(self.log.database, self.log.id)
         self.done = self.endings.total()
 
     def count(self, incident: Incident) -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from enginetour.interop.files import is_special, replace_bytes, replace_file
 from enginetour.model.game import Game, Outcome
 from enginetour.reports import epd, pgn
+from enginetour.store.games import Stored
 from enginetour.store.log import TournamentLog
-from enginetour.store.queries import Stored
 
 if TYPE_CHECKING:
     from enginetour.openings.eco import OpeningNames

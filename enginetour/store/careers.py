@@ -14,16 +14,14 @@ from enginetour.model.game import Outcome
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.pairs import RatingEvent
 from enginetour.ratings.systems import SYSTEMS
-from enginetour.store.definition import ListDefinition
+from enginetour.store.counts import stands
+from enginetour.store.definition import ListDefinition, revisions_of
 from enginetour.store.editions import Edition, Line, edition, editions_of
+from enginetour.store.engines import rated_names
 from enginetour.store.lists import list_of
-from enginetour.store.queries import STRUCK
-from enginetour.store.ratednames import rated_names
-from enginetour.store.removals import stands
-from enginetour.store.revisions import revisions_of
-from enginetour.store.selected import Selection, selected
-from enginetour.store.store_lists import history
-from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
+from enginetour.store.ratings import history
+from enginetour.store.selection import Selection, selected
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, STRUCK
 from enginetour.store.tournaments import Store
 
 

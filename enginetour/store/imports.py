@@ -1,4 +1,4 @@
-"""Imports: games of files enter as one event of the store, all of them in one transaction or none.
+"""Games from files: in, and out again.
 
 The games themselves by the driver: a million through the mapper would take minutes.
 """
@@ -6,34 +6,178 @@ The games themselves by the driver: a million through the mapper would take minu
 from __future__ import annotations
 
 import json
+import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, insert, or_, select
+from sqlalchemy import Connection, and_, false, func, insert, or_, select
 
 from enginetour import __version__
 from enginetour.interop.gamefilter import Naming, Ratable
-from enginetour.interop.gametags import NOT_TOLD, Games
-from enginetour.interop.tally import normal_name, text
+from enginetour.interop.gametags import NOT_TOLD, Claim, Games
+from enginetour.interop.tally import RESULTS, normal_name, text
 from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Entrant, Outcome
+from enginetour.model.task import EngineSpec
 from enginetour.model.variants import STANDARD
-from enginetour.store import codecs, known
-from enginetour.store.database import Database
-from enginetour.store.entrants import made_id
-from enginetour.store.importlog import IMPORT
-from enginetour.store.paircounts import engines_in, packed, unpacked
-from enginetour.store.removals import removals
-from enginetour.store.slugs import LONGEST_NAME, slug_of
-from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS
+from enginetour.store import codecs
+from enginetour.store.address import LONGEST_NAME, slug_of
+from enginetour.store.counts import engines_in, packed, removals, removed, stands, title_of, unpacked
+from enginetour.store.database import Database, made_id
+from enginetour.store.engines import rated_names
+from enginetour.store.games import scores_at_odds
+from enginetour.store.log import TournamentLog
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 
 if TYPE_CHECKING:
-    from enginetour.store.paircounts import Sums
+    from enginetour.store.counts import Sums
 
+
+# An imported event as commands meet it: it has engines and counts, and no events, moves or format.
+
+IMPORT = "import"  # what an import has where a tournament that was played has its format
+
+
+class ImportedEvent(TournamentLog):
+    """Ratings can be asked for; whatever only a tournament that was played has is refused with UsageRefused."""
+
+    def __init__(self, database: Database, row: Any) -> None:
+        super().__init__(database, row)
+        # Whoever asks for these is about to replay a log.
+        del self.system, self.format_version
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("system", "format_version"):
+            self._refuse()
+        raise AttributeError(name)
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The engines that have games in it, by name."""
+        return tuple(Entrant(name) for name in sorted({plain for plain, _ in self._names()}))
+
+    @property
+    def specs(self) -> dict[str, EngineSpec]:
+        """The engines by the names under which lists show them, with no command to start them by."""
+        return {name: EngineSpec(plain, (), "uci") for plain, shown in self._names() for name in (plain, shown)}
+
+    def scores_at_odds(self) -> dict[int, tuple[int, int]]:
+        """As of a tournament that was played; `oddsgames.UNKNOWN` stands for odds of unknown size."""
+        with self.database.reading() as connection:
+            mine = and_(IMPORTED_GAMES.c.tournament == self.id, stands())
+            return scores_at_odds(connection, false(), read=mine)
+
+    def refuse_struck_out(self) -> None:
+        """UsageRefused for an import that has no games any more."""
+        with self.database.reading() as connection:
+            mine = [one for one in removals(connection) if (one.name, one.edition) == (self.name, self.edition)]
+        if mine:
+            day, before = (datetime.fromtimestamp(at, UTC) for at in (mine[0].at, mine[0].at - 1))
+            step = f"--as-of {before:%Y-%m-%dT%H:%M:%S} shows it as it was"
+            raise UsageRefused(f"was struck out on {day:%Y-%m-%d %H:%M} UTC", place=self.title, step=step)
+
+    def _names(self) -> list[tuple[str, str]]:
+        """Plain and shown name of every engine with games."""
+        with self.database.reading() as connection:
+            shown = rated_names(connection)
+            counts = select(IMPORTS.c.counts).where(IMPORTS.c.tournament == self.id)
+            met = engines_in(unpacked(connection.execute(counts).scalar_one()))
+            rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id))
+            return [(row.name, shown[row.id]) for row in rows if row.id in met]
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        step = f"enginetour ratings -t {shlex.quote(self.name)}"
+        what = "is an import: it has ratings, and no rounds, tables or moves of its own"
+        raise UsageRefused(what, place=self.title, step=step)
+
+    events = notes = games = game = full_games = incidents = _refuse
+    record_games = record_event = accept_change = _refuse
+
+
+# Which games of a file the store has already: by digest from an import, or as games that were played here.
+
+LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
+_PLAYED = TOURNAMENTS.c.system != IMPORT
+_ROUND = "."  # between the round and the number of a game in our exports
+
+
+def titles(database: Database) -> frozenset[str]:
+    """The Event tags of our own exports: those of every tournament that was played here."""
+    with database.reading() as connection:
+        rows = connection.execute(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)).fetchall()
+    return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
+
+
+def fresh_games(
+    connection: Connection, games: Games, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files.
+
+    What an import brought that was struck out it does not have.
+    """
+    blobs = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed())).order_by(IMPORTS.c.tournament)
+    known = np.frombuffer(b"".join(connection.execute(blobs).scalars()), dtype="<u8").astype(np.uint64)
+    if len(known) or len(games.ends) > 1:
+        _, first = np.unique(np.concatenate([known, identities[wanted]]), return_index=True)
+        found = wanted[np.sort(first[first >= len(known)]) - len(known)]
+    else:
+        found = wanted  # those of one file are all different
+    own = _played_here(connection, games)
+    return found[~np.isin(found, own)] if own else found
+
+
+def _played_here(connection: Connection, games: Games) -> list[int]:
+    """Places of the games that are in the store as games of our tournaments.
+
+    A claim holds when number, names and result are those of the game, and date and start too where the file tells.
+    """
+    events = {claim.event for claim in games.claims}
+    results = {code: raw.decode() for raw, code in RESULTS.items()}
+    played: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for number, event, white, black, outcome, started in _stored(connection, events):
+        start = datetime.fromtimestamp(started, UTC)
+        when = (f"{start:%Y.%m.%d}", f"{start:%Y-%m-%dT%H:%M:%S}Z")
+        played.setdefault((event, str(number)), set()).add((_tag(white), _tag(black), outcome, *when))
+    return [
+        claim.game
+        for claim in games.claims
+        if any(_is(claim, results.get(games.results[claim.game], ""), game) for game in played.get(_key(claim), ()))
+    ]
+
+
+def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str, str, str, str, float]]:
+    own = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)
+    for key, name, edition in connection.execute(own).fetchall():
+        if (title := _tag(title_of(name, edition))) in events:
+            rows = select(*(GAMES.c[column] for column in ("number", "white", "black", "outcome", "started")))
+            for number, *game in connection.execute(
+                rows.where(GAMES.c.tournament == key, GAMES.c.outcome != Outcome.VOID.value)
+            ):
+                yield number, title, *game
+
+
+def _is(claim: Claim, result: str, game: tuple[str, ...]) -> bool:
+    white, black, outcome, date, start = game
+    told = claim.date in ("", date) and claim.start in ("", start)
+    return told and (claim.white, claim.black, result) == (white, black, outcome)
+
+
+def _key(claim: Claim) -> tuple[str, str]:
+    return claim.event, claim.round.rpartition(_ROUND)[2]
+
+
+def _tag(words: str) -> str:
+    """As a tag of our exports has it."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:LONGEST_TAG]
+
+
+# Imports: games of files enter as one event of the store, all of them in one transaction or none.
 
 _FORMAT_VERSION = 1  # of what an import's config holds
 _CLASSES = 3  # White won, drew, lost
@@ -157,7 +301,7 @@ class _Bringing:
         """Those of the `wanted` games that are new, as the next edition of the event."""
         rated = self._rated
         own = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, TOURNAMENTS.c.system != IMPORT)
-        fresh = known.fresh(connection, self._games, self._identities, wanted)
+        fresh = fresh_games(connection, self._games, self._identities, wanted)
         if connection.execute(own).first() is not None and (len(fresh) or not self._games.by_event):
             step = "give the import another name with --name, without --by-event"
             raise UsageRefused(f"{name!r} is a tournament that was played here", place="--name", step=step)

@@ -19,14 +19,10 @@ from enginetour.ratings.models import Near, prior_of
 from enginetour.ratings.models import near as near_rating
 from enginetour.ratings.pairs import Pairs, RatedGame
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, incremental_list, rating_list
-from enginetour.store.cuts import cut_of, is_whole, tournaments_of
-from enginetour.store.oddsgames import scores_at_odds, scores_told
-from enginetour.store.pairscores import PairCounts, openings_of
-from enginetour.store.queries import EVEN
-from enginetour.store.ratedgames import brought, for_events
-from enginetour.store.selected import Selection
-from enginetour.store.store_lists import system_named
-from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
+from enginetour.store.games import scores_at_odds, scores_told
+from enginetour.store.ratings import brought, for_events, system_named
+from enginetour.store.selection import PairCounts, Selection, cut_of, is_whole, openings_of, tournaments_of
+from enginetour.store.tables import ENGINES, EVEN, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 
 Held = TypeVar("Held", float, Near)

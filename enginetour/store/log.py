@@ -1,4 +1,4 @@
-"""The log of one tournament: games and events in, in one transaction each, and the same events out again.
+"""Append and replay: the only writer of games.
 
 What is handed to `record_games` and `record_event` is durable when they return. Whoever writes holds the
 tournament's lock; readers need none.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
 
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -30,17 +31,173 @@ from enginetour.model.game import (
     Withdrawn,
 )
 from enginetour.model.task import EngineSpec
-from enginetour.store import codecs, queries
-from enginetour.store.database import PATIENCE_S, Database
-from enginetour.store.entrants import add_entrant
-from enginetour.store.ground import Lock
-from enginetour.store.hold import NEXT_POSITION, Hold
-from enginetour.store.prepared import Prepared
-from enginetour.store.reader import TournamentReader
-from enginetour.store.remembered import COUNTED, PairCounts, Remembered
-from enginetour.store.removals import struck_at
-from enginetour.store.sqlwords import upsert
-from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
+from enginetour.store import codecs, games
+from enginetour.store.counts import struck_at
+from enginetour.store.database import AGAIN_S, PATIENCE_S, Database, Prepared
+from enginetour.store.dialect import Lock, LockLost, StoreAway, upsert
+from enginetour.store.engines import add_entrant
+from enginetour.store.games import TournamentReader
+from enginetour.store.tables import (
+    ENGINES,
+    ENTRANTS,
+    EVENTS,
+    GAMES,
+    INCIDENTS,
+    MOVES,
+    NEXT_POSITION,
+    NOTES,
+    PAIR_COUNTS,
+    STRUCK,
+)
+
+# The hold of one run on its tournament: its lock, how far its log has come, and commits whose answer was lost.
+#
+# A server may go away in the middle of a commit: then nobody knows whether it came through. The log itself tells
+# afterwards, so that the game is neither lost nor written twice.
+
+T = TypeVar("T")
+_NEXT = Prepared(NEXT_POSITION)
+_MOMENT = select(EVENTS.c.at).where(EVENTS.c.tournament == bindparam("t"), EVENTS.c.position == bindparam("p"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried(Generic[T]):
+    """The last event that was to be committed; its moment, to the last bit, tells it from anybody else's."""
+
+    position: int
+    at: float
+    result: T
+
+
+class Hold:
+    """What keeps the writes of one run in order. `newest` is the position of its last event, None before the first."""
+
+    def __init__(self, database: Database, tournament: int, title: str) -> None:
+        self.newest: int | None = None
+        self._database = database
+        self._here = {"t": tournament}
+        self._title = title
+        self._lock: Lock | None = None
+        self._seen: int | None = None  # how far the log had come when the lock was taken
+        self._event: tuple[int, float] | None = None  # the last of the transaction under way: position and moment
+
+    def under(self, lock: Lock) -> None:
+        """From now on nothing is written unless this lock is still held, or was got again before anybody wrote."""
+        self._lock = lock
+        with self._database.reading() as connection:
+            self._seen = self._next(connection) - 1
+
+    def noted(self, position: int, at: float) -> None:
+        """The transaction under way has written this event, at a moment in UTC seconds."""
+        self._event = position, at
+
+    def written(self, write: Callable[[Connection, int], T], *, patience: float = 0.0) -> T:
+        """What `write` gives in one transaction, told where its first event goes. StoreRefused if somebody else wrote.
+
+        While the server is away, or the lock is, it is tried again for as long as the database has patience.
+        """
+        deadline = time.monotonic() + self._database.patience
+        tried: _Tried[T] | None = None
+        while True:
+            try:
+                with self._database.writing(patience=patience) as connection:
+                    position = self._next(connection)
+                    if tried is not None and self._came_through(connection, tried):
+                        self.newest = tried.position
+                        return tried.result
+                    self._refuse_others(connection, position)
+                    self._event = None
+                    result = write(connection, position)
+                    tried = None if self._event is None else _Tried(*self._event, result)
+            except StoreAway as away:
+                if time.monotonic() >= deadline:
+                    raise
+                self._go_on(away)
+            else:
+                self.newest = tried.position if tried is not None else position - 1
+                return result
+
+    def _next(self, connection: Connection) -> int:
+        return int(_NEXT.first(connection, self._here)[0])
+
+    def _came_through(self, connection: Connection, tried: _Tried[T]) -> bool:
+        at = connection.execute(_MOMENT, {**self._here, "p": tried.position}).scalar()
+        return bool(at == tried.at)
+
+    def _refuse_others(self, connection: Connection, position: int) -> None:
+        if self._lock is not None and not self._lock.is_held(connection):
+            raise LockLost("the tournament's lock was lost", place=str(self._database.path), step="run again")
+        last = self._seen if self.newest is None else self.newest
+        if last not in (None, position - 1):
+            step = "let one run end, then start it again; leave lock files alone"
+            raise StoreRefused("somebody else writes this tournament", place=self._title, step=step)
+
+    def _go_on(self, away: StoreAway) -> None:
+        """A lost lock is taken again, if nobody has it; a server that is away gets a moment."""
+        self._database.heed()
+        if isinstance(away, LockLost) and self._lock is not None:
+            try:
+                self._lock.regain()
+            except StoreAway:
+                pass
+            else:
+                return
+        time.sleep(AGAIN_S)
+
+
+# What the only writer of a log knows without asking the database again: counts it keeps up to date itself.
+#
+# A reader asks each time, for others may write; so does a writer before its first write of a run, which is when it is
+# known to be the only one.
+
+GIVEN_UP = "engine-abort"
+PairCounts = dict[tuple[str, str], tuple[int, int, int]]
+COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0, 0, 1), Outcome.VOID: (0, 0, 0)}
+
+
+@dataclass
+class Remembered:
+    """All of it true of the last event that was written; what is None was not asked for yet."""
+
+    versions: dict[str, Any] = field(default_factory=dict)  # rows by the names of entrants
+    ratings: dict[str, float] | None = None
+    counts: PairCounts | None = None
+    void: Counter[GameKey] | None = None  # void or struck out
+    given_up: Counter[GameKey] = field(default_factory=Counter)  # known when `void` is
+
+    def look(self, connection: Connection, tournament: int) -> Counter[GameKey]:
+        """The games that do not count, by key."""
+        if self.void is None:
+            self.void = Counter()
+            void = GAMES.c.outcome == Outcome.VOID.value
+            columns = [GAMES.c[name] for name in ("a", "b", "meeting", "leg", "outcome", "category")]
+            for *key, outcome, category in connection.execute(
+                select(*columns).where(GAMES.c.tournament == tournament, or_(void, STRUCK))
+            ):
+                self._note((key[0], key[1], key[2], key[3]), outcome, category)
+        return self.void
+
+    def finished(self, key: GameKey, outcome: Outcome, category: str) -> None:
+        """A game was written."""
+        if self.void is not None and outcome is Outcome.VOID:
+            self._note(key, outcome, category)
+
+    def counted(self, names: tuple[str, str], outcome: Outcome) -> None:
+        """An even game with a result was written."""
+        if self.counts is not None:
+            before = self.counts.get(names)
+            wins, draws, losses = (a + b for a, b in zip(before or (0, 0, 0), COUNTED[outcome], strict=True))
+            self.counts[names] = wins, draws, losses
+            if before is None:
+                self.counts = dict(sorted(self.counts.items()))
+
+    def _note(self, key: GameKey, outcome: str, category: str) -> None:
+        assert self.void is not None
+        self.void[key] += 1
+        self.given_up[key] += outcome == Outcome.VOID and category == GIVEN_UP
+
+
+# The log of one tournament: games and events in, in one transaction each, and the same events out again.
 
 # Built once: compiling takes longer than running.
 _KNOWN = select(GAMES.c.number).where(
@@ -263,7 +420,7 @@ class TournamentLog(TournamentReader):
         _COUNTS.write(connection, {**pair, "wins": wins, "draws": draws, "losses": losses})
 
     def _void(self, connection: Connection, position: int, event: GameVoided, why: str) -> None:
-        row = queries.standing_game(connection, self.id, event.pairing.key)
+        row = games.standing_game(connection, self.id, event.pairing.key)
         if row is None or row.outcome != event.outcome.value or row.white != event.pairing.white:
             who = f"{event.pairing.white} - {event.pairing.black}"
             raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
@@ -276,7 +433,7 @@ class TournamentLog(TournamentReader):
         """Place of an entrant that is in the tournament; UsageRefused for another name."""
         rows = select(ENTRANTS.c.place).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
         place = connection.execute(rows).scalar()
-        if place is None or name in queries.gone(connection, self.id):
+        if place is None or name in games.gone(connection, self.id):
             left = "has left" if place is not None else "is not in"
             raise UsageRefused(f"{name} {left} {self.title}", step="enginetour standings lists the entrants")
         return int(place)

@@ -1,4 +1,4 @@
-"""A store on a PostgreSQL server: the same tables, one transaction a game, ``synchronous_commit`` on.
+"""PostgreSQL: connection, advisory lock, errors, integrity.
 
 Writers take turns by an advisory lock of the transaction, as those of a file do: so keys are handed out in the order
 of commits, and a list as of some game never gains one later. Readers wait for nobody.
@@ -7,19 +7,240 @@ of commits, and a list as of some game never gains one later. Readers wait for n
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+import os
+import re
+import socket
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, QueuePool, create_engine
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    Float,
+    Integer,
+    QueuePool,
+    and_,
+    create_engine,
+    exists,
+    func,
+    not_,
+    or_,
+    select,
+    text,
+)
 
-from enginetour.model.errors import StoreRefused, TourError, UsageRefused
-from enginetour.store import ground, postgres_schema, schema
-from enginetour.store.postgres_errors import not_connected, translated
-from enginetour.store.postgres_lock import AdvisoryLock
-from enginetour.store.serveraddress import ServerAddress
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
+from enginetour.store import dialect, migrations
+from enginetour.store.address import ServerAddress
+from enginetour.store.dialect import (
+    BUSY_TIMEOUT_MS,
+    FREE,
+    JSON,
+    LARGEST_REAL,
+    LARGEST_WHOLE,
+    MAY_BE_EMPTY,
+    SHOWN,
+    StoreAway,
+    StoreBusy,
+)
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
+
+# PostgreSQL's errors in the user's words: away, refused, full, unwritable or busy; all others are our own mistakes.
+
+# SQLSTATE codes and classes (PostgreSQL, "Error Codes").
+# Shut down, starting, cut off, too many; and what its owner or itself has cancelled, which is tried again likewise.
+_AWAY = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "57014", "40001", "40P01")
+_BUSY = "55P03"
+_READ_ONLY = "25006"
+_NO_RIGHTS = "42501"
+_FULL = "53100"
+_DAMAGED = ("XX001", "XX002")
+_STORAGE = ("53", "58")
+# What a server says at the door has no code in libpq: its words, which are English in the message of a new server.
+_SOON = re.compile(r"starting up|shutting down|recovery mode|not yet accepting|too many clients|slots", re.IGNORECASE)
+_SEVERE = re.compile(r"FATAL:\s*(.+)")
+_LAST_FAILURE = re.compile(r"failed: (?!FATAL)(.+)")
+_PASSWORD = re.compile(r"password|SCRAM|pg_hba|authentication", re.IGNORECASE)
+
+
+def translated(error: BaseException, address: ServerAddress) -> TourError | None:
+    """What the user reads for an error of the driver in use; None for those that are our own mistakes."""
+    if not isinstance(error, psycopg.Error):
+        return None
+    place, state = str(address), error.sqlstate
+    if state is None:
+        gone = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        return _away("the server hung up", place) if gone else None
+    words = _first_line(error)
+    if state.startswith(_AWAY):
+        return _away(f"the server is away ({words})", place)
+    if state.startswith(_BUSY):
+        return StoreBusy("is locked by another program", place=place, step="try again when it has finished")
+    if state == _FULL:
+        return StorageFailed("the server's disk is full", place=place, step="make room there and run again")
+    if state == _READ_ONLY:
+        what = "can only be read (a standby, or default_transaction_read_only)"
+        return StorageFailed(what, place=place, step="name the primary server with --db")
+    if state == _NO_RIGHTS:
+        return StorageFailed(f"lacks a right: {words}", place=place, step="its owner can grant it")
+    if state.startswith(_DAMAGED):
+        return StoreRefused(f"is damaged ({words})", place=place, step="put a backup in its place")
+    if state.startswith(_STORAGE):
+        return StorageFailed(f"the server fails ({words})", place=place, step="see to the server and run again")
+    return None
+
+
+def not_connected(error: psycopg.Error, address: ServerAddress, *, known: bool) -> TourError:
+    """Why there is no connection. A server that was `known` to let us in is only away, whatever it says now."""
+    place, words = str(address), str(error)
+    said = _SEVERE.findall(words)
+    if said and not known and not _SOON.search(words):
+        step = "check the address, PGPASSWORD or ~/.pgpass" if _PASSWORD.search(said[-1]) else "check the address"
+        if "does not exist" in said[-1] and "database" in said[-1]:
+            step = "createdb makes it"
+        return StoreRefused(f"the server refuses: {said[-1].strip()}", place=place, step=step)
+    found = said or _LAST_FAILURE.findall(words) or [words.splitlines()[0] if words else "no answer"]
+    return _away(f"the server cannot be reached ({found[-1].strip()})", place)
+
+
+def _away(what: str, place: str) -> StoreAway:
+    return StoreAway(what, place=place, step="see that it runs and listens there, then run again")
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return error.diag.message_primary or (str(error).splitlines() or [""])[0]
+
+
+# One run per tournament on a server: an advisory lock on a connection of its own, which dies with its process.
+#
+# Runs take it in the writers' turn. So whoever is writing and finds that the lock is still ours may rely on it until
+# the commit: nobody can have taken it in between.
+
+FAREWELL_S = 0.5  # a server notices within milliseconds that the process of the last run is dead
+AGAIN_S = 0.05
+_LONGEST_NAME = 63  # bytes of an application_name: NAMEDATALEN - 1 (PostgreSQL, "Identifiers")
+_PREFIX = "enginetour "
+_WHO = """SELECT hashtextextended(current_schema() || '/' || %s, %s), pid, backend_start::text FROM pg_stat_activity
+WHERE pid = pg_backend_pid()"""
+_HELD = """FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND a.datname = current_database()
+AND (l.classid::bigint << 32 | l.objid::bigint) = {key}"""
+_IS_OURS = text(
+    f"SELECT 1 {_HELD.format(key=':key')} AND l.pid = :pid AND a.backend_start::text = :start".replace("::", r"\:\:")
+)
+_HOLDER = f"SELECT a.pid, a.backend_start::text, a.application_name {_HELD.format(key='%s')}"
+
+
+class Connect(Protocol):
+    """A bare connection, under a name that the server's views show."""
+
+    def __call__(self, address: ServerAddress, *, known: bool, name: str) -> Any: ...  # noqa: D102
+
+
+class AdvisoryLock:
+    """Held from `acquire` to `release`, or to the end of the connection; a context manager does both."""
+
+    def __init__(self, address: ServerAddress, slug: str, connect: Connect, *, turn: str) -> None:
+        self.address = address
+        self.slug = slug
+        self._connect = connect
+        self._turn = turn
+        self._raw: Any = None
+        self._key = 0
+        self._session = (0, "")  # the server's process for us and its start: a number alone may come again
+
+    def acquire(self) -> None:
+        """Take it now or not at all: StoreRefused names who has it, StoreAway where the server does not answer."""
+        if self._raw is not None:
+            raise RuntimeError(f"{self.slug} is held by this object already")
+        self._take(known=False)
+
+    def release(self) -> None:
+        """Let go; nothing happens if it was not held."""
+        if self._raw is not None:
+            self._raw.close()
+            self._raw = None
+
+    def is_held(self, connection: Connection) -> bool:
+        """The server still has it for our connection; asked in the writers' turn it stays so until the commit."""
+        pid, start = self._session
+        found = connection.execute(_IS_OURS, {"key": self._key, "pid": pid, "start": start}).first()
+        return self._raw is not None and found is not None
+
+    def regain(self) -> None:
+        """Take it again on a new connection; the old one, if the server still believes in it, is ended."""
+        self.release()
+        self._take(known=True)
+
+    def __enter__(self) -> AdvisoryLock:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _take(self, *, known: bool) -> None:
+        former = self._session
+        raw = self._connect(self.address, known=known, name=_name())
+        try:
+            self._key, *session = raw.execute(_WHO, (self.slug, APPLICATION_ID)).fetchone()
+            self._wait(raw, former)
+        except psycopg.Error as error:
+            raw.close()
+            raise translated(error, self.address) or error from error
+        except BaseException:
+            raw.close()
+            raise
+        self._raw, self._session = raw, (session[0], session[1])
+
+    def _wait(self, raw: Any, former: tuple[int, str]) -> None:
+        begun = time.monotonic()
+        while not self._try(raw, begun + BUSY_TIMEOUT_MS / 1000):
+            holder = raw.execute(_HOLDER, (self._key,)).fetchone()
+            if holder is None:
+                continue  # it went in this moment
+            if tuple(holder[:2]) == former:
+                raw.execute("SELECT pg_terminate_backend(%s)", (holder[0],))
+            elif time.monotonic() - begun > FAREWELL_S:
+                step = "wait for its end, or ask it with: enginetour status"
+                raise StoreRefused(f"already running: {_shown(holder)}", step=step)
+            time.sleep(AGAIN_S)
+
+    def _try(self, raw: Any, deadline: float) -> bool:
+        """In the writers' turn, which is waited for."""
+        while True:
+            try:
+                with raw.transaction():
+                    raw.execute(f"SELECT pg_advisory_xact_lock({self._turn})")
+                    return bool(raw.execute("SELECT pg_try_advisory_lock(%s)", (self._key,)).fetchone()[0])
+            except psycopg.errors.LockNotAvailable:
+                if time.monotonic() >= deadline:
+                    raise
+
+
+def _name() -> str:
+    """Who we are, for the server's list of sessions: what another run that is refused is told."""
+    host, now = socket.gethostname(), f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    rest = f" since {now}"
+    head = f"{_PREFIX}pid {os.getpid()} on "
+    return head + host.encode("ascii", "replace").decode()[: _LONGEST_NAME - len(head) - len(rest)] + rest
+
+
+def _shown(holder: tuple[int, str, str | None]) -> str:
+    """The holder's own words, printable and on one line, or what the server knows of it."""
+    name = "".join(sign for sign in holder[2] or "" if sign.isprintable())
+    return name.removeprefix(_PREFIX) if name.startswith(_PREFIX) else f"server process {holder[0]} {name}".strip()
+
+
+# A store on a PostgreSQL server: the same tables, one transaction a game, ``synchronous_commit`` on.
 
 try:
     import psycopg
@@ -36,7 +257,7 @@ KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count
 WRITERS = f"{APPLICATION_ID}, hashtext(current_schema())"  # the key of the advisory lock by which they take turns
 _SETTINGS = {
     "client_encoding": "UTF8",
-    "lock_timeout": f"{ground.BUSY_TIMEOUT_MS}ms",
+    "lock_timeout": f"{dialect.BUSY_TIMEOUT_MS}ms",
     "statement_timeout": "0",
     "idle_session_timeout": "0",  # a game may last for hours
     "idle_in_transaction_session_timeout": "0",  # a view is read as long as a report takes
@@ -95,17 +316,17 @@ class PostgresDatabase:
     def is_made(self) -> bool:
         """There is something in that place, ours or not."""
         with self._alone() as raw:
-            return not postgres_schema.is_blank(raw)
+            return not migrations.is_blank(raw)
 
-    def arrive(self, *, create: bool) -> ground.Arrival:
+    def arrive(self, *, create: bool) -> dialect.Arrival:
         """Look at server and schema; nothing is written."""
         with self._alone() as raw:
-            postgres_schema.refuse_unfit(raw, self.address)
-            blank = postgres_schema.is_blank(raw)
+            migrations.refuse_unfit(raw, self.address)
+            blank = migrations.is_blank(raw)
             if blank and not create:
                 raise StoreRefused("there is no database yet", place=str(self.address), step="enginetour run makes one")
-            version = 0 if blank else schema.check(postgres_schema.ours(raw, self.address), self.address)
-            return ground.Arrival(blank, version, postgres_schema.warnings(raw, self.address))
+            version = 0 if blank else migrations.check(migrations.ours(raw, self.address), self.address)
+            return dialect.Arrival(blank, version, migrations.warnings(raw, self.address))
 
     def engine(self, *, create: bool, readonly: bool) -> Engine:  # noqa: ARG002 - a server's database is there
         """A few connections; one that the server has dropped meanwhile is replaced when it is taken."""
@@ -121,24 +342,24 @@ class PostgresDatabase:
     def make_ready(self, connection: Connection, *, create: bool) -> None:
         """Tables, later columns and the stamp in one transaction: all of it or nothing."""
         raw = _raw(connection)
-        if create and postgres_schema.is_blank(raw):
-            schema.make(connection)
+        if create and migrations.is_blank(raw):
+            migrations.make(connection)
         else:
-            version = schema.check(postgres_schema.found(raw), self.address)
+            version = migrations.check(migrations.found(raw), self.address)
             if version == SCHEMA_VERSION:
                 return
-            schema.upgrade(connection, version)
-        postgres_schema.stamp(raw)
+            migrations.upgrade(connection, version)
+        migrations.stamp(raw)
 
     def settle(self, connection: Connection) -> None:
         """The rights to every table."""
-        postgres_schema.refuse_unwritable(_raw(connection), self.address)
+        migrations.refuse_unwritable(_raw(connection), self.address)
 
     def begin(self, connection: Connection) -> None:
         """Writers of one schema take turns."""
         try:
             connection.exec_driver_sql(
-                f"BEGIN; SET LOCAL lock_timeout = {ground.BUSY_SLICE_MS}; "  # signals are heard while others write
+                f"BEGIN; SET LOCAL lock_timeout = {dialect.BUSY_SLICE_MS}; "  # signals are heard while others write
                 f"SELECT pg_advisory_xact_lock({WRITERS}); SET LOCAL lock_timeout = {TABLE_LOCK_MS}"
             )
         except TourError:
@@ -183,23 +404,17 @@ class PostgresDatabase:
 
     def quick_check(self, connection: Connection) -> Iterator[str]:
         """What the server knows to be invalid."""
-        from enginetour.store.postgres_soundness import invalid
-
         return invalid(connection)
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
         """Every row read, then references."""
-        from enginetour.store.postgres_soundness import integrity
-
-        return integrity(connection, most)
+        return postgres_integrity(connection, most)
 
     def odd_cells(self, connection: Connection) -> Iterator[str]:
         """The server keeps types; what is in them it does not look at."""
-        from enginetour.store.postgres_soundness import odd_cells
+        return postgres_odd_cells(connection)
 
-        return odd_cells(connection)
-
-    def lock(self, slug: str) -> ground.Lock:
+    def lock(self, slug: str) -> dialect.Lock:
         """An advisory lock on a connection of its own."""
         return AdvisoryLock(self.address, slug, connected, turn=WRITERS)
 
@@ -217,7 +432,7 @@ class PostgresDatabase:
     def refuse_unwritable(self) -> None:
         """By the rights of this user, where tables are or where they will be."""
         with self._alone() as raw:
-            postgres_schema.refuse_unwritable(raw, self.address)
+            migrations.refuse_unwritable(raw, self.address)
 
     def _connect(self, *, readonly: bool) -> Any:
         connection = connected(self.address, known=self._known, readonly=readonly)
@@ -239,3 +454,80 @@ class PostgresDatabase:
 
 def _raw(connection: Connection) -> Any:
     return connection.connection.driver_connection
+
+
+# What a PostgreSQL server can be asked about its own order, and what it does not look at: cells beyond all measure.
+
+ROWS_A_BLOCK = 1000  # read at once; a cell of JSON is a few KB at most
+# An index or a reference that somebody made without checking what is there, or that failed while it was made.
+_INVALID = """
+SELECT 'the index ' || i.indexrelid::regclass || ' is not valid' FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)
+UNION ALL
+SELECT 'the reference ' || n.conname || ' of ' || c.relname || ' was never checked' FROM pg_constraint n
+JOIN pg_class c ON c.oid = n.conrelid WHERE c.relnamespace = current_schema()::regnamespace AND NOT n.convalidated
+"""
+
+
+def invalid(connection: Connection) -> Iterator[str]:
+    """What the server knows to be invalid."""
+    yield from connection.exec_driver_sql(_INVALID).scalars().all()
+
+
+def postgres_integrity(connection: Connection, most: int) -> Iterator[str]:
+    """What is invalid, then references to rows that are not there; every page of every table is read for it."""
+    yield from islice(invalid(connection), most)
+    for here in METADATA.sorted_tables:
+        # Whole rows as text: what lies apart from its row is read too, and checked where the server keeps checksums.
+        connection.exec_driver_sql(f'SELECT sum(length(r::text)) FROM "{here.name}" r')  # noqa: S608 - a name of ours
+        for key in here.foreign_keys:
+            parent = key.column.table.alias()
+            lost = and_(key.parent.is_not(None), ~exists().where(parent.c[key.column.name] == key.parent))
+            rows = connection.execute(select(func.count()).select_from(here).where(lost)).scalar_one()
+            if rows:
+                yield f"{rows} of {here.name} refer to {key.column.table.name} that are not there"
+
+
+def postgres_odd_cells(connection: Connection) -> Iterator[str]:
+    """A sentence for each column that has such cells, naming the first. Rows have no numbers, so keys name them."""
+    for here in METADATA.sorted_tables:
+        keys = list(here.primary_key.columns)
+        for cell in here.columns:
+            if cell.name in JSON.get(here.name, ()):
+                found = _broken(connection, keys, cell)
+            elif (fits := _fits(cell)) is not None:
+                rows = select(cell, *keys).where(not_(fits)).order_by(*keys)
+                found = [tuple(row) for row in connection.execute(rows)]
+            else:
+                continue
+            if found:
+                value, *key = found[0]
+                named = ", ".join(f"{one.name} {part}" for one, part in zip(keys, key, strict=True))
+                more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+                yield f"{here.name} with {named} has {str(value)[:SHOWN]!r} as {cell.name}{more}"
+
+
+def _fits(cell: Column[Any]) -> ColumnElement[bool] | None:
+    """The condition on a cell of ours; None where its type says all."""
+    if isinstance(cell.type, Integer) and cell.name not in FREE:
+        fits: ColumnElement[bool] = cell.between(-LARGEST_WHOLE, LARGEST_WHOLE)
+    elif isinstance(cell.type, Float):
+        fits = func.abs(cell) <= LARGEST_REAL  # NaN is larger than all others there
+    else:
+        return None
+    return or_(cell.is_(None), fits)
+
+
+def _broken(connection: Connection, keys: list[Column[Any]], cell: Column[Any]) -> list[tuple[Any, ...]]:
+    rows = connection.execute(select(cell, *keys).order_by(*keys).execution_options(yield_per=ROWS_A_BLOCK))
+    return [tuple(row) for row in rows if not _is_json(row[0], empty=cell.name in MAY_BE_EMPTY)]
+
+
+def _is_json(words: str, *, empty: bool) -> bool:
+    if empty and words == "":
+        return True
+    try:
+        json.loads(words)
+    except (ValueError, RecursionError):
+        return False
+    return True

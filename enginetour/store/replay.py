@@ -9,7 +9,7 @@ from typing import Any
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import Note
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store
 
 

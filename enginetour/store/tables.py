@@ -1,4 +1,4 @@
-"""The rows: what the database holds, one table each. They never leave this room.
+"""SQLModel classes: the only definition of rows.
 
 Nothing here is ever edited but two things that can be rebuilt from the rest: `PAIR_COUNTS`, and an engine's
 own name, which is only known once it has spoken. Names are bound parameters and plain text; everything nested
@@ -9,18 +9,76 @@ The tables are SQLAlchemy's own: classes that are mapped to them would cost ever
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
+    ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
+    String,
     Table,
     UniqueConstraint,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    select,
 )
 
-from enginetour.store.columns import WHOLE, WORDS, each, key, real, row_of, serial, whole, words
+from enginetour.model.game import Outcome
+
+# Columns as the tables write them: keys, references, words and numbers.
+#
+# Whole numbers have 64 bits everywhere and words are sorted by their bytes, as SQLite has it; PostgreSQL is told so.
+
+WHOLE = Integer().with_variant(BigInteger(), "postgresql")
+WORDS = String().with_variant(String(collation="C"), "postgresql")
+
+
+def serial() -> Column[Any]:
+    """The key that the database counts up itself."""
+    return Column("id", WHOLE, primary_key=True)
+
+
+def key(name: str, of: str | None = None, kind: Any = WHOLE) -> Column[Any]:
+    """Part of the primary key, perhaps the number of a row `of` another table."""
+    return Column(name, kind, *([ForeignKey(f"{of}.id")] if of else []), primary_key=True)
+
+
+def row_of(name: str, table: str, *, nullable: bool = False) -> Column[Any]:
+    """The number of another table's row."""
+    return Column(name, WHOLE, ForeignKey(f"{table}.id"), nullable=nullable)
+
+
+def words(name: str, default: str | None = None) -> Column[Any]:
+    """Never null; with a default it may be left out of a new row."""
+    return Column(name, WORDS, nullable=False, default=default)
+
+
+def whole(name: str) -> Column[Any]:
+    """A whole number; never null."""
+    return Column(name, WHOLE, nullable=False)
+
+
+def real(name: str, *, nullable: bool = False) -> Column[Any]:
+    """A measure or a moment; null only where it may be unknown."""
+    return Column(name, Float, nullable=nullable)
+
+
+def each(kind: Callable[[str], Column[Any]], *names: str) -> list[Column[Any]]:
+    """Several of one kind in a row."""
+    return [kind(name) for name in names]
+
+
+# The rows: what the database holds, one table each. They never leave this room.
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
 SCHEMA_VERSION = 7  # user_version in the same header; grows with every change of this page, and `schema` adds it
@@ -262,3 +320,13 @@ EDITION_LINES = Table(
     words("remarks"),  # JSON [...]
 )
 """One engine of an edition. `difference` is its rating less that of the edition before, where it was in it."""
+
+
+NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
+
+
+EVEN = GAMES.c.handicap == 0
+ODDS = GAMES.c.handicap != literal_column("0")  # as the index `games_odds` has it, or it would not be used
+EVEN_READ = func.coalesce(IMPORTED_GAMES.c.handicap, 1) == 0  # of an imported game; null: odds of unknown size
+STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
+STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)

@@ -1,4 +1,4 @@
-"""Which tournaments there are: made once with their entrants, found by name and edition."""
+"""Created once, found by name and edition."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.model.game import Entrant, Note, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
-from enginetour.store.database import Database
-from enginetour.store.entrants import add_entrant, made_id
-from enginetour.store.importlog import IMPORT, ImportedEvent
+from enginetour.store.address import Address, slug_of
+from enginetour.store.counts import removed
+from enginetour.store.database import Database, made_id
+from enginetour.store.engines import add_entrant
+from enginetour.store.imports import IMPORT, ImportedEvent
 from enginetour.store.log import TournamentLog, write_notes
-from enginetour.store.queries import STRUCK
-from enginetour.store.removals import removed
-from enginetour.store.serveraddress import Address
-from enginetour.store.slugs import slug_of
-from enginetour.store.tables import ENTRANTS, EVENTS, GAMES, TOURNAMENTS
+from enginetour.store.tables import ENTRANTS, EVENTS, GAMES, STRUCK, TOURNAMENTS
+
+# Which tournaments there are: made once with their entrants, found by name and edition.
 
 _PLAYED = TOURNAMENTS.c.system != IMPORT
 
@@ -172,3 +172,34 @@ class Store:
         shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
         what = f"there is no tournament {name!r}{did_you_mean(name, known)}"
         return UsageRefused(what, place=place, step=f"known: {shown}")
+
+
+# Which tournaments a database has, by name and without counting anything: cheap enough to be asked every second.
+
+_COLUMNS = ("id", "name", "edition", "slug", "system", "created")
+_ENTRIES = (
+    select(*(TOURNAMENTS.c[name] for name in _COLUMNS)).where(TOURNAMENTS.c.system != IMPORT).order_by(TOURNAMENTS.c.id)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One edition; `created` is UTC seconds."""
+
+    id: int
+    name: str
+    edition: int
+    slug: str
+    system: str
+    created: float
+
+    @property
+    def title(self) -> str:
+        """The name, with its edition from the second on."""
+        return self.name if self.edition == 1 else f"{self.name} #{self.edition}"
+
+
+def entries(store: Store) -> list[Entry]:
+    """All editions that were played here, oldest first."""
+    with store.database.reading() as connection:
+        return [Entry(*row) for row in connection.execute(_ENTRIES)]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.engines.strays import origin_trouble
-from enginetour.store.serveraddress import Address, ServerAddress
+from enginetour.store.address import Address, ServerAddress
 
 SO_PEERPIDFD = 77  # asm-generic/socket.h
 LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
@@ -44,7 +44,7 @@ def socket_path(database: Address | str, slug: str) -> Path:
 @cache
 def _tag(database: ServerAddress) -> str:
     """What its server calls it, whoever asks by which address: asked once, as a page looks for many tournaments."""
-    from enginetour.store.grounds import ground_of
+    from enginetour.store.database import ground_of
 
     return ground_of(database).tag()
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from enginetour.model.game import Game, Note
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import TournamentReader
 from enginetour.tournament.journal import Journal
 from enginetour.tournament.loop import Scheduler, Watcher
 

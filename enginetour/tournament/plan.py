@@ -24,7 +24,7 @@ from enginetour.model.variants import STANDARD
 from enginetour.openings.choice import OpeningSuite, Per
 from enginetour.openings.eco import OpeningNames, read_names
 from enginetour.openings.positions import needs_setboard
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 from enginetour.tournament.config import config as configuration
 from enginetour.tournament.config.config import Config
 from enginetour.tournament.config.rulebook import rules_of

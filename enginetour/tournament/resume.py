@@ -50,7 +50,7 @@ def _terms(control: Mapping[str, Any]) -> Terms:
 
 def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> Side:
     """As the database has it; StoreRefused where that is damaged."""
-    from enginetour.store.soundness import misshapen  # here, for a quicker start of a new tournament
+    from enginetour.store.check import misshapen  # here, for a quicker start of a new tournament
 
     try:
         white, black = _terms(control), control.get("black")

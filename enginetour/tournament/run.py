@@ -15,13 +15,12 @@ from enginetour.formats.base import Format
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Side
-from enginetour.store.database import PATIENCE_S
-from enginetour.store.ground import Lock
-from enginetour.store.grounds import ground_of, lock_of
+from enginetour.store.address import slug_of
+from enginetour.store.database import PATIENCE_S, ground_of, lock_of
+from enginetour.store.dialect import Lock
 from enginetour.store.log import TournamentLog
+from enginetour.store.ratings import refresh
 from enginetour.store.replay import audit, fold, last_table, refuse_unfinished
-from enginetour.store.slugs import slug_of
-from enginetour.store.store_lists import refresh
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import Desk, desk_of, newcomer
 from enginetour.tournament.config.controls import cautions

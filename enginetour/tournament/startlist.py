@@ -10,7 +10,7 @@ from enginetour.formats.rounds import Rounds
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.game import Entrant
 from enginetour.store.editions import edition, lines_by_name
-from enginetour.store.store_lists import prior_ratings, refresh
+from enginetour.store.ratings import prior_ratings, refresh
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.tournament import listed_order
 from enginetour.tournament.plan import Plan, refuse_field

@@ -24,7 +24,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from enginetour.model.errors import TourError
-from enginetour.store.entries import Entry
+from enginetour.store.tournaments import Entry
 from enginetour.web.assets import asset
 from enginetour.web.guard import Message, Receive, Scope, Send
 from enginetour.web.hall import Hall

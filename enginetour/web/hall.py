@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.model.errors import StoreRefused, TourError
-from enginetour.store.entries import Entry
-from enginetour.store.slugs import slug_of
-from enginetour.store.trouble import StoreBusy
+from enginetour.store.address import slug_of
+from enginetour.store.dialect import StoreBusy
+from enginetour.store.tournaments import Entry
 from enginetour.tournament.address import candidates, socket_path
 from enginetour.web.feed import Feed
 from enginetour.web.library import Library

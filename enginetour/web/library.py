@@ -8,9 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from enginetour.store.entries import Entry, entries
-from enginetour.store.serveraddress import Address
-from enginetour.store.tournaments import Store
+from enginetour.store.address import Address
+from enginetour.store.tournaments import Entry, Store, entries
 from enginetour.web.pages import Pages, listed
 from enginetour.web.standing import Made, Standings
 

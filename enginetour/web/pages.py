@@ -16,9 +16,8 @@ from enginetour.reports.progress import of_games, of_rounds
 from enginetour.reports.review import pages
 from enginetour.reports.review.games import game_rows
 from enginetour.reports.review.review import Review, review_of
-from enginetour.store.entries import Entry
 from enginetour.store.log import TournamentLog
-from enginetour.store.tournaments import Store
+from enginetour.store.tournaments import Entry, Store
 
 KEPT = 64  # pages of one tournament: who looks at one looks at its neighbours
 KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB

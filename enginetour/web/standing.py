@@ -13,13 +13,11 @@ from enginetour.reports.progress import is_open
 from enginetour.reports.review.slugs import slugs_of
 from enginetour.reports.review.strength import tournament_list
 from enginetour.reports.sheet import points, safe
-from enginetour.store import queries
-from enginetour.store.entries import Entry
-from enginetour.store.incidentcounts import incident_counts
+from enginetour.store import games
+from enginetour.store.games import GameLine, incident_counts
 from enginetour.store.log import TournamentLog
-from enginetour.store.queries import GameLine
 from enginetour.store.replay import format_of
-from enginetour.store.tournaments import Store
+from enginetour.store.tournaments import Entry, Store
 from enginetour.web.room import LINES
 
 MOST_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
@@ -65,7 +63,7 @@ class Standings:
         log = fold.log
         if fold.rated != fold.position:
             self._rate(fold)
-        counts = queries.endings(log.database, log.id)
+        counts = games.endings(log.database, log.id)
         wrong = incident_counts(log)
         remaining = fold.format.remaining(fold.state)
         progress = {

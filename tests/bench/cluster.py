@@ -28,8 +28,8 @@ from unittest import mock
 from enginetour.cli.session import Run
 from enginetour.cli.watching import Watching
 from enginetour.model.task import Probe
+from enginetour.store.address import Address, address_of
 from enginetour.store.log import TournamentLog
-from enginetour.store.serveraddress import Address, address_of
 from enginetour.tournament import run as tournament
 from enginetour.tournament.cluster import place
 from enginetour.tournament.loop import Scheduler

@@ -13,8 +13,8 @@ from enginetour.model.game import Game, Outcome, Pairing, Termination
 from enginetour.ratings import elo
 from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.pairs import RatedGame
-from enginetour.store.paircounts import packed
-from enginetour.store.store_lists import refresh
+from enginetour.store.counts import packed
+from enginetour.store.ratings import refresh
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.bench.measure import Settings, divided, in_turn, line

@@ -16,7 +16,7 @@ from enginetour.interop.gamefilter import Naming
 from enginetour.interop.gamepairs import match_games
 from enginetour.interop.pgn import read_games
 from enginetour.ratings.pentanomial import paired
-from enginetour.store.meetings import meetings
+from enginetour.store.games import meetings
 from enginetour.store.tournaments import Store
 
 FEN = '[SetUp "1"]\n[FEN "4k3/8/8/8/8/{}P6/8/4K3 w - - 0 {}"]\n'

@@ -13,7 +13,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameFinished, GameKey, GameVoided, Outcome, Pairing
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.log import TournamentLog
-from enginetour.store.store_lists import history, ratings_of, refresh
+from enginetour.store.ratings import history, ratings_of, refresh
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, add_game, counts_are_kept, draft, game, spec

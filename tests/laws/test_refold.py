@@ -21,12 +21,10 @@ from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.ratings.pairs import RatedGame
 from enginetour.ratings.systems import SYSTEMS
-from enginetour.store import refold
+from enginetour.store import ratings
+from enginetour.store.counts import packed
 from enginetour.store.log import TournamentLog
-from enginetour.store.paircounts import packed
-from enginetour.store.ratedgames import brought, for_events, versions
-from enginetour.store.ratingstream import stream
-from enginetour.store.store_lists import refresh
+from enginetour.store.ratings import brought, for_events, refresh, stream, versions
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, add_game, draft, game, spec
@@ -136,7 +134,7 @@ def test_a_replay_from_the_middle_is_a_full_one(system: str, steps: list[Step], 
         chosen = choices[first % len(choices)]
         refresh(store, system, chosen)
         # with few games, too, K falls once the peak was high
-        with patch.object(refold, "AGAIN", again), patch.object(elo, "NEW_GAMES", 1):
+        with patch.object(ratings, "AGAIN", again), patch.object(elo, "NEW_GAMES", 1):
             for kind, where, seed in [*steps, ("refresh", "autumn", 0)]:
                 if kind == "other":
                     chosen = choices[seed % len(choices)]

@@ -51,7 +51,7 @@ def test_a_specification_that_cannot_be_read_back_is_never_written() -> None:
     """The last guard: whoever asks, the writing of an entrant reads it back first."""
     from enginetour.model.game import Entrant
     from enginetour.model.task import EngineSpec
-    from enginetour.store.entrants import add_entrant
+    from enginetour.store.engines import add_entrant
 
     spec = EngineSpec("A", cast("Any", (5,)), "uci")
     with pytest.raises(ValueError, match=r"command\.0: input should be a valid string"):

@@ -19,8 +19,8 @@ from enginetour.model.game import Entrant, Game, Note, Outcome, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.log import TournamentLog
+from enginetour.store.ratings import refresh
 from enginetour.store.replay import audit, format_of
-from enginetour.store.store_lists import refresh
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import Desk
 from enginetour.tournament.loop import End, Scheduler, Watcher

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from enginetour.model.game import GameVoided, Outcome
 from enginetour.model.timecontrol import TIME_CLASSES
-from enginetour.store.definition import ListDefinition
+from enginetour.store.definition import ListDefinition, define
 from enginetour.store.editions import edition_of, publish
 from enginetour.store.lists import list_of
-from enginetour.store.revisions import define
-from enginetour.store.selected import Selection, selected
+from enginetour.store.selection import Selection, selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring, record
 from tests.storing import NAMES, draft, game, spec

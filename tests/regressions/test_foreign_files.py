@@ -22,11 +22,10 @@ from enginetour.model.errors import InputRefused
 from enginetour.openings.positions import Bad
 from enginetour.openings.suites import MOST_PLIES, read_suite
 from enginetour.reports.sheet import Column, Sheet, render
+from enginetour.store.address import Address
 from enginetour.store.definition import ListDefinition
-from enginetour.store.imports import import_games
-from enginetour.store.known import titles
-from enginetour.store.selected import selected
-from enginetour.store.serveraddress import Address
+from enginetour.store.imports import import_games, titles
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.config import load
 from enginetour.tournament.config.sections_entrants import EntrantSection

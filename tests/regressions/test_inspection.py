@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from enginetour.store.definition import ListDefinition
+from enginetour.store.address import Address
+from enginetour.store.check import inspect
+from enginetour.store.definition import ListDefinition, define
 from enginetour.store.editions import publish
-from enginetour.store.inspection import inspect
-from enginetour.store.revisions import define
-from enginetour.store.serveraddress import Address
 from tests.storing import add_game, game, sound_log
 
 

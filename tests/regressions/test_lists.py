@@ -15,12 +15,10 @@ from enginetour.reports import editions
 from enginetour.reports.sheet import render
 from enginetour.store import editions as editions_module
 from enginetour.store.careers import career
-from enginetour.store.definition import ListDefinition
-from enginetour.store.differences import difference
-from enginetour.store.editions import publish
+from enginetour.store.definition import ListDefinition, define
+from enginetour.store.editions import difference, publish
 from enginetour.store.lists import list_of
-from enginetour.store.revisions import define
-from enginetour.store.selected import selected
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import draft

@@ -6,8 +6,8 @@ import pytest
 from starlette.applications import Starlette
 
 from enginetour.model.errors import StoreRefused
-from enginetour.store.reader import TournamentReader
-from enginetour.store.trouble import StoreBusy
+from enginetour.store.dialect import StoreBusy
+from enginetour.store.games import TournamentReader
 from enginetour.web import standing
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library

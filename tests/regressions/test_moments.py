@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.game import GameVoided, Outcome
-from enginetour.store.definition import ListDefinition
-from enginetour.store.differences import difference
-from enginetour.store.editions import Edition, edition, edition_of, publish
+from enginetour.store.address import Address
+from enginetour.store.counts import remove_imports
+from enginetour.store.definition import ListDefinition, define, revisions_of
+from enginetour.store.editions import Edition, difference, edition, edition_of, publish
 from enginetour.store.lists import list_of
 from enginetour.store.log import TournamentLog
-from enginetour.store.removals import remove_imports
-from enginetour.store.revisions import define, revisions_of
-from enginetour.store.selected import selected
-from enginetour.store.serveraddress import Address
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import findings, record
 from tests.storing import draft, game, spec

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.cli.main import main
-from enginetour.store.definition import ListDefinition
-from enginetour.store.revisions import define
+from enginetour.store.definition import ListDefinition, define
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, game, sound_log
 from tests.touring import tour

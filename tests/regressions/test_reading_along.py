@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import StoreRefused
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import TournamentReader
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
 from tests.asgi import in_a_hall

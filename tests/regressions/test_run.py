@@ -16,8 +16,8 @@ import pytest
 
 from enginetour.interop.files import shipped
 from enginetour.reports.exports import UNFINISHED
-from enginetour.store.lock import TournamentLock
 from enginetour.store.replay import fold
+from enginetour.store.sqlite import TournamentLock
 from enginetour.store.tournaments import Store
 from enginetour.tournament import run
 from enginetour.tournament.address import socket_path

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.store.grounds import ground_of
-from enginetour.store.serveraddress import address_of
+from enginetour.store.address import address_of
+from enginetour.store.database import ground_of
 from enginetour.tournament.address import socket_path
 from tests.servers import Server
 

@@ -18,10 +18,9 @@ from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.model.game import GameVoided, Outcome, Withdrawn
 from enginetour.reports.endings import endings_counted
 from enginetour.store.database import is_made
-from enginetour.store.filesystem import free_bytes
+from enginetour.store.games import endings
 from enginetour.store.imports import import_games
-from enginetour.store.lock import TournamentLock
-from enginetour.store.queries import endings
+from enginetour.store.sqlite import TournamentLock, free_bytes
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, game, open_log
 
@@ -107,7 +106,7 @@ def test_a_refused_event_is_no_second_writer(tmp_path: Path) -> None:
 
 def test_a_finished_game_waits_for_a_busy_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another command that holds the file longer than usual does not cost the game that has just ended."""
-    monkeypatch.setattr("enginetour.store.ground.BUSY_TIMEOUT_MS", 10)
+    monkeypatch.setattr("enginetour.store.dialect.BUSY_TIMEOUT_MS", 10)
     store, log = open_log(tmp_path / "x.db")
     with store:
         other = sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)

@@ -21,9 +21,8 @@ from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.fairness import Fairness, fairness_of
 from enginetour.reports.review.strength import tournament_list
 from enginetour.reports.sheet import counted
-from enginetour.store.conditions import conditions
 from enginetour.store.editions import editions_of
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import TournamentReader, conditions
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.reports.html.crosstable import Cell
-from enginetour.store.queries import GameLine
+from enginetour.store.games import GameLine
 
 
 def crosstable(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRow[Cell], ...]:

@@ -11,9 +11,8 @@ from enginetour.ratings.ratinglist import SHARED
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.careers import Published
 from enginetour.store.editions import Edition, edition, editions_of, lines_by_name
-from enginetour.store.queries import EVEN, STANDING
-from enginetour.store.ratingstream import stream
-from enginetour.store.tables import ENGINES, GAMES
+from enginetour.store.ratings import stream
+from enginetour.store.tables import ENGINES, EVEN, GAMES, STANDING
 from enginetour.store.tournaments import Store
 
 

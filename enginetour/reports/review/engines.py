@@ -11,8 +11,7 @@ from enginetour.model.task import EngineSpec
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.ratinglist import SHARED, Row
 from enginetour.reports.sheet import Sheet
-from enginetour.store.lineup import Entered
-from enginetour.store.queries import GameLine
+from enginetour.store.games import Entered, GameLine
 
 Met = tuple[int, int, bool]
 """Number, half points of the engine, whether it had White."""

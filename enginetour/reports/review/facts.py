@@ -9,9 +9,7 @@ from typing import Any
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.model.timecontrol import told_by_colour
 from enginetour.model.variants import STANDARD, VARIANTS, usual_beginning
-from enginetour.store.lineup import machines
-from enginetour.store.queries import GameLine
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import GameLine, TournamentReader, machines
 from enginetour.store.tournaments import Store
 
 # Settings of a game that every reader of a list asks for, in the order they are told.

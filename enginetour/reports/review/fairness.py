@@ -13,8 +13,7 @@ from enginetour.openings.choice import dealing_of
 from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.reports.review.hosts import ODD, Hosts, by_machine, hosts_of
 from enginetour.reports.sheet import counted
-from enginetour.store.conditions import Conditions
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import Conditions, TournamentReader
 
 FEW = 10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
 STOLEN = 0.01  # share of the machine's time given to others from which on it is told (our decision)

@@ -9,8 +9,7 @@ from itertools import islice
 from sqlalchemy import and_, select
 
 from enginetour.reports.html.gamerow import GameRow, Neighbour
-from enginetour.store.queries import GAMES_A_PAGE, Stored, full_games
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import GAMES_A_PAGE, Stored, TournamentReader, full_games
 from enginetour.store.tables import GAMES
 
 _SAME = ("tournament", "a", "b", "meeting")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import erfc, exp, gamma, sqrt
 
 from enginetour.model.game import Outcome
-from enginetour.store.conditions import Conditions
+from enginetour.store.games import Conditions
 
 FEWEST = 5.0  # expected games in each cell; below, chi-square says too much (W. G. Cochran, Biometrics 10, 1954)
 ODD = 0.01  # chance below which it is told as a warning (our decision)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from enginetour.model.game import Incident
-from enginetour.store.queries import GameLine
+from enginetour.store.games import GameLine
 
 
 @dataclass(frozen=True, slots=True)

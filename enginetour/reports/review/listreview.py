@@ -10,10 +10,10 @@ from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports.review.editions import ListHistory, list_history
 from enginetour.reports.review.slugs import slugs_of
 from enginetour.store.careers import Opponent, Published, met_by, opponents_of
+from enginetour.store.definition import described, revisions_of
 from enginetour.store.editions import editions_of
 from enginetour.store.lists import list_of
-from enginetour.store.revisions import described, revisions_of
-from enginetour.store.selected import selected
+from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
 
 MOST_COMPARED = 200  # engines of a matrix that can be read

@@ -16,7 +16,7 @@ from enginetour.reports.review.listpages import list_pages, list_site
 from enginetour.reports.review.listreview import ListReview
 from enginetour.reports.review.pages import pages, site_of
 from enginetour.reports.review.review import Review
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import TournamentReader
 
 HEAD = 14_000  # bytes of the file beside its sections, styles and scripts: 10,400 with the pieces (measured)
 FOLD = 300  # bytes around a folded section, with two names of 100 signs

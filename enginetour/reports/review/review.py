@@ -27,11 +27,7 @@ from enginetour.reports.review.slugs import slugs_of
 from enginetour.reports.review.story import Happened, story_of
 from enginetour.reports.review.strength import rating_order, tournament_list
 from enginetour.reports.sheet import Sheet
-from enginetour.store.conditions import conditions
-from enginetour.store.lineup import lineup
-from enginetour.store.queries import GameLine
-from enginetour.store.reader import TournamentReader
-from enginetour.store.repeated import repeated
+from enginetour.store.games import GameLine, TournamentReader, conditions, lineup, repeated
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 

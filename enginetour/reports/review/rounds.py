@@ -11,7 +11,7 @@ from enginetour.formats.rounds import Rounds
 from enginetour.interop.roundfiles import so_far
 from enginetour.model.game import Note
 from enginetour.reports.pairingerror import RoundFigures, pairing_figures
-from enginetour.store.queries import GameLine
+from enginetour.store.games import GameLine
 
 
 @dataclass(frozen=True, slots=True)

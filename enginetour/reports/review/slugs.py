@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from enginetour.store.slugs import slug_of
+from enginetour.store.address import slug_of
 
 
 def slugs_of(names: Iterable[str]) -> dict[str, str]:

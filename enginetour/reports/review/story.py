@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enginetour.model.game import Note, Outcome
 from enginetour.reports.endings import endings_counted, endings_words
 from enginetour.reports.text import duration
-from enginetour.store.queries import GameLine
+from enginetour.store.games import GameLine
 
 TOLD_NOTES = (
     "warning",

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from enginetour.model.game import Placed
 from enginetour.ratings.ratinglist import RatingList, bubble_rating_order, rating_list
-from enginetour.store.oddsgames import scores_told
-from enginetour.store.pairscores import openings_of_tournament
-from enginetour.store.reader import TournamentReader
+from enginetour.store.games import TournamentReader, scores_told
+from enginetour.store.selection import openings_of_tournament
 
 
 def tournament_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:

@@ -20,8 +20,8 @@ from enginetour.reports.review.pages import pages, site_of
 from enginetour.reports.review.reportfile import list_text, report_text
 from enginetour.reports.review.reportfolder import refuse_other, write
 from enginetour.reports.review.review import RESUME, review_of
-from enginetour.store.reader import TournamentReader
-from enginetour.store.slugs import slug_of
+from enginetour.store.address import slug_of
+from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store
 
 

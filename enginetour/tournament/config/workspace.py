@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginetour.store.serveraddress import Address
+from enginetour.store.address import Address
 
 
 def workspace_of(start: Path) -> Path:

@@ -1,13 +1,16 @@
-"""Where a database is: a file of this machine, or the address of a PostgreSQL server, told without its password."""
+"""Database address: a file or a server."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from enginetour.model.errors import UsageRefused
+
+# Where a database is: a file of this machine, or the address of a PostgreSQL server, told without its password.
 
 SCHEMES = ("postgresql", "postgres")  # libpq, "Connection URIs"
 _SECRET = frozenset({"password", "sslpassword"})  # libpq, "Parameter Key Words"
@@ -74,3 +77,22 @@ def _identity(hosts: str, name: str, query: list[tuple[str, str]]) -> str:
     last = host.rpartition("]")[2]
     port = "" if "," in host or ":" in last else f":{told.get('port', _PORT)}"
     return f"postgresql://{host.lower()}{port}/{name}?{told.get('options', '')}"
+
+
+# Names of tournaments as names of files: ``[a-z0-9._-]{1,64}``, never two tournaments with the same one.
+
+LONGEST_NAME = 64  # signs of a tournament's name, and of a list's: a slug fits into a file's name
+_UNFIT = re.compile(r"[^a-z0-9._-]+")
+_LONGEST = 48  # leaves room below 64 for the digest and the edition
+_EDITION = re.compile(r"\.\d+$")
+
+
+def slug_of(name: str, edition: int = 1) -> str:
+    """The name where it is fit as it stands; else what is left of it and six digits of its digest.
+
+    Later editions end in ``.2``, ``.3``; a name that ends so itself gets the digest too.
+    """
+    fit = _UNFIT.sub("-", name.lower())[:_LONGEST].strip(".-")
+    if not fit or fit != name or _EDITION.search(name):
+        fit = f"{fit or 'tournament'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}"
+    return fit if edition == 1 else f"{fit}.{edition}"

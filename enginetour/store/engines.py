@@ -1,4 +1,4 @@
-"""What engine versions are called in lists: by name, with a mark where several versions of a name have games.
+"""Engine versions and entrants as rows; their names in lists.
 
 A mark never changes. Whether it is shown does, with the games: a list of a moment shows those of that moment.
 """
@@ -9,13 +9,51 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select, union
+from sqlalchemy import Connection, insert, select, union
 
-from enginetour.model.game import Outcome
-from enginetour.store.moments import Moment
-from enginetour.store.paircounts import engines_in, kept_counts
-from enginetour.store.queries import EVEN, EVEN_READ
-from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
+from enginetour.model.game import Entrant, Outcome
+from enginetour.model.task import EngineSpec
+from enginetour.store import codecs
+from enginetour.store.counts import Moment, engines_in, kept_counts
+from enginetour.store.database import made_id
+from enginetour.store.dialect import upsert
+from enginetour.store.tables import ENGINES, ENTRANTS, EVEN, EVEN_READ, GAMES, IMPORTED_GAMES
+
+# Who takes part, as rows: entrants with the way to start them, and the engine versions they are.
+
+_KEYS = ("tournament", "name", "since")
+_ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns if column.name not in _KEYS])
+
+
+def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
+    """The row of this engine version, made if it is new."""
+    options = codecs.packed(spec.options)
+    same = {"name": spec.name, "fingerprint": spec.fingerprint, "options": options, "protocol": spec.protocol}
+    known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
+    found = known.scalar()
+    if found is not None:
+        return int(found)
+    columns = {**same, "own_name": "", "family": entrant.family, "origin": entrant.origin}
+    columns["command"] = codecs.packed(spec.command)
+    made = connection.execute(insert(ENGINES), columns)
+    return made_id(made)
+
+
+def add_entrant(
+    connection: Connection, tournament: int, entrant: Entrant, spec: EngineSpec, *, since: int, place: int
+) -> None:
+    """Write an entrant into the starting list from event `since` on; the last word about one event holds.
+
+    ValueError, and nothing is written, for one that could not be read back.
+    """
+    text = codecs.spec_text(spec)
+    codecs.spec_of(text)
+    row = codecs.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
+    row |= {"engine": engine_version(connection, spec, entrant), "spec": text}
+    connection.execute(_ENTRANT, row)
+
+
+# What engine versions are called in lists: by name, with a mark where several versions of a name have games.
 
 IMPORTED = "imported"  # a version of which a file told the name alone
 _COLUMNS = ("id", "name", "fingerprint", "protocol", "family")

@@ -1,0 +1,581 @@
+"""Finds, reports and repairs database faults.
+
+Every check yields sentences about what it found, none for what is well.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import islice
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, LargeBinary, String, Table, cast, exists, func, select, update
+
+from enginetour.engines.enginefile import LOST, from_json, salvaged_spec
+from enginetour.model.errors import StoreRefused, TourError
+from enginetour.model.game import fixed
+from enginetour.model.task import EngineSpec
+from enginetour.store import codecs
+from enginetour.store.address import Address
+from enginetour.store.counts import KIND, by_pair, removed, unpacked
+from enginetour.store.database import Database
+from enginetour.store.definition import lists_of, revisions_of
+from enginetour.store.dialect import UNREADABLE
+from enginetour.store.editions import Edition, Line, edition, edition_of, editions_of
+from enginetour.store.games import recounted, versions_counts
+from enginetour.store.imports import IMPORT, imports_of
+from enginetour.store.lists import list_of
+from enginetour.store.log import TournamentLog
+from enginetour.store.ratings import settings_of
+from enginetour.store.replay import audit, format_of
+from enginetour.store.selection import selected
+from enginetour.store.tables import (
+    ENGINES,
+    ENTRANTS,
+    EVEN_READ,
+    EVENTS,
+    GAMES,
+    IMPORTED_GAMES,
+    IMPORTS,
+    MOVES,
+    RATING_EVENTS,
+    RATING_REVISIONS,
+    SCHEMA_VERSION,
+    TOURNAMENTS,
+)
+from enginetour.store.tournaments import Store
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+# What can be wrong with rows that a database itself finds in order: gaps, unreadable games, wrong counts.
+
+MOST_TOLD = 20  # findings of one kind in one place: a screenful; the rest is counted
+DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
+GAMES_A_BLOCK = 100  # whole games held at once, about 1 MB
+
+Counts = Mapping[tuple[int, int], tuple[int, int, int]]
+
+
+def pages(database: Database) -> Iterator[str]:
+    """The database's own full check, then references to rows that are not there."""
+    with database.reading() as connection:
+        yield from database.ground.integrity(connection, MOST_TOLD)
+
+
+def streams(database: Database) -> Iterator[str]:
+    """Rating events of revisions that are not there."""
+    own = RATING_REVISIONS.c.system == RATING_EVENTS.c.system, RATING_REVISIONS.c.revision == RATING_EVENTS.c.revision
+    rows = select(RATING_EVENTS.c.system, func.count()).where(~exists().where(*own)).group_by(RATING_EVENTS.c.system)
+    with database.reading() as connection:
+        for system, count in connection.execute(rows):
+            yield f"{count} rating events of {system} are of no revision"
+
+
+def order(log: TournamentLog) -> Iterator[str]:
+    """Positions and game numbers without gaps, and one event for every game."""
+    here = EVENTS.c.tournament == log.id
+    finished = select(EVENTS.c.game).where(here, EVENTS.c.kind == "finished")
+    with log.database.reading() as connection:
+        yield from _gap(connection, EVENTS.c.position, here, "events")
+        yield from _gap(connection, GAMES.c.number, GAMES.c.tournament == log.id, "games")
+        games = set(connection.execute(select(GAMES.c.id).where(GAMES.c.tournament == log.id)).scalars())
+        told = Counter(connection.execute(finished).scalars())
+    for words, count in (
+        ("games have no event", len(games - set(told))),
+        ("events finish a game that is not there", len(set(told) - games)),
+        ("games were finished twice", sum(times > 1 for times in told.values())),
+    ):
+        if count:
+            yield f"{count} {words}"
+
+
+def unreadable(log: TournamentLog) -> Iterator[str]:
+    """Games whose record or moves cannot be read back."""
+    rows = select(GAMES, MOVES.c.moves).select_from(GAMES.outerjoin(MOVES, MOVES.c.game == GAMES.c.id))
+    rows = rows.where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)
+    with log.database.reading() as connection:
+        found = connection.execute(rows.execution_options(yield_per=GAMES_A_BLOCK))
+        yield from _some(words for row in found if (words := _unreadable(row)))
+
+
+def miscounted(database: Database, tournament: int) -> Iterator[str]:
+    """Pairs of a tournament whose kept counts are not what its games give."""
+    yield from _differences(database, versions_counts(database, tournament), recounted(database, tournament))
+
+
+def wrong_imports(database: Database) -> list[tuple[str, int]]:
+    """Name and edition of every import, oldest first; reads nothing of what it brought."""
+    rows = select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(TOURNAMENTS.c.system == IMPORT)
+    with database.reading() as connection:
+        return [(name, edition) for name, edition in connection.execute(rows.order_by(TOURNAMENTS.c.id))]
+
+
+def imported(database: Database, tournament: int) -> Iterator[str]:
+    """An import's games, digests and counts against each other, and its log: struck out once at most."""
+    with database.reading() as connection:
+        row = connection.execute(select(IMPORTS).where(IMPORTS.c.tournament == tournament)).first()
+        if row is None:
+            yield "its import is not there"
+            return
+        mine = IMPORTED_GAMES.c.tournament == tournament
+        games, even = connection.execute(select(func.count(), func.count().filter(EVEN_READ)).where(mine)).one()
+        log = connection.execute(select(EVENTS.c.kind).where(EVENTS.c.tournament == tournament)).scalars().all()
+        sums = [func.count().filter(IMPORTED_GAMES.c.half_points == points) for points in (2, 1, 0)]
+        pair = (IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black)
+        counted = {
+            (white, black): (wins, draws, losses)
+            for white, black, wins, draws, losses in connection.execute(
+                select(*pair, *sums).where(mine, EVEN_READ).group_by(*pair)
+            )
+        }
+        kept = by_pair(unpacked(row.counts))
+    if log not in ([], [KIND]):
+        yield f"its log tells {', '.join(log)}, an import can only be struck out, once"
+    if games - even != row.odds:
+        yield f"brought {row.odds} games at odds, {games - even} are there"
+    if games != row.games:
+        yield f"brought {row.games} games, {games} are there"
+    if len(row.digests) != DIGEST_BYTES * row.games:
+        yield f"{len(row.digests) / DIGEST_BYTES:g} digests for {row.games} games"
+    yield from _differences(database, kept, counted)
+
+
+def doubled(database: Database) -> Iterator[str]:
+    """Digests that are in the store twice: a game of a file counts once, whatever files bring it.
+
+    Those of imports that were struck out may come again.
+    """
+    standing = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed()))
+    with database.reading() as connection:
+        blobs = connection.execute(standing.order_by(IMPORTS.c.tournament)).scalars().all()
+    found = np.frombuffer(b"".join(blob[: len(blob) // DIGEST_BYTES * DIGEST_BYTES] for blob in blobs), dtype="<u8")
+    twice = len(found) - len(np.unique(found))
+    if twice:
+        yield f"{twice} imported games are there twice"
+
+
+def _gap(connection: Connection, column: Any, condition: Any, words: str) -> Iterator[str]:
+    count, last = connection.execute(select(func.count(), func.coalesce(func.max(column), 0)).where(condition)).one()
+    if count != last:
+        yield f"{count} {words} up to number {last}"
+
+
+def _unreadable(row: Any) -> str:
+    """Why a game cannot be read, "" where it can."""
+    if row.moves is None:
+        return f"game {row.number} has no moves"
+    try:
+        game = codecs.game_of(row, row.moves)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:  # whatever a changed row can hold
+        return f"game {row.number} cannot be read: {error}"
+    if odd := misshapen(game):
+        return f"game {row.number} cannot be read: {odd}"
+    return "" if game.plies == row.plies else f"game {row.number} has {game.plies} plies, its record says {row.plies}"
+
+
+def misshapen(noun: object) -> str:
+    """The first field of a dataclass, or of what is in it, that holds another type than is declared; "" for none."""
+    from pydantic import ValidationError
+
+    kind: Any = type(noun)
+    try:
+        _shape(kind).validate_python((noun,))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}"
+    return ""
+
+
+@lru_cache
+def _shape(kind: Any) -> TypeAdapter[tuple[Any]]:
+    from pydantic import ConfigDict, TypeAdapter
+
+    # In a tuple: a dataclass alone takes no settings from outside (pydantic, "TypeAdapter").
+    return TypeAdapter(tuple[kind], config=ConfigDict(revalidate_instances="always", strict=True))
+
+
+def _differences(database: Database, kept: Counts, counted: Counts) -> Iterator[str]:
+    differing = sorted(pair for pair in kept.keys() | counted.keys() if kept.get(pair) != counted.get(pair))
+    if not differing:
+        return
+    with database.reading() as connection:
+        names = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+    none = (0, 0, 0)
+    yield from _some(
+        f"{names.get(white, white)} - {names.get(black, black)}: kept as {_wdl(kept.get((white, black), none))}, "
+        f"the games give {_wdl(counted.get((white, black), none))}"
+        for white, black in differing
+    )
+
+
+def _wdl(counts: tuple[int, int, int]) -> str:
+    """Won, drawn, lost: ``+3 =1 -0``."""
+    won, drawn, lost = counts
+    return f"+{won} ={drawn} -{lost}"
+
+
+def _some(findings: Iterator[str]) -> Iterator[str]:
+    """The first ones, and how many more there are."""
+    yield from islice(findings, MOST_TOLD)
+    more = sum(1 for _ in findings)
+    if more:
+        yield f"and {more} more of this kind"
+
+
+# Cells that no version of ours writes: another type than the column's, broken JSON, numbers beyond all measure.
+
+
+def odd_cells(database: Database) -> Iterator[str]:
+    """A sentence for each column that has such cells, naming the first."""
+    with database.reading() as connection:
+        yield from database.ground.odd_cells(connection)
+
+
+# Entrants for whom a database is damaged: found, and repaired from what is left of them in it.
+#
+# An entrant stands in three places: its own row, with the specification that starts its engine; the row of the engine
+# version; and, if it joined later, the event that brought it. What is valid in one place repairs the others.
+
+_JOINING = ("added", "replaced")  # events that bring an entrant
+
+
+def _texts(kind: type[String | LargeBinary], table: Table, *names: str) -> list[Any]:
+    """Columns as they are stored: a damaged cell may have any type, and the type of its column raises."""
+    return [cast(table.c[name], kind).label(name) for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A damaged cell or two of one row, in words, with the repair: `written` goes into the rows of `where`."""
+
+    tournament: str
+    slug: str
+    what: str
+    repair: str
+    table: Table
+    where: tuple[ColumnElement[bool], ...]
+    written: Mapping[str, object]
+
+
+def damages(database: Database) -> list[Damage]:
+    """All of them, in the order of tournaments and of entrants."""
+    tables = ENTRANTS.join(TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament)
+    tables = tables.join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
+    at = (EVENTS.c.tournament == ENTRANTS.c.tournament) & (EVENTS.c.position == ENTRANTS.c.since)
+    tables = tables.outerjoin(EVENTS, at & EVENTS.c.kind.in_(_JOINING))
+    keys = (ENTRANTS.c.tournament, ENTRANTS.c.name, ENTRANTS.c.since, ENTRANTS.c.engine, EVENTS.c.kind)
+    titles = (TOURNAMENTS.c.name.label("title"), TOURNAMENTS.c.edition, TOURNAMENTS.c.slug)
+    with database.reading() as connection:
+        # SQLite holds any bytes in any cell, a server what the type of the column says.
+        kind: type[String | LargeBinary] = LargeBinary if connection.dialect.name == "sqlite" else String
+        rows = select(
+            *(*keys, *titles),
+            *_texts(kind, ENTRANTS, "new", "rating", "family", "origin", "spec"),
+            *_texts(kind, ENGINES, "command", "options", "protocol", "fingerprint"),
+            *_texts(kind, EVENTS, "payload"),
+        ).select_from(tables)
+        ordered = rows.order_by(ENTRANTS.c.tournament, ENTRANTS.c.since, ENTRANTS.c.place)
+        found = connection.execute(ordered).fetchall()
+    return [damage for row in found for damage in _damages(SimpleNamespace(**_as_text(row._asdict())))]
+
+
+def _as_text(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with its bytes as text."""
+    return {key: value.decode("utf-8", "replace") if isinstance(value, bytes) else value for key, value in row.items()}
+
+
+def repair(database: Database) -> list[Damage]:
+    """Write the repair of each damage, all in one transaction; StoreRefused while one of the tournaments runs."""
+    found = damages(database)
+    with ExitStack() as stack:
+        for slug in dict.fromkeys(damage.slug for damage in found):
+            stack.enter_context(database.ground.lock(slug))
+        with database.writing() as connection:
+            for damage in found:
+                connection.execute(update(damage.table).where(*damage.where).values(**damage.written))
+        if left := damages(database):
+            what = f"{left[0].tournament}: {left[0].what}, which cannot be repaired"
+            raise StoreRefused(what, place=str(database.path), step="put a backup in its place")
+    return found
+
+
+def _damages(row: Any) -> Iterator[Damage]:
+    title = row.title if row.edition == 1 else f"{row.title} #{row.edition}"
+    here = (title, row.slug)
+    mine = (ENTRANTS.c.tournament == row.tournament, ENTRANTS.c.name == row.name, ENTRANTS.c.since == row.since)
+    entrant, odd = _entrant(row)
+    for key in odd:
+        what, repaired = f"{key} of {row.name!r} is {getattr(row, key)!r}", f"{key} is now {entrant[key]}"
+        yield Damage(*here, what, repaired, ENTRANTS, mine, {key: entrant[key]})
+    spec, wrong = _spec(row)
+    if wrong:
+        what = f"the specification of {row.name!r} cannot be read: {wrong}"
+        written = {"spec": codecs.spec_text(spec)}
+        yield Damage(*here, what, _repaired(spec, row.title), ENTRANTS, mine, written)
+    for key, value in _version(row, spec):
+        it: tuple[ColumnElement[bool], ...] = (ENGINES.c.id == row.engine,)
+        what = f"the engine version of {row.name!r} has a damaged {key}"
+        yield Damage(*here, what, "it is now that of the specification", ENGINES, it, {key: value})
+    if row.kind in _JOINING and (payload := _payload(row, entrant)):
+        event = (EVENTS.c.tournament == row.tournament, EVENTS.c.position == row.since)
+        what = f"the event in which {row.name!r} joined is damaged"
+        yield Damage(*here, what, "it is now what the list of entrants has", EVENTS, event, {"payload": payload})
+
+
+def _entrant(row: Any) -> tuple[dict[str, Any], list[str]]:
+    """The JSON of an entrant from its columns, and the names of those that are damaged."""
+    odd = []
+    try:
+        rating = None if row.rating is None else float(row.rating)
+        if rating is not None and not math.isfinite(rating):
+            raise ValueError
+    except ValueError:
+        rating = None
+        odd.append("rating")
+    if row.new not in ("0", "1", "false", "true"):
+        odd.append("new")
+    new = row.new in ("1", "true")
+    return {"name": row.name, "new": new, "rating": rating, "family": row.family, "origin": row.origin}, odd
+
+
+def _spec(row: Any) -> tuple[EngineSpec, str]:
+    """The specification, and what is wrong with the one that is stored."""
+    try:
+        spec = codecs.spec_of(row.spec)
+    except ValueError as error:
+        version = {key: _held(getattr(row, key)) for key in ("command", "options", "protocol")}
+        version |= {"protocol": row.protocol, "fingerprint": row.fingerprint}
+        return salvaged_spec(row.name, _held(row.spec), version), str(error)
+    if spec.name != row.name:
+        return salvaged_spec(row.name, _held(row.spec)), f"it has another name, {spec.name!r}"
+    return spec, ""
+
+
+def _repaired(spec: EngineSpec, tournament: str) -> str:
+    """What became of a specification."""
+    if spec.command != LOST:
+        return f"it now starts {shlex.join(spec.command)}"
+    words = ["enginetour", "withdraw", "-t", tournament, spec.name]
+    instead = f"enginetour replace -t {shlex.quote(tournament)} {shlex.quote(spec.name)} ENGINE"
+    return f"its command is lost; use {instead}, or {shlex.join(words)}"
+
+
+def _version(row: Any, spec: EngineSpec) -> Iterator[tuple[str, object]]:
+    """The damaged columns of its engine version with their repair."""
+    command = _held(row.command)
+    if not (isinstance(command, list) and all(isinstance(word, str) for word in command)):
+        yield "command", codecs.packed(spec.command)
+    options = _held(row.options)
+    if not (isinstance(options, list) and all(_is_pair(one) for one in options)):
+        yield "options", codecs.packed(spec.options)
+    if row.protocol not in ("uci", "cecp"):
+        yield "protocol", spec.protocol
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(word, str) for word in value)
+
+
+def _payload(row: Any, entrant: Mapping[str, Any]) -> str:
+    """The JSON of the event that brought it, "" where the stored one is valid or says of nobody who left."""
+    held = _held(row.payload)
+    held = held if isinstance(held, dict) else {}
+    try:
+        valid = codecs.entrant_of(held["entrant"]).name == row.name
+    except (KeyError, TypeError, ValueError):
+        valid = False
+    leaves = isinstance(held.get("old"), str) or row.kind == "added"
+    if (valid and isinstance(held.get("why"), str)) or not leaves:
+        return ""
+    left = {"old": held["old"]} if row.kind == "replaced" else {}
+    return codecs.packed({**left, "entrant": entrant, "why": str(held.get("why", ""))[:1000]})
+
+
+def _held(text: object) -> Any:
+    """The value of a text of JSON; None for what is not."""
+    try:
+        return from_json(text)
+    except ValueError:
+        return None
+
+
+# A database gone over from pages to published lists: everything in it that can be had twice is, and compared.
+#
+# All of it is read in one unchanging view, so that a tournament may go on meanwhile.
+
+T = TypeVar("T")
+SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the last digit that is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, and where."""
+
+    place: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What was gone over and what was found. `unreplayed`: logs of format versions that are not ours to replay."""
+
+    tournaments: int
+    games: int
+    imports: int
+    editions: int
+    findings: tuple[Finding, ...]
+    unreplayed: tuple[Finding, ...]
+    repairable: int = 0  # of the findings, those that ``db repair`` repairs
+
+    def to_json(self) -> dict[str, object]:
+        """Ready for json.dumps."""
+        return {"schema": SCHEMA_VERSION, "sound": not self.findings, **asdict(self)}
+
+
+def inspect(store: Store) -> Inspection:
+    """Go over everything; reading never stops at a finding."""
+    with store.database.still():
+        return _Round(store).all()
+
+
+def oddity(path: Address) -> str:
+    """The first thing that is found, "" in a sound database: whose fault it is that its rows could not be read."""
+    with Store.open(path, create=False, readonly=True) as store:
+        found = inspect(store).findings
+    return f"{found[0].place}: {found[0].what}" if found else ""
+
+
+class _Round:
+    """One inspection under way."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.findings: list[Finding] = []
+        self.unreplayed: list[Finding] = []
+        self.repairable = 0
+
+    def all(self) -> Inspection:
+        """Pages first: where they are damaged, whatever else is found may come from that."""
+        database = self.store.database
+        self._note("pages", pages(database))
+        self._note("rows", odd_cells(database))
+        self._repairable()
+        tournaments = self._listed("tournaments", lambda: self.store.tournaments())
+        for line in tournaments:
+            for log in self._log("tournament", line.name, line.edition):
+                self._tournament(log)
+        imports = self._listed("imports", lambda: wrong_imports(database))
+        for name, number in imports:
+            for log in self._log("import", name, number):
+                self._note(f"import {log.title}", imported(database, log.id))
+        self._note("imports", doubled(database))
+        self._note("imports", self._shapes(lambda: imports_of(database)))
+        self._note("ratings", streams(database))
+        self._listed("ratings", lambda: settings_of(self.store))
+        for summary in self._listed("lists", lambda: lists_of(self.store)):
+            self._list(summary.revision.name)
+        editions = self._listed("editions", lambda: editions_of(self.store))
+        for head in editions:
+            self._note(f"edition {head.number} of {head.name}", self._edition(head))
+        games = sum(line.games for line in tournaments)
+        counts = (len(tournaments), games, len(imports), len(editions))
+        return Inspection(*counts, tuple(self.findings), tuple(self.unreplayed), self.repairable)
+
+    def _repairable(self) -> None:
+        """What ``db repair`` repairs."""
+        for damage in self._listed("entrants", lambda: damages(self.store.database)):
+            self.findings.append(Finding(f"tournament {damage.tournament}", damage.what))
+            self.repairable += 1
+
+    def _log(self, kind: str, name: str, number: int) -> list[TournamentLog]:
+        """That one, or none where it cannot be read."""
+        return self._listed(f"{kind} {name} #{number}", lambda: [self.store.tournament(name, number)])
+
+    def _tournament(self, log: TournamentLog) -> None:
+        place = f"tournament {log.title}"
+        self._note(place, order(log))
+        self._note(place, unreadable(log))
+        self._note(place, miscounted(log.database, log.id))
+        self._note(place, self._replay(log))
+        self._note(place, self._shapes(lambda: [one for _, one in log.incidents()]))
+
+    def _replay(self, log: TournamentLog) -> Iterator[str]:
+        try:
+            format_of(log)
+        except StoreRefused as refused:
+            self.unreplayed.append(Finding(f"tournament {log.title}", refused.what))
+            return
+        try:
+            audit(log)
+        except StoreRefused as refused:
+            yield refused.what
+
+    def _list(self, name: str) -> None:
+        self._listed(f"list {name}", lambda: revisions_of(self.store, name))
+
+    def _shapes(self, read: Callable[[], Iterable[object]]) -> Iterator[str]:
+        """Nouns with a field of another type, once they are read."""
+        yield from filter(None, map(misshapen, read()))
+
+    def _edition(self, head: Edition) -> Iterator[str]:
+        definitions = {revision.number: revision.definition for revision in revisions_of(self.store, head.name)}
+        stored = edition(self.store, head.name, head.number)
+        if odd := misshapen(stored):
+            yield odd
+            return
+        selection = selected(self.store, definitions[head.revision], head.moment)
+        again = edition_of(head.name, head.revision, selection, list_of(self.store, selection))
+        if stored.games != again.games:
+            yield f"published from {stored.games} games, its filter now finds {again.games} of then"
+        yield from _lines(stored.lines, again.lines)
+
+    def _note(self, place: str, found: Iterable[str]) -> None:
+        try:
+            with self.store.database.apart():
+                for words in found:
+                    self.findings.append(Finding(place, words))
+        except UNREADABLE as error:
+            cause = getattr(error, "orig", None) or error  # of an error of SQLAlchemy, which tells the statement too
+            words = error.what if isinstance(error, TourError) else f"{type(cause).__name__}: {cause}"
+            self.findings.append(Finding(place, f"cannot be read: {' '.join(words.split())}"))
+
+    def _listed(self, place: str, read: Callable[[], list[T]]) -> list[T]:
+        found: list[T] = []
+
+        def reading() -> Iterator[str]:
+            found.extend(read())
+            yield from ()
+
+        self._note(place, reading())
+        return found
+
+
+def _lines(stored: tuple[Line, ...], again: tuple[Line, ...]) -> Iterator[str]:
+    """The first line that differs, and how many do."""
+    here, there = ({line.name: line for line in lines} for lines in (stored, again))
+    differing = [name for name in {**here, **there} if not _same(here.get(name), there.get(name))]
+    if differing:
+        name = differing[0]
+        was, now = (_words(lines.get(name)) for lines in (here, there))
+        yield f"{len(differing)} lines are not what its games give; {name}: published {was}, now {now}"
+
+
+def _same(one: Line | None, other: Line | None) -> bool:
+    if one is None or other is None:
+        return False
+    counts = [(line.games, line.wins, line.draws, line.losses) for line in (one, other)]
+    return counts[0] == counts[1] and abs(one.rating - other.rating) <= SAME
+
+
+def _words(line: Line | None) -> str:
+    return "not at all" if line is None else f"{fixed(line.rating, 2)} from +{line.wins} ={line.draws} -{line.losses}"

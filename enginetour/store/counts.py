@@ -1,0 +1,321 @@
+"""Which games count: pair counts, removed imports, variants, the state at an earlier time.
+
+Struck out for good: its games come back by being imported once more, as other rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from datetime import time as time_of_day
+from fnmatch import fnmatchcase
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, insert, select
+
+from enginetour.model.errors import StoreRefused, UsageRefused, near
+from enginetour.model.game import Outcome
+from enginetour.model.variants import STANDARD
+from enginetour.store import codecs
+from enginetour.store.codecs import LARGEST_NUMBER
+from enginetour.store.database import Database
+from enginetour.store.dialect import variant_told
+from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, TOURNAMENTS
+
+# Imports that were struck out: an event of the import's own, so that every list of before still has its games.
+
+KIND = "removed"
+_LATER_S = 1e-3  # than the newest event, where the clock was set back: a double tells 2e-7 s apart in this century
+_IS_REMOVAL = and_(EVENTS.c.tournament == IMPORTS.c.tournament, EVENTS.c.kind == KIND)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """An import that was struck out, or would be; `key` is its row's, `at` in UTC seconds."""
+
+    key: int
+    name: str
+    edition: int
+    games: int
+    at: float
+    why: str
+
+    @property
+    def title(self) -> str:
+        """As lists and messages name it."""
+        return title_of(self.name, self.edition)
+
+
+def removed(at: float | None = None) -> Select[Any]:
+    """The keys of imports that are struck out now, or were by a time (UTC seconds); the bare driver can take it too."""
+    keys = select(EVENTS.c.tournament).join(IMPORTS, _IS_REMOVAL)
+    return keys if at is None else keys.where(EVENTS.c.at <= at)
+
+
+def stands() -> ColumnElement[bool]:
+    """The condition on rows of imported games."""
+    return IMPORTED_GAMES.c.tournament.not_in(removed())
+
+
+def removals(connection: Connection, after: float = float("-inf"), until: float = float("inf")) -> list[Removal]:
+    """What was struck out after one time and until another, in order."""
+    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at)
+    rows = (
+        select(*columns, EVENTS.c.payload)
+        .join(IMPORTS, _IS_REMOVAL)
+        .join(TOURNAMENTS, TOURNAMENTS.c.id == IMPORTS.c.tournament)
+    )
+    rows = rows.where(EVENTS.c.at > after, EVENTS.c.at <= until).order_by(EVENTS.c.at, TOURNAMENTS.c.id)
+    return [Removal(*row[:5], json.loads(row[5])["why"]) for row in connection.execute(rows)]
+
+
+def remove_imports(database: Database, words: Sequence[str], *, why: str = "", write: bool = True) -> list[Removal]:
+    """Strike out imports by name, by ``name #edition``, or by a pattern of the latter; all of them or none.
+
+    UsageRefused for what is no import that stands, and for a name that several bear.
+    """
+    with database.writing() if write else database.reading() as connection:
+        known = _known(connection)
+        at = struck_at(connection)
+        meant = {row.id: row for word in words for row in _meant(word, known)}
+        said = codecs.clean(why)
+        struck = [Removal(row.id, row.name, row.edition, row.games, at, said) for row in meant.values()]
+        for one in struck if write else ():
+            event = {"tournament": one.key, "position": 1, "kind": KIND, "game": None, "at": at}
+            connection.execute(insert(EVENTS), {**event, "payload": codecs.packed({"why": one.why})})
+    return struck
+
+
+def struck_at(connection: Connection) -> float:
+    """When what is struck out now is, in UTC seconds: after every event so far, whatever the clock says.
+
+    A list of before must not lose it.
+    """
+    newest = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
+    return max(time.time(), newest + _LATER_S)
+
+
+def _known(connection: Connection) -> list[Any]:
+    """Every import, oldest first; `at` is None for those that stand."""
+    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at)
+    rows = select(*columns).join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).outerjoin(EVENTS, _IS_REMOVAL)
+    return list(connection.execute(rows.order_by(TOURNAMENTS.c.id)))
+
+
+def _meant(word: str, known: Sequence[Any]) -> list[Any]:
+    """Those that stand of the imports that the word fits."""
+    named = [row for row in known if row.name == word]
+    titles = {row.id: f"{row.name} #{row.edition}" for row in known}
+    fits = named or [row for row in known if titles[row.id] == word or fnmatchcase(titles[row.id], word)]
+    standing = [row for row in fits if row.at is None]
+    if not fits:
+        step = "enginetour imports lists them" if known else "nothing was imported yet"
+        what = f"{word!r} is no import{near(word, {row.name for row in known})}"
+        raise UsageRefused(what, place="--remove", step=step)
+    if not standing:
+        day = datetime.fromtimestamp(fits[-1].at, UTC)
+        raise UsageRefused(f"{word!r} was struck out already, on {day:%Y-%m-%d %H:%M} UTC", place="--remove")
+    if named and len(standing) > 1:
+        step = f"name one, {word + f' #{standing[-1].edition}'!r}, or all of them, {word + ' #*'!r}"
+        raise UsageRefused(f"{len(standing)} imports are called {word!r}", place="--remove", step=step)
+    return standing
+
+
+def title_of(name: str, edition: int) -> str:
+    """A tournament or an import as lists and messages name it."""
+    return name if edition == 1 else f"{name} #{edition}"
+
+
+# Results of every ordered pair of engine versions as they are kept: rows for games played here, packed for files.
+#
+# A tournament's counts change with every game. Those of an import never do: they are one column of its row, which is
+# read 25 times as fast as half a million rows (measured).
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Sums = NDArray[np.signedinteger[Any]]  # five lines: White's version, Black's, White's wins, draws, losses
+
+LINES = ("white", "black", "wins", "draws", "losses")
+PACKED = "<i4"  # of a number in the file: little-endian, four bytes
+MOST_VERSIONS = 10_000_000  # an array by version takes 80 MB then; numpy's bincount of 2**63 - 1 overwrites memory
+
+
+def kept_counts(connection: Connection, tournaments: Collection[int] | None = None) -> dict[int, Sums]:
+    """The counts by tournament, of all or of some; a pair whose games were struck out has zeros.
+
+    Imports are among them but for those struck out.
+    """
+    import numpy as np
+
+    rows = select(PAIR_COUNTS.c.tournament, *(PAIR_COUNTS.c[name] for name in LINES))
+    packs = select(IMPORTS.c.tournament, IMPORTS.c.counts).where(IMPORTS.c.tournament.not_in(removed()))
+    if tournaments is not None:
+        rows = rows.where(PAIR_COUNTS.c.tournament.in_(tournaments))
+        packs = packs.where(IMPORTS.c.tournament.in_(tournaments))
+    cursor: Any = connection.execute(rows.order_by(PAIR_COUNTS.c.tournament)).cursor  # the driver's: no object a row
+    table = np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 1 + len(LINES)).T
+    events, starts = np.unique(table[0], return_index=True)
+    parts = np.split(with_keys(table[1:]), starts[1:], axis=1)
+    found: dict[int, Sums] = dict(zip(events.tolist(), parts, strict=False))  # of no rows there is one empty part
+    for event, pack in connection.execute(packs):
+        found[event] = unpacked(pack)
+    return found
+
+
+def packed(sums: Sums) -> bytes:
+    """Counts as an import keeps them."""
+    return sums.astype(PACKED).tobytes()
+
+
+def unpacked(pack: bytes) -> Sums:
+    """What an import kept, whether it stands or was struck out."""
+    import numpy as np
+
+    return with_keys(np.frombuffer(pack, PACKED).reshape(len(LINES), -1))
+
+
+def with_keys(sums: Sums) -> Sums:
+    """The same; StoreRefused for engine versions by numbers that none has: what counts by them would break down."""
+    for key in (sums[:2].min(initial=1), sums[:2].max(initial=1)):
+        if not 0 < key <= MOST_VERSIONS:
+            what = f"pair counts are of an engine version {key}, which no store has"
+            raise StoreRefused(what, step="enginetour db check tells more; put a backup in its place")
+    return sums
+
+
+def joined(parts: Iterable[Sums]) -> Sums:
+    """Several counts side by side; a pair may be in more than one."""
+    import numpy as np
+
+    return np.concatenate([np.zeros((len(LINES), 0), np.int64), *parts], axis=1)
+
+
+def engines_in(sums: Sums) -> set[int]:
+    """The versions that have met somebody."""
+    import numpy as np
+
+    return set(np.flatnonzero(np.bincount(sums[:2].ravel())).tolist())
+
+
+def by_pair(sums: Sums) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """White's wins, draws, losses for every two versions that have a result."""
+    lines = zip(*sums.tolist(), strict=True)
+    return {(white, black): (won, drawn, lost) for white, black, won, drawn, lost in lines if won or drawn or lost}
+
+
+def added_up(
+    counts: Iterable[tuple[tuple[int, int], tuple[int, int, int]]], names: Mapping[int, str]
+) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """White's wins, draws, losses by the names of both; versions of one name together, without a name left out."""
+    found: dict[tuple[str, str], tuple[int, int, int]] = {}
+    for (white, black), (wins, draws, losses) in counts:
+        if white in names and black in names:
+            pair = names[white], names[black]
+            before = found.get(pair, (0, 0, 0))
+            found[pair] = before[0] + wins, before[1] + draws, before[2] + losses
+    return dict(sorted(found.items()))
+
+
+# Which variant each tournament and import is of, as its configuration says; lists never mix them.
+
+_VARIANT = func.coalesce(variant_told(TOURNAMENTS.c.config), STANDARD)
+
+
+def odd_ones(connection: Connection) -> dict[int, str]:
+    """The tournaments that were not of standard chess, with their variants; imports too."""
+    rows = select(TOURNAMENTS.c.id, _VARIANT).where(_VARIANT != STANDARD)
+    return {event: str(variant) for event, variant in connection.execute(rows)}
+
+
+# A state of the store in the past: which games were there, and which of them were struck out by then.
+
+DAY = 86_400  # seconds, UTC
+_GAME = re.compile(r"game\s+(\d{1,19})")
+_EDITION = re.compile(r"edition\s+(\d{1,9})")
+_FORMS = "a day 2026-11-01, a time 2026-11-01T22:30 (UTC), 'edition N' of a list, or 'game N'"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Games up to id `game`, imported ones up to id `imported`, without what was struck out by `at` (UTC seconds)."""
+
+    game: int
+    imported: int
+    at: float
+
+    def standing(self) -> ColumnElement[bool]:
+        """The condition on rows of games: there by then, with a result that stood."""
+        struck = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided", EVENTS.c.at <= self.at)
+        return and_(GAMES.c.id <= self.game, GAMES.c.outcome != Outcome.VOID.value, ~struck)
+
+    def read(self) -> ColumnElement[bool]:
+        """The condition on rows of imported games: there by then, of an import that stood."""
+        return and_(IMPORTED_GAMES.c.id <= self.imported, IMPORTED_GAMES.c.tournament.not_in(removed(self.at)))
+
+
+def edition_in(words: str | None) -> int | None:
+    """The number of ``edition N``; None for other moments."""
+    found = _EDITION.fullmatch((words or "").strip())
+    return int(found[1]) if found else None
+
+
+def moment_of(connection: Connection, words: str | None, tournament: int | None = None) -> Moment:
+    """Now for None; else the end of a day, a time, or just after a game. UsageRefused for anything else.
+
+    ``game N`` is the tournament's own number, or, over all tournaments, what an edition tells of its last game. Games
+    of files are those imported before it, and what was struck out is what was by its end: an edition may have been
+    made later. Editions are moments of their lists: `editions.edition` has them.
+    """
+    if words is None:
+        at = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
+        return Moment(_newest(connection, GAMES), _newest(connection, IMPORTED_GAMES), at)
+    if found := _GAME.fullmatch(words.strip()):
+        return _after_game(connection, int(found[1]), tournament)
+    if edition_in(words) is not None:
+        step = f"enginetour ratings LIST --as-of {words.strip()!r}"
+        raise UsageRefused(f"{words.strip()!r} of which list?", place="--as-of", step=step)
+    at = _time(words.strip())
+    game = select(func.max(EVENTS.c.game)).where(EVENTS.c.kind == "finished", EVENTS.c.at <= at)
+    imported = select(func.max(IMPORTED_GAMES.c.id)).join(
+        TOURNAMENTS, and_(TOURNAMENTS.c.id == IMPORTED_GAMES.c.tournament, TOURNAMENTS.c.created <= at)
+    )
+    return Moment(connection.execute(game).scalar() or 0, connection.execute(imported).scalar() or 0, at)
+
+
+def _newest(connection: Connection, table: object) -> int:
+    return int(connection.execute(select(func.coalesce(func.max(table.c.id), 0))).scalar_one())  # type: ignore[attr-defined]
+
+
+def _after_game(connection: Connection, number: int, tournament: int | None) -> Moment:
+    counted = GAMES.c.id if tournament is None else GAMES.c.number
+    own = [] if tournament is None else [GAMES.c.tournament == tournament]
+    row = select(GAMES.c.id, EVENTS.c.at).join(EVENTS, EVENTS.c.game == GAMES.c.id)
+    row = row.where(counted == min(number, LARGEST_NUMBER), EVENTS.c.kind == "finished", *own)
+    found = connection.execute(row).first()
+    if found is None:
+        newest = connection.execute(select(func.coalesce(func.max(counted), 0)).where(*own)).scalar_one()
+        where = "" if tournament is None else " in this tournament"
+        which = f"the newest is {newest}" if newest else "none was played here"
+        raise UsageRefused(f"there is no game {number}{where}, {which}", place="--as-of")
+    imported = select(func.max(IMPORTED_GAMES.c.id)).join(
+        IMPORTS, and_(IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament, IMPORTS.c.after_game < found.id)
+    )
+    return Moment(found.id, connection.execute(imported).scalar() or 0, found.at)
+
+
+def _time(words: str) -> float:
+    """UTC seconds of a time, or of the last instant of a day."""
+    try:
+        found = datetime.fromisoformat(words)
+    except ValueError:
+        raise UsageRefused(f"{words!r} is no moment; write {_FORMS}", place="--as-of") from None
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    whole_day = len(words) <= len("2026-11-01") and found.time() == time_of_day()
+    return found.timestamp() + (DAY - 1e-6 if whole_day else 0)

@@ -1,0 +1,502 @@
+"""Append-only rating events, refold.
+
+Nothing else is kept for going on from the middle: a state restored from the rows goes on with the bits of a replay
+from the first game.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select
+
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
+from enginetour.ratings import incremental
+from enginetour.ratings.gor import Egf2021Settings
+from enginetour.ratings.grades import Scale
+from enginetour.ratings.incremental import Lineage, Met, RatingState, Standing, Tally, Version, lineage
+from enginetour.ratings.pairs import RatedGame, RatingEvent
+from enginetour.ratings.systems import SYSTEMS, IncrementalSystem
+from enginetour.store.counts import by_pair, engines_in, kept_counts, odd_ones, removed, unpacked
+from enginetour.store.dialect import larger, scale_told
+from enginetour.store.engines import rated_names
+from enginetour.store.tables import (
+    ENGINES,
+    ENTRANTS,
+    EVEN,
+    EVEN_READ,
+    EVENTS,
+    GAMES,
+    IMPORTED_GAMES,
+    IMPORTS,
+    RATING_EVENTS,
+    RATING_REVISIONS,
+    STRUCK,
+    TOURNAMENTS,
+)
+from enginetour.store.tournaments import Store
+
+if TYPE_CHECKING:
+    from enginetour.store.counts import Sums
+
+
+# The stream of a system's rating events as it is stored, and what every engine had at any place of it.
+
+EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
+_ROW = RATING_EVENTS.c
+
+
+class Span(NamedTuple):
+    """Of this revision the rows from place `start` to before `end` hold."""
+
+    revision: int
+    start: int
+    end: int
+
+
+class Career(NamedTuple):
+    """An engine in the stream up to some place; `game` and `imported` are the newest of its games, 0 for none."""
+
+    first: int  # place of its first row
+    entry: float
+    rating: float
+    peak: float
+    games: int
+    game: int
+    imported: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The rating events of a system that hold now: of each revision what no later one replaced."""
+
+    connection: Connection
+    system: str
+    spans: tuple[Span, ...]
+
+    def __len__(self) -> int:
+        return self.spans[-1].end if self.spans else 0
+
+    def rows(self, start: int = 0) -> list[Any]:
+        """Place and event of every row from place `start` on."""
+        chosen = select(_ROW.place, *EVENT).order_by(_ROW.place)
+        return [row for part in self._parts(start) for row in self.connection.execute(chosen.where(part))]
+
+    def first_struck(self) -> int:
+        """Place of the first row whose game, or import, was struck out since; the length if there is none."""
+        struck = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
+        chosen = select(func.min(_ROW.place)).where(or_(_ROW.game.in_(struck), _ROW.tournament.in_(removed())))
+        places = (self.connection.execute(chosen.where(part)).scalar() for part in self._parts())
+        return next((place for place in places if place is not None), len(self))
+
+    def careers(self, end: int | None = None) -> dict[int, Career]:
+        """Every engine with a row before place `end`, by its key."""
+        found: dict[int, Career] = {}
+        for part in self._parts(0, end):
+            for engine, *columns in self.connection.execute(_careers(part)):
+                career = Career(*columns)
+                if engine in found:
+                    old = found[engine]
+                    newest = {"game": max(old.game, career.game), "imported": max(old.imported, career.imported)}
+                    peak = max(old.peak, career.peak)
+                    career = career._replace(first=old.first, entry=old.entry, peak=peak, **newest)
+                found[engine] = career
+        return found
+
+    def rating_before(self, engine: int, end: int) -> float:
+        """The rating of an engine that has a row before place `end`."""
+        newest = select(_ROW.after).where(_ROW.engine == engine).order_by(_ROW.place.desc()).limit(1)
+        ratings = (self.connection.execute(newest.where(part)).scalar() for part in reversed(self._parts(0, end)))
+        return float(next(rating for rating in ratings if rating is not None))
+
+    def _parts(self, start: int = 0, end: int | None = None) -> list[ColumnElement[bool]]:
+        """One condition for the rows of each revision, in order: thousands of them would not fit into one."""
+        last = len(self) if end is None else end
+        cut = [Span(s.revision, max(s.start, start), min(s.end, last)) for s in self.spans]
+        return [
+            and_(_ROW.system == self.system, _ROW.revision == s.revision, _ROW.place >= s.start, _ROW.place < s.end)
+            for s in cut
+            if s.start < s.end
+        ]
+
+
+def stream(connection: Connection, system: str) -> Stream:
+    """What is stored of a system."""
+    rows = select(RATING_REVISIONS.c.revision, RATING_REVISIONS.c.start).where(RATING_REVISIONS.c.system == system)
+    newest_first = connection.execute(rows.order_by(RATING_REVISIONS.c.revision.desc())).fetchall()
+    spans: list[Span] = []
+    end: int | None = None
+    for revision, start in newest_first:
+        if end is None:
+            end = _length(connection, system, revision, start)
+        if start < end:
+            spans.append(Span(revision, start, end))
+            end = start
+    return Stream(connection, system, tuple(reversed(spans)))
+
+
+def _length(connection: Connection, system: str, revision: int, start: int) -> int:
+    """Where the newest revision ends: after its last row, or at its start if it only made the stream shorter."""
+    last = select(func.max(_ROW.place)).where(_ROW.system == system, _ROW.revision == revision)
+    place = connection.execute(last).scalar()
+    return start if place is None else int(place) + 1
+
+
+def _careers(part: ColumnElement[bool]) -> Any:
+    """One scan for the ends of every career, then the two rows at its ends by their keys."""
+    ends = (
+        select(
+            _ROW.engine,
+            func.min(_ROW.system).label("system"),  # all rows of a part have the same
+            func.min(_ROW.revision).label("revision"),
+            func.min(_ROW.place).label("first"),
+            func.max(_ROW.place).label("last"),
+            func.max(_ROW.before).label("before"),
+            func.max(_ROW.after).label("after"),
+            func.max(_ROW.games).label("games"),
+            func.coalesce(func.max(_ROW.game), 0).label("game"),
+            func.coalesce(func.max(_ROW.imported), 0).label("imported"),
+        )
+        .where(part)
+        .group_by(_ROW.engine)
+        .subquery()
+    )
+    one, other = RATING_EVENTS.alias(), RATING_EVENTS.alias()
+    joined = ends
+    for row, place in ((one, ends.c.first), (other, ends.c.last)):
+        same = and_(row.c.system == ends.c.system, row.c.revision == ends.c.revision, row.c.place == place)
+        joined = joined.join(row, same)  # type: ignore[assignment]
+    peak = larger(ends.c.before, ends.c.after)
+    columns = (ends.c.engine, ends.c.first, one.c.before, other.c.after, peak, ends.c.games, ends.c.game)
+    return select(*columns, ends.c.imported).select_from(joined)
+
+
+# What incremental ratings are folded from: all rated games of the store in one order, and what engines bring.
+#
+# The order is that in which games were committed. An import is one block: it follows the games that had been played
+# here when it was made. So whatever comes, comes last, and only a game struck out changes what was rated before.
+
+
+class Mark(NamedTuple):
+    """A place in the order: the newest game played here and the newest imported one before it, 0 for none."""
+
+    game: int = 0
+    imported: int = 0
+
+
+def rated_games(connection: Connection, after: Mark | None = None) -> Iterator[RatedGame]:
+    """Even games of standard chess that count, in order; engines and events by keys, imported games by minus theirs."""
+    mark = after or Mark()
+    points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
+    columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
+    rows = select(*columns).where(GAMES.c.id > mark.game, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
+    if odd := odd_ones(connection):
+        rows = rows.where(GAMES.c.tournament.not_in(odd))
+    played = iter(connection.execute(rows.order_by(GAMES.c.id)))
+    row = next(played, None)
+    for event, after_game in _imports(connection):
+        while row is not None and row[0] <= after_game:
+            yield RatedGame(str(row[2]), str(row[3]), points[row[4]], row[0], str(row[1]))
+            row = next(played, None)
+        yield from _imported(connection, event, mark.imported)
+    while row is not None:
+        yield RatedGame(str(row[2]), str(row[3]), points[row[4]], row[0], str(row[1]))
+        row = next(played, None)
+
+
+def number_rated(connection: Connection) -> int:
+    """How many games count, from the pair counts: they follow every game and every one that is struck out."""
+    return sum(int(sums[2:].sum()) for sums in _counts(connection).values())
+
+
+def _counts(connection: Connection) -> dict[int, Sums]:
+    """The pair counts of standard chess."""
+    odd = odd_ones(connection)
+    return {event: sums for event, sums in kept_counts(connection).items() if event not in odd}
+
+
+def tallies_by_event(connection: Connection) -> dict[str, dict[Met, Tally]]:
+    """The results of every event that has a rated game, events by their first one."""
+    counted = _counts(connection)
+    places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
+    for event in counted:
+        own = GAMES.c.tournament == event, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN
+        first = connection.execute(select(GAMES.c.id).where(*own).order_by(GAMES.c.number).limit(1)).scalar()
+        if first is not None:
+            places[event] = first, 0, event
+    events: dict[str, dict[Met, Tally]] = {str(event): {} for event in sorted(places, key=places.__getitem__)}
+    for event, sums in counted.items():
+        for (white, black), results in by_pair(sums).items():
+            events[str(event)][str(white), str(black), 0] = results
+    return {event: tallies for event, tallies in events.items() if tallies}
+
+
+def brought(connection: Connection, scale: Scale) -> dict[str, float]:
+    """Ratings that engine versions brought when they first entered, by their keys.
+
+    Those of tournaments that state another scale are left out.
+    """
+    rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating, scale_told(TOURNAMENTS.c.config)).join(
+        TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament
+    )
+    first: dict[str, float | None] = {}
+    for engine, rating, stated in connection.execute(rows.order_by(ENTRANTS.c.tournament, ENTRANTS.c.since)):
+        first.setdefault(str(engine), rating if stated in (None, scale) else None)
+    return {engine: rating for engine, rating in first.items() if rating is not None}
+
+
+def versions(connection: Connection) -> Lineage:
+    """Who comes after whom, among all engine versions of the store."""
+    rows = select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id)
+    return lineage(Version(str(engine), name, family) for engine, name, family in connection.execute(rows))
+
+
+def for_events(connection: Connection, settings: BaseModel) -> BaseModel:
+    """The settings with event classes by the keys of events; people give them by tournament, or ``name #edition``."""
+    if not isinstance(settings, Egf2021Settings) or not settings.classes:
+        return settings
+    classes = {}
+    for event, name, edition in connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition)):
+        own = settings.classes.get(f"{name} #{edition}", settings.classes.get(name))
+        if own is not None:
+            classes[str(event)] = own
+    return settings.model_copy(update={"classes": classes})
+
+
+def _imports(connection: Connection) -> list[tuple[int, int]]:
+    """Imports of standard chess that stand, oldest first, each with the newest game it follows."""
+    rows = select(IMPORTS.c.tournament, IMPORTS.c.after_game).where(IMPORTS.c.tournament.not_in(removed()))
+    if odd := odd_ones(connection):
+        rows = rows.where(IMPORTS.c.tournament.not_in(odd))
+    return [(event, after_game) for event, after_game in connection.execute(rows.order_by(IMPORTS.c.tournament))]
+
+
+def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedGame]:
+    columns = (IMPORTED_GAMES.c.id, IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black, IMPORTED_GAMES.c.half_points)
+    rows = select(*columns).where(IMPORTED_GAMES.c.tournament == event, IMPORTED_GAMES.c.id > after, EVEN_READ)
+    for game, white, black, half_points in connection.execute(rows.order_by(IMPORTED_GAMES.c.id)):
+        yield RatedGame(str(white), str(black), half_points, -game, str(event))
+
+
+# From the games to the rating events that are missing: a full replay, or one from the first game that differs.
+#
+# The events of games that stand are right as long as the settings and what engines brought are the same: then the state
+# is restored from the rows and only the rest is rated. A few games before that are rated again; where they give other
+# bits than those stored, another version of the arithmetic wrote them, and everything is replayed.
+
+AGAIN = 50  # games rated again before the first new one: each engine of a tournament once or twice
+ROWS_A_GAME = 2  # White's and Black's
+Row = tuple[Any, ...]  # the columns of the table after `place`
+
+
+def refolded(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[Row]]:
+    """Up to which place the stored stream holds, and the rows that follow there.
+
+    `begun` is the state before the first game; `trusted` says that the stream was written from the same settings.
+    """
+    if trusted and begun.rule.mode == "sequential":
+        for end in (stored.__len__, stored.first_struck):
+            found = _from(connection, stored, begun, max(0, end() // ROWS_A_GAME - AGAIN) * ROWS_A_GAME)
+            if found is not None:
+                return found
+    rated = _whole(connection, begun)
+    same = _same([tuple(row)[1:] for row in stored.rows()], rated)
+    return same, rated[same:]
+
+
+def _whole(connection: Connection, begun: RatingState) -> list[Row]:
+    if begun.rule.mode == "sequential":
+        return _rows(incremental.rate(rated_games(connection), begun)[1])
+    state, written = begun, list[RatingEvent]()
+    for event, tallies in tallies_by_event(connection).items():
+        state, events = incremental.rate_event(state, event, tallies)
+        written += events
+    return _rows(written)
+
+
+def _from(connection: Connection, stored: Stream, begun: RatingState, place: int) -> tuple[int, list[Row]] | None:
+    """The same from a place on; None when what is stored before it, or just behind, is not what a replay gives."""
+    careers = stored.careers(place)
+    ends = [Mark(career.game, career.imported) for career in careers.values()] or [Mark()]
+    mark = Mark(max(end.game for end in ends), max(end.imported for end in ends))
+    games = list(rated_games(connection, mark))
+    if place // ROWS_A_GAME + len(games) != number_rated(connection) or not _entered_so(careers, stored, begun):
+        return None
+    known = {str(engine): Standing(career.rating, career.peak, career.games) for engine, career in careers.items()}
+    restored = replace(begun, standings=begun.standings.update(known))
+    rated = _rows(incremental.rate(games, restored)[1])
+    behind = [tuple(row)[1:] for row in stored.rows(place)]
+    same = _same(behind, rated)
+    if same < min(len(behind), len(rated)) and _game(behind[same]) == _game(rated[same]):
+        return None
+    return place + same, rated[same:]
+
+
+def _entered_so(careers: Mapping[int, Career], stored: Stream, begun: RatingState) -> bool:
+    """Everybody entered with the rating a replay would give it: its own, its predecessor's, or the start value."""
+    order = sorted(careers.items(), key=lambda item: item[1].first)
+    rated: dict[str, Career] = {}  # those with a game before that of the newcomer
+    arrived = 0
+    for engine, career in order:
+        begins = career.first - career.first % ROWS_A_GAME
+        while order[arrived][1].first < begins:
+            rated[str(order[arrived][0])] = order[arrived][1]
+            arrived += 1
+        given = begun.standings.get(str(engine))
+        before = begun.lineage.predecessor(str(engine), rated) if begun.lineage and given is None else None
+        if given is not None:
+            entry = given.rating
+        elif before is not None:
+            entry = stored.rating_before(int(before), begins)
+        else:
+            entry = begun.rule.entry()
+        if career.entry != entry:
+            return False
+    return True
+
+
+def _rows(events: Iterable[RatingEvent]) -> list[Row]:
+    """Rating events in the order of the table's columns after `place`; an imported game has a column of its own."""
+    return [
+        (int(engine), int(event), *((None, *numbers, -game) if game and game < 0 else (game, *numbers, None)))
+        for _, engine, event, game, *numbers in events
+    ]
+
+
+def _game(row: Row) -> Row:
+    """Whose row it is and of which game."""
+    return row[0], row[2], row[-1]
+
+
+def _same(one: list[Row], other: list[Row]) -> int:
+    """How many rows the two have in common before they differ."""
+    differs = (place for place, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs)
+    return next(differs, min(len(one), len(other)))
+
+
+# Ratings of the whole store: incremental systems as append-only events.
+#
+# The rated thing is an engine version. It is shown by its name alone while the name has one version with games,
+# else as ``name [fingerprint]``, or ``name [imported]`` where a file told no more. Games count in the order in which
+# they were committed, over all tournaments.
+#
+# A revision replaces the stream of a system's rating events from its `start` on: a game struck out, a game that
+# came late or other settings give a new one, and what was published before stays beside it.
+
+
+def system_named(name: str) -> IncrementalSystem:
+    """The system; UsageRefused names the known ones."""
+    if name not in SYSTEMS:
+        raise UsageRefused(f"there is no incremental system {name!r}", step=f"known: {', '.join(SYSTEMS)}")
+    return SYSTEMS[name]
+
+
+def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int:
+    """Bring the rating events of a system up to the log; how many rows were appended.
+
+    The bits are those of a full replay, whatever the first game is from which on games are rated again. Without
+    `settings` those of the newest revision hold, or the system's own.
+    """
+    known = system_named(system)
+    with store.database.writing() as connection:
+        newest = select(RATING_REVISIONS).where(RATING_REVISIONS.c.system == system)
+        last = connection.execute(newest.order_by(RATING_REVISIONS.c.revision.desc()).limit(1)).first()
+        before = None if last is None else type(known.settings).model_validate_json(last.settings)
+        settings = settings or before or known.settings
+        entry = known.fitting(brought(connection, known.scale))
+        begun = known.begin(for_events(connection, settings), entry, versions(connection))
+        stored = stream(connection, system)
+        same, fresh = refolded(connection, stored, begun, trusted=settings == before)
+        revision = 0 if last is None else last.revision
+        if last is None or same < len(stored) or settings != before:
+            revision += 1
+            why = "first" if last is None else "settings" if settings != before else "games"
+            told = {"settings": settings.model_dump_json(), "why": why, "made": time.time()}
+            connection.execute(
+                insert(RATING_REVISIONS), {"system": system, "revision": revision, "start": same, **told}
+            )
+        if fresh:
+            # by the driver: 200,000 rows as dictionaries would take longer than rating them
+            events = dict(zip((column.name for column in EVENT), map(list, zip(*fresh, strict=True)), strict=True))
+            head = {"system": [system] * len(fresh), "revision": revision}
+            places = {"place": list(range(same, same + len(fresh)))}
+            store.database.fill(connection, RATING_EVENTS.name, head | places | events)
+    return len(fresh)
+
+
+def settings_of(store: Store) -> list[BaseModel]:
+    """Settings of all revisions of all streams; ValueError for what are none."""
+    rows = select(RATING_REVISIONS.c.system, RATING_REVISIONS.c.settings)
+    with store.database.reading() as connection:
+        found = connection.execute(rows).fetchall()
+    return [type(system_named(row.system).settings).model_validate_json(row.settings) for row in found]
+
+
+def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict[str, tuple[float, int]]:
+    """Rating and rated games of every engine version, best first, as `refresh` left them.
+
+    Of a `tournament` those that took part, by their names there where these are of one version each.
+    """
+    with store.database.reading() as connection:
+        names = rated_names(connection)
+        latest = _latest(connection, system)
+        if tournament is not None:
+            entered = select(ENTRANTS.c.engine, ENTRANTS.c.name).where(ENTRANTS.c.tournament == tournament).distinct()
+            here = {row.engine: row.name for row in connection.execute(entered)}
+            imported = connection.execute(select(IMPORTS.c.counts).where(IMPORTS.c.tournament == tournament)).scalar()
+            here |= {engine: names[engine] for engine in (engines_in(unpacked(imported)) if imported else ())}
+            several = Counter(name for engine, name in here.items() if engine in latest)
+            names |= {engine: name for engine, name in here.items() if several[name] == 1}
+            latest = {engine: latest[engine] for engine in here if engine in latest}
+    found = {names[engine]: (career.rating, career.games) for engine, career in latest.items()}
+    return dict(sorted(found.items(), key=lambda item: (-item[1][0], item[0])))
+
+
+def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
+    """What the store knows of these engines: the Elo of each one's newest rated version."""
+    with store.database.reading() as connection:
+        latest = _latest(connection, "elo")
+        rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id)).fetchall()
+    return {row.name: latest[row.id].rating for row in rows if row.id in latest and row.name in names}
+
+
+def history(store: Store, system: str, name: str) -> list[RatingEvent]:
+    """Rating events of an engine, all its versions, in order; `game` is the number in the edition `event` names."""
+    system_named(system)
+    with store.database.reading() as connection:
+        shown = rated_names(connection)
+        own = {row.id for row in connection.execute(select(ENGINES.c.id).where(ENGINES.c.name == name))}
+        titles = {
+            row.id: row.name if row.edition == 1 else f"{row.name} #{row.edition}"
+            for row in connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition))
+        }
+        rows = [row for row in stream(connection, system).rows() if row.engine in own]
+        numbers = dict(_numbers(connection, {row.game for row in rows if row.game is not None}))
+    return [
+        RatingEvent(
+            system,
+            shown[row.engine],
+            titles[row.tournament],
+            None if row.game is None else numbers[row.game],
+            *(row.before, row.change, row.after, row.weight, row.games),
+        )
+        for row in rows
+    ]
+
+
+def _latest(connection: Connection, system: str) -> dict[int, Career]:
+    system_named(system)
+    return stream(connection, system).careers()
+
+
+def _numbers(connection: Connection, games: set[int]) -> list[tuple[int, int]]:
+    if not games:
+        return []
+    rows = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.id.between(min(games), max(games)))
+    return [(row.id, row.number) for row in connection.execute(rows)]
