@@ -7,8 +7,8 @@ from pathlib import Path
 
 from enginetour.model.game import Game, GameVoided, MoveMade, Outcome, Pairing, SideRecord, Termination
 from enginetour.referee.books import effort
-from enginetour.reports.averages import averages
-from enginetour.reports.html.gamewords import used
+from enginetour.reports.games import averages
+from enginetour.reports.html.game import used
 from enginetour.reports.sheet import render
 from enginetour.store.games import sides
 from tests.storing import NAMES, add_game, open_log

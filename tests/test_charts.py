@@ -14,14 +14,11 @@ import pytest
 from PIL import Image
 
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.reports.charts import curves, fairness, history, marks, opposition, palette, scales
-from enginetour.reports.charts.crosstable import Met, crosstable
-from enginetour.reports.charts.frame import fitted
-from enginetour.reports.charts.ladder import Ranked, ladder
-from enginetour.reports.charts.marks import Area, Picture
-from enginetour.reports.charts.output import MARGIN, PNG_SCALE, png, svg, svg_file
-from enginetour.reports.charts.ratinglist import Rated, rating_list
-from enginetour.reports.charts.roundrobins import RoundRobin
+from enginetour.reports.charts import canvas, curves, lists
+from enginetour.reports.charts.canvas import Area, Picture
+from enginetour.reports.charts.ladder import Ranked, RoundRobin, ladder
+from enginetour.reports.charts.lists import Met, Rated, crosstable, rating_list
+from enginetour.reports.charts.output import MARGIN, PNG_SCALE, fitted, png, svg, svg_file
 
 ODD = "$x_1$ & <b>שלום</b> 引擎 ½"
 NAMES = ("Fruit 2.1", ODD, "x" * 100)
@@ -36,25 +33,23 @@ def pictures() -> dict[str, Picture]:
         RoundRobin(2, 7, NAMES[1:], order=NAMES[:0:-1], parking=NAMES[:1], dropped=ODD),
         RoundRobin(3, 8, (NAMES[2], NAMES[0]), returned=NAMES[:1], withdrawn=("gone",), left=("gone",)),
     )
-    points = tuple(history.edition_point(n, 2600.0 + n, nan if n == 2 else 9.0, inf, 10 * n) for n in (1, 2, 3))
+    points = tuple(curves.edition_point(n, 2600.0 + n, nan if n == 2 else 9.0, inf, 10 * n) for n in (1, 2, 3))
     return {
         "list": rating_list([Rated(NAMES[0], 2600.0, 20.0, None, 9), Rated(ODD, nan, inf, 1.0, 1)], title=ODD),
         "crosstable": crosstable([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
         "ladder": ladder(rounds, [Ranked(n, i, "active") for i, n in enumerate(NAMES)], title="ladder"),
-        "history": history.rating_history([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
-        "score": history.score_over_games([history.Run(name, (2, 1, 0, 2)) for name in NAMES], title="s"),
-        "white": fairness.white_share(
-            [fairness.Share("all", 0.5, nan, 4), fairness.Share(ODD, None, None, 0)], title="w"
-        ),
-        "relay": fairness.distribution([0.2, 3.0, nan, 0.0, -1.0, inf], title="r", unit="ms"),
-        "load": fairness.load([(1.0, 0.5), (2.0, nan), (3.0, 9.0)], title="l", cores=2),
-        "opponents": opposition.score_by_rating(2600.0, [opposition.Faced(ODD, 2500.0, 3, 2)], title="o"),
+        "history": curves.rating_history([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
+        "score": curves.score_over_games([curves.Run(name, (2, 1, 0, 2)) for name in NAMES], title="s"),
+        "white": curves.white_share([curves.Share("all", 0.5, nan, 4), curves.Share(ODD, None, None, 0)], title="w"),
+        "relay": curves.distribution([0.2, 3.0, nan, 0.0, -1.0, inf], title="r", unit="ms"),
+        "load": curves.load([(1.0, 0.5), (2.0, nan), (3.0, 9.0)], title="l", cores=2),
+        "opponents": lists.score_by_rating(2600.0, [lists.Faced(ODD, 2500.0, 3, 2)], title="o"),
         "nothing": rating_list([], title="n"),
         "nobody": crosstable([], title="n"),
         "no round": ladder([], [], title="n"),
-        "no line": history.rating_history([], title="n"),
-        "no gap": fairness.distribution([], title="n", unit="ms"),
-        "no opponent": opposition.score_by_rating(None, [], title="n"),
+        "no line": curves.rating_history([], title="n"),
+        "no gap": curves.distribution([], title="n", unit="ms"),
+        "no opponent": lists.score_by_rating(None, [], title="n"),
     }
 
 
@@ -72,7 +67,7 @@ def test_a_picture_for_a_page_brings_nothing_that_a_page_forbids(picture: Pictur
     told = svg(picture)
     root = ET.fromstring(told)
     assert root.tag == "svg" and root.get("role") == "img" and root.get("aria-label") == picture.title
-    assert root.get("viewBox", "").endswith(f" {picture.height - marks.TITLE_HEIGHT:g}")
+    assert root.get("viewBox", "").endswith(f" {picture.height - canvas.TITLE_HEIGHT:g}")
     assert root.find("desc") is not None and "width" not in root.attrib
     for element in root.iter():
         assert element.tag in {"svg", "desc", "path", "text", "rect", "title"}
@@ -94,7 +89,7 @@ def test_the_same_rows_are_the_same_text(picture: Picture) -> None:
     assert svg(picture) == svg(picture)
     whole = svg_file(picture)
     assert whole.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg"')
-    assert "var(" not in whole and palette.LIGHT["paper"] in whole
+    assert "var(" not in whole and canvas.LIGHT["paper"] in whole
 
 
 @pytest.mark.parametrize("name", ["list", "ladder", "no line"])
@@ -130,30 +125,30 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-STYLE = (Path(marks.__file__).parents[1] / "html" / "assets" / "report.css").read_text("utf-8")
+STYLE = (Path(canvas.__file__).parents[1] / "html" / "assets" / "report.css").read_text("utf-8")
 
 
 def dark_palette() -> dict[str, str]:
     """The colours by role that pages have where the reader's system is dark."""
     text = STYLE.partition("prefers-color-scheme: dark")[2].partition("}")[0]
     found = dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{6});", text))
-    return {role: found[role] for role in palette.LIGHT}
+    return {role: found[role] for role in canvas.LIGHT}
 
 
 def test_colours_are_told_apart_and_read() -> None:
     """Text stands 4.5:1 from the paper, lines 3:1, light and dark; the roles of both are the same."""
     dark = dark_palette()
-    assert set(palette.LIGHT) == set(dark)
-    for colours in (palette.LIGHT, dark):
+    assert set(canvas.LIGHT) == set(dark)
+    for colours in (canvas.LIGHT, dark):
         for role, colour in colours.items():
-            least = {"paper": 1.0, "grid": 1.3, **dict.fromkeys(palette.SERIES, 3.0)}.get(role, 4.5)
+            least = {"paper": 1.0, "grid": 1.3, **dict.fromkeys(canvas.SERIES, 3.0)}.get(role, 4.5)
             assert _contrast(colour, colours["paper"]) >= least, role
         assert len({*colours.values()} - {colours["muted"]}) >= len(colours) - 2
         for role in ("accent", "accent-2", "muted"):
-            shade = _blended(colours[role], colours["paper"], palette.STRONGEST)
+            shade = _blended(colours[role], colours["paper"], canvas.STRONGEST)
             assert _contrast(colours["ink"], shade) >= 4.5, role
     assert _contrast("#000000", "#ffffff") == pytest.approx(21.0)
-    assert palette.series(8) == palette.series(0)
+    assert canvas.series(8) == canvas.series(0)
 
 
 def _blended(colour: str, paper: str, alpha: float) -> str:
@@ -163,7 +158,7 @@ def _blended(colour: str, paper: str, alpha: float) -> str:
 
 def test_pages_have_the_same_colours() -> None:
     """The style sheet of the report sets each variable as it is here, light and dark."""
-    for role, colour in palette.LIGHT.items():
+    for role, colour in canvas.LIGHT.items():
         assert re.search(rf"--{role}:\s*{colour}\b", STYLE), (role, colour)
         assert role in dark_palette()
 
@@ -172,24 +167,24 @@ def test_a_mark_is_somewhere() -> None:
     """What has no place cannot be made."""
     for wrong in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="finite"):
-            marks.Line(((0.0, wrong), (1.0, 1.0)))
+            canvas.Line(((0.0, wrong), (1.0, 1.0)))
         with pytest.raises(ValueError, match="finite"):
-            marks.Words(wrong, 0.0, "x")
+            canvas.Words(wrong, 0.0, "x")
 
 
 def test_ticks_are_round() -> None:
     """Steps of 1, 2 and 5; a logarithmic scale has powers, and what is between them where it is short."""
-    assert scales.Scale(2412, 2688, 0, 1).ticks(6) == [2450.0, 2500.0, 2550.0, 2600.0, 2650.0]
-    assert scales.Scale(-0.04, 1.04, 0, 1).ticks(5) == pytest.approx([0, 0.5, 1.0])
-    assert scales.Scale(0.15, 1.5, 0, 1, log=True).ticks() == [0.2, 0.5, 1.0]
-    assert scales.Scale(1, 1e5, 0, 1, log=True).ticks() == [1, 10, 100, 1000, 10000, 100000]
-    assert [scales.number(value) for value in (0.1 + 0.2, -0.0, 2600.0, 1e-12)] == ["0.3", "0", "2600", "0"]
+    assert canvas.Scale(2412, 2688, 0, 1).ticks(6) == [2450.0, 2500.0, 2550.0, 2600.0, 2650.0]
+    assert canvas.Scale(-0.04, 1.04, 0, 1).ticks(5) == pytest.approx([0, 0.5, 1.0])
+    assert canvas.Scale(0.15, 1.5, 0, 1, log=True).ticks() == [0.2, 0.5, 1.0]
+    assert canvas.Scale(1, 1e5, 0, 1, log=True).ticks() == [1, 10, 100, 1000, 10000, 100000]
+    assert [canvas.number(value) for value in (0.1 + 0.2, -0.0, 2600.0, 1e-12)] == ["0.3", "0", "2600", "0"]
 
 
 def test_a_load_of_many_games_is_counted_whole() -> None:
     """A picture has fewer places than a long tournament games, and those above the processors stay among them."""
     loads = [(float(number), 9.0 if number in (7, 2999) else 0.5) for number in range(1, 3001)]
-    made = fairness.load(loads, title="l", cores=2)
+    made = curves.load(loads, title="l", cores=2)
     assert made.summary == "Load of the machine after 3000 games, above its processors in 2."
     quiet, busy = (mark for mark in made.marks if isinstance(mark, Area))
     assert (len(quiet.outlines), len(busy.outlines)) == (1000, 2)
@@ -197,9 +192,7 @@ def test_a_load_of_many_games_is_counted_whole() -> None:
 
 def test_half_is_half() -> None:
     """What a picture says of a half and of 99 % is what the table beside it says."""
-    assert (
-        "half up to 2, 99 % up to 4, at most 4 ms" in fairness.distribution([4, 3, 2, 1], title="r", unit="ms").summary
-    )
+    assert "half up to 2, 99 % up to 4, at most 4 ms" in curves.distribution([4, 3, 2, 1], title="r", unit="ms").summary
 
 
 def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of_a_user(tmp_path: Path) -> None:
@@ -208,7 +201,7 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
     code = (
         "import sys\n"
         "import enginetour.cli.charts, enginetour.cli.lists, enginetour.cli.rate\n"
-        "from enginetour.reports.charts import curves, fairness, ladder, opposition, output, ratinglist\n"
+        "from enginetour.reports.charts import curves, curves as fairness, ladder, lists as opposition, output, lists as ratinglist\n"
         "assert 'matplotlib' not in sys.modules\n"
         "print(output.svg(ratinglist.rating_list([ratinglist.Rated('Toga', 1.0, None, None, 3)], title='t')), end='')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from enginetour.model.game import Outcome
-from enginetour.reports.endings import endings, endings_counted, endings_words
+from enginetour.reports.games import endings, endings_counted, endings_words
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from enginetour.cli.voice import Voice
 from enginetour.cli.watching import Exports, Picture, Watching
 from enginetour.model.game import Game, GameVoided, Outcome
 from enginetour.reports import progress
-from enginetour.reports.exports import UNFINISHED, PgnFile, games_text
+from enginetour.reports.pgn import UNFINISHED, PgnFile, games_text
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.loop import Watcher
 from tests.storing import add_game, game, open_log
@@ -317,7 +317,7 @@ def test_only_what_is_missing_is_written(tmp_path: Path, log: TournamentLog, mon
     pgn = with_games(tmp_path, log, 3)
     whole = pgn.path.read_text()
     recorded(log, 4)
-    monkeypatch.setattr("enginetour.reports.exports.replace_file", None)  # would be called for all
+    monkeypatch.setattr("enginetour.reports.pgn.replace_file", None)  # would be called for all
     for left in (whole, whole[:-9]):
         pgn.path.write_text(left)
         PgnFile(pgn.path, log).mend()

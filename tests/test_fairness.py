@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.engines.machine import Workload, processor
 from enginetour.model.game import SideRecord, Termination
-from enginetour.reports.fairness import machine_lines
+from enginetour.reports.games import machine_lines
 from tests.playing import game, scripted, sound
 from tests.storing import add_game, open_log
 from tests.storing import game as storing_game

@@ -8,10 +8,9 @@ from itertools import cycle, islice
 import pytest
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
-from enginetour.reports.html import gamepage
-from enginetour.reports.html.gamepage import game_page
-from enginetour.reports.html.gamerow import GameRow, Neighbour
-from enginetour.reports.html.site import Site
+from enginetour.reports.html import game as gamepage
+from enginetour.reports.html.game import GameRow, Neighbour, game_page
+from enginetour.reports.html.page import Site
 from tests.playing import SHUFFLE
 
 SITE = Site("autumn", (("index.html", "Overview"), ("games.html", "Games")), {"Fruit": "fruit"})

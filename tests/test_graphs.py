@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
-from enginetour.reports.html import graphs
+from enginetour.reports.html import game as graphs
 from enginetour.reports.html.replay import start_of
 
 

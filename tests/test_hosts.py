@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.game import Outcome
-from enginetour.reports.review.fairness import fairness_of
-from enginetour.reports.review.hosts import beyond, hosts_of, machine_of
+from enginetour.reports.review.fairness import beyond, fairness_of, hosts_of, machine_of
 from enginetour.store.games import Conditions, conditions
 from tests.reported import played
 from tests.test_review import FOUR

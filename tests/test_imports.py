@@ -18,7 +18,7 @@ from enginetour.model.game import Outcome
 from enginetour.ratings.gor import CzechSettings, rate
 from enginetour.ratings.pairs import RatedGame
 from enginetour.ratings.pentanomial import paired
-from enginetour.reports.exports import games_text
+from enginetour.reports.pgn import games_text
 from enginetour.store import sqlite
 from enginetour.store.definition import ListDefinition, define
 from enginetour.store.games import meetings

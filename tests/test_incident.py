@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginetour.model.game import Game, Incident, Outcome, Pairing, SideRecord, Termination
-from enginetour.reports.incident import claim_lines, incident_lines
+from enginetour.reports.games import claim_lines, incident_lines
 
 CRASH = Incident(
     "Fruit",

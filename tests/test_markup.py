@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.reports.markup import MARKUPS, bbcode, html, markdown
-from enginetour.reports.sheet import Column, Sheet, safe
+from enginetour.reports.sheet import MARKUPS, Column, Sheet, bbcode, html, markdown, safe
 from tests.storing import add_game, game, open_log
 from tests.touring import ask
 

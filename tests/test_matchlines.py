@@ -14,9 +14,8 @@ import pytest
 from enginetour.cli.screen import Claimed, Lines
 from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, SideRecord, Termination
 from enginetour.ratings.sequential import Sprt, match_test
-from enginetour.reports import matchlines
-from enginetour.reports.matchlines import MatchScore
-from enginetour.reports.progress import Progress
+from enginetour.reports import progress
+from enginetour.reports.progress import MatchScore, Progress
 from tests.test_scheduler import ended, scheduler
 from tests.touring import LONG_S, config, tour
 
@@ -27,15 +26,15 @@ def game(white: str = "A", black: str = "B") -> Game:
 
 def test_the_words_of_a_match() -> None:
     """As cutechess-cli prints them, to the blank: two before the bracket."""
-    assert matchlines.started(1, 20, "A", "B") == "Started game 1 of 20 (A vs B)"
-    assert matchlines.finished(5, game()) == "Finished game 5 (A vs B): 1-0 {White mates}"
-    assert matchlines.score(MatchScore("A", "B", (2, 1, 0), (1, 1, 1))) == "Score of A vs B: 3 - 1 - 2  [0.667] 6"
+    assert progress.started(1, 20, "A", "B") == "Started game 1 of 20 (A vs B)"
+    assert progress.finished(5, game()) == "Finished game 5 (A vs B): 1-0 {White mates}"
+    assert progress.score(MatchScore("A", "B", (2, 1, 0), (1, 1, 1))) == "Score of A vs B: 3 - 1 - 2  [0.667] 6"
 
 
 def test_the_interval_of_a_match() -> None:
     """The lines of cutechess-cli, then the block of fastchess, figure for figure; 3 of the 7 level pairs are drawn."""
     match = MatchScore("A", "B", (12, 6, 2), (6, 8, 6), (1, 2, 7, 6, 4), 3, "10+0.1, 1t, 16MB, UHO.epd")
-    lines = list(matchlines.interval(match))
+    lines = list(progress.interval(match))
     assert lines == [
         "...      A playing White: 12 - 2 - 6  [0.750] 20",
         "...      A playing Black: 6 - 6 - 8  [0.500] 20",
@@ -55,8 +54,8 @@ def test_games_on_the_way_change_no_kind_of_figure() -> None:
     """With several slots a pair may lack a game: figures were those of games in one block, of pairs in the next."""
     whole = MatchScore("A", "B", (12, 6, 2), (6, 8, 6), (1, 2, 7, 6, 4), 3)
     on_the_way = MatchScore("A", "B", (13, 6, 2), (6, 8, 7), (1, 2, 7, 6, 4), 3)
-    told = {line.split()[0]: line for line in matchlines.interval(whole)}
-    then = {line.split()[0]: line for line in matchlines.interval(on_the_way)}
+    told = {line.split()[0]: line for line in progress.interval(whole)}
+    then = {line.split()[0]: line for line in progress.interval(on_the_way)}
     assert then["LOS:"] == told["LOS:"] == "LOS: 98.15 %, DrawRatio: 35.00 %, PairsRatio: 3.33"
     assert then["Elo:"] == told["Elo:"]
     assert then["Games:"] == "Games: 42, Wins: 19, Losses: 9, Draws: 14, Points: 26.0 (61.90 %)"
@@ -65,7 +64,7 @@ def test_games_on_the_way_change_no_kind_of_figure() -> None:
 def test_single_games_and_a_test() -> None:
     """Without pairs the error is that of the games; a test adds a line to each of the two."""
     test = match_test(Sprt(0.0, 10.0), [(number, 2 if number % 3 else 0) for number in range(60)])
-    lines = list(matchlines.interval(MatchScore("A", "B", (20, 0, 10), (20, 0, 10)), test))
+    lines = list(progress.interval(MatchScore("A", "B", (20, 0, 10), (20, 0, 10)), test))
     assert re.fullmatch(r"SPRT: llr \S+ \(\S+%\), lbound -2\.94, ubound 2\.94", lines[4])
     assert re.fullmatch(r"LLR: \d\.\d\d \(\d+\.\d%\) \(-2\.94, 2\.94\) \[0\.00, 10\.00\]", lines[-2])
     assert not [line for line in lines if "Ptnml" in line or "PairsRatio" in line]
@@ -79,7 +78,7 @@ def test_a_ratio_below_zero_is_measured_as_there() -> None:
     test = match_test(Sprt(0.0, 60.0, alpha=0.05, beta=0.2), games)
     low, high = test.test.bounds
     assert low < test.walk.llr < -1
-    lines = list(matchlines.interval(MatchScore("A", "B", (3, 0, 6), (3, 0, 6)), test))
+    lines = list(progress.interval(MatchScore("A", "B", (3, 0, 6), (3, 0, 6)), test))
     assert f"({100 * test.walk.llr / high:.1f}%)" in lines[4]
     assert f"({-100 * test.walk.llr / low:.1f}%) (-1.56, 2.77)" in lines[-2]
 
@@ -88,7 +87,7 @@ def test_a_verdict_is_told_as_there() -> None:
     """Words that scripts wait for."""
     test = match_test(Sprt(0.0, 100.0), [(number, 2 if number % 5 else 0) for number in range(200)])
     assert test.walk.verdict == "H1"
-    lines = list(matchlines.interval(MatchScore("A", "B", (80, 0, 20), (80, 0, 20)), test))
+    lines = list(progress.interval(MatchScore("A", "B", (80, 0, 20), (80, 0, 20)), test))
     assert lines[4].endswith(" - H1 was accepted")
 
 
@@ -97,7 +96,7 @@ def test_a_verdict_is_told_as_there() -> None:
 )
 def test_what_is_infinite_is_left_out(match: MatchScore) -> None:
     """No game, or only wins: neither inf nor nan, and no line about a strength nobody can tell."""
-    told = " ".join(matchlines.interval(match))
+    told = " ".join(progress.interval(match))
     assert not re.search(r"inf|nan|Elo|Ratio: $|WL/DD|PairsRatio", told)
     assert bool(told) == bool(match.games)
 
@@ -105,18 +104,18 @@ def test_what_is_infinite_is_left_out(match: MatchScore) -> None:
 def test_the_terms_of_a_match() -> None:
     """One where both play by the same, two where not; options nobody set are NULL."""
     same = [({"tc": "10+0.1"}, {"Threads": "1", "hash": "16"})] * 2
-    assert matchlines.terms(same, "/books/UHO.epd") == "10+0.1, 1t, 16MB, UHO.epd"
+    assert progress.terms(same, "/books/UHO.epd") == "10+0.1, 1t, 16MB, UHO.epd"
     other = [({"tc": "nodes=1000"}, {}), ({"tc": "movetime=0.1"}, {"Hash": "16"})]
-    assert matchlines.terms(other, "") == "1000 nodes - 0.1/move, NULL, NULL - 16MB"
-    assert matchlines.terms([({"tc": "movetime=1,nodes=1"}, {})] * 2, "").startswith("movetime=1,nodes=1, NULL")
+    assert progress.terms(other, "") == "1000 nodes - 0.1/move, NULL, NULL - 16MB"
+    assert progress.terms([({"tc": "movetime=1,nodes=1"}, {})] * 2, "").startswith("movetime=1,nodes=1, NULL")
 
 
 def test_the_terms_of_a_match_with_a_control_for_each_colour() -> None:
     """Both are told, with their colours; another margin with Black is no other control."""
     coloured: Any = {"tc": "40/2:20/1", "margin_ms": 50, "black": {"tc": "0.5+0.05", "margin_ms": 50}}
-    assert matchlines.terms([(coloured, {})] * 2, "").startswith("40/2:20/1 White - 0.5+0.05 Black, NULL")
+    assert progress.terms([(coloured, {})] * 2, "").startswith("40/2:20/1 White - 0.5+0.05 Black, NULL")
     plain: Any = {"tc": "5+0.05", "margin_ms": 50, "black": {"tc": "5+0.05", "margin_ms": 90}}
-    assert matchlines.terms([(plain, {}), (coloured, {})], "").startswith("5+0.05 - 40/2:20/1 White - 0.5+0.05 Black")
+    assert progress.terms([(plain, {}), (coloured, {})], "").startswith("5+0.05 - 40/2:20/1 White - 0.5+0.05 Black")
 
 
 def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from enginetour.cli.main import cli
 from enginetour.interop.gametags import bands_in
 from enginetour.interop.pgn import PIECE, read_games, scan
 from enginetour.model.game import Outcome
-from enginetour.reports.exports import games_text
+from enginetour.reports.pgn import games_text
 from enginetour.store.check import inspect
 from enginetour.store.definition import ListDefinition
 from enginetour.store.games import meetings

@@ -7,7 +7,7 @@ from math import log, tanh
 import pytest
 
 from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Turn
-from enginetour.reports.pairingerror import PairingError, pairing_error, pairing_figures, relative_strengths
+from enginetour.reports.standings import PairingError, pairing_error, pairing_figures, relative_strengths
 
 NATURAL = log(10) / 400
 NOBODY = Turn()

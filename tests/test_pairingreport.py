@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginetour.model.game import Note
-from enginetour.reports.pairingerror import pairing_figures
-from enginetour.reports.pairingreport import pairing_report
+from enginetour.reports.standings import pairing_figures, pairing_report
 from tests.pastfields import field_of, rated
 from tests.touring import config, read, tour
 

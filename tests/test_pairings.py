@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginetour.reports.pairings import pairings
+from enginetour.reports.games import pairings
 
 
 def test_a_pairing_is_seen_from_the_first_of_the_list() -> None:

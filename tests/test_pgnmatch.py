@@ -16,7 +16,7 @@ from enginetour.interop.pgn import read_games
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.pentanomial import paired
-from enginetour.reports.exports import games_text
+from enginetour.reports.pgn import games_text
 from enginetour.store.tournaments import Store
 from tests.storing import add_game, draft, game
 

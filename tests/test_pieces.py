@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from enginetour.reports.html import pieces
+from enginetour.reports.html import game
 
 
 def test_pieces_have_ids_and_no_styles() -> None:
     """All twelve, each drawn by attributes: a style would be refused by the page's policy."""
-    drawn = pieces.drawn()
-    assert set(drawn) == set(pieces.LETTERS)
+    drawn = game.drawn()
+    assert set(drawn) == set(game.LETTERS)
     for letter, drawing in drawn.items():
         assert f'<g id="piece-{letter}"' in drawing
         assert "style=" not in drawing
@@ -20,6 +20,6 @@ def test_pieces_have_ids_and_no_styles() -> None:
 
 def test_the_script_brings_all_of_them() -> None:
     """As one object that `board.js` finds."""
-    head, _, rest = pieces.script().partition(" = ")
+    head, _, rest = game.script().partition(" = ")
     assert head == "window.chessPieces"
-    assert json.loads(rest.rstrip().rstrip(";")) == dict(pieces.drawn())
+    assert json.loads(rest.rstrip().rstrip(";")) == dict(game.drawn())

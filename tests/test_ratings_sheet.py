@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.reports.ratings import likelihood
+from enginetour.reports.ratinglist import likelihood
 from enginetour.reports.sheet import render
 
 

@@ -10,15 +10,12 @@ import pytest
 
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.game import Outcome
-from enginetour.reports.charts import palette
-from enginetour.reports.html import gamelist
-from enginetour.reports.html.crosstable import Cell, crosstable
-from enginetour.reports.html.page import asset
-from enginetour.reports.html.site import Site, anchor
-from enginetour.reports.html.tables import engine
+from enginetour.reports.charts import canvas
+from enginetour.reports.html import game
+from enginetour.reports.html.page import Cell, Site, anchor, asset, crosstable, engine
 from enginetour.reports.review.pages import pages, site_of
-from enginetour.reports.review.review import review_of
-from enginetour.reports.review.tournamentreport import write_report
+from enginetour.reports.review.tournament import review_of
+from enginetour.reports.review.write import write_report
 from enginetour.reports.sheet import safe
 from enginetour.store.tournaments import Store
 from tests import hostile
@@ -114,10 +111,10 @@ def test_long_lists_of_games_are_parted(tmp_path: Path) -> None:
     with store:
         (line,) = log.games()
     games = [replace(line, number=n, white="W" * 100, black="<" * 50, outcome=Outcome.WHITE) for n in range(1, 20_001)]
-    parts = gamelist.parts(games)
+    parts = game.parts(games)
     assert [one.number for part in parts for one in part] == list(range(1, 20_001))
     site = Site("x", ())
-    sizes = [len(str(gamelist.table(part, site, gamelist.address(n))).encode()) for n, part in enumerate(parts[:2])]
+    sizes = [len(str(game.table(part, site, game.address(n))).encode()) for n, part in enumerate(parts[:2])]
     assert len(parts) > 2
     assert all(LARGEST / 2 < size < LARGEST * 0.95 for size in sizes), sizes
 
@@ -125,7 +122,7 @@ def test_long_lists_of_games_are_parted(tmp_path: Path) -> None:
 def test_colours_are_those_of_the_charts() -> None:
     """The style sheet and the charts have one palette, light and dark."""
     light, _, dark = asset("report.css").partition("prefers-color-scheme: dark")
-    wanted = dict(palette.LIGHT)
+    wanted = dict(canvas.LIGHT)
     assert {role: re.search(rf"--{role}: (#\w+);", light)[1] for role in wanted} == wanted  # type: ignore[index]
     assert wanted.keys() <= set(re.findall(r"--([\w-]+): #\w+;", dark.partition("}")[0]))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.reports.html.site import GENERATOR
-from enginetour.reports.review.reportfolder import refuse_other, write
+from enginetour.reports.html.page import GENERATOR
+from enginetour.reports.review.write import refuse_other, write
 
 
 def a_page(words: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginetour.model.game import Outcome
-from enginetour.reports.review.games import game_rows
-from enginetour.reports.review.tournamentreport import write_report
+from enginetour.reports.review.tournament import game_rows
+from enginetour.reports.review.write import write_report
 from tests.storing import add_game, game, open_log, sound_log
 
 

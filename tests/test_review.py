@@ -10,13 +10,11 @@ import pytest
 from enginetour.model.game import GameVoided, Outcome
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.ratings.sequential import OPEN_GAMES
-from enginetour.reports.charts.marks import Words
-from enginetour.reports.review.advice import MOST_GAMES, games_needed, told_apart
-from enginetour.reports.review.crosstable import crosstable
+from enginetour.reports.charts.canvas import Words
+from enginetour.reports.review.engines import slugs_of
 from enginetour.reports.review.fairness import most_at_once, share_of
 from enginetour.reports.review.pages import pages, site_of
-from enginetour.reports.review.review import review_of
-from enginetour.reports.review.slugs import slugs_of
+from enginetour.reports.review.tournament import MOST_GAMES, crosstable, games_needed, review_of, told_apart
 from enginetour.reports.sheet import points
 from enginetour.store.games import conditions
 from tests import storing
@@ -201,7 +199,7 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
 
 def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
     """Loads of a large machine are not above the processors of a small one: no line is drawn that holds for one."""
-    from enginetour.reports.review import pictures
+    from enginetour.reports.review import pages as pictures
     from enginetour.reports.review.fairness import fairness_of
 
     store, log = played(tmp_path / "db", FOUR, options={"cycles": 2})
@@ -210,7 +208,7 @@ def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
         found = fairness_of(games, log.specs)
     assert (found.cores, found.shared_cores) == ((2, 8), None)
     assert found.busy == tuple(range(2, len(games) + 1, 2))
-    *_, load = pictures.fairness(found)
+    *_, load = pictures.fairness_picture(found)
     assert load.summary == f"Load of the machine after {len(games)} games."
 
 
@@ -261,11 +259,11 @@ def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
 
 def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:
     """Of a long list the first are drawn, and how many there are besides is told."""
-    from enginetour.reports.charts.ratinglist import MOST_RATED
-    from enginetour.reports.review import pictures
+    from enginetour.reports.charts.lists import MOST_RATED
+    from enginetour.reports.review import pages as pictures
 
     counts = {(f"E{n}", f"E{n + 1}"): (1, 1, 1) for n in range(MOST_RATED + 2)}
-    picture = pictures.rated(rating_list(counts))
+    picture = pictures.rated_picture(rating_list(counts))
     assert picture is not None
     assert "and 3 more" in [mark.text for mark in picture.marks if isinstance(mark, Words)]
 

@@ -10,7 +10,7 @@ import pytest
 from distributed import get_worker
 
 from enginetour.engines import machine
-from enginetour.reports.review.hosts import hosts_of
+from enginetour.reports.review.fairness import hosts_of
 from enginetour.store.games import conditions
 from enginetour.store.tournaments import Store
 from enginetour.tournament.cluster import worker

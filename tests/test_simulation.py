@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginetour.formats.simulation import FIGURES, Compared, Estimate, Rehearsed
 from enginetour.reports.sheet import render
-from enginetour.reports.simulation import compared_rows, comparison, rehearsal, rehearsed_row
+from enginetour.reports.sprt import compared_rows, comparison, rehearsal, rehearsed_row
 
 SOME = {name: Estimate(0.5, 0.0123) for name in FIGURES}
 NONE = {name: Estimate(0.0, 0.0) for name in FIGURES}

@@ -6,7 +6,7 @@ from enginetour.formats.pairing.standings import NAMES
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.model.game import Placed
 from enginetour.reports.sheet import render
-from enginetour.reports.text import apart, crosstable, duration, standings
+from enginetour.reports.standings import apart, crosstable, duration, standings
 
 
 def test_tie_breaks_are_shown_in_points() -> None:
@@ -87,7 +87,7 @@ def test_a_short_time_is_not_none() -> None:
 def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:
     """Pools too large for all errors at once say nothing in the columns, and the remark says why."""
     from enginetour.ratings.ratinglist import NOT_ASKED, Row
-    from enginetour.reports.ratings import _shown
+    from enginetour.reports.ratinglist import _shown
 
     row = Row(1, "Ada", 12.0, None, None, 500, 0.5, 200, 100, 200, 0.0, 12.0, None, 1, (NOT_ASKED,))
     shown = _shown(row, [NOT_ASKED])

@@ -16,7 +16,7 @@ from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weighed
 from enginetour.interop.pairers import Separated, next_round
 from enginetour.interop.roundfiles import facts, why
-from enginetour.reports.pairing import why_lines
+from enginetour.reports.standings import why_lines
 from tests.pastfields import field_of, rated
 from tests.roundplay import after
 

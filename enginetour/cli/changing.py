@@ -55,7 +55,7 @@ def _bring_along(results: Path, log: TournamentLog, there: list[str]) -> None:
     what a command is told of the database from here.
     """
     from enginetour.cli.reporting import has_report
-    from enginetour.reports.exports import PgnFile
+    from enginetour.reports.pgn import PgnFile
 
     path = results / f"{log.slug}.pgn"
     try:

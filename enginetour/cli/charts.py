@@ -15,7 +15,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
-    from enginetour.reports.charts.marks import Picture
+    from enginetour.reports.charts.canvas import Picture
     from enginetour.store.games import TournamentReader
 
 
@@ -31,7 +31,7 @@ def drawn_as(path: Path) -> str | None:
 def put(path: Path, picture: Picture, title: str | None = None) -> None:
     """Write a picture in the language of its ending, under its own title or another."""
     from enginetour.cli.outputfile import write_whole
-    from enginetour.reports.charts.marks import retitled
+    from enginetour.reports.charts.canvas import retitled
     from enginetour.reports.charts.output import png, svg_file
 
     if title is not None:
@@ -117,7 +117,7 @@ def list_(
     if list_name is None and given(asked).get("system") not in (None, "ml"):
         step = "leave out --system, or enginetour chart history --system"
         raise UsageRefused("incremental ratings have no errors to draw", place="--system", step=step)
-    from enginetour.reports.charts.ratinglist import of_list
+    from enginetour.reports.charts.lists import of_list
 
     with open_store(db) as store:
         heading, found = asked_list(store, which, asked)

@@ -163,7 +163,7 @@ def formatted(sheet: Sheet, room: int) -> str:
         from enginetour.reports.sheet import render
 
         return render(sheet, room)
-    from enginetour.reports.markup import MARKUPS
+    from enginetour.reports.sheet import MARKUPS
 
     return MARKUPS[form](sheet)
 

@@ -11,7 +11,7 @@ import click
 
 from enginetour.cli.common import formatted, markup
 from enginetour.model.errors import UsageRefused, called, did_you_mean, not_called
-from enginetour.reports.columns import ALL, WIDE
+from enginetour.reports.ratinglist import ALL, WIDE
 from enginetour.reports.sheet import dumps
 
 if TYPE_CHECKING:
@@ -92,13 +92,13 @@ def present(
     more: dict[str, object] = {"confidence": display.confidence, **(value or {})}
     if display.matrix is not None:
         from enginetour.ratings.matrices import matrix_of
-        from enginetour.reports import matrix as matrices
+        from enginetour.reports import ratinglist as matrices
 
         made = matrix_of(display.matrix, found, pairs, quantile(display.confidence))
         if as_json:
-            told = matrices.to_json(made, confidence=display.confidence)
+            told = matrices.matrix_json(made, confidence=display.confidence)
             return dumps({**found.to_json(), **more, "matrix": told}) + "\n"
-        from enginetour.reports.ratings import footing, remarks, unrated
+        from enginetour.reports.ratinglist import footing, remarks, unrated
 
         below = (*remarks(found), *unrated(found), *found.caption, footing(found, display.confidence), *notes)
         sheet = matrices.sheet(title, made, confidence=display.confidence, notes=below)
@@ -108,7 +108,7 @@ def present(
     if as_json:
         return dumps({**found.to_json(), **more}) + "\n"
     if display.layout != "plain":
-        from enginetour.reports.layouts import ORDO_ALL, ORDO_USUAL, laid_out, ordo_csv
+        from enginetour.reports.ratinglist import ORDO_ALL, ORDO_USUAL, laid_out, ordo_csv
 
         columns = ORDO_ALL if display.columns == ALL else display.columns or ORDO_USUAL
         if lost := sorted(set(columns) - set(ORDO_ALL)):
@@ -116,7 +116,7 @@ def present(
         if as_csv:
             return ordo_csv(found, columns)
         return laid_out(display.layout, found, room, columns=columns, confidence=display.confidence, notes=notes)
-    from enginetour.reports.ratings import likelihood, roomy
+    from enginetour.reports.ratinglist import likelihood, roomy
 
     pool = ("pool",) if len(found.pools) > 1 else ()
     columns = display.columns or ((*pool, *WIDE) if as_csv else roomy(found, room))
@@ -137,7 +137,7 @@ def _head_to_head(
     notes: Sequence[str],
 ) -> str:
     from enginetour.ratings.ratinglist import grounds_of, opposition, quantile
-    from enginetour.reports import headtohead
+    from enginetour.reports import ratinglist as headtohead
 
     word, wide = display.versus or EVERYBODY, quantile(display.confidence)
     name = word if word == EVERYBODY else called(word, pairs.names)
@@ -146,7 +146,7 @@ def _head_to_head(
     only = None if name == EVERYBODY else name
     met = dict(opposition(pairs, list(grounds_of(found.rows).values()), only=only))
     if as_json:
-        told = headtohead.to_json(met, found, quantile=wide, confidence=display.confidence)
+        told = headtohead.head_to_head_json(met, found, quantile=wide, confidence=display.confidence)
         return dumps({**found.to_json(), **more, "head_to_head": told}) + "\n"
     if as_csv:
         return headtohead.everybody(met, found, quantile=wide).csv()

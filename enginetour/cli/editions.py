@@ -27,7 +27,7 @@ def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -
             raise click.UsageError(f"options go behind {ctx.invoked_subcommand}")
         return
     from enginetour.reports import editions as sheets
-    from enginetour.reports.text import moment
+    from enginetour.reports.standings import moment
     from enginetour.store.definition import described, lists_of
 
     with open_store(db) as store:
@@ -82,7 +82,7 @@ def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> Non
     Example: enginetour lists show blitz
     """
     from enginetour.reports import editions as sheets
-    from enginetour.reports.text import moment
+    from enginetour.reports.standings import moment
     from enginetour.store.definition import described, revisions_of
 
     with open_store(db) as store:
@@ -177,6 +177,6 @@ def diff(
 
 
 def _time(seconds: float) -> str:
-    from enginetour.reports.text import moment
+    from enginetour.reports.standings import moment
 
     return moment(seconds)

@@ -158,7 +158,7 @@ def check(
     from enginetour.engines.registry import to_spec
     from enginetour.model.errors import near
     from enginetour.referee.compliance.course import steps_of
-    from enginetour.reports.compliance import story, table
+    from enginetour.reports.games import story, table
     from enginetour.tournament.examining import examine_each
     from enginetour.tournament.inforce import in_force
 

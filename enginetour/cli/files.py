@@ -54,7 +54,7 @@ def export(
     from enginetour.interop.files import refuse_kept, replace_file
     from enginetour.model.errors import UsageRefused
     from enginetour.openings.eco import read_names
-    from enginetour.reports.exports import final_positions, games_text
+    from enginetour.reports.pgn import final_positions, games_text
     from enginetour.reports.sheet import dumps
 
     if kind != "pgn" and (comments is not None or eco is not None):

@@ -98,7 +98,7 @@ def games(
         if not lines:
             click.echo("no such games", err=True)
         if endings:
-            from enginetour.reports import endings as reports
+            from enginetour.reports import games as reports
 
             sheet = reports.endings(f"endings · {log.title}", list(log.specs), lines)
             show(sheet, as_json=as_json, as_csv=as_csv)
@@ -125,7 +125,7 @@ def _known(log: TournamentLog, word: str | None, termination: str | None) -> str
 
 
 def _row(line: GameLine) -> dict[str, object]:
-    from enginetour.reports.text import moment
+    from enginetour.reports.standings import moment
 
     return {
         "number": line.number,
@@ -191,8 +191,7 @@ def _odds(line: GameLine) -> str:
 
 def _told(stored: Stored, title: str, ratings: Mapping[str, float]) -> str:
     from enginetour.reports import pgn
-    from enginetour.reports.fairness import machine_lines
-    from enginetour.reports.incident import claim_lines, incident_lines, wrapped
+    from enginetour.reports.games import claim_lines, incident_lines, machine_lines, wrapped
 
     parts = [pgn.text(stored.game, stored.number, title, ratings=ratings)]
     if stored.voided:
@@ -208,7 +207,7 @@ def _told(stored: Stored, title: str, ratings: Mapping[str, float]) -> str:
 def _whole(stored: Stored) -> dict[str, object]:
     from dataclasses import asdict
 
-    from enginetour.reports.text import moment
+    from enginetour.reports.standings import moment
 
     whole = {**asdict(stored.game), "moves": [move._asdict() for move in stored.game.moves]}
     whole["started"], whole["ended"] = moment(stored.game.started), moment(stored.game.ended)

@@ -33,8 +33,8 @@ def history(
 
     Example: enginetour history "Toga II" --list blitz
     """
-    from enginetour.reports import careers as sheets
-    from enginetour.reports.text import moment
+    from enginetour.reports import editions as sheets
+    from enginetour.reports.standings import moment
     from enginetour.store.careers import career
 
     if form is not None and (as_json, bool(table)) not in ((False, False), (form == "json", form == "csv")):

@@ -24,7 +24,7 @@ def imports(db: Address | None, as_json: bool, as_csv: bool) -> None:
 def tell(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
     """The imports of a store, also those struck out."""
     from enginetour.reports.sheet import Column, Sheet
-    from enginetour.reports.text import moment
+    from enginetour.reports.standings import moment
     from enginetour.store.imports import imports_of
 
     with open_store(db) as store:
@@ -58,7 +58,7 @@ def tell(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
 
 def remove(db: Address | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
     """Strike out imports by their names, or tell what would go."""
-    from enginetour.reports.text import moment
+    from enginetour.reports.standings import moment
     from enginetour.store.counts import remove_imports
 
     with open_store(db, change=not dry_run) as store:

@@ -150,7 +150,7 @@ def asked_list(
 
 def _called(found: RatingList) -> str:
     """What its heading begins with: an incremental system by its name, for two have lists that look alike."""
-    from enginetour.reports.ratings import SYSTEM_NAMES
+    from enginetour.reports.ratinglist import SYSTEM_NAMES
 
     return SYSTEM_NAMES.get(found.model, "ratings")
 
@@ -189,7 +189,7 @@ def _asked(
     fields = given(asked)
     anchor = log.config.get("ratings", {}).get("anchor", {})
     if as_of is None and set(fields) <= _STORED and not errors_for:
-        from enginetour.reports.review.strength import tournament_list
+        from enginetour.reports.review.tournament import tournament_list
 
         return tournament_list(log, definition.anchors or anchor)
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
@@ -205,7 +205,7 @@ def _asked(
 
 def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Target) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
-    from enginetour.reports import ratings as sheets
+    from enginetour.reports import ratinglist as sheets
     from enginetour.store.ratings import ratings_of, refresh
 
     if log is not None:

@@ -10,15 +10,15 @@ import click
 from enginetour.cli.common import say, width
 from enginetour.cli.tell import story
 from enginetour.model.game import GameFinished
-from enginetour.reports import ratings
+from enginetour.reports import ratinglist
 from enginetour.reports.review.fairness import over_again
-from enginetour.reports.review.strength import tournament_list
+from enginetour.reports.review.tournament import tournament_list
 from enginetour.reports.sheet import render
 from enginetour.store.games import repeated
 from enginetour.store.ratings import ratings_of
 
 if TYPE_CHECKING:
-    from enginetour.reports.exports import PgnFile
+    from enginetour.reports.pgn import PgnFile
     from enginetour.tournament.loop import End
     from enginetour.tournament.run import Session
 
@@ -35,10 +35,10 @@ def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = 
         click.echo("")
         if system == "ml":
             rated = tournament_list(log, plan.config.ratings.anchor)
-            click.echo(render(ratings.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
+            click.echo(render(ratinglist.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
         else:
             known = ratings_of(session.store, system, log.id)
-            click.echo(render(ratings.incremental(ratings.SYSTEM_NAMES[system], known), width()), nl=False)
+            click.echo(render(ratinglist.incremental(ratinglist.SYSTEM_NAMES[system], known), width()), nl=False)
     found = [incident for _, incident in log.incidents()]
     wrong = sum(not incident.is_warning for incident in found)
     click.echo("")

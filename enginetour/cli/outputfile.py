@@ -51,7 +51,7 @@ class Target:
 
         if self.path is None or not drawn_as(self.path):
             return False
-        from enginetour.reports.charts.ratinglist import of_list
+        from enginetour.reports.charts.lists import of_list
 
         if shown or self.as_json or self.as_csv or markup():
             what = "a picture of a list has looks of its own: leave out how to show it"

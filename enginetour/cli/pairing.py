@@ -77,7 +77,7 @@ def pair(
     """
     from enginetour.formats.pairing.field import Unpairable
     from enginetour.interop.pairers import next_round, on_scale, pairer, settings
-    from enginetour.reports.pairing import round_json, round_sheet, scores_json
+    from enginetour.reports.standings import round_json, round_sheet, scores_json
 
     given = settings(words)
     one_round = {"--round": number, "--absent": absent, "--bye": bye, "-o": output, "--why": why}
@@ -213,7 +213,7 @@ def _check_all(
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
     from enginetour.formats.pairing.field import Unpairable
     from enginetour.interop.pairers import is_as_heavy, next_round, on_scale, pairer
-    from enginetour.reports.pairing import Checked, checked_json, checked_sheet
+    from enginetour.reports.standings import Checked, checked_json, checked_sheet
 
     found, notes = [], []
     for number in range(1, outside.paired + 1):
@@ -320,7 +320,7 @@ def _place(foreign: Foreign, label: str, option: str) -> int:
 
 def _explain(system: PairingSystem, foreign: Foreign, paired: Paired, pair: tuple[str, str], *, as_json: bool) -> None:
     from enginetour.interop.roundfiles import why
-    from enginetour.reports.pairing import why_json, why_lines
+    from enginetour.reports.standings import why_json, why_lines
 
     one, other = (_place(foreign, label, "--why") for label in pair)
     if one == other:

@@ -182,7 +182,7 @@ def _incremental(
     from enginetour.ratings.incremental import Version, lineage
     from enginetour.ratings.ratinglist import incremental_list
     from enginetour.reports.editions import listed
-    from enginetour.reports.ratings import SYSTEM_NAMES
+    from enginetour.reports.ratinglist import SYSTEM_NAMES
     from enginetour.store.definition import defined
     from enginetour.store.ratings import system_named
 

@@ -60,7 +60,7 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
 def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[dict[str, object], str, int]:
     """What there is to tell, and of which tournament and edition."""
     from enginetour.cli.tell import status as told
-    from enginetour.reports.endings import endings_counted
+    from enginetour.reports.games import endings_counted
     from enginetour.reports.progress import Progress
     from enginetour.store.address import slug_of
     from enginetour.store.replay import fold
@@ -121,7 +121,7 @@ def standings(
 
     Example: enginetour standings --engines
     """
-    from enginetour.reports import text
+    from enginetour.reports import standings as text
     from enginetour.store.replay import fold
 
     if engines and pairing_report:
@@ -161,7 +161,7 @@ def _is_outside(name: str) -> bool:
 
 def _show_report(file: Path, placement: str | None, unplayed: Unplayed | None, *, as_json: bool, as_csv: bool) -> None:
     from enginetour.cli.pairing import opened
-    from enginetour.reports import text
+    from enginetour.reports import standings as text
 
     codes = None if placement is None else tuple(code.strip().upper() for code in placement.split(",") if code.strip())
     found = opened(file).table(codes, unplayed)
@@ -177,7 +177,7 @@ def _names(log: TournamentLog) -> list[str]:
 
 
 def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
-    from enginetour.reports.averages import averages
+    from enginetour.reports.games import averages
     from enginetour.store.games import sides
 
     sheet = averages(f"engines · {log.title}", _names(log), sides(log))
@@ -186,9 +186,8 @@ def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
 
 def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> Sheet:
     from enginetour.formats.rounds import Rounds
-    from enginetour.reports.pairingerror import pairing_figures
-    from enginetour.reports.pairingreport import pairing_report
-    from enginetour.reports.review.rounds import field_of
+    from enginetour.reports.review.tournament import field_of
+    from enginetour.reports.standings import pairing_figures, pairing_report
 
     if not isinstance(format_, Rounds):
         step = "enginetour standings, or ladder for a bubble"
@@ -222,7 +221,7 @@ def crosstable(
 
 
 def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
-    from enginetour.reports.pairings import pairings
+    from enginetour.reports.games import pairings
     from enginetour.store.selection import openings_of_tournament
 
     sheet = pairings(f"pairings · {log.title}", _names(log), log.pair_counts(), openings_of_tournament(log))
@@ -243,7 +242,7 @@ def ladder(
     """
     from enginetour.cli import tell
     from enginetour.reports import ladder as ladders
-    from enginetour.reports.review.strength import rating_order
+    from enginetour.reports.review.tournament import rating_order
     from enginetour.store.replay import fold
 
     with open_store(db) as store:

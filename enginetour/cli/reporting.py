@@ -41,7 +41,7 @@ def report(
 
     Example: enginetour report blitz -o blitz.html
     """
-    from enginetour.reports.review.tournamentreport import list_folder, write_list_report, write_report
+    from enginetour.reports.review.write import list_folder, write_list_report, write_report
 
     if list_name is not None and (name or edition):
         raise click.UsageError("a list names its tournaments itself: leave out -t and --edition")
@@ -76,7 +76,7 @@ def has_report(results: Path, log: TournamentReader) -> bool:
 def outdate_report(results: Path, log: TournamentReader) -> None:
     """A run begins: until it ends the report that is there says that it is not up to date."""
     if has_report(results, log):
-        from enginetour.reports.review.reportfolder import mark_outdated
+        from enginetour.reports.review.write import mark_outdated
 
         mark_outdated(report_of(results, log.slug))
 
@@ -98,7 +98,7 @@ def report_at_end(
     suspended: Sequence[str],
 ) -> None:
     """What `run` leaves for the morning. Nothing of it may harm the run: what fails is told in a line."""
-    from enginetour.reports.review.tournamentreport import write_report
+    from enginetour.reports.review.write import write_report
 
     def heed() -> None:
         if hurried():

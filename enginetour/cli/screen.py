@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.model.game import Game, Note, Outcome
-from enginetour.reports import matchlines
+from enginetour.reports import progress
 from enginetour.reports.progress import Progress, headline, now_line, table, test_lines
 from enginetour.reports.sheet import lines_of, render, safe
 from enginetour.tournament.loop import Scheduler, Watcher
@@ -102,14 +102,14 @@ class Lines(Watcher):
     def _started(self, slot: int, names: tuple[str, str]) -> str:
         """The line of a game that is on its slot from now on; the lock is held until it is printed."""
         self._open[slot] = names
-        return matchlines.started(self._number + len(self._open), self._planned, *names)
+        return progress.started(self._number + len(self._open), self._planned, *names)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Print the game, then what it decided, with nothing between: scripts read it as cutechess-cli prints it."""
         self._fresh = True
-        lines = [matchlines.finished(number, game)]
+        lines = [progress.finished(number, game)]
         if (match := self.picture.match()) is not None:  # it is looked up: no game that starts meanwhile waits for it
-            lines.append(matchlines.score(match))
+            lines.append(progress.score(match))
         for incident in game.incidents:
             kind = "warning" if incident.is_warning else "incident"
             lines.append(safe(f"  {kind}: {_about(incident.at_fault, incident.cause)}   enginetour games {number}"))
@@ -151,9 +151,9 @@ class Lines(Watcher):
         self._fresh = False
         if match is not None:
             test = self.picture.test[1] if self.picture.test else None
-            yield from matchlines.interval(self.picture.paired(match), test)
+            yield from progress.interval(self.picture.paired(match), test)
             if not self.picture.remaining[1]:
-                yield matchlines.ended()
+                yield progress.ended()
 
 
 class LiveTable(Watcher):

@@ -26,7 +26,7 @@ from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.engines.identity import absent_paths, path_options
 from enginetour.engines.machine import Cores
 from enginetour.model.errors import TourError, UsageRefused
-from enginetour.reports.exports import PgnFile
+from enginetour.reports.pgn import PgnFile
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy

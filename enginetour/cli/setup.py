@@ -199,7 +199,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     from enginetour.cli.beforehand import foretold, how_to_run
     from enginetour.engines.identity import absent_paths, path_options
     from enginetour.engines.machine import here
-    from enginetour.reports import text
+    from enginetour.reports import standings as text
     from enginetour.tournament import outlook, probing
     from enginetour.tournament import plan as plans
     from enginetour.tournament.demand import own_cores, silent_ponderers

@@ -98,7 +98,7 @@ def _compare(
     systems: str, world: World, entrants: int, rounds: int, count: int, seed: int, *, as_json: bool, as_csv: bool
 ) -> None:
     from enginetour.formats.simulation import compare, contender
-    from enginetour.reports import simulation
+    from enginetour.reports import sprt as simulation
 
     contenders = [contender(words.strip(), rounds) for words in re.split(COMMA, systems)]
     with _bar(count) as told:
@@ -124,7 +124,7 @@ def _config(
 ) -> None:
     from enginetour.formats.base import make_format
     from enginetour.formats.simulation import rehearse
-    from enginetour.reports import simulation
+    from enginetour.reports import sprt as simulation
     from enginetour.tournament import outlook
     from enginetour.tournament import plan as plans
 

@@ -10,7 +10,7 @@ from enginetour.formats.pairing.standings import Scored, cross, table
 from enginetour.formats.pairing.standings import crosstable as standings_crosstable
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameFinished, GameKey, GameVoided, Note, Placed
-from enginetour.reports import ladder, sprt, text
+from enginetour.reports import ladder, sprt, standings
 from enginetour.reports.sheet import render
 from enginetour.store.replay import fold, format_of
 
@@ -25,11 +25,11 @@ def story(log: TournamentLog, *, most: int | None = None) -> str:
     format_, state = fold(log)
     placed = format_.standings(state)
     if log.system != "bubble":
-        told = render(text.standings(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
+        told = render(standings.standings(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
         if found := sprt.under_test(format_, state):
             told += "\n" + render(sprt.story(f"test · {log.title}", *found), width())
         return told
-    from enginetour.reports.review.strength import rating_order  # here: a table does without what ratings need
+    from enginetour.reports.review.tournament import rating_order  # here: a table does without what ratings need
 
     return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most)
 
@@ -59,14 +59,14 @@ def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet,
         {
             "engine": line.name,
             "points": line.half_points / 2,
-            "sonneborn_berger": text.tiebreaks(line)["SB"],
+            "sonneborn_berger": standings.tiebreaks(line)["SB"],
             "against": _against(line.name, names, cells),
         }
         for line in lines
     ]
     step["parked"] = [line.name for line in reversed(placed) if line.status == "parked"]
     step["ranking"] = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
-    return step, text.crosstable(f"round robin {number}", names, cells, lines, ("SB",)), placed
+    return step, standings.crosstable(f"round robin {number}", names, cells, lines, ("SB",)), placed
 
 
 def _told(notes: Sequence[Note], number: int) -> dict[str, Any] | None:
@@ -104,8 +104,8 @@ def crosstable(log: TournamentLog) -> tuple[Sheet, dict[str, Any]]:
         for n, line in enumerate(placed, 1)
     ]
     sums = {row.name: row.half_points for row in standings_crosstable(names, games)}
-    notes = text.apart(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
-    return text.crosstable(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows}
+    notes = standings.apart(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
+    return standings.crosstable(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows}
 
 
 def status(picture: Progress, state: str) -> dict[str, Any]:
@@ -124,6 +124,6 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "incidents": sum(picture.incidents.values()),
         "endings": dict(picture.endings),
         "warnings": [*filter(None, [picture.banner]), *picture.warnings],
-        **({"stop_at": text.moment(picture.stop_at)} if picture.stop_at is not None else {}),
+        **({"stop_at": standings.moment(picture.stop_at)} if picture.stop_at is not None else {}),
         **({"sprt": sprt.status(*picture.test)} if picture.test else {}),
     }

@@ -15,9 +15,8 @@ from enginetour.cli.voice import Voice
 from enginetour.formats.base import Format
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Game, Incident, Note, Outcome
-from enginetour.reports.exports import PgnFile, write_traffic
-from enginetour.reports.matchlines import MatchScore, terms
-from enginetour.reports.progress import Progress, Running
+from enginetour.reports.pgn import PgnFile, write_traffic
+from enginetour.reports.progress import MatchScore, Progress, Running, terms
 from enginetour.store import games
 from enginetour.store.selection import openings_of_pair
 from enginetour.tournament.changes import Desk

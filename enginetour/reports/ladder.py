@@ -9,7 +9,7 @@ from typing import Any
 
 from enginetour.model.game import Note, Placed
 from enginetour.reports.sheet import Column, Sheet, lines_of, render, safe
-from enginetour.reports.text import standings
+from enginetour.reports.standings import standings
 
 _DECIDES = ("park", "drop", "finish")
 _TEXT_WIDTH = 78

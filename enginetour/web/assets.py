@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 
-from enginetour.reports.html import page, pieces
+from enginetour.reports.html import game, page
 
 KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 OWN = ("live.css", "live.js", "doors.js")
@@ -27,6 +27,6 @@ def asset(name: str) -> Asset | None:
     """One of the list, None for any other name."""
     if name not in NAMES:
         return None
-    text = pieces.script() if name == "pieces.js" else page.asset(name)
+    text = game.script() if name == "pieces.js" else page.asset(name)
     body = text.encode()
     return Asset(body, f'"{sha256(body).hexdigest()[:32]}"', KINDS[name.rpartition(".")[2]])

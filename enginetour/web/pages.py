@@ -9,13 +9,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from enginetour.reports.html.gamepage import game_page
-from enginetour.reports.html.page import render
-from enginetour.reports.html.site import Site
+from enginetour.reports.html.game import game_page
+from enginetour.reports.html.page import Site, render
 from enginetour.reports.progress import of_games, of_rounds
 from enginetour.reports.review import pages
-from enginetour.reports.review.games import game_rows
-from enginetour.reports.review.review import Review, review_of
+from enginetour.reports.review.tournament import Review, game_rows, review_of
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Entry, Store
 

@@ -10,8 +10,8 @@ from typing import Any
 from enginetour.formats.base import Format
 from enginetour.model.errors import StoreRefused
 from enginetour.reports.progress import is_open
-from enginetour.reports.review.slugs import slugs_of
-from enginetour.reports.review.strength import tournament_list
+from enginetour.reports.review.engines import slugs_of
+from enginetour.reports.review.tournament import tournament_list
 from enginetour.reports.sheet import points, safe
 from enginetour.store import games
 from enginetour.store.games import GameLine, incident_counts

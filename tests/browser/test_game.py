@@ -9,11 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
-from enginetour.reports.html import pieces
-from enginetour.reports.html.gamepage import game_page
-from enginetour.reports.html.gamerow import GameRow
-from enginetour.reports.html.page import STATE, asset
-from enginetour.reports.html.site import Site
+from enginetour.reports.html import game
+from enginetour.reports.html.game import GameRow, game_page
+from enginetour.reports.html.page import STATE, Site, asset
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, shot
 
@@ -48,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         (place / name).mkdir()
     for name in ("report.css", "game.css", "board.js"):
         (place / "assets" / name).write_text(asset(name))
-    (place / "assets" / "pieces.js").write_text(pieces.script())
+    (place / "assets" / "pieces.js").write_text(game.script())
     (place / "assets" / STATE).write_text("")
     page_of(place, 1, MATE, Opening("C20"), "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4")
     page_of(

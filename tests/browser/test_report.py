@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from enginetour.reports.review.tournamentreport import write_report
+from enginetour.reports.review.write import write_report
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened
 from tests.reported import BUBBLE, played

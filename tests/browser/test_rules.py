@@ -14,10 +14,8 @@ from playwright.sync_api import Browser, Page
 
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.model.variants import VARIANTS, board_of
-from enginetour.reports.html.gamepage import game_page
-from enginetour.reports.html.gamerow import GameRow
-from enginetour.reports.html.page import asset
-from enginetour.reports.html.site import Site
+from enginetour.reports.html.game import GameRow, game_page
+from enginetour.reports.html.page import Site, asset
 from tests.boardwords import games_with_lines, shown
 
 SITE = Site("autumn", (), single=True)

@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
 from enginetour.model.game import Entrant, GameFinished
-from enginetour.reports.charts.curves import Curve, Point
-from enginetour.reports.charts.history import rating_history
-from enginetour.reports.charts.ladder import Ranked, ladder
-from enginetour.reports.charts.marks import told
+from enginetour.reports.charts.canvas import around, told
+from enginetour.reports.charts.curves import Curve, Point, rating_history
+from enginetour.reports.charts.ladder import Ranked, RoundRobin, ladder, round_robins
+from enginetour.reports.charts.lists import Rated, rating_list
 from enginetour.reports.charts.output import svg, svg_file
-from enginetour.reports.charts.ratinglist import Rated, rating_list
-from enginetour.reports.charts.roundrobins import RoundRobin, round_robins
-from enginetour.reports.charts.scales import around
 from tests.laws.bubble_cases import random_case
 
 numbers = st.none() | st.floats() | st.floats(-1e4, 1e4)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.model.variants import VARIANTS
-from enginetour.reports.html.gamepage import game_page
-from enginetour.reports.html.gamerow import GameRow
-from enginetour.reports.html.site import Site
+from enginetour.reports.html.game import GameRow, game_page
+from enginetour.reports.html.page import Site
 from tests.reported import Page, runs_strange
 
 HOSTILE = st.one_of(

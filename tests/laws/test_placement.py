@@ -14,7 +14,7 @@ from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind,
 from enginetour.formats.pairing.standings import Scored, cross, ordered, values
 from enginetour.formats.pairing.tiebreaks import CODES, PLACEMENT_CODES, Terms, Unplayed
 from enginetour.model.game import Outcome
-from enginetour.reports.pairingerror import pairing_error, pairing_figures, relative_strengths
+from enginetour.reports.standings import pairing_error, pairing_figures, relative_strengths
 
 WITHOUT = (Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE, Kind.ABSENT)
 

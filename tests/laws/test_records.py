@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from enginetour.model.game import Game, MoveMade, Outcome, Pairing, SideRecord, Termination
 from enginetour.openings.positions import Written, written_at
-from enginetour.reports import epd, pgn
+from enginetour.reports import pgn
 
 MOVES = (("f2f3", "f3"), ("e7e5", "e5"), ("g2g4", "g4"), ("d8h4", "Qh4#"))
 END = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
@@ -89,7 +89,7 @@ def test_pgn_extract_reads_as_many_games(tmp_path: Path, played: list[Game], eve
 @given(games(), WORDS)
 def test_every_final_position_is_one_line_of_epd(game: Game, event: str) -> None:
     """By python-chess and by our own reader of suites: the position with its counters."""
-    line = epd.final_position(game, 7, event)
+    line = pgn.final_position(game, 7, event)
     board = chess.Board()
     operations = board.set_epd(line)
     assert "\n" not in line
@@ -101,7 +101,7 @@ def test_every_final_position_is_one_line_of_epd(game: Game, event: str) -> None
 def test_the_final_position_tells_whose_game_it_was() -> None:
     """Names, result and reason as a comment, event and number as the id."""
     game = Game(Pairing("A", 'B "x"'), Outcome.BLACK, Termination.MATE, "Black mates", final_fen=END)
-    assert epd.final_position(game, 7, "trial").endswith(
+    assert pgn.final_position(game, 7, "trial").endswith(
         'w KQkq - hmvc 1; fmvn 3; id "trial, game 7"; c0 "A - B \'x\' 0-1, Black mates";'
     )
-    assert epd.final_position(replace(game, cause=""), 7, "t").endswith('0-1";')
+    assert pgn.final_position(replace(game, cause=""), 7, "t").endswith('0-1";')

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from enginetour.reports.review.pages import pages, site_of
-from enginetour.reports.review.review import review_of
+from enginetour.reports.review.tournament import review_of
 from enginetour.reports.sheet import safe
 from tests.reported import BUBBLE, Page, leads_away, played, runs_strange
 

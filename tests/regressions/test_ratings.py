@@ -7,7 +7,7 @@ import pytest
 
 from enginetour.ratings.likelihood import ModelName
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.reports.review.editions import history_of
+from enginetour.reports.review.lists import history_of
 from enginetour.store.ratings import refresh
 from enginetour.store.tournaments import Store
 from tests.touring import config, read, tour

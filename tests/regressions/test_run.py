@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from enginetour.interop.files import shipped
-from enginetour.reports.exports import UNFINISHED
+from enginetour.reports.pgn import UNFINISHED
 from enginetour.store.replay import fold
 from enginetour.store.sqlite import TournamentLock
 from enginetour.store.tournaments import Store

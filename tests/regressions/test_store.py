@@ -16,7 +16,7 @@ from enginetour.interop.gamefilter import Naming, ratable
 from enginetour.interop.pgn import read_games
 from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.model.game import GameVoided, Outcome, Withdrawn
-from enginetour.reports.endings import endings_counted
+from enginetour.reports.games import endings_counted
 from enginetour.store.database import is_made
 from enginetour.store.games import endings
 from enginetour.store.imports import import_games

@@ -1,31 +1,40 @@
-"""Lines over time: ratings over editions or games, and the score of a tournament as it came.
-
-Each line ends with its name in its colour, so that nobody has to match colours with a legend; a ninth line has the
-first one's colour and is dashed.
-"""
+"""History, score, fairness."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil, log10
 
-from enginetour.reports.charts import frame
-from enginetour.reports.charts.marks import (
+from enginetour.reports.charts import output
+from enginetour.reports.charts.canvas import (
+    SERIES,
     SMALL,
     Area,
     Line,
     Mark,
     Picture,
+    Scale,
     Spot,
     Tip,
     Words,
+    around,
+    box,
+    counting,
     diamond,
     finite,
     listed,
+    number,
+    series,
     told,
+    whole,
 )
-from enginetour.reports.charts.palette import SERIES, series
-from enginetour.reports.charts.scales import Scale, around, number, whole
+from enginetour.reports.sheet import points
+
+# Lines over time: ratings over editions or games, and the score of a tournament as it came.
+#
+# Each line ends with its name in its colour, so that nobody has to match colours with a legend; a ninth line has the
+# first one's colour and is dashed.
 
 MOST = 16  # lines of a picture: two of each colour
 _HEIGHT, _LEGEND = 300.0, 160.0  # units of the field, of the names beside it
@@ -68,13 +77,13 @@ def curves(
     """
     shown = [Curve(line.name, _drawable(line.points)) for line in lines[:MOST]]
     places = [point for line in shown for point in line.points]
-    top, bottom = frame.HEAD, frame.HEAD + _HEIGHT
+    top, bottom = output.HEAD, output.HEAD + _HEIGHT
     ends = [value for point in places for value in (point.y, point.low, point.high)]
     ys = around([*ends, level], bottom, top, least=least)
-    left, right = frame.beside(ys, say_y), frame.WIDTH - _LEGEND
+    left, right = output.beside(ys, say_y), output.WIDTH - _LEGEND
     xs = around((point.x for point in places), left, right, least=1.0)
-    marks: list[Mark] = [*frame.heading(title), *frame.upward(ys, left, right, say=say_y)]
-    marks += frame.across(xs, top, bottom, below, grid=False, say=whole)
+    marks: list[Mark] = [*output.heading(title), *output.upward(ys, left, right, say=say_y)]
+    marks += output.across(xs, top, bottom, below, grid=False, say=whole)
     if level is not None:
         marks.append(Line(((left, ys.at(level)), (right, ys.at(level))), "muted", 1.2))
     each = all(len(line.points) <= _EACH for line in shown)
@@ -84,8 +93,8 @@ def curves(
     if len(lines) > MOST:
         marks.append(Words(right + 12, bottom + 13, f"and {len(lines) - MOST} more", "muted", SMALL))
     if not places:
-        marks = [*frame.heading(title), frame.empty("nothing to draw yet", (top + bottom) / 2)]
-    return Picture(told(title), _summary(shown, len(lines)), frame.WIDTH, bottom + 36, tuple(marks))
+        marks = [*output.heading(title), output.empty("nothing to draw yet", (top + bottom) / 2)]
+    return Picture(told(title), _summary(shown, len(lines)), output.WIDTH, bottom + 36, tuple(marks))
 
 
 def _drawable(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -127,7 +136,7 @@ def _names(lines: Sequence[Curve], ys: Scale, right: float, top: float, bottom: 
         role = series(place)
         yield Line(((right + 3, y), (right + 12, height)), role, 1.0, () if place < len(SERIES) else _DASH)
         room = _LEGEND - 16
-        yield Words(right + 16, height + 3.5, frame.fitted(lines[place].name, room, SMALL), role, SMALL)
+        yield Words(right + 16, height + 3.5, output.fitted(lines[place].name, room, SMALL), role, SMALL)
 
 
 def _summary(lines: Sequence[Curve], count: int) -> str:
@@ -136,3 +145,193 @@ def _summary(lines: Sequence[Curve], count: int) -> str:
         return "No line yet."
     points = max(len(line.points) for line in there)
     return f"{count} line{'s' * (count != 1)} of up to {points} points: {listed([line.name for line in there], 8)}."
+
+
+# Ratings through time: over the editions of a list, and over the games of an incremental system; scores over games.
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An engine's results in the order they came: half points of each game, 0 to 2."""
+
+    name: str
+    half_points: tuple[int, ...]
+
+
+def rating_history(lines: Sequence[Curve], *, title: str, below: str = "edition") -> Picture:
+    """Ratings with their bounds; x is the number of an edition, or of a game."""
+    return curves(lines, title=title, below=below)
+
+
+def edition_point(edition: int, rating: float, plus: float | None, minus: float | None, games: int) -> Point:
+    """A line of an edition; bounds are distances, None where there are none."""
+    sides = [f" {sign}{side:.0f}" for sign, side in (("+", plus), ("-", minus)) if side is not None and finite(side)]
+    words = f"edition {edition}: {rating:.0f}{''.join(sides)}, {games:,} games" if finite(rating) else ""
+    return Point(
+        edition,
+        rating,
+        None if minus is None else rating - minus,
+        None if plus is None else rating + plus,
+        words,
+    )
+
+
+def score_over_games(runs: Sequence[Run], *, title: str) -> Picture:
+    """How many points above half of the possible each engine has after each of its games."""
+    return curves(
+        [Curve(run.name, _over_half(run)) for run in runs],
+        title=title,
+        below="games of the engine; points above 50 %",
+        say_y=lambda value: f"{value:+g}" if value else "0",
+        level=0.0,
+        least=4.0,
+    )
+
+
+def _over_half(run: Run) -> tuple[Point, ...]:
+    over, found = 0, [Point(0, 0.0, words="before its first game")]
+    for nth, half in enumerate(run.half_points, 1):
+        over += half - 1
+        sign = "+" if over > 0 else "-" if over < 0 else "±"
+        words = f"after game {nth}: {sign}{points(abs(over))}"
+        found.append(Point(nth, over / 2, words=words))
+    return tuple(found)
+
+
+# Was it fair: White's share of the points, how long answers lay at the referee, how busy the machine was.
+
+_ROW, _SHARE_HEIGHT = 20.0, 170.0  # units
+_BINS = 30  # bars of a distribution
+_LARGEST_LOAD = 1000  # places of one colour: more than a picture has units are thinned
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """White's share of the points, 0 to 1, in some games; `error` is the distance to its bounds, None for too few."""
+
+    name: str
+    share: float | None
+    error: float | None
+    games: int
+
+
+def white_share(rows: Sequence[Share], *, title: str) -> Picture:
+    """A line for all games, for openings, or for engines; in the order given, a stroke at one half."""
+    names = output.names_width([row.name for row in rows], 240)
+    right = output.WIDTH - 130
+    ends = [end for row in rows for end in _ends(row)]
+    reach = max([0.1, *(abs(end - 0.5) for end in ends)])
+    scale = Scale(max(0.0, 0.5 - reach), min(1.0, 0.5 + reach), names + 16, right)
+    top, bottom = output.HEAD, output.HEAD + _ROW * max(1, len(rows))
+    marks: list[Mark] = [*output.heading(title), *output.bands(len(rows), _ROW, top, output.WIDTH)]
+    marks += output.across(scale, top, bottom, "White's share, bars hold 95 %", say=_percent)
+    marks.append(Line(((scale.at(0.5), top), (scale.at(0.5), bottom)), "muted", 1.2))
+    for place, row in enumerate(rows):
+        y = top + (place + 0.5) * _ROW
+        marks.append(Words(0, y + 4, output.fitted(row.name, names)))
+        marks.append(Words(output.WIDTH - 4, y + 4, _told(row), anchor="end"))
+        if row.share is not None and finite(row.share):
+            low, high = scale.within(min(_ends(row))), scale.within(max(_ends(row)))
+            marks += [Line(((low, y), (high, y)), "accent", 1.6)] if high > low else []
+            marks.append(Area((diamond(scale.at(row.share), y, 4.5),), "accent"))
+        marks.append(Tip(0, y - _ROW / 2, output.WIDTH, _ROW, f"{told(row.name)}: {_told(row)}"))
+    if not rows:
+        marks.append(output.empty("no games yet", top + 14))
+    first = f"{told(rows[0].name)} {_told(rows[0])}" if rows else "no games"
+    return Picture(told(title), f"White's share of the points: {first}.", output.WIDTH, bottom + 36, tuple(marks))
+
+
+def distribution(values: Sequence[float], *, title: str, unit: str) -> Picture:
+    """How often which size, on a logarithmic scale; what is not above 0 has no place on it and is left out."""
+    there = sorted(value for value in values if finite(value) and value > 0)
+    left, right, top = 46.0, output.WIDTH - 10, output.HEAD
+    bottom = top + _SHARE_HEIGHT
+    low, high = (there[0], there[-1]) if there else (1.0, 10.0)
+    if high < low * 10:  # one decade at least
+        middle = (low * high) ** 0.5
+        low, high = middle / 10**0.5, middle * 10**0.5
+    scale = Scale(low / 1.05, high * 1.05, left, right, log=True)
+    counts = [0] * _BINS
+    for value in there:
+        counts[min(_BINS - 1, int((scale.at(value) - left) / (right - left) * _BINS))] += 1
+    heights = counting(max(counts), bottom, top)
+    marks: list[Mark] = [*output.heading(title), *output.upward(heights, left, right, say=whole)]
+    marks += output.across(scale, top, bottom, f"{unit}, logarithmic; {_quantiles(there, unit)}", grid=False)
+    wide = (right - left) / _BINS
+    for place, count in enumerate(counts):
+        if count:
+            y, x = heights.at(count), left + place * wide
+            marks.append(Area((box(x + 0.5, y, wide - 1, bottom - y),), "accent"))
+            ends = (
+                10 ** (log10(scale.low) + (place + side) / _BINS * log10(scale.high / scale.low)) for side in (0, 1)
+            )
+            marks.append(Tip(x, top, wide, bottom - top, f"{' to '.join(map(_size, ends))} {unit}: {count}"))
+    if not there:
+        marks = [*output.heading(title), output.empty("nothing was measured", (top + bottom) / 2)]
+    summary = f"Distribution of {len(there)} values: {_quantiles(there, unit)}."
+    return Picture(told(title), summary, output.WIDTH, bottom + 36, tuple(marks))
+
+
+def load(values: Sequence[tuple[float, float]], *, title: str, cores: int | None) -> Picture:
+    """The machine's load after each game, (number, load); a line at its processors, above which clocks may suffer.
+
+    `cores` None: not known, or not the same for all games.
+    """
+    there = [(game, value) for game, value in values if finite(game) and finite(value)]
+    left, right, top = 46.0, output.WIDTH - 10, output.HEAD
+    bottom = top + _SHARE_HEIGHT
+    xs = Scale(min((x for x, _ in there), default=0) - 1, max((x for x, _ in there), default=1) + 1, left, right)
+    highest = max([cores or 0, *(value for _, value in there)])
+    ys = Scale(0, max(1.0, highest * 1.1), bottom, top)
+    marks: list[Mark] = [*output.heading(title), *output.upward(ys, left, right)]
+    below = "game" if cores is None else f"game; the dashed line: its {cores} processors"
+    marks += output.across(xs, top, bottom, below, grid=False, say=whole)
+    if cores is not None:
+        y = ys.at(cores)
+        marks.append(Line(((left, y), (right, y)), "accent-2", 1.2, (6.0, 3.0)))
+    most = highest if cores is None else cores
+    above = [spot for spot in there if spot[1] > most]
+    for role, spots in (("accent", [spot for spot in there if spot[1] <= most]), ("accent-2", above)):
+        if spots:
+            few = spots[:: -(-len(spots) // _LARGEST_LOAD)]
+            marks.append(Area(tuple(diamond(xs.at(x), ys.at(value), 2.8) for x, value in few), role))
+    if not there:
+        marks = [*output.heading(title), output.empty("nothing was measured", (top + bottom) / 2)]
+    busy = "" if cores is None else f", above its processors in {len(above)}"
+    summary = f"Load of the machine after {len(there)} games{busy}."
+    return Picture(told(title), summary, output.WIDTH, bottom + 36, tuple(marks))
+
+
+def _ends(row: Share) -> list[float]:
+    """The share and its bounds, of what is a number."""
+    if row.share is None or not finite(row.share):
+        return []
+    error = row.error if row.error is not None and finite(row.error) else 0.0
+    return [row.share - error, row.share, row.share + error]
+
+
+def _told(row: Share) -> str:
+    if row.share is None or not finite(row.share):
+        return "no games" if not row.games else f"{row.games} games"
+    error = f" ± {100 * row.error:.1f}" if row.error is not None and finite(row.error) else ""
+    return f"{100 * row.share:.1f}{error} %, {row.games}"
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of them does not exceed."""
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g} %"
+
+
+def _quantiles(there: Sequence[float], unit: str) -> str:
+    if not there:
+        return "no values"
+    half, most = quantile(there, 0.5), quantile(there, 0.99)
+    return f"half up to {_size(half)}, 99 % up to {_size(most)}, at most {_size(there[-1])} {unit}"
+
+
+def _size(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""The bubble's ladder as a picture over time: who was in the section and at which place, parked, and out.
+"""The bubble over time.
 
 A row is an engine, the best above; time runs to the right, in games or by round robins. In the section a row is blue,
 the darker the higher its place in that round robin; parked it is a thin line; where it ends with a cross the engine
@@ -7,19 +7,23 @@ dropped out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from statistics import median
+from typing import Any
 
-from enginetour.reports.charts import frame
-from enginetour.reports.charts.marks import (
+from enginetour.model.game import Note
+from enginetour.reports.charts import output
+from enginetour.reports.charts.canvas import (
     SMALL,
+    STRONGEST,
     TEXT,
     Area,
     Line,
     Mark,
     Picture,
+    Scale,
     Tip,
     Words,
     arrow,
@@ -28,9 +32,103 @@ from enginetour.reports.charts.marks import (
     told,
 )
 from enginetour.reports.charts.output import width_of
-from enginetour.reports.charts.palette import STRONGEST
-from enginetour.reports.charts.roundrobins import RoundRobin
-from enginetour.reports.charts.scales import Scale
+
+# What a bubble's notes say of each of its round robins, as the ladder's picture needs it.
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRobin:
+    """One round robin of the section. `games` were finished in all when it was decided, or are so far.
+
+    `order` are its members by place, best first; while it is played there is none, and `members` stand as they came.
+    `parking` were parked while it was played, the longest first. Of those `withdrawn` some `left` the section itself.
+    """
+
+    number: int
+    games: int
+    members: tuple[str, ...]
+    order: tuple[str, ...] = ()
+    parking: tuple[str, ...] = ()
+    entered: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
+    parked: str | None = None
+    dropped: str | None = None
+    withdrawn: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Fold:
+    """Where everybody is while notes are read."""
+
+    members: list[str] = field(default_factory=list)
+    parking: list[str] = field(default_factory=list)
+    entered: list[str] = field(default_factory=list)
+    returned: list[str] = field(default_factory=list)
+    withdrawn: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    def enter(self, entry: dict[str, Any]) -> None:
+        name = entry["engine"]
+        (self.returned if entry["from"] == "parked" else self.entered).append(name)
+        self.leave(name)
+        self.members.append(name)
+
+    def leave(self, name: str) -> None:
+        for where in (self.members, self.parking):
+            if name in where:
+                where.remove(name)
+
+    def taken(self, number: int, games: int, **decided: Any) -> RoundRobin:
+        """The round robin as it stands; the next one begins without comings and goings."""
+        made = RoundRobin(
+            *(number, games, tuple(self.members)),
+            parking=tuple(self.parking),
+            entered=tuple(self.entered),
+            returned=tuple(self.returned),
+            withdrawn=tuple(self.withdrawn),
+            left=tuple(self.left),
+            **decided,
+        )
+        self.entered, self.returned, self.withdrawn, self.left = [], [], [], []
+        return made
+
+
+def round_robins(notes: Iterable[Note], games: int | None = None) -> tuple[RoundRobin, ...]:
+    """In their order; the last one may be playing, after `games` finished in all."""
+    fold, found, number = _Fold(), list[RoundRobin](), 1
+    for note in notes:
+        told: dict[str, Any] = dict(note.fields)
+        number = told["step"]
+        if note.kind in ("enter", "unpark"):
+            for entry in told["entered"]:
+                fold.enter(entry)
+        elif note.kind == "withdraw":
+            fold.leave(told["engine"])
+            fold.withdrawn.append(told["engine"])
+            fold.left += [told["engine"]] if told["was"] == "active" else []
+            if told["replacement"] is not None:
+                fold.enter(told["replacement"])
+        elif note.kind in ("park", "drop", "finish"):
+            leaver = told["engine"]
+            who = {
+                "parked": leaver if note.kind == "park" else None,
+                "dropped": leaver if note.kind == "drop" else None,
+            }
+            order = tuple(line[0] for line in told["table"])
+            found.append(fold.taken(number, told["games_total"], order=order, **who))
+            if note.kind == "finish":
+                fold.members, fold.parking = [], []
+            else:
+                fold.leave(leaver)
+                fold.parking += [leaver] if note.kind == "park" else []
+    if fold.members:
+        so_far = found[-1].games if found else 0
+        found.append(fold.taken(number, max(so_far, games or 0)))
+    return tuple(found)
+
+
+# The bubble's ladder as a picture over time: who was in the section and at which place, parked, and out.
 
 _WIDEST = 1400.0  # units
 _FIGURE = 17.0  # units a round robin must be wide to tell places up to 99 in it
@@ -57,7 +155,7 @@ def ladder(
     size = TEXT if len(ranking) <= 60 else SMALL
     row = 20.0 if len(ranking) <= 30 else 16.0
     rank = width_of(str(len(ranking)), size) + 8
-    left = rank + frame.names_width([line.name for line in ranking], 190, size) + 10
+    left = rank + output.names_width([line.name for line in ranking], 190, size) + 10
     right = max((width_of(_end(line), SMALL) for line in ranking), default=0.0) + 20
     edges = [0.0, *(float(one.games) for one in rounds)]
     scale = _scale(edges, left, right)
@@ -66,12 +164,12 @@ def ladder(
     if not by_games:
         edges = [float(number) for number in range(len(rounds) + 1)]
         scale = _scale(edges, left, right)
-    top = frame.HEAD + frame.LABEL
+    top = output.HEAD + output.LABEL
     bottom = top + row * max(1, len(ranking))
     width = scale.end + right
-    marks = [*frame.heading(title, width), *frame.bands(len(ranking), row, top, width)]
+    marks = [*output.heading(title, width), *output.bands(len(ranking), row, top, width)]
     if by_games:
-        marks += frame.across(scale, top, bottom, "games finished", grid=False)
+        marks += output.across(scale, top, bottom, "games finished", grid=False)
     else:
         marks += _games(rounds, scale, bottom)
     marks += _round_numbers(rounds, edges, scale, top)
@@ -80,7 +178,7 @@ def ladder(
         y = top + place * row
         base = y + row / 2 + size * 0.36
         marks.append(Words(rank - 8, base, str(place + 1), "muted", size, "end"))
-        marks.append(Words(rank, base, frame.fitted(line.name, left - rank - 8, size), size=size))
+        marks.append(Words(rank, base, output.fitted(line.name, left - rank - 8, size), size=size))
         marks.append(Words(scale.end + 16, base, _end(line), "muted", SMALL))
         marks += _life(line.name, rounds, edges, scale, y, row, tips=tips)
     marks += _legend(left, bottom + 36)
@@ -97,7 +195,7 @@ def _scale(edges: Sequence[float], left: float, right: float) -> Scale:
     """As wide as a page, or wider where most round robins need it to tell their places, within reason."""
     whole = max(1.0, edges[-1])
     wanted = min(_FIGURE / _usual(edges) * whole, _ROOMY * (len(edges) - 1))
-    room = frame.WIDTH - left - right
+    room = output.WIDTH - left - right
     return Scale(0, whole, left, left + min(max(room, wanted), _WIDEST - left - right))
 
 

@@ -1,4 +1,4 @@
-"""A picture as SVG text for a page, as an SVG file, and as PNG bytes, which matplotlib draws.
+"""SVG, PNG, frame.
 
 Nothing of matplotlib is loaded before the first PNG or measured text, and its pyplot never: a figure is an object like
 another. What a user has set for matplotlib holds for other programs, not for these pictures: the same rows are the
@@ -12,18 +12,40 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Literal
+from xml.sax.saxutils import escape, quoteattr
 
-from enginetour.reports.charts.marks import Anchor, Area, Line, Picture, Tip, Words
-from enginetour.reports.charts.palette import LIGHT
+from enginetour.reports.charts.canvas import (
+    LIGHT,
+    SMALL,
+    TEXT,
+    TITLE,
+    TITLE_HEIGHT,
+    Anchor,
+    Area,
+    Line,
+    Mark,
+    Picture,
+    Scale,
+    Spot,
+    Tip,
+    Words,
+    box,
+    brief,
+    number,
+    told,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
+
+
+# A picture as SVG text for a page, as an SVG file, and as PNG bytes, which matplotlib draws.
 
 UNIT_DPI = 72  # of matplotlib: one unit of ours is one of its points, and one unit of its viewBox
 PNG_SCALE = 2  # pixels a unit: sharp on the screens of today
@@ -41,15 +63,11 @@ def svg(picture: Picture) -> str:
 
     The title is not drawn, as pages have headings: it is the element's name for who cannot see it.
     """
-    from enginetour.reports.charts.tidy import inline
-
     return inline(picture)
 
 
 def svg_file(picture: Picture) -> str:
     """A whole SVG file in the light colours."""
-    from enginetour.reports.charts.tidy import standalone
-
     return standalone(picture, MARGIN)
 
 
@@ -176,3 +194,174 @@ def _artist(mark: Line | Area | Words, colour: str) -> Artist:
     ]
     places = [spot for outline in mark.outlines for spot in (*outline, outline[0])]
     return PathPatch(Path(places, codes), facecolor=colour, edgecolor="none", linewidth=0, alpha=mark.alpha)
+
+
+# A picture as SVG text, fit to stand in a page: no ids, no styles, no namespace, short numbers.
+#
+# A page may hold many pictures, so none has an id that another could have; and a page may forbid styles in elements, so
+# colours and sizes are attributes, which can name the page's variables as well (CSS Values, presentation attributes).
+
+NAMESPACE = "http://www.w3.org/2000/svg"
+WIDE = 760  # units: a wider picture has small letters in the width of a text, a page may give it more
+_VARIABLES = {role: f"var(--{role})" for role in LIGHT}
+# What a file on its own says once for all its text: what people's screens have, then what PNGs are drawn with.
+_LETTERS = "system-ui, 'DejaVu Sans', sans-serif"
+
+
+def inline(picture: Picture) -> str:
+    """Return the element for a page, without the title, which pages have as a heading: colours by variable.
+
+    It has a role and a name for who cannot see it.
+    """
+    view = f"0 {_short(TITLE_HEIGHT)} {_short(picture.width)} {_short(picture.height - TITLE_HEIGHT)}"
+    kind = "chart wide" if picture.width > WIDE else "chart"
+    head = f'<svg class="{kind}" viewBox="{view}" role="img" aria-label={quoteattr(picture.title)}>'
+    lines = [head, f"<desc>{escape(picture.summary)}</desc>", *_tidy_drawn(picture.marks[1:], _VARIABLES), "</svg>"]
+    return "\n".join(lines) + "\n"
+
+
+def standalone(picture: Picture, margin: float) -> str:
+    """The same as a file of its own, on white with a margin."""
+    width, height = (_short(side + 2 * margin) for side in (picture.width, picture.height))
+    view = f'viewBox="{_short(-margin)} {_short(-margin)} {width} {height}"'
+    head = f'<svg xmlns="{NAMESPACE}" {view} width="{width}" height="{height}" role="img" font-family="{_LETTERS}">'
+    paper = f'<rect x="{_short(-margin)}" y="{_short(-margin)}" width="100%" height="100%" fill="{LIGHT["paper"]}"/>'
+    words = [f"<title>{escape(picture.title)}</title>", f"<desc>{escape(picture.summary)}</desc>"]
+    first = '<?xml version="1.0" encoding="UTF-8"?>'
+    return "\n".join([first, head, *words, paper, *_tidy_drawn(picture.marks, LIGHT), "</svg>"]) + "\n"
+
+
+def _tidy_drawn(marks: Sequence[Mark], colours: Mapping[str, str]) -> Iterator[str]:
+    """What is seen in its order, and over it what a pointer finds."""
+    for mark in marks:
+        if isinstance(mark, Line):
+            yield _line(mark, colours[mark.role])
+        elif isinstance(mark, Area):
+            faint = "" if mark.alpha == 1 else f' opacity="{_short(mark.alpha)}"'
+            yield f'<path d="{"".join(map(_outline, mark.outlines)).rstrip()}" fill="{colours[mark.role]}"{faint}/>'
+        elif isinstance(mark, Words):
+            yield _words(mark, colours[mark.role])
+    for mark in marks:
+        if isinstance(mark, Tip):
+            place = zip(("x", "y", "width", "height"), (mark.x, mark.y, mark.width, mark.height), strict=True)
+            told = " ".join(f'{name}="{_short(value)}"' for name, value in place)
+            yield f'<rect {told} fill="none" pointer-events="all"><title>{escape(mark.text)}</title></rect>'
+
+
+def _line(mark: Line, colour: str) -> str:
+    faint = "" if mark.alpha == 1 else f' stroke-opacity="{_short(mark.alpha)}"'
+    dashes = f' stroke-dasharray="{",".join(map(_short, mark.dash))}"' if mark.dash else ""
+    width = "" if mark.width == 1 else f' stroke-width="{_short(mark.width)}"'
+    return f'<path d="M {_path(mark.spots)}" fill="none"{dashes} stroke="{colour}"{faint}{width}/>'
+
+
+def _words(mark: Words, colour: str) -> str:
+    x, y = _short(mark.x), _short(mark.y)
+    turned = f' transform="rotate({_short(-mark.angle)} {x} {y})"' if mark.angle else ""
+    bold = ' font-weight="700"' if mark.bold else ""
+    anchor = "" if mark.anchor == "start" else f' text-anchor="{mark.anchor}"'
+    size = f'font-size="{_short(mark.size)}"'
+    return f'<text x="{x}" y="{y}"{turned} {size}{bold}{anchor} fill="{colour}">{escape(mark.text)}</text>'
+
+
+def _outline(spots: Sequence[Spot]) -> str:
+    """A closed one; rectangles are most of all areas and have a shorter form."""
+    if len(spots) == 4:
+        (left, top), (right, also_top), (also_right, bottom), (also_left, also_bottom) = spots
+        if (top, right, bottom, left) == (also_top, also_right, also_bottom, also_left):
+            return f"M{_short(left)} {_short(top)}H{_short(right)}V{_short(bottom)}H{_short(left)}z"
+    return f"M {_path(spots)} z "
+
+
+def _path(spots: Sequence[Spot]) -> str:
+    return " L ".join(f"{_short(x)} {_short(y)}" for x, y in spots)
+
+
+def _short(value: float) -> str:
+    """A tenth of a hundredth of a pixel is nothing to see: two digits behind the point."""
+    return f"{round(value, 2) + 0.0:g}" if abs(value) < 1e5 else f"{value:.0f}"
+
+
+# What the charts share: a heading, rows with names, an axis below with its grid, a legend.
+
+WIDTH = 720.0  # units: what a page of text is wide, and a post in a forum
+HEAD = 34.0  # of the title
+LABEL = 18.0  # of the numbers at an axis
+
+
+def heading(title: str, width: float = WIDTH) -> list[Mark]:
+    """The title; shortened where it would run out of the picture."""
+    return [Words(0, 16, fitted(title, width, TITLE, bold=True), size=TITLE, bold=True)]
+
+
+def fitted(text: str, room: float, size: float = TEXT, *, bold: bool = False) -> str:
+    """Foreign words in at most `room` units, without their middle where they are longer."""
+    whole = told(text)
+    # A sign is two columns wide at most, and no word is made of signs narrower than 0.3 only.
+    most = min(2 * len(whole), int(room / (size * 0.3)))
+    short = brief(whole, max(1, most))
+    while most > 1 and width_of(short, size, bold=bold) > room:
+        most = min(most - 1, int(most * max(0.5, room / width_of(short, size, bold=bold))))
+        short = brief(whole, max(1, most))
+    return short
+
+
+def names_width(names: Sequence[str], most: float, size: float = TEXT) -> float:
+    """Room for the longest of them as `brief` has it, `most` at most."""
+    return min(most, max((width_of(brief(name), size) for name in names), default=0.0) + 1)
+
+
+def bands(count: int, row: float, top: float, width: float) -> list[Mark]:
+    """Every second row on a shade, for eyes that follow one."""
+    odd = tuple(box(0, top + place * row, width, row) for place in range(1, count, 2))
+    return [Area(odd, "grid", 0.3)] if odd else []
+
+
+def across(
+    scale: Scale,
+    top: float,
+    bottom: float,
+    words: str = "",
+    *,
+    above: bool = False,
+    grid: bool = True,
+    say: Callable[[float], str] = number,
+) -> Iterator[Mark]:
+    """A scale from left to right: grid or short strokes, numbers below (and `above`), what they count.
+
+    A tick of which there is nothing to `say` is left out.
+    """
+    for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 60))):
+        x = scale.at(tick)
+        if not say(tick):
+            continue
+        yield Line(((x, top if grid else bottom - 1), (x, bottom + (not grid) * 3)), "grid" if grid else "muted")
+        yield Words(x, bottom + 13, say(tick), "muted", SMALL, "middle")
+        if above:
+            yield Words(x, top - 5, say(tick), "muted", SMALL, "middle")
+    if words:
+        yield Words((scale.start + scale.end) / 2, bottom + 28, words, "muted", SMALL, "middle")
+
+
+def upward(scale: Scale, left: float, right: float, *, say: Callable[[float], str] = number) -> Iterator[Mark]:
+    """A scale from bottom to top: grid, and numbers on the left."""
+    for tick in _upward_ticks(scale):
+        y = scale.at(tick)
+        if not say(tick):
+            continue
+        yield Line(((left, y), (right, y)), "grid")
+        yield Words(left - 6, y + 3.5, say(tick), "muted", SMALL, "end")
+
+
+def beside(scale: Scale, say: Callable[[float], str] = number) -> float:
+    """Room for the numbers of an upward scale."""
+    return max(46.0, *(width_of(say(tick), SMALL) + 10 for tick in _upward_ticks(scale)))
+
+
+def _upward_ticks(scale: Scale) -> list[float]:
+    return scale.ticks(max(2, int(abs(scale.end - scale.start) / 40)))
+
+
+def empty(words: str, y: float, width: float = WIDTH) -> Mark:
+    """What stands where there is nothing to draw."""
+    return Words(width / 2, y, words, "muted", TEXT, "middle")

@@ -1,24 +1,164 @@
-"""Templates to pages: everything that is put into one is text, made safe and escaped on its way in."""
+"""Templates, site, one-file report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from enginetour.reports.html import tables
-from enginetour.reports.html.site import GENERATOR, Site, anchor
-from enginetour.reports.sheet import Sheet, counted, points, safe
-from enginetour.reports.text import duration
+from enginetour.formats.pairing.standings import CrossRow
+from enginetour.reports.sheet import Column, Sheet, counted, points, safe
+from enginetour.reports.standings import duration
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.runtime import Context
 
+
+# What the pages of one report share: its name, its pages, and how one of them is linked from another.
+
+LEFT_OUT = "left-out"  # id of the section that says what a single file has no room for
+GENERATOR = '<meta name="generator" content="enginetour report">'  # by which a report is known again
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """`pages` are (address, label) of the navigation, addresses from the root of the report.
+
+    `slugs` name the page of each engine by the engine's name; `games` are the numbers that have a page of their own,
+    None for all. `prefix` stands before every address of a served report. `single`: all is in one file, but for the
+    addresses in `left_out`; who follows a link to one of them is told so.
+    """
+
+    title: str
+    pages: tuple[tuple[str, str], ...]
+    slugs: Mapping[str, str] = field(default_factory=dict)
+    games: frozenset[int] | None = None
+    foot: str = ""
+    prefix: str = ""
+    single: bool = False
+    left_out: frozenset[str] = frozenset()
+
+    def link(self, address: str, here: str) -> str:
+        """Where `address` is, seen from the page `here`."""
+        if self.single:
+            return f"#{LEFT_OUT if address in self.left_out else anchor(address)}"
+        return self.prefix + address if self.prefix else "../" * here.count("/") + address
+
+    def engine(self, name: str) -> str | None:
+        """Address of an engine's page, if it has one."""
+        slug = self.slugs.get(name)
+        return None if slug is None else f"engines/{slug}.html"
+
+    def game(self, number: int) -> str | None:
+        """Address of a game's page, if it has one."""
+        return f"games/{number}.html" if self.games is None or number in self.games else None
+
+
+def anchor(address: str) -> str:
+    """The id of a page's section where all are in one file: ``engines-toga``, ``index`` or ``games-12``."""
+    page, _, part = address.partition("#")
+    return part or page.removesuffix(".html").replace("/", "-")
+
+
+# Sheets and names as markup: tables whose engines and games lead to their pages. All words are escaped here.
+
+ENGINES = frozenset({"name", "engine", "opponent", "white", "black"})  # columns that name engines
+GAMES = frozenset({"number", "game"})  # columns with a game's number
+_LONG, _END = 18, 6  # signs of a name that has room on a phone, and of the end that a longer one keeps
+
+
+def isolated(name: str, *, cut: bool = False) -> str:
+    """A name that keeps its direction to itself; cut to its cell a long one keeps its end, where versions differ."""
+    told = safe(name)
+    if cut and len(told) > _LONG:
+        return f'<bdi class="long"><span>{escape(told[:-_END])}</span><span>{escape(told[-_END:])}</span></bdi>'
+    return f"<bdi>{escape(told)}</bdi>"
+
+
+def engine(name: str, site: Site, here: str, *, cut: bool = False) -> Markup:
+    """A name, isolated from the direction of the words around it, and linked where the engine has a page."""
+    shown = isolated(name, cut=cut)
+    address = site.engine(name)
+    return _own(shown if address is None else f'<a href="{escape(site.link(address, here))}">{shown}</a>')
+
+
+def game(number: int, site: Site, here: str, words: object = None) -> Markup:
+    """A game's number, or other `words` for it, linked where the game has a page."""
+    told = escape(number if words is None else words)
+    address = site.game(number)
+    return told if address is None else _own(f'<a href="{escape(site.link(address, here))}">{told}</a>')
+
+
+def _own(text: str) -> Markup:
+    """Markup of ours, its words escaped: a quarter of the time that `Markup.format` takes (measured)."""
+    return Markup(text)  # noqa: S704
+
+
+def table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "") -> Markup:
+    """A sheet in its own box that scrolls sideways, with its notes below; `label` is told to screen readers.
+
+    `kind` is one of the style sheet's: ``cross`` for square tables.
+    """
+    cells = sheet.cells()
+    used = [place for place, column in enumerate(sheet.columns) if column.header or any(row[place] for row in cells)]
+    columns = [sheet.columns[place] for place in used]
+    head = Markup("").join(_head(column) for column in columns)
+    rows = Markup("\n").join(
+        _row(columns, [row[place] for place in used], sheet.rows[number], site, here)
+        for number, row in enumerate(cells)
+    )
+    body = Markup('<table class="{}">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table>').format(
+        f"table {kind}".rstrip(), head, rows
+    )
+    return boxed(body, label or sheet.title) + notes(sheet.notes)
+
+
+def boxed(body: Markup, label: str) -> Markup:
+    """What is wide scrolls in a box of its own, by keyboard too."""
+    return Markup('<div class="scroll" role="region" tabindex="0" aria-label="{}">\n{}\n</div>\n').format(
+        safe(label), body
+    )
+
+
+def notes(lines: Sequence[str]) -> Markup:
+    """What is told below a table."""
+    items = Markup("").join(Markup("<li>{}</li>").format(safe(line)) for line in lines)
+    return Markup('<ul class="notes">{}</ul>\n').format(items) if lines else Markup("")
+
+
+def _head(column: Column) -> Markup:
+    side = "" if column.left else Markup(' class="n"')
+    return Markup('<th scope="col"{}>{}</th>').format(side, column.header)
+
+
+def _row(columns: Sequence[Column], cells: Sequence[str], row: object, site: Site, here: str) -> Markup:
+    return Markup("<tr>") + Markup("").join(_cells(columns, cells, row, site, here)) + Markup("</tr>")
+
+
+def _cells(columns: Sequence[Column], cells: Sequence[str], row: object, site: Site, here: str) -> Iterator[Markup]:
+    for column, cell in zip(columns, cells, strict=True):
+        value = row.get(column.key) if isinstance(row, dict) else None
+        told: object = cell
+        if cell and column.key in ENGINES and isinstance(value, str):
+            told = engine(value, site, here, cut=True)
+        elif column.key in GAMES and isinstance(value, int):
+            told = game(value, site, here)
+        if column.key == "name":
+            yield Markup('<th scope="row">{}</th>').format(told)
+        else:
+            yield Markup("<td{}>{}</td>").format("" if column.left else Markup(' class="n"'), told)
+
+
+# Templates to pages: everything that is put into one is text, made safe and escaped on its way in.
 
 ROOM = Path(__file__).parent
 ASSETS = ("report.css", "report.js")  # of every report
@@ -67,15 +207,15 @@ def _link(context: Context, address: str) -> str:
 
 
 def _engine(context: Context, name: str) -> Markup:
-    return tables.engine(name, context["site"], context["here"])
+    return engine(name, context["site"], context["here"])
 
 
 def _game(context: Context, number: int, words: object = None) -> Markup:
-    return tables.game(number, context["site"], context["here"], words)
+    return game(number, context["site"], context["here"], words)
 
 
 def _table(context: Context, sheet: Sheet, **options: Any) -> Markup:
-    return tables.table(sheet, context["site"], context["here"], **options)
+    return table(sheet, context["site"], context["here"], **options)
 
 
 def _finalized(value: object) -> object:
@@ -111,3 +251,151 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
 
 # What a template calls with its page in mind: an address, a name, a game, a sheet.
 _MAKERS: Mapping[str, Callable[..., object]] = {"link": _link, "engine": _engine, "game": _game, "table": _table}
+
+
+# A whole report in one file: sections one below the other, with the style sheets and scripts in it.
+
+LARGEST = 2_000_000  # bytes: what mail and forums still take
+_HEADING = re.compile(r"(</?)h([1-5])(?=[\s>])")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A page without its head and foot; `summary`: it is folded below these words."""
+
+    address: str
+    text: Markup
+    summary: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.text.encode())
+
+
+def section(address: str, text: str, summary: str = "") -> Section:
+    """A page made for a single file; below the first one all headings are a step deeper."""
+    if address != "index.html":
+        text = _HEADING.sub(lambda found: f"{found[1]}h{int(found[2]) + 1}", text)
+    return Section(address, Markup(text), summary)  # noqa: S704  # a page of ours, escaped when it was made
+
+
+def whole(
+    site: Site,
+    sections: Sequence[Section],
+    *,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    missing: str,
+    command: str,
+    shared: Markup | None = None,
+) -> str:
+    """The file. `missing` tells what was left out, "" for nothing; `command` is how to have all of it.
+
+    `shared` are definitions that drawings in it use.
+    """
+    return render(
+        "single.html",
+        site=site,
+        here="index.html",
+        policy=_policy(styles, scripts),
+        sections=sections,
+        styles=[Markup(text) for text in styles],  # noqa: S704  # ours
+        scripts=[Markup(text) for text in scripts],  # noqa: S704  # ours
+        shared=shared,
+        missing=missing,
+        command=command,
+        left_out_id=LEFT_OUT,
+        limit=LARGEST // 1_000_000,
+    )
+
+
+def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+    """Nothing runs and nothing styles but these very texts (CSP 3, 2.3.1: hashes)."""
+    style, script = (" ".join(map(_hashed, texts)) or "'none'" for texts in (styles, scripts))
+    rest = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'"
+    return f"{rest}; style-src {style}; script-src {script}"
+
+
+def _hashed(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+# The one door past the escaping: markup of our own, in which every word that is not ours has been escaped.
+
+
+def own(text: str) -> Markup:
+    """For whoever writes thousands of cells, where a format for each would cost seconds."""
+    return Markup(text)  # noqa: S704  # laws send hostile words through every caller
+
+
+# The crosstable of a page: everybody against everybody, each sign of a cell leading to its game.
+
+SIGNS = "0=1"  # by half points
+MOST_SIGNS = 12  # games of a cell that are told one by one; more as points of games
+MOST_LINKS = 24_000  # of some 40 bytes each: a page of 1 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One pair from the row's view: number and half points (0, 1, 2) of each game that counts, in order."""
+
+    games: tuple[tuple[int, int], ...]
+
+    @property
+    def half_points(self) -> int:
+        """What the row scored against the column."""
+        return sum(points for _, points in self.games)
+
+
+def crosstable(rows: Sequence[CrossRow[Cell]], site: Site, here: str) -> Markup:
+    """Head and first column stay while the rest scrolls. A page of too many links has none in its cells."""
+    linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= MOST_LINKS
+    addresses: dict[int, str] = {}
+
+    def link(number: int) -> str:
+        if number not in addresses:
+            address = site.game(number)
+            addresses[number] = "" if address is None else str(escape(site.link(address, here)))
+        return addresses[number]
+
+    numbers = "".join(
+        f'<th scope="col" title="{escape(safe(row.name))}">{number}</th>' for number, row in enumerate(rows, 1)
+    )
+    lines = [
+        f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> '
+        f"{engine(row.name, site, here, cut=True)}</th>"
+        f'<td class="n">{points(row.half_points)}</td><td class="n muted">{row.games}</td>'
+        f"{_cross_cells(place, row, link if linked else None)}</tr>"
+        for place, row in enumerate(rows)
+    ]
+    head = (
+        '<tr><th scope="col" class="stick">engine</th><th scope="col" class="n">points</th>'
+        f'<th scope="col" class="n">games</th>{numbers}</tr>'
+    )
+    body = "\n".join(lines)
+    made = f'<table class="table cross">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+    return boxed(Markup(made), "crosstable")  # noqa: S704  # names were escaped above, the rest are numbers of ours
+
+
+def _cross_cells(place: int, row: CrossRow[Cell], link: Callable[[int], str] | None) -> str:
+    found = []
+    for column, cell in enumerate(row.cells):
+        if cell is None:
+            found.append('<td class="self"></td>' if column == place else "<td></td>")
+        else:
+            share = cell.half_points - len(cell.games)
+            look = ' class="p"' if share > 0 else ' class="m"' if share < 0 else ""
+            found.append(f"<td{look}>{_told(cell, link)}</td>")
+    return "".join(found)
+
+
+def _told(cell: Cell, link: Callable[[int], str] | None) -> str:
+    if len(cell.games) > MOST_SIGNS:
+        return f"{points(cell.half_points)}/{len(cell.games)}"
+    if link is None:
+        return "".join(SIGNS[half] for _, half in cell.games)
+    return "".join(
+        f'<a href="{address}">{SIGNS[half]}</a>' if (address := link(number)) else SIGNS[half]
+        for number, half in cell.games
+    )

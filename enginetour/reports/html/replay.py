@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from enginetour.model.game import Game, MoveMade
 from enginetour.model.variants import start_fen
-from enginetour.reports.html.ownmarkup import own
+from enginetour.reports.html.page import own
 from enginetour.reports.sheet import safe
 
 EMPTY = "-"

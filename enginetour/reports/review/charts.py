@@ -7,19 +7,17 @@ from collections.abc import Collection, Sequence
 
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import UsageRefused, called, near, not_called
-from enginetour.reports.charts import crosstable as crosstables
-from enginetour.reports.charts import fairness as fairness_charts
+from enginetour.reports.charts import curves, lists
 from enginetour.reports.charts import ladder as ladders
-from enginetour.reports.charts import opposition
-from enginetour.reports.charts.history import Run, score_over_games
-from enginetour.reports.charts.marks import Picture, retitled
-from enginetour.reports.charts.roundrobins import round_robins
-from enginetour.reports.review import pictures
-from enginetour.reports.review.crosstable import crosstable as cross_rows
-from enginetour.reports.review.editions import history_of, list_history
+from enginetour.reports.charts.canvas import Picture, retitled
+from enginetour.reports.charts.curves import Run, score_over_games
+from enginetour.reports.charts.ladder import round_robins
+from enginetour.reports.review import pages
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.fairness import Fairness, fairness_of
-from enginetour.reports.review.strength import tournament_list
+from enginetour.reports.review.lists import history_of, list_history
+from enginetour.reports.review.tournament import crosstable as cross_rows
+from enginetour.reports.review.tournament import tournament_list
 from enginetour.reports.sheet import counted
 from enginetour.store.editions import editions_of
 from enginetour.store.games import TournamentReader, conditions
@@ -35,13 +33,13 @@ def crosstable(log: TournamentReader) -> Picture:
     placed = format_.standings(state)
     rows = cross_rows([line.name for line in placed], log.games())
     cells = (
-        tuple(None if cell is None else crosstables.Met(cell.half_points, len(cell.games)) for cell in row.cells)
+        tuple(None if cell is None else lists.Met(cell.half_points, len(cell.games)) for cell in row.cells)
         for row in rows
     )
     drawn = [
         CrossRow(row.name, line.half_points, row.games, met) for line, row, met in zip(placed, rows, cells, strict=True)
     ]
-    return crosstables.crosstable(drawn, title=f"crosstable · {log.title}")
+    return lists.crosstable(drawn, title=f"crosstable · {log.title}")
 
 
 def ladder(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
@@ -73,11 +71,11 @@ def fairness(log: TournamentReader, kind: str) -> Picture:
     """By `kind` (white, relay, load): White's share, in all and by openings, largest relay gaps, the machine's load."""
     found = fairness_of(tuple(conditions(log)), log.specs)
     if kind == "white":
-        return fairness_charts.white_share(_shares(found), title=f"White's share of the points · {log.title}")
+        return curves.white_share(_shares(found), title=f"White's share of the points · {log.title}")
     if kind == "relay":
         title = f"relay gap, the largest of each game · {log.title}"
-        return fairness_charts.distribution([gap / 1000 for gap in found.worst_us], title=title, unit="ms")
-    return fairness_charts.load(found.load, title=f"load of the machine · {log.title}", cores=found.shared_cores)
+        return curves.distribution([gap / 1000 for gap in found.worst_us], title=title, unit="ms")
+    return curves.load(found.load, title=f"load of the machine · {log.title}", cores=found.shared_cores)
 
 
 def opponents(log: TournamentReader, name: str) -> Picture:
@@ -86,8 +84,8 @@ def opponents(log: TournamentReader, name: str) -> Picture:
     found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
     ratings = {row.name: row.rating for row in found.rows}
     met = opponents_of(log.games(), ratings).get(name, ())
-    faced = [opposition.Faced(one.name, one.rating, one.half_points, len(one.games)) for one in met]
-    return opposition.score_by_rating(ratings.get(name), faced, title=f"{name} by opponents · {log.title}")
+    faced = [lists.Faced(one.name, one.rating, one.half_points, len(one.games)) for one in met]
+    return lists.score_by_rating(ratings.get(name), faced, title=f"{name} by opponents · {log.title}")
 
 
 def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
@@ -102,7 +100,7 @@ def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
             )
         wanted = [called(word, known) or word for word in wanted]
     found = list_history(store, name, heads, wanted or None)
-    drawn = pictures.editions(found)
+    drawn = pages.editions_picture(found)
     if drawn is None:
         have = counted(len(heads), "edition")
         raise UsageRefused(f"{name} has {have}, a history needs two", step=shlex.join(["enginetour", "publish", name]))
@@ -114,17 +112,17 @@ def paths(store: Store, log: TournamentReader, system: str, wanted: Sequence[str
     """Ratings by an incremental system after each game of a tournament."""
     wanted = [_known(name, log) for name in wanted]
     own = [one for one in history_of(store, log.id, list(wanted or log.specs)).paths if one.system == system]
-    drawn = pictures.paths(system, own)
+    drawn = pages.paths_picture(system, own)
     if drawn is None:
         words = ["enginetour", "ratings", "-t", log.name, "--edition", str(log.edition), "--system", system]
         raise UsageRefused(f"no ratings by {system} are kept of {log.title}", step=shlex.join(words))
     return retitled(drawn, f"{system} · {log.title}")
 
 
-def _shares(found: Fairness) -> list[fairness_charts.Share]:
+def _shares(found: Fairness) -> list[curves.Share]:
     lines = sorted(found.openings, key=lambda line: -line.white.games)[:MOST_OPENINGS]
     named = [("all games", found.white), *((line.name or f"opening {line.place}", line.white) for line in lines)]
-    return [fairness_charts.Share(name, share.share, share.error, share.games) for name, share in named]
+    return [curves.Share(name, share.share, share.error, share.games) for name, share in named]
 
 
 def _known(word: str, log: TournamentReader) -> str:

@@ -1,19 +1,94 @@
-"""Was it fair: White's share, openings, the referee's own delays, the machine, and who lived on the margin."""
+"""Fairness of a tournament."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import erfc, exp, gamma, sqrt
 
 from enginetour.model.game import GameFinished, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.openings.choice import dealing_of
 from enginetour.ratings.uncertainty import NORMAL_95
-from enginetour.reports.review.hosts import ODD, Hosts, by_machine, hosts_of
-from enginetour.reports.sheet import counted
+from enginetour.reports.charts.curves import quantile
+from enginetour.reports.sheet import Column, Sheet, counted
 from enginetour.store.games import Conditions, TournamentReader
+
+# Whether games ended alike on all machines: Pearson's chi-square of machines by results.
+
+FEWEST = 5.0  # expected games in each cell; below, chi-square says too much (W. G. Cochran, Biometrics 10, 1954)
+ODD = 0.01  # chance below which it is told as a warning (our decision)
+RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Games that count, by machine. `chi_square`, `chance` are None where there are too few games to tell.
+
+    `chance` is that of results at least as uneven from machines that are alike. Engines meet others on other machines:
+    a small one asks for a look, and proves nothing.
+    """
+
+    games: tuple[tuple[str, int], ...]
+    chi_square: float | None = None
+    freedom: int = 0
+    chance: float | None = None
+
+    @property
+    def words(self) -> str:
+        """One line; "" for one machine."""
+        if len(self.games) < 2:
+            return ""
+        told = ", ".join(f"{count} on {machine}" for machine, count in self.games)
+        if self.chi_square is None or self.chance is None:
+            return f"games by machine: {told}; too few to compare their results"
+        test = f"chi-square {self.chi_square:.1f} with {self.freedom} degrees of freedom, p = {self.chance:.3f}"
+        return f"games by machine: {told}; their results: {test}"
+
+
+def machine_of(hardware: str) -> str:
+    """Processor and host, without the speed, which is measured anew at each start."""
+    return hardware.partition(", speed")[0] + (")" if ", speed" in hardware else "")
+
+
+def by_machine(games: Sequence[Conditions]) -> dict[str, list[Conditions]]:
+    """In the order of their names."""
+    found: dict[str, list[Conditions]] = defaultdict(list)
+    for game in games:
+        found[machine_of(game.hardware)].append(game)
+    return dict(sorted(found.items()))
+
+
+def hosts_of(games: Sequence[Conditions]) -> Hosts:
+    """Games at odds left out by the caller."""
+    cells = {machine: Counter(game.outcome for game in played) for machine, played in by_machine(games).items()}
+    rows = tuple((machine, counts.total()) for machine, counts in cells.items())
+    totals = [sum(counts[result] for counts in cells.values()) for result in RESULTS]
+    seen = [(result, total) for result, total in zip(RESULTS, totals, strict=True) if total]
+    whole = len(games)
+    expected = {(machine, result): count * total / whole for machine, count in rows for result, total in seen}
+    freedom = (len(rows) - 1) * (len(seen) - 1)
+    if min(len(rows), len(seen)) < 2 or min(expected.values()) < FEWEST:
+        return Hosts(rows)
+    square = sum((cells[machine][result] - wish) ** 2 / wish for (machine, result), wish in expected.items())
+    return Hosts(rows, square, freedom, beyond(square, freedom))
+
+
+def beyond(square: float, freedom: int) -> float:
+    """The chance of a chi-square above `square`: the upper incomplete gamma function, a finite sum for whole halves.
+
+    Source: Abramowitz and Stegun 26.4.4 and 26.4.5.
+    """
+    half, x = freedom / 2, square / 2
+    order, total = (0.5, erfc(sqrt(x))) if freedom % 2 else (1.0, exp(-x))
+    while order < half:
+        total += x**order * exp(-x) / gamma(order + 1)
+        order += 1
+    return min(1.0, total)
+
+
+# Was it fair: White's share, openings, the referee's own delays, the machine, and who lived on the margin.
 
 FEW = 10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
 STOLEN = 0.01  # share of the machine's time given to others from which on it is told (our decision)
@@ -202,3 +277,99 @@ def _warnings(
         yield f"its host gave {STOLEN:.0%} or more of the machine's time to others in {often} of {games} games"
     if hosts.chance is not None and hosts.chance < ODD:
         yield f"games did not end alike on all machines ({hosts.words})"
+
+
+# The fairness page's tables: measures with their spread, openings, margins.
+
+MOST_OPENINGS = 1_000  # lines of the table of openings
+
+
+def share_words(share: Share) -> str:
+    """``52.4 % ±3.1``; "too few games" where no error can be told."""
+    if share.share is None:
+        return ""
+    words = f"{100 * share.share:.1f} %"
+    return f"{words} ±{100 * share.error:.1f}" if share.error is not None else f"{words}, too few games"
+
+
+def measures(found: Fairness) -> Sheet:
+    """What was measured in each game, as its median, 99th percentile and largest."""
+    columns = (
+        Column("what", "measured in each game", left=True),
+        Column("games", "games"),
+        Column("median", "median"),
+        Column("high", "99 %"),
+        Column("largest", "largest"),
+    )
+    rows = tuple(_measures(found))
+    return Sheet("measures", columns, rows)
+
+
+def _measures(found: Fairness) -> Iterator[dict[str, object]]:
+    gaps = ((found.relay_us, "relay gap, the game's median"), (found.worst_us, "relay gap, the game's largest"))
+    for values, words in gaps:
+        if values:
+            yield _measure(f"{words}, ms", [value / 1000 for value in values], "{:.2f}")
+    if found.own_us:
+        yield _measure("referee's own share at a flag, ms", [value / 1000 for _, value in found.own_us], "{:.1f}")
+    if found.load:
+        yield _measure("load of the machine", [load for _, load in found.load], "{:.2f}")
+    if found.steal:
+        yield _measure("processor time its host gave to others, %", [100 * one for one in found.steal], "{:.2f}")
+
+
+def _measure(words: str, values: Sequence[float], form: str) -> dict[str, object]:
+    ordered = sorted(values)
+    return {
+        "what": words,
+        "games": len(ordered),
+        "median": form.format(quantile(ordered, 0.5)),
+        "high": form.format(quantile(ordered, 0.99)),
+        "largest": form.format(ordered[-1]),
+    }
+
+
+def openings(found: Fairness) -> Sheet:
+    """White's points on each opening, the most one-sided first."""
+    columns = (
+        Column("place", "#"),
+        Column("opening", "opening", left=True, flexible=True),
+        Column("games", "games"),
+        Column("share", "White", left=True),
+        Column("draws", "draws"),
+    )
+    ordered = sorted(found.openings, key=lambda one: (-_share_one_sided(one.white), one.place))
+    rows = tuple(
+        {
+            "place": line.place or None,
+            "opening": line.name,
+            "games": line.white.games,
+            "share": share_words(line.white),
+            "draws": line.draws,
+        }
+        for line in ordered[:MOST_OPENINGS]
+    )
+    more = len(ordered) - len(rows)
+    return Sheet("openings", columns, rows, notes=(f"{more} more openings, nearer to even",) if more else ())
+
+
+def _share_one_sided(share: Share) -> float:
+    return abs((share.share or 0.0) - 0.5) * sqrt(share.games)  # in units of its own chance error
+
+
+def margins(found: Fairness) -> Sheet:
+    """Who moved after its time was up and was forgiven."""
+    columns = (
+        Column("engine", "engine", left=True),
+        Column("uses", "moves within the margin"),
+        Column("games", "games"),
+    )
+    rows = tuple({"engine": name, "uses": uses, "games": games} for name, uses, games in found.margins)
+    return Sheet("margins", columns, rows)
+
+
+def own_shares(found: Fairness) -> Sheet:
+    """Flags, and how much of the late move the referee itself may have cost."""
+    columns = (Column("game", "game"), Column("share", "own share, ms"))
+    rows = tuple({"game": number, "share": f"{own / 1000:.1f}"} for number, own in found.own_us)
+    return Sheet("own shares", columns, rows)

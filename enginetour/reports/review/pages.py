@@ -1,27 +1,129 @@
-"""Which pages a report has, and what stands on each: from a review to texts, one page at a time."""
+"""Which pages and pictures a report contains."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 
 from markupsafe import Markup, escape
 
-from enginetour.reports import ratings, text
-from enginetour.reports.charts.marks import Picture
+from enginetour.ratings.ratinglist import RatingList
+from enginetour.reports import editions, ratinglist, standings
+from enginetour.reports.charts import curves, ladder, lists
+from enginetour.reports.charts.canvas import Picture
+from enginetour.reports.charts.curves import Curve, Point
+from enginetour.reports.charts.ladder import round_robins
 from enginetour.reports.charts.output import svg
-from enginetour.reports.columns import WIDE
-from enginetour.reports.html import gamelist
-from enginetour.reports.html.crosstable import crosstable
-from enginetour.reports.html.page import render
-from enginetour.reports.html.site import Site
-from enginetour.reports.html.tables import notes
-from enginetour.reports.pairingreport import pairing_report
-from enginetour.reports.review import pictures
+from enginetour.reports.html import game
+from enginetour.reports.html.page import Site, crosstable, day_and_time, notes, render
+from enginetour.reports.ratinglist import WIDE, sheet
+from enginetour.reports.review import lists as historysheets
 from enginetour.reports.review.engines import EngineReview
-from enginetour.reports.review.review import Review
+from enginetour.reports.review.fairness import Fairness
+from enginetour.reports.review.lists import ListedEngine, ListHistory, ListReview, RatingPath
+from enginetour.reports.review.tournament import Review, told_apart
 from enginetour.reports.sheet import Column, Sheet, counted, safe
+from enginetour.reports.standings import pairing_report
+from enginetour.store.careers import Published
+
+# The pictures of a review: from its rows to those of the charts.
+
+MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
+SOME = 10  # games; a distribution of fewer tells nothing
+
+
+def rating_list_picture(review: Review) -> Picture | None:
+    """Of the first pool, which is the largest; None without a rated engine."""
+    return rated_picture(review.ratings)
+
+
+def rated_picture(found: RatingList) -> Picture | None:
+    """The same of any list."""
+    rows = lists.rated(found)
+    return lists.rating_list(rows, title="Ratings, and how far they may be off") if rows else None
+
+
+def scores_picture(review: Review) -> Picture | None:
+    """Points above half of the best of the table, game by game; None where nobody has played enough to see a line."""
+    best = [line.name for line in review.standings if line.rank is not None][:MOST_CURVES]
+    met: dict[str, list[int]] = {name: [] for name in best}
+    for line in review.games:
+        if line.counts:
+            for name, white in ((line.white, True), (line.black, False)):
+                if name in met:
+                    met[name].append(line.outcome.half_points(white=white))
+    runs = [curves.Run(name, tuple(points)) for name, points in met.items() if points]
+    if max((len(run.half_points) for run in runs), default=0) < SOME:
+        return None
+    return curves.score_over_games(runs, title="The first of the table, game by game: points above half")
+
+
+def ladder_picture(review: Review) -> Picture | None:
+    """Who was in the section, entered, was parked and dropped out, over the games."""
+    if review.ladder is None:
+        return None
+    ranked = [ladder.Ranked(line.name, line.rank, line.status) for line in review.ladder.ranking]
+    return ladder.ladder(
+        round_robins(review.notes, review.facts.games), ranked, title="Who was in the section, and at which place"
+    )
+
+
+def opponents_picture(one: EngineReview) -> Picture | None:
+    """Its score against each opponent by that one's rating; None where nobody is rated."""
+    faced = [lists.Faced(met.name, met.rating, met.half_points, len(met.games)) for met in one.opponents]
+    if not any(line.rating is not None for line in faced):
+        return None
+    rating = None if one.row is None else one.row.rating
+    return lists.score_by_rating(rating, faced, title="Score by the opponent's rating")
+
+
+def editions_picture(one: ListHistory) -> Picture | None:
+    """The best of the list through its editions; None where there is one edition only."""
+    if len(one.editions) < 2:
+        return None
+    lines = [_curve(name, points) for name, points in one.engines[:MOST_CURVES]]
+    return curves.rating_history(lines, title=f"{one.name}, edition by edition")
+
+
+def career_picture(one: ListedEngine) -> Picture | None:
+    """One engine through the editions of its list; None where it stands in one only."""
+    if len(one.editions) < 2:
+        return None
+    return curves.rating_history([_curve(one.name, one.editions)], title="Edition by edition")
+
+
+def _curve(name: str, points: Sequence[Published]) -> Curve:
+    return Curve(name, tuple(curves.edition_point(p.edition, p.rating, p.plus, p.minus, p.games) for p in points))
+
+
+def paths_picture(name: str, own: Sequence[RatingPath]) -> Picture | None:
+    """The best by an incremental system, game by game."""
+    best = sorted(own, key=lambda path: -path.points[-1][1])[:MOST_CURVES]
+    lines = [
+        Curve(
+            path.name,
+            tuple(Point(number, rating, words=f"game {number}: {round(rating)}") for number, rating in path.points),
+        )
+        for path in best
+    ]
+    return curves.rating_history(lines, title=f"{name}, game by game", below="game") if lines else None
+
+
+def fairness_picture(found: Fairness) -> Iterator[Picture]:
+    """White's share, relay gaps, load: what there is of them."""
+    if found.white.games:
+        white = found.white
+        share = curves.Share("all games", white.share, white.error, white.games)
+        yield curves.white_share([share], title="White's share of the points")
+    if len(found.worst_us) >= SOME:
+        gaps = [gap / 1000 for gap in found.worst_us]
+        yield curves.distribution(gaps, title="Relay gap, the largest of each game", unit="ms")
+    if len(found.load) >= SOME:
+        yield curves.load(found.load, title="Load of the machine", cores=found.shared_cores)
+
+
+# Which pages a report has, and what stands on each: from a review to texts, one page at a time.
 
 Maker = Callable[[], str]
 MOST_TROUBLED = 10  # engines with incidents on the first page
@@ -50,9 +152,9 @@ def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:
         yield "ladder.html", partial(ladder_page, review, site)
     if review.rounds:
         yield "rounds.html", partial(rounds_page, review, site)
-    parts = gamelist.parts(review.games)
+    parts = game.parts(review.games)
     for number in range(len(parts)):
-        yield gamelist.address(number), partial(games_page, review, site, parts, number)
+        yield game.address(number), partial(games_page, review, site, parts, number)
     yield "incidents.html", partial(incidents_page, review, site)
     yield "fairness.html", partial(fairness_page, review, site)
     if review.history.lists or review.history.paths:
@@ -76,12 +178,12 @@ def index_page(review: Review, site: Site) -> str:
         site=site,
         here="index.html",
         facts=review.facts,
-        chart=drawn(pictures.rating_list(review)),
-        ratings=ratings.likelihood("rating list", review.ratings, _columns(review)),
-        standings=text.standings("standings", review.standings, review.odds),
+        chart=drawn(rating_list_picture(review)),
+        ratings=ratinglist.likelihood("rating list", review.ratings, _columns(review)),
+        standings=standings.standings("standings", review.standings, review.odds),
         test=review.test,
         story=review.story,
-        course=drawn(pictures.scores(review)),
+        course=drawn(scores_picture(review)),
         advice=review.advice,
         trouble=_trouble(review, most=MOST_TROUBLED),
         wrong=sum(not line.incident.is_warning for line in review.incidents),
@@ -94,7 +196,7 @@ def crosstable_page(review: Review, site: Site) -> str:
     """Everybody against everybody, the cells leading to the games."""
     here = "crosstable.html"
     sums = {row.name: row.half_points for row in review.crosstable}
-    why = text.apart(review.standings, sums, by_match=dict(review.facts.settings).get("scoring") == "match")
+    why = standings.apart(review.standings, sums, by_match=dict(review.facts.settings).get("scoring") == "match")
     rows = [
         replace(row, half_points=line.half_points)
         for row, line in zip(review.crosstable, review.standings, strict=True)
@@ -107,7 +209,7 @@ def ladder_page(review: Review, site: Site) -> str:
     here, ladder = "ladder.html", review.ladder
     assert ladder is not None
     return render(
-        here, site=site, here=here, ladder=ladder, chart=drawn(pictures.ladder(review)), orders=_orders(review)
+        here, site=site, here=here, ladder=ladder, chart=drawn(ladder_picture(review)), orders=_orders(review)
     )
 
 
@@ -118,14 +220,14 @@ def rounds_page(review: Review, site: Site) -> str:
     return render(here, site=site, here=here, rounds=review.rounds, report=report)
 
 
-def games_page(review: Review, site: Site, parts: Sequence[Sequence[gamelist.Listed]], number: int) -> str:
+def games_page(review: Review, site: Site, parts: Sequence[Sequence[game.Listed]], number: int) -> str:
     """The list of games, or a part of it where it is long."""
     return render(
         "games.html",
         site=site,
-        here=gamelist.address(number),
-        games=gamelist.table(parts[number], site, gamelist.address(number)),
-        parts=[(gamelist.address(place), part) for place, part in enumerate(parts)],
+        here=game.address(number),
+        games=game.table(parts[number], site, game.address(number)),
+        parts=[(game.address(place), part) for place, part in enumerate(parts)],
         names=sorted({name for game in parts[number] for name in (game.white, game.black)}),
         endings=sorted({game.termination for game in parts[number]}),
         void=review.facts.void,
@@ -134,7 +236,7 @@ def games_page(review: Review, site: Site, parts: Sequence[Sequence[gamelist.Lis
 
 def incidents_page(review: Review, site: Site) -> str:
     """What went wrong, with the talk that led to it."""
-    from enginetour.reports.review.traffic import told
+    from enginetour.reports.review.tournament import told
 
     here = "incidents.html"
     return render(here, site=site, here=here, trouble=_trouble(review), lines=told(review.incidents))
@@ -142,7 +244,7 @@ def incidents_page(review: Review, site: Site) -> str:
 
 def fairness_page(review: Review, site: Site) -> str:
     """Was it fair: colours, openings, the referee, the machine."""
-    from enginetour.reports.review import fairnesssheets as sheets
+    from enginetour.reports.review import fairness as sheets
 
     here, found = "fairness.html", review.fairness
     return render(
@@ -156,27 +258,27 @@ def fairness_page(review: Review, site: Site) -> str:
         openings=sheets.openings(found),
         margins=sheets.margins(found),
         own=sheets.own_shares(found),
-        charts=[drawn(picture) for picture in pictures.fairness(found)],
+        charts=[drawn(picture) for picture in fairness_picture(found)],
     )
 
 
 def history_page(review: Review, site: Site) -> str:
     """The engines in published lists, and by incremental systems."""
-    from enginetour.reports.review import historysheets as sheets
-
     here = "history.html"
     lists = [
-        (one, sheets.editions(one), sheets.engines(one), drawn(pictures.editions(one))) for one in review.history.lists
+        (one, historysheets.editions(one), historysheets.engines(one), drawn(editions_picture(one)))
+        for one in review.history.lists
     ]
     paths = [
-        (name, sheets.paths(own), drawn(pictures.paths(name, own))) for name, own in sheets.by_system(review.history)
+        (name, historysheets.paths(own), drawn(paths_picture(name, own)))
+        for name, own in historysheets.by_system(review.history)
     ]
     return render(here, site=site, here=here, lists=lists, paths=paths)
 
 
 def engine_page(review: Review, site: Site, engine: EngineReview) -> str:
     """One engine: what it is, against whom it did what, its time, its endings, its incidents."""
-    from enginetour.reports.review.enginefacts import facts, opponents
+    from enginetour.reports.review.engines import facts, opponents
 
     here = f"engines/{engine.slug}.html"
     return render(
@@ -186,7 +288,7 @@ def engine_page(review: Review, site: Site, engine: EngineReview) -> str:
         engine_of=engine,
         facts=facts(engine),
         opponents=opponents(engine, site, here),
-        chart=drawn(pictures.opponents(engine)),
+        chart=drawn(opponents_picture(engine)),
         incidents=[line for line in review.incidents if line.incident.at_fault == engine.name],
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
@@ -232,3 +334,92 @@ def _trouble(review: Review, most: int | None = None) -> Sheet:
     more = 0 if most is None else max(0, len(rows) - most)
     notes = (f"and {counted(more, 'more engine')}",) if more else ()
     return Sheet("incidents by engine", columns, tuple(rows[:most]), notes=notes)
+
+
+# Which pages the report of a list has, and what stands on each.
+
+
+def list_site(review: ListReview) -> Site:
+    """What the pages share."""
+    pages = [("index.html", "List")]
+    pages += [("superiority.html", "Who is stronger")] if review.los is not None else []
+    pages += [("history.html", "History")] if review.history.editions else []
+    found = review.found
+    foot = f"{review.name}: {counted(found.games, 'game')}, {counted(len(found.rows), 'engine')}. Made by enginetour."
+    return Site(review.name, tuple(pages), review.slugs, frozenset(), foot)
+
+
+def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, Maker]]:
+    """Address and maker of every page."""
+    yield "index.html", partial(_index, review, site)
+    if review.los is not None:
+        yield "superiority.html", partial(_superiority, review, site)
+    if review.history.editions:
+        yield "history.html", partial(_history, review, site)
+    for engine in review.engines:
+        yield f"engines/{engine.slug}.html", partial(_engine, site, engine)
+
+
+def _index(review: ListReview, site: Site) -> str:
+    chart = rated_picture(review.found) if review.has_errors else None
+    return render(
+        "list.html",
+        site=site,
+        here="index.html",
+        name=review.name,
+        revision=review.revision,
+        definition=list(review.definition.items()),
+        apart=told_apart(review.found) if review.has_errors else "",
+        chart=drawn(chart),
+        ratings=editions.listed("rating list", review.found),
+    )
+
+
+def _superiority(review: ListReview, site: Site) -> str:
+    here = "superiority.html"
+    assert review.los is not None
+    return render(here, site=site, here=here, matrix=sheet("likelihood of superiority", review.los))
+
+
+def _history(review: ListReview, site: Site) -> str:
+    one = review.history
+    told = (one, historysheets.editions(one), historysheets.engines(one), drawn(editions_picture(one)))
+    return render("history.html", site=site, here="history.html", lists=[told], paths=[])
+
+
+def _engine(site: Site, engine: ListedEngine) -> str:
+    met = {"name": engine.name, "rating": engine.row.rating, "games": engine.row.games, "first": None, "last": None}
+    sheet = editions.opponents({**met, "opponents": [asdict(opponent) for opponent in engine.opponents]})
+    faced = [lists.Faced(one.name, one.rating, 2 * one.wins + one.draws, one.games) for one in engine.opponents]
+    chart = lists.score_by_rating(engine.row.rating, faced, title="Score by the opponent's rating")
+    return render(
+        "listengine.html",
+        site=site,
+        here=f"engines/{engine.slug}.html",
+        one=engine,
+        opponents=sheet,
+        editions=_editions(engine.editions),
+        chart=drawn(chart) if any(line.rating is not None for line in faced) else None,
+        curve=drawn(career_picture(engine)),
+    )
+
+
+def _editions(points: tuple[Published, ...]) -> Sheet:
+    columns = (
+        Column("edition", "edition"),
+        Column("made", "published", left=True),
+        Column("rank", "#"),
+        Column("rating", "rating"),
+        Column("games", "games"),
+    )
+    rows = tuple(
+        {
+            "edition": point.edition,
+            "made": day_and_time(point.made),
+            "rank": point.rank,
+            "rating": historysheets.rated(point),
+            "games": point.games,
+        }
+        for point in reversed(points)
+    )
+    return Sheet("editions", columns, rows)

@@ -1,4 +1,4 @@
-"""What a picture is made of: lines, areas, words at places, and words that show under the pointer.
+"""Marks, scales, palette.
 
 Places and lengths are units of the picture, one CSS pixel each when it is shown at its own width; x to the right, y
 down. A mark that is not at finite places cannot be made: what has no number is not drawn.
@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import ceil, floor, isfinite, log10
+from types import MappingProxyType
 from typing import Literal
 
 from enginetour.reports.sheet import safe, shortened
+
+# What a picture is made of: lines, areas, words at places, and words that show under the pointer.
 
 TEXT = 12.0  # units: what a page calls small text
 SMALL = 10.5  # of ticks and notes
@@ -154,3 +157,107 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 def _finite(values: Iterable[float]) -> None:
     if not all(map(isfinite, values)):
         raise ValueError("a mark must be at a finite place")
+
+
+# From numbers to places: linear and logarithmic scales, with ticks at round numbers.
+
+_STEPS = (1.0, 2.0, 5.0, 10.0)  # round steps of an axis
+_DECADES = 3  # of a logarithmic scale with ticks at 1, 2 and 5; a longer one has those at 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """`low` stands at `start`, `high` at `end`; both numbers finite and apart, above 0 for a logarithmic one."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        """The place of a number; beyond the ends for what lies beyond them."""
+        low, high, here = self.low, self.high, value
+        if self.log:
+            low, high, here = log10(low), log10(high), log10(max(value, self.low))
+        return self.start + (here - low) / (high - low) * (self.end - self.start)
+
+    def within(self, value: float) -> float:
+        """The place of a number, at the nearer end for what lies beyond."""
+        return self.at(min(max(value, self.low), self.high))
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Round numbers inside, `most` at most or the few that a logarithmic scale has."""
+        if self.log:
+            powers = range(floor(log10(self.low)), floor(log10(self.high)) + 1)
+            parts = (1,) if log10(self.high / self.low) > _DECADES else _STEPS[:3]
+            found = (part * 10.0**power for power in powers for part in parts)
+            return [tick for tick in found if self.low <= tick <= self.high]
+        step = step_of((self.high - self.low) / most)
+        first = ceil(self.low / step - 1e-9)
+        return [number * step for number in range(first, floor(self.high / step + 1e-9) + 1)]
+
+
+def step_of(least: float) -> float:
+    """The smallest round step that is not below `least`, which is above 0."""
+    power = 10.0 ** floor(log10(least))
+    return next(part * power for part in _STEPS if part * power >= least * (1 - 1e-9))
+
+
+def around(values: Iterable[float | None], start: float, end: float, *, least: float = 1.0) -> Scale:
+    """A linear scale over the finite ones with a margin, `least` wide; 0 to `least` for none."""
+    there = [value for value in values if value is not None and finite(value)]
+    low, high = (min(there), max(there)) if there else (0.0, least)
+    if high - low < least:
+        middle = (low + high) / 2
+        low, high = middle - least / 2, middle + least / 2
+    margin = (high - low) * 0.03
+    return Scale(low - margin, high + margin, start, end)
+
+
+def counting(most: int, start: float, end: float) -> Scale:
+    """From 0 to a count, or to 1."""
+    return Scale(0, max(1, most), start, end)
+
+
+def number(value: float) -> str:
+    """Of a tick: ``2600``, ``0.5``, ``-40``, never ``-0``."""
+    return f"{value + 0.0:.10g}" if abs(value) >= 1e-9 else "0"
+
+
+def whole(value: float) -> str:
+    """Of a tick among things that are counted: "" between two of them."""
+    return number(value) if value == round(value) else ""
+
+
+# Colours by what they are for: CSS variables in a page, these values in a picture on its own.
+#
+# The eight series are the colours of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each
+# stands at 3:1 from the paper (WCAG 2.2, 1.4.11) and text colours at 4.5:1 (1.4.3); a test counts it again.
+
+LIGHT = MappingProxyType({
+    "ink": "#1a1c20",
+    "muted": "#5a5f68",
+    "grid": "#d8dbe0",
+    "paper": "#ffffff",
+    "accent": "#0b5fa5",
+    "accent-2": "#b24a00",
+    "good": "#00734f",
+    "bad": "#b3261e",
+    "series-1": "#0072b2",
+    "series-2": "#c75000",
+    "series-3": "#008560",
+    "series-4": "#b3548c",
+    "series-5": "#8f6a00",
+    "series-6": "#2a86bd",
+    "series-7": "#4b3f9e",
+    "series-8": "#6b6f76",
+})  # fmt: skip
+
+STRONGEST = 0.5  # of a shade with words on it: light and dark, the ink stands at 4.5:1 from it
+SERIES = tuple(role for role in LIGHT if role.startswith("series-"))
+
+
+def series(number: int) -> str:
+    """The role of the line with this number, from 0; a ninth has the first colour again, and another dash."""
+    return SERIES[number % len(SERIES)]

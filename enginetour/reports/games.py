@@ -1,0 +1,376 @@
+"""Incidents, endings, averages, pairings, compliance."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from enginetour.interop.toml import toml_value
+from enginetour.model.game import Game, Incident, Outcome, SideRecord, Termination
+from enginetour.referee.compliance.exam import Compliance, Verdict
+from enginetour.reports.sheet import Column, Sheet, safe
+
+# An incident for people: what was seen, then the talk with the engine in milliseconds from the moment it was asked.
+
+NARROWEST = 64  # columns; below this a terminal is no place to read traffic
+_LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
+
+
+def incident_lines(incident: Incident, width: int) -> Iterator[str]:
+    """Lines of at most `width` columns; what was not measured is not told."""
+    width = max(width, NARROWEST)
+    yield from wrapped("incident: ", f"{incident.at_fault}, {incident.category} at ply {incident.ply}", width)
+    yield from wrapped("  ", incident.cause, width)
+    facts = "; ".join(_facts(incident))
+    if facts:
+        yield from wrapped("  ", facts, width)
+    if incident.traffic:
+        since = "it was asked" if incident.asked_us is not None else "its start"
+        yield f"  traffic, > to and < from the engine, ms since {since}:"
+        for line in incident.traffic:
+            yield from _traffic(line, incident.asked_us or 0, width)
+    for line in incident.stderr:
+        yield from wrapped("  stderr: ", line, width)
+
+
+def claim_lines(game: Game, width: int) -> Iterator[str]:
+    """What the engines of a game said of their searches that was not so; `referee.claims` has the kinds."""
+    for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
+        for kind, number, words in record.claims:
+            more = f", {number} times, first at" if number > 1 else ","
+            yield from wrapped("claim: ", f"{name}, {kind}{more} {words}", max(width, NARROWEST))
+
+
+def _facts(incident: Incident) -> Iterator[str]:
+    if incident.status:
+        yield f"process ended: {incident.status}"
+    if incident.memory_kb is not None:
+        yield f"memory up to {incident.memory_kb / 1024:.0f} MiB"
+    if incident.load is not None:
+        yield f"load {incident.load:.1f}"
+    if incident.own_us is not None:
+        yield f"referee's own share up to {incident.own_us / 1000:.1f} ms"
+
+
+def _traffic(line: str, asked_us: int, width: int) -> Iterator[str]:
+    found = _LINE.fullmatch(line)
+    if found is None:
+        yield from wrapped("    ", line, width)
+        return
+    stamp, direction, words = found.groups()
+    after_us = round(float(stamp) * 1e6) - asked_us  # whole, or the line that asked would be told at -0.000
+    yield from wrapped(f"{after_us / 1000:14.3f} {direction} ", words, width)
+
+
+def wrapped(first: str, words: str, width: int) -> Iterator[str]:
+    """Nothing of it is lost; later lines stand below the first word."""
+    lines = textwrap.wrap(safe(words), width - len(first), break_on_hyphens=False) or [""]
+    for number, line in enumerate(lines):
+        yield f"{first if number == 0 else ' ' * len(first)}{line}".rstrip()
+
+
+# How the games of each engine ended: by the board, by adjudication, by somebody's fault.
+
+_ORDER = {str(termination): place for place, termination in enumerate(Termination)}
+
+
+class Ended(Protocol):
+    """A game that is over: between whom, and how."""
+
+    @property
+    def white(self) -> str: ...  # noqa: D102
+    @property
+    def black(self) -> str: ...  # noqa: D102
+    @property
+    def outcome(self) -> Outcome: ...  # noqa: D102
+    @property
+    def termination(self) -> str: ...  # noqa: D102
+    @property
+    def counts(self) -> bool: ...  # noqa: D102
+
+
+def endings_counted(games: Iterable[Ended]) -> Counter[str]:
+    """How many games that count ended in each way."""
+    return Counter(game.termination for game in games if game.counts)
+
+
+def endings(title: str, names: Sequence[str], games: Iterable[Ended]) -> Sheet:
+    """A line for each engine and way to end that it met: won, drawn, lost, and void or struck out."""
+    rows: dict[tuple[str, str], Counter[str]] = {}
+    for game in games:
+        for name, white in ((game.white, True), (game.black, False)):
+            won = ("lost", "drawn", "won")[game.outcome.half_points(white=white)] if game.counts else "void"
+            rows.setdefault((name, game.termination), Counter())[won] += 1
+    places = {name: place for place, name in enumerate(names)}
+    kinds = ("won", "drawn", "lost", "void")
+    columns = (
+        Column("name", "engine", left=True, flexible=True),
+        Column("termination", "ended by", left=True),
+        *(Column(kind, kind) for kind in kinds),
+    )
+    ordered = sorted(rows, key=lambda row: (places.get(row[0], len(places)), row[0], _ORDER[row[1]]))
+    cells = tuple(
+        {"name": name, "termination": ending, **{kind: rows[name, ending][kind] for kind in kinds}}
+        for name, ending in ordered
+    )
+    shown = tuple(
+        {
+            "name": "" if place and ordered[place - 1][0] == name else name,
+            **{kind: "" for kind in kinds if not rows[name, ending][kind]},
+        }
+        for place, (name, ending) in enumerate(ordered)
+    )
+    return Sheet(title, columns, cells, shown)
+
+
+def endings_words(found: Mapping[str, int]) -> str:
+    """``ended by: 12 mate, 5 repetition, 8 adjudication-draw``; "" without a game."""
+    parts = [f"{found[ending]} {ending}" for ending in sorted(found, key=_ORDER.__getitem__)]
+    return f"ended by: {', '.join(parts)}" if parts else ""
+
+
+# How each engine worked over a tournament: its averages, and what it did that a tester should know.
+
+_COLUMNS = (
+    Column("name", "engine", left=True, flexible=True),
+    Column("games", "games"),
+    Column("moves", "moves", continues=True),
+    Column("depth", "depth", continues=True),
+    Column("seldepth", "seld.", continues=True),
+    Column("nps", "nps", continues=True),
+    Column("ms", "ms/move", continues=True),
+    Column("longest_ms", "max ms", continues=True),
+    Column("tbhits", "TB hits", continues=True, rare=True),
+    Column("margin_uses", "late", continues=True, rare=True),
+    Column("ponder_hits", "ponder", continues=True, rare=True),
+    Column("warnings", "warn.", continues=True, rare=True),
+    Column("claims", "claims", continues=True, rare=True),
+)
+_TOLD = ("depth", "seldepth", "nodes", "nodes_ms", "nps", "hashfull", "tbhits")
+NOTES = (
+    "averages over the moves that were told of, book moves left out; nps: nodes by the time we measured,"
+    " or what the engine says where that is below 1 ms",
+    "late: moves that used the margin; ponder: hits of its guesses; claims: said of its searches and not so",
+)
+
+
+def averages(title: str, names: Sequence[str], sides: Iterable[tuple[str, SideRecord]]) -> Sheet:
+    """A line for each engine that has played, in the order of `names`; None and an empty cell: nobody told."""
+    totals: dict[str, _Total] = {}
+    for name, record in sides:
+        totals.setdefault(name, _Total()).add(record)
+    ordered = [*(name for name in names if name in totals), *sorted(totals.keys() - set(names))]
+    rows = tuple({"name": name, **totals[name].figures()} for name in ordered)
+    return Sheet(title, _COLUMNS, rows, tuple(_shown(row) for row in rows), NOTES)
+
+
+class _Total:
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.told: dict[str, tuple[int, int]] = dict.fromkeys(_TOLD, (0, 0))
+        self.claims: Counter[str] = Counter()
+        self.longest = 0
+
+    def add(self, record: SideRecord) -> None:
+        self.counts.update(
+            games=1,
+            moves=record.moves,
+            think_ms=record.think_ms,
+            margin_uses=record.margin_uses,
+            warnings=len(record.warnings),
+            ponders=record.ponders or 0,
+            ponder_hits=record.ponder_hits or 0,
+        )
+        self.longest = max(self.longest, record.longest_ms)
+        for name, moves, total in record.effort:
+            before = self.told.get(name, (0, 0))
+            self.told[name] = before[0] + moves, before[1] + total
+        for kind, number, _ in record.claims:
+            self.claims[kind] += number
+
+    def figures(self) -> dict[str, object]:
+        """By the keys of JSON and CSV."""
+        counts, told = self.counts, self.told
+        ponders = counts["ponders"]
+        return {
+            "games": counts["games"],
+            "moves": counts["moves"],
+            **{name: _mean(*told[name]) for name in ("depth", "seldepth", "nodes", "hashfull", "tbhits")},
+            "nps": nps(told),
+            "ms": _mean(counts["moves"], counts["think_ms"]),
+            "longest_ms": self.longest,
+            "margin_uses": counts["margin_uses"],
+            "ponder_hits": counts["ponder_hits"] / ponders if ponders else None,
+            "warnings": counts["warnings"],
+            "claims": self.claims.total(),
+            "claims_by_kind": dict(self.claims),
+        }
+
+
+def nps(told: Mapping[str, tuple[int, int]]) -> float | None:
+    """Nodes a second of what an engine told (name -> moves, total): by our clock, else what it says itself."""
+    nothing = (0, 0)
+    measured = told.get("nodes_ms", nothing)[1]
+    return round(1000 * told["nodes"][1] / measured) if measured else _mean(*told.get("nps", nothing))
+
+
+def _mean(number: int, total: int) -> float | None:
+    return total / number if number else None
+
+
+def _shown(row: Mapping[str, object]) -> dict[str, str]:
+    hits = row["ponder_hits"]
+    cells = {name: _short(row[name]) for name in ("depth", "seldepth", "ms", "tbhits", "nps")}
+    cells["tbhits"] = cells["tbhits"] if row["tbhits"] else ""  # an engine without tables says 0 all day
+    cells |= {name: str(row[name] or "") for name in ("margin_uses", "warnings", "claims")}
+    cells["ponder_hits"] = f"{100 * hits:.0f}%" if isinstance(hits, float) else ""
+    return cells
+
+
+def _short(figure: object) -> str:
+    """One digit behind the point below 1000, thousands as ``454k``, millions as ``1.21M``."""
+    if not isinstance(figure, int | float):
+        return ""
+    if figure >= 1_000_000:
+        return f"{figure / 1_000_000:.2f}M"
+    return f"{figure / 1000:.0f}k" if figure >= 10_000 else f"{figure:.1f}" if figure < 1000 else f"{figure:.0f}"
+
+
+# What a tester asks before believing a time loss: how busy the machine was, and how quick the referee.
+
+
+def machine_lines(game: Game) -> Iterator[str]:
+    """Load of the machine, and the referee's own times, in words; nothing of what was not measured."""
+    if game.load is not None and game.cores is not None:
+        busy = ": busy, clocks may have suffered" if game.load > game.cores else ""
+        stolen = f", {game.steal:.1%} of their time taken by the host" if game.steal else ""
+        yield f"machine: load {game.load:.1f} on {game.cores} processors{stolen}{busy}"
+    if game.relay_us is not None:
+        median, high, largest = (f"{gap / 1000:.1f}" for gap in game.relay_us)
+        yield f"referee: an answer became the opponent's go after {median} ms, 99 % within {high}, at most {largest}"
+    waits = [
+        f"{name} {record.waited_ms} ms"
+        for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black))
+        if record.waited_ms is not None
+    ]
+    if waits:
+        yield f"engines waited for a processor: {', '.join(waits)} of the game"
+    if game.own_us is not None:
+        share = f"{game.own_us / 1000:.1f} ms"
+        yield f"referee: its own share of the late move was at most {share} (relay gap, late wake-ups)"
+
+
+# Every two engines that met: their games one by one, and in pairs on one opening.
+
+Couple = tuple[str, str]
+
+_PAIRING_COLUMNS = (
+    Column("engine", "engine", left=True, flexible=True),
+    Column("opponent", "opponent", left=True, flexible=True),
+    Column("games", "games"),
+    Column("wins", "W"),
+    Column("draws", "D"),
+    Column("losses", "L"),
+    Column("score", "score"),
+    Column("pentanomial", "Ptnml(0-2)", left=True),
+)
+PAIRING_NOTES = ("Ptnml(0-2): pairs of games on one opening that brought the first engine 0, 1/2, 1, 3/2, 2 points",)
+
+
+def pairings(
+    title: str,
+    names: Sequence[str],
+    counts: Mapping[Couple, tuple[int, int, int]],
+    pairs: Mapping[Couple, Sequence[int]],
+) -> Sheet:
+    """From the view of the one that stands first in `names`; `counts` are White's wins, draws, losses.
+
+    `pairs` are by the points of the first of their key, in whichever order it names the two.
+    """
+    place = {name: number for number, name in enumerate(names)}
+    met = {_ordered(couple, place) for couple in counts}
+    rows = []
+    for one, other in sorted(met, key=lambda couple: [place.get(name, len(place)) for name in couple]):
+        with_white, with_black = counts.get((one, other), (0, 0, 0)), counts.get((other, one), (0, 0, 0))
+        wins, losses = with_white[0] + with_black[2], with_white[2] + with_black[0]
+        draws = with_white[1] + with_black[1]
+        games = wins + draws + losses
+        if not games:
+            continue
+        found = pairs.get((one, other)) or tuple(reversed(pairs.get((other, one), ()))) or None
+        rows.append({
+            "engine": one, "opponent": other, "games": games, "wins": wins, "draws": draws, "losses": losses,
+            "score": (wins + draws / 2) / games,
+            "pentanomial": None if found is None else list(found),
+        })  # fmt: skip
+    shown = tuple(
+        {
+            "score": f"{100 * row['score']:.1f}%",  # type: ignore[operator]
+            "pentanomial": "" if row["pentanomial"] is None else str(row["pentanomial"]),
+        }
+        for row in rows
+    )
+    return Sheet(title, _PAIRING_COLUMNS, tuple(rows), shown, PAIRING_NOTES)
+
+
+def _ordered(couple: Couple, place: Mapping[str, int]) -> Couple:
+    one, other = sorted(couple, key=lambda name: (place.get(name, len(place)), name))
+    return one, other
+
+
+# What the course of a protocol has shown of engines: step by step for one, a line each for several.
+
+_VERDICTS: tuple[Verdict, ...] = ("ok", "warn", "FAIL", "not offered")
+
+
+def story(name: str, told: Compliance, *, verbose: bool = False) -> Iterator[str]:
+    """The verdict, the steps (those that are not ok, or all), and what to write into the engine file."""
+    counts = ", ".join(f"{told.count(verdict)} {verdict}" for verdict in _VERDICTS if told.count(verdict))
+    yield f"{name}: {'fit' if told.fit else 'not fit'} · {told.own_name or 'no name'} · {told.protocol} · {counts}"
+    for step in told.steps:
+        if verbose or step.verdict != "ok":
+            words = f": {step.words}" if step.words else ""
+            yield f"  {step.verdict:<12}{step.what}{words}   [{step.key}]"
+    for key, value in told.hints:
+        yield f"  hint        {key} = {toml_value(value)}"
+
+
+def table(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, dict[str, Any]]:
+    """A line for each engine; the JSON has every step."""
+    columns = (
+        Column("name", "engine", left=True, flexible=True),
+        Column("fit", "fit", left=True),
+        Column("protocol", "protocol", left=True),
+        *(Column(verdict.replace(" ", "_"), verdict) for verdict in _VERDICTS),
+        Column("own_name", "calls itself", left=True, flexible=True),
+        Column("handshake_ms", "start ms"),
+    )
+    rows = tuple(
+        {
+            "name": name,
+            "fit": told.fit,
+            "protocol": told.protocol,
+            **{verdict.replace(" ", "_"): told.count(verdict) for verdict in _VERDICTS},
+            "own_name": told.own_name,
+            "handshake_ms": told.handshake_ms,
+        }
+        for name, told in found
+    )
+    value = [
+        {
+            **row,
+            "author": told.author,
+            "problems": [step.words for step in told.steps if step.verdict == "FAIL"],
+            "steps": [
+                {"key": step.key, "what": step.what, "verdict": step.verdict, "words": step.words}
+                for step in told.steps
+            ],
+            "hints": dict(told.hints),
+        }
+        for row, (_, told) in zip(rows, found, strict=True)
+    ]
+    shown = tuple({"fit": "yes" if told.fit else "no"} for _, told in found)
+    return Sheet("", columns, rows, shown), {"engines": value}

@@ -1,0 +1,604 @@
+"""Lists in all layouts; matrix; head to head.
+
+layout     as                                                  source
+ordo       ordo's text and CSV, its default columns and order  Ordo 1.2.6, its manual and what it prints
+bayeselo   the `ratings` command                               the example in BayesElo's documentation
+ccrl       the rating list: two lines of header, shared ranks  the pages of CCRL's lists in 2026
+
+What these layouts have no column for (remarks, pools, who is not rated) follows below the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from enginetour.model.game import fixed
+from enginetour.ratings.matrices import Matrix
+from enginetour.ratings.pairs import CAPTION, Vector
+from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, Against, RatingList, Row, grounds_of, quantile
+from enginetour.ratings.uncertainty import Errors
+from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, lines_of, points, safe, shortened
+
+# The columns a likelihood list can show, by the keys of its JSON and CSV.
+
+COLUMNS = {
+    column.key: column
+    for column in (
+        Column("pool", "pool"),
+        Column("rank", "#"),
+        Column("name", "engine", left=True, flexible=True),
+        Column("rating", "rating"),
+        Column("plus", "+"),
+        Column("minus", "-"),
+        Column("error", "±"),
+        Column("games", "games"),
+        Column("score", "score"),
+        Column("points", "points"),
+        Column("wins", "W"),
+        Column("draws", "D"),
+        Column("losses", "L"),
+        Column("opponents", "opp."),
+        Column("opponents_error", "opp.±"),
+        Column("opponent_count", "opps"),
+        Column("diversity", "div."),
+        Column("performance", "perf."),
+        Column("draw_rate", "draws"),
+        Column("los", "LOS"),
+        Column("remarks", "", left=True),
+    )
+}
+ALL = tuple(COLUMNS)
+NARROW = ("rank", "name", "rating", "plus", "minus", "games", "score", "remarks")
+USUAL = ("rank", "name", "rating", "plus", "minus", "games", "score", "opponents", "draw_rate", "los", "remarks")
+# What Ordo's full list has between the score and the opponents.
+WIDE = (*USUAL[:7], "points", "wins", "draws", "losses", *USUAL[7:])
+NAME_ROOM = 20  # signs of a name that a column more may not cost
+
+
+# Rating lists as sheets: likelihood lists with errors, and the ratings of incremental systems.
+
+FEW_NAMED = 10  # engines in a note
+SYSTEM_NAMES = {
+    "elo": "Elo, incremental",
+    "gor": "GoR, Czech 1998",
+    "egf": "GoR, EGF as in the thesis of 2010",
+    "egf2021": "GoR, EGF 2021",
+}
+
+
+def likelihood(
+    title: str,
+    found: RatingList,
+    columns: Sequence[str] | None = None,
+    *,
+    confidence: float = 95,
+    notes: Sequence[str] = (),
+) -> Sheet:
+    """The list by maximum likelihood with `columns`, every uncertain number with its bounds, pools apart.
+
+    `confidence` is that of the bounds in %, `notes` follow the list's own.
+    """
+    many = len(found.pools) > 1
+    chosen = columns or (("pool", *USUAL) if many else USUAL)
+    marks = sorted({remark for row in found.rows for remark in row.remarks})
+    rows = tuple(row_of(row) for row in found.rows)
+    shown = tuple(_shown(row, marks) for row in found.rows)
+    legend = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
+    if "remarks" not in chosen:  # the numbers stand nowhere: the names tell whom a remark is about
+        legend = list(remarks(found))
+    told = (*legend, *unrated(found), *found.caption, footing(found, confidence), *notes)
+    return Sheet(title, tuple(COLUMNS[key] for key in chosen), rows, shown, told)
+
+
+def roomy(found: RatingList, room: int) -> tuple[str, ...]:
+    """The columns that find room: all that Ordo's users look for, the usual ones, or the fewest."""
+    longest = max((len(safe(row.name)) for row in found.rows), default=0)
+    pool = ("pool",) if len(found.pools) > 1 else ()
+    sheet = likelihood("", found, (*pool, *WIDE))
+    cells = [[column.header for column in sheet.columns], *sheet.cells()]
+    widths = {
+        column.key: 0 if column.flexible else max(map(len, cell)) + 2
+        for column, cell in zip(sheet.columns, zip(*cells, strict=True), strict=True)
+    }
+    for columns in (WIDE, USUAL):
+        taken = sum(widths[key] for key in (*pool, *columns))
+        if taken + min(longest, NAME_ROOM) <= room:
+            return (*pool, *columns)
+    return (*pool, *NARROW)
+
+
+def unrated(found: RatingList) -> list[str]:
+    """Who has no rating, by reason."""
+    reasons = dict.fromkeys(engine.why for engine in found.unrated)
+    return [f"not rated, {why}: {', '.join(e.name for e in found.unrated if e.why == why)}" for why in reasons]
+
+
+def remarks(found: RatingList) -> list[str]:
+    """What is said of single rows, with the names, for tables without room for it.
+
+    Who has no error or rests on a prior is always named; of profile bounds a few names are enough.
+    """
+    told = []
+    for mark in sorted({remark for row in found.rows for remark in row.remarks}):
+        names = [row.name for row in found.rows if mark in row.remarks]
+        if mark in (FEW, EXTREME) and len(names) > FEW_NAMED:
+            names = [*names[:FEW_NAMED], f"and {len(names) - FEW_NAMED:,} more"]
+        told.append(f"{mark}: {', '.join(names)}")
+    return told
+
+
+def distance(number: float) -> str:
+    """An error in points; one that is not 0 is never shown as 0."""
+    if number >= 0.95:
+        return f"{number:.0f}"
+    return f"{number:.1f}" if number >= 0.05 else "<0.1"
+
+
+def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
+    """Ratings of an incremental system, best first."""
+    ordered = sorted(known.items(), key=lambda item: (-item[1][0], item[0]))
+    columns = (
+        Column("rank", "#"),
+        Column("name", "engine", left=True, flexible=True),
+        Column("rating", "rating"),
+        Column("games", "games"),
+    )
+    rows = tuple(
+        {"rank": rank, "name": name, "rating": round(rating, 6), "games": games}
+        for rank, (name, (rating, games)) in enumerate(ordered, 1)
+    )
+    shown = tuple({"rating": fixed(rating, 1)} for _, (rating, _games) in ordered)
+    return Sheet(title, columns, rows, shown, (CAPTION, "by the games of all tournaments of the store"))
+
+
+def row_of(row: Row) -> dict[str, object]:
+    """The cells by column."""
+    return {
+        "pool": row.pool,
+        "rank": row.rank,
+        "name": row.name,
+        "rating": row.rating,
+        "plus": row.plus,
+        "minus": row.minus,
+        "error": row.error,
+        "games": row.games,
+        "score": row.score,
+        "points": row.wins + row.draws / 2,
+        "wins": row.wins,
+        "draws": row.draws,
+        "losses": row.losses,
+        "opponents": row.opponents,
+        "opponents_error": row.opponents_error,
+        "opponent_count": row.opponent_count,
+        "diversity": row.diversity,
+        "draw_rate": row.draws / row.games if row.games else None,
+        "performance": row.performance,
+        "los": row.los,
+        "remarks": "; ".join(row.remarks),
+    }
+
+
+def _shown(row: Row, marks: list[str]) -> dict[str, str]:
+    # An anchor has no error: it is where the others are measured from. Large pools have errors on request only.
+    few = ("", "") if {"anchor", NOT_ASKED} & {*row.remarks} else ("too few", "games")
+    return {
+        "rating": str(round(row.rating)),  # an int has no "-0"
+        "plus": few[0] if row.plus is None else f"+{distance(row.plus)}",
+        "minus": few[1] if row.minus is None else f"-{distance(row.minus)}",
+        "error": few[0] if row.error is None else distance(row.error),
+        "score": f"{100 * row.score:.1f}%",
+        "points": points(2 * row.wins + row.draws),
+        "opponents": str(round(row.opponents)),
+        "opponents_error": "" if row.opponents_error is None else distance(row.opponents_error),
+        "diversity": "" if row.diversity is None else f"{row.diversity:.1f}",
+        "performance": "" if row.performance is None else str(round(row.performance)),
+        "draw_rate": f"{100 * row.draws / row.games:.0f}%" if row.games else "",
+        "los": "" if row.los is None else f"{100 * row.los:.0f}%",
+        "remarks": " ".join(f"[{number}]" for number, mark in enumerate(marks, 1) if mark in row.remarks),
+    }
+
+
+def footing(found: RatingList, confidence: float) -> str:
+    """What the list is, in one line."""
+    if not found.games:
+        return "no games to rate"
+    draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f}% draws"
+    bounds = f"+ and - are {confidence:g} %"
+    games = f"{found.games} game{'s' * (found.games != 1)}{draws}"
+    white = f"; White advantage {advantage(found, confidence)}" if found.white_advantage else ""
+    return f"maximum likelihood ({found.model}), {found.level}; {games}; {bounds}{white}"
+
+
+def advantage(found: RatingList, confidence: float) -> str:
+    """White's, with its error where it was fitted."""
+    sd = found.white_advantage_sd
+    if sd is None:
+        return f"{found.white_advantage:g}, given"
+    return f"{fixed(found.white_advantage, 1)} ± {distance(quantile(confidence) * sd)}"
+
+
+# A likelihood list laid out as other programs and lists print theirs, so that scripts and eyes find their way.
+
+_SHORTEST = 12  # signs of a name that are left in a narrow window
+
+# Ordo's columns in its order: key, header, width with the blanks before it (its manual, -U and -b).
+_ORDO = (
+    ("rating", "RATING", 8),
+    ("error", "ERROR", 7),
+    ("points", "POINTS", 8),
+    ("games", "PLAYED", 8),
+    ("score", "(%)", 6),
+    ("los", "CFS(%)", 8),
+    ("wins", "W", 5),
+    ("draws", "D", 5),
+    ("losses", "L", 5),
+    ("draw_rate", "D(%)", 6),
+    ("opponents", "OppAvg", 8),
+    ("opponents_error", "OppErr", 8),
+    ("opponent_count", "OppN", 6),
+    ("diversity", "OppDiv", 8),
+)
+ORDO_USUAL = ("rank", "name", "rating", "error", "points", "games", "score")
+ORDO_ALL = ("rank", "name", *(key for key, _, _ in _ORDO))
+
+
+def laid_out(
+    layout: str,
+    found: RatingList,
+    room: int,
+    *,
+    columns: Sequence[str] = ORDO_USUAL,
+    confidence: float = 95,
+    notes: Sequence[str] = (),
+) -> str:
+    """The list as `layout` has it, in `room` columns where cutting names is enough; `columns` are for Ordo's."""
+    table: Callable[[list[Row], int], Iterator[str]]
+    if layout == "ordo":
+        wanted = [column for column in _ORDO if column[0] in columns]
+
+        def table(rows: list[Row], room: int) -> Iterator[str]:
+            return _ordo(rows, room, wanted)
+    else:
+        table = _ccrl if layout == "ccrl" else _bayeselo
+    lines: list[str] = [""] if layout == "ordo" else []
+    for number, _pool in enumerate(found.pools, 1):
+        if len(found.pools) > 1:
+            lines += [*([""] * (number > 1)), f"pool {number} of {len(found.pools)}"]
+        lines += table([row for row in found.rows if row.pool == number], room)
+    if layout == "ordo":
+        sd = found.white_advantage_sd
+        error = "" if sd is None else f" +/- {fixed(quantile(confidence) * sd, 2)}"  # as Ordo with -s
+        lines += ["", f"White advantage = {fixed(found.white_advantage, 2)}{error}", *_draw_rate(found), ""]
+    told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
+    return "\n".join([*lines, *wrapped(told, room)]) + "\n"
+
+
+def wrapped(notes: Sequence[str], room: int) -> list[str]:
+    """Sentences below a table, in lines."""
+    width = min(room, NOTE_WIDTH)
+    return [line for note in notes for line in lines_of(note, width)]
+
+
+def _draw_rate(found: RatingList) -> list[str]:
+    """Expected between equals, of the largest pool."""
+    ground = grounds_of(found.rows).get(1)
+    if ground is None or not isinstance(ground.errors, Errors):
+        return []
+    return [f"Draw rate (equal opponents) = {100 * ground.errors.draw_rate:.2f} %"]
+
+
+def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_USUAL) -> str:
+    """Ordo's headers and order; an empty cell, not Ordo's ``-``, is what cannot be given: no formula begins there."""
+    wanted = [column for column in _ORDO if column[0] in columns]
+    heads = (Column("#", "#"), Column("PLAYER", "PLAYER"), *(Column(head, head) for _, head, _ in wanted))
+    rows = tuple(
+        {"#": row.rank, "PLAYER": row.name, **{head: _number(row, key) for key, head, _ in wanted}}
+        for row in found.rows
+    )
+    return Sheet("", heads, rows).csv()
+
+
+def name_width(name: str) -> int:
+    """Columns that the name takes on a terminal: two for a wide sign."""
+    from rich.cells import cell_len
+
+    return cell_len(safe(name))
+
+
+def name_field(name: str, width: int) -> str:
+    """A name that moves no cursor, in a field of `width` columns filled up, or cut in its middle with an ellipsis."""
+    from rich.cells import cell_len
+
+    told = shortened(safe(name), width)
+    return told + " " * (width - cell_len(told))
+
+
+def _name_width(rows: list[Row], room: int, taken: int, least: int) -> int:
+    longest = max((name_width(row.name) for row in rows), default=0)
+    return max(least, min(longest, max(_SHORTEST, room - taken)))
+
+
+def _ordo(rows: list[Row], room: int, wanted: list[tuple[str, str, int]]) -> Iterator[str]:
+    taken = sum(width for _, _, width in wanted)
+    width = _name_width(rows, room, taken + 11, 6) + 3  # and the blank before the colon
+    yield f"   # {name_field('PLAYER', width)} :" + "".join(f"{head:>{size}}" for _, head, size in wanted)
+    for row in rows:
+        cells = (f"{_ordo_cell(row, key):>{size}}" for key, _, size in wanted)
+        yield f"{row.rank:4} {name_field(row.name, width)} :" + "".join(cells)
+
+
+def _ordo_cell(row: Row, key: str) -> str:
+    if key == "score":
+        return f"{100 * row.score:.0f}"
+    if key in ("los", "draw_rate"):
+        share = row.los if key == "los" else row.draws / row.games
+        return "---" if share is None else f"{100 * share:.0f}"
+    value = _number(row, key)
+    if value is None:
+        return "----"
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def _number(row: Row, key: str) -> object:
+    """As Ordo's CSV has it: one digit behind the point, shares in %; None for what cannot be given."""
+    if key == "points":
+        return row.wins + row.draws / 2
+    value = row.draws / row.games if key == "draw_rate" else getattr(row, key)
+    if value is None:
+        return None
+    if key in ("score", "draw_rate"):
+        return round(100 * value, 2)
+    if key == "los":
+        return round(100 * value)
+    if key in ("error", "opponents_error") and value > 0:
+        return max(0.1, round(value, 1))
+    return round(value, 1) + 0.0 if isinstance(value, float) else value
+
+
+def _bayeselo(rows: list[Row], room: int) -> Iterator[str]:
+    width = _name_width(rows, room, 45, 4)
+    yield f"Rank {name_field('Name', width)}   Elo    +    - games score oppo. draws"
+    for row in rows:
+        score, draws = (f"{100 * share:.0f}%" for share in (row.score, row.draws / row.games))
+        bounds = _bound(row.plus, 5) + _bound(row.minus, 5)
+        yield (
+            f"{row.rank:4} {name_field(row.name, width)} {round(row.rating):5}{bounds} {row.games:5} {score:>5}"
+            f" {round(row.opponents):5} {draws:>5}"
+        )
+
+
+def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
+    """Opponents as a difference; engines with one whole rating share their ranks, as in ``14-15``."""
+    ranks = _shared_ranks([round(row.rating) for row in rows])
+    first = max(4, *map(len, ranks)) if ranks else 4
+    width = _name_width(rows, room, first + 59, 4)
+    yield f"{'Rank':>{first}}  {name_field('Name', width)} {'Rating':^17}   Score  Average   Draws  Games    LOS"
+    yield f"{' ' * (first + width + 3)}  Elo     +     −         Opponent"
+    for rank, row in zip(ranks, rows, strict=True):
+        score, draws = (f"{100 * share:.1f}%" for share in (row.score, row.draws / row.games))
+        los = "" if row.los is None else f"{100 * row.los:.1f}%"
+        apart = fixed(row.opponents - row.rating, 1, signed=True).replace("-", "−")
+        yield (
+            f"{rank:>{first}}  {name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, 5, '+')}"
+            f" {_bound(row.minus, 5, '−')}  {score:>6} {apart:>8}  {draws:>6} {row.games:6} {los:>6}"
+        ).rstrip()
+
+
+def _shared_ranks(ratings: Sequence[int]) -> list[str]:
+    """Of ratings that fall: the place, or the first and the last of those with the same rating."""
+    ends = {rating: place for place, rating in enumerate(ratings, 1)}
+    starts = {rating: place for place, rating in reversed(list(enumerate(ratings, 1)))}
+    return [f"{starts[r]}-{ends[r]}" if starts[r] < ends[r] else str(starts[r]) for r in ratings]
+
+
+def _bound(number: float | None, width: int, sign: str = "") -> str:
+    return f"{'---' if number is None else sign + distance(number):>{width}}"
+
+
+# A matrix of a list as text, CSV and JSON: rows by number and name, columns by number.
+
+_TOLD = {
+    "los": "likelihood in % that the engine of the row is stronger than that of the column",
+    "diff": "rating of the row less that of the column, with its error",
+    "errors": "error of the difference between row and column",
+    "score": "points of the row in its games against the column",
+}
+
+
+def sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: Sequence[str] = ()) -> Sheet:
+    """The matrix as a table; CSV has plain numbers, of a score the share of the points."""
+    many = len(set(matrix.pools)) > 1
+    numbers = range(1, len(matrix.names) + 1)
+    columns = (
+        *((Column("pool", "pool"),) if many else ()),
+        Column("number", "#"),
+        Column("name", "engine", left=True, flexible=True),
+        *(Column(f"vs{number}", str(number), continues=True) for number in numbers),
+    )
+    rows, shown = [], []
+    plain = matrix.values if matrix.games is None else matrix.values / np.maximum(matrix.games, 1)
+    for place, (name, pool) in enumerate(zip(matrix.names, matrix.pools, strict=True)):
+        cells = {f"vs{number}": cell for number, cell in zip(numbers, _plain(plain[place]), strict=True)}
+        rows.append({"pool": pool, "number": place + 1, "name": name, **cells})
+        shown.append({f"vs{number}": _cell(matrix, place, number - 1) for number in numbers})
+    told = [_TOLD[matrix.kind] + (f"; errors are {confidence:g} %" if matrix.kind in ("diff", "errors") else "")]
+    if many:
+        told.append(f"{len(set(matrix.pools))} pools: nothing is given across them" + _but_scores(matrix))
+    return Sheet(title, columns, tuple(rows), tuple(shown), (*told, *notes))
+
+
+def matrix_json(matrix: Matrix, *, confidence: float = 95) -> dict[str, object]:
+    """Names and rows of numbers in their order; null is blank."""
+    value: dict[str, object] = {
+        "kind": matrix.kind,
+        "names": list(matrix.names),
+        "pools": list(matrix.pools),
+        "values": [_plain(row) for row in matrix.values],
+    }
+    if matrix.errors is not None:
+        value["errors"] = [_plain(row) for row in matrix.errors]
+    if matrix.games is not None:
+        value["games"] = [[int(cell) for cell in row] for row in matrix.games.tolist()]
+    return value | ({"confidence": confidence} if matrix.kind in ("diff", "errors") else {})
+
+
+def percent(share: float) -> str:
+    """A likelihood in whole %; short of certainty it is never shown as certain."""
+    if 0 < share < 0.005:
+        return "<1"
+    if 0.995 < share < 1:
+        return ">99"
+    return f"{100 * share:.0f}"
+
+
+def _but_scores(matrix: Matrix) -> str:
+    return " but scores" if matrix.kind == "score" else ""
+
+
+def _plain(row: Vector) -> list[float | None]:
+    return [None if cell != cell else cell for cell in row.tolist()]  # nan is not itself
+
+
+def _cell(matrix: Matrix, row: int, column: int) -> str:
+    value = float(matrix.values[row, column])
+    if np.isnan(value):
+        return "·" if row == column else ""
+    if matrix.kind == "los":
+        return percent(value)
+    if matrix.kind == "errors":
+        return distance(value)
+    if matrix.games is not None:
+        return f"{points(round(2 * value))}/{matrix.games[row, column]:.0f}"
+    number = round(value)
+    error = float("nan") if matrix.errors is None else float(matrix.errors[row, column])
+    return f"{number:+d}" if np.isnan(error) else f"{number:+d} ±{distance(error)}"
+
+
+# Who did what against whom, beside what the list expects: one engine as a table, all of them in blocks as Ordo's.
+
+Met = Mapping[str, Sequence[Against]]
+"""Opponents by engine."""
+
+_COLUMNS = (
+    Column("opponent", "against", left=True, flexible=True),
+    Column("games", "games"),
+    Column("wins", "W"),
+    Column("draws", "D"),
+    Column("losses", "L"),
+    Column("score", "score"),
+    Column("expected", "exp."),
+    Column("gap", "gap"),
+    Column("gap_error", "±"),
+    Column("performance", "perf."),
+    Column("los", "LOS"),
+)
+_NUMBERS = 60  # columns of a line of a block without name and indent
+_RATING = 8  # columns of a rating behind a name
+_SHORTEST_OPPONENT = 16  # signs of a name that still tell it
+_HEADING = 30  # signs of a name over a block, where the numbers leave more room
+
+
+def one(
+    title: str,
+    name: str,
+    met: Sequence[Against],
+    found: RatingList,
+    *,
+    quantile: float,
+    confidence: float = 95,
+    notes: Sequence[str] = (),
+) -> Sheet:
+    """The opponents of an engine, the strongest first; `quantile` standard deviations are an error."""
+    ordered = _ordered(met, found)
+    row = next((row for row in found.rows if row.name == name), None)
+    told = [f"gap: {name}'s rating less the opponent's; exp.: the score that the list expects; ± is {confidence:g} %"]
+    told += [f"{name} has {_rating(row)}" if row else f"{name} is not rated"]
+    told += [f"{name}: {'; '.join(row.remarks)}"] if row and row.remarks else []
+    if row is not None and any(each.gap is None for each in ordered):
+        told.append("no gap: rated apart, the games between them bound no difference")
+    rows = tuple(line(each, quantile) for each in ordered)
+    shown = tuple(_against_shown(each, quantile) for each in ordered)
+    return Sheet(title, _COLUMNS, rows, shown, (*told, *unrated(found), footing(found, confidence), *notes))
+
+
+def everybody(met: Met, found: RatingList, *, quantile: float) -> Sheet:
+    """All pairings of all engines in one table, for CSV."""
+    columns = (Column("engine", "engine", left=True, flexible=True), *_COLUMNS)
+    rows = tuple(
+        {"engine": name, **line(each, quantile)} for name in _names(met, found) for each in _ordered(met[name], found)
+    )
+    return Sheet("", columns, rows)
+
+
+def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, notes: Sequence[str] = ()) -> str:
+    """All engines, each with its opponents, as Ordo writes them by -j; ``----`` is what cannot be given."""
+    rated = {row.name: row for row in found.rows}
+    names = list(_names(met, found))
+    digits = len(str(len(names))) + 2
+    longest = max((name_width(name) for name in names), default=0)
+    wide = min(longest + _RATING, max(_SHORTEST_OPPONENT, room - _NUMBERS - digits))
+    lines = ["Head to head statistics:"]
+    for number, name in enumerate(names, 1):
+        own, row = met[name], rated.get(name)
+        games, wins, draws, losses = (sum(getattr(each, key) for each in own) for key in _COUNTS)
+        share = 100 * (wins + draws / 2) / games if games else 0.0
+        rating = "----" if row is None else fixed(row.rating, 1)
+        heading = name_field(name, max(wide - _RATING, min(_HEADING, name_width(name))))
+        head = f"{number}) {heading} {rating:>7}"
+        lines += ["", f"{head} : {games:6} (+{wins},={draws},-{losses}), {share:5.1f} %", ""]
+        indent = " " * digits
+        lines.append(f"{indent}{name_field('vs.', wide)} :  games (  +,  =,  -),   (%) :    Diff,    SD, CFS (%)")
+        for each in _ordered(own, found):
+            diff = "----" if each.gap is None else fixed(each.gap, 1, signed=True)
+            sd = "----" if each.sd is None else f"{max(each.sd, 0.1):.1f}"
+            cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
+            counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"
+            lines.append(f"{indent}{name_field(each.opponent, wide)} : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
+    told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
+    return "\n".join([*lines, "", *wrapped(told, room)]) + "\n"
+
+
+def head_to_head_json(met: Met, found: RatingList, *, quantile: float, confidence: float = 95) -> dict[str, object]:
+    """Opponents by engine, the strongest first."""
+    told = {name: [line(each, quantile) for each in _ordered(met[name], found)] for name in _names(met, found)}
+    return {"confidence": confidence, "engines": told}
+
+
+def line(each: Against, quantile: float) -> dict[str, object]:
+    """One pairing by the keys of JSON and CSV."""
+    value = asdict(each)
+    return value | {"score": each.score, "gap_error": None if each.sd is None else each.sd * quantile}
+
+
+_COUNTS = ("games", "wins", "draws", "losses")
+
+
+def _names(met: Met, found: RatingList) -> Iterable[str]:
+    """As the list has them, the unrated behind."""
+    listed = [row.name for row in found.rows if row.name in met]
+    return [*listed, *sorted(name for name in met if met[name] and name not in set(listed))]
+
+
+def _ordered(met: Sequence[Against], found: RatingList) -> list[Against]:
+    place = {row.name: number for number, row in enumerate(found.rows)}
+    return sorted(met, key=lambda each: (place.get(each.opponent, len(place)), each.opponent))
+
+
+def _rating(row: Row) -> str:
+    if row.plus is None or row.minus is None:
+        return f"{round(row.rating)}"
+    return f"{round(row.rating)} +{distance(row.plus)} -{distance(row.minus)}"
+
+
+def _against_shown(each: Against, quantile: float) -> dict[str, str]:
+    return {
+        "score": f"{100 * each.score:.1f}%",
+        "expected": "" if each.expected is None else f"{100 * each.expected:.1f}%",
+        "gap": "" if each.gap is None else f"{round(each.gap):+d}",
+        "gap_error": "" if each.sd is None else distance(each.sd * quantile),
+        "performance": "" if each.performance is None else str(round(each.performance)),
+        "los": "" if each.los is None else f"{percent(each.los)}%",
+    }

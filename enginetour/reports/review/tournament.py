@@ -1,0 +1,735 @@
+"""All contents of the pages of a tournament."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import ceil
+from typing import Any
+
+from sqlalchemy import and_, select
+
+from enginetour.formats.base import SYSTEMS, Format
+from enginetour.formats.pairing.field import Field
+from enginetour.formats.pairing.standings import CrossRow
+from enginetour.formats.rounds import Rounds
+from enginetour.interop.roundfiles import so_far
+from enginetour.model.game import Incident, Note, Outcome, Placed
+from enginetour.model.timecontrol import told_by_colour
+from enginetour.model.variants import STANDARD, VARIANTS, usual_beginning
+from enginetour.ratings.matrices import matrix_of
+from enginetour.ratings.ratinglist import RatingList, Row, bubble_rating_order, rating_list
+from enginetour.reports import sprt
+from enginetour.reports.games import averages, endings, endings_counted, endings_words
+from enginetour.reports.games import incident_lines as games_incident_lines
+from enginetour.reports.html.game import GameRow, Neighbour
+from enginetour.reports.html.page import Cell
+from enginetour.reports.ladder import steps
+from enginetour.reports.progress import is_open
+from enginetour.reports.review.engines import EngineReview, colours_of, opponents_of, slugs_of
+from enginetour.reports.review.fairness import Fairness, fairness_of, over_again, used_up
+from enginetour.reports.review.lists import History, history_of
+from enginetour.reports.sheet import Sheet, counted
+from enginetour.reports.standings import RoundFigures, duration, pairing_figures
+from enginetour.store.games import (
+    GAMES_A_PAGE,
+    GameLine,
+    Stored,
+    TournamentReader,
+    conditions,
+    full_games,
+    lineup,
+    machines,
+    repeated,
+    scores_told,
+)
+from enginetour.store.replay import fold
+from enginetour.store.selection import openings_of_tournament
+from enginetour.store.tables import GAMES
+from enginetour.store.tournaments import Store
+
+# What a tournament is, how far it has come, and under what settings it was played.
+
+# Settings of a game that every reader of a list asks for, in the order they are told.
+_CONTROLS = ("tc", "white_tc", "black_tc")
+_OF_PLAY = ("variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
+NAMED = 5  # engines of one control
+
+OFFERS = 4  # games that are told as the next ones
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Times are UTC seconds, None before the first game; `settings` are words for people."""
+
+    title: str
+    name: str
+    edition: int
+    newest: bool  # there is no later edition
+    system: str
+    about: str  # what the format is, in a line
+    entrants: int
+    games: int  # that count
+    void: int
+    remaining: tuple[int, int]  # fewest and most games still to come
+    offers: tuple[tuple[str, str], ...]  # the first that may be played now, White and Black
+    stage: tuple[int, int] | None  # the round now and how many there are, of a tournament in rounds
+    started: float | None
+    ended: float | None
+    hardware: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is on offer any more."""
+        return self.remaining[1] == 0
+
+
+def facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine]) -> Facts:
+    """From the log, its fold and its games."""
+    stage = getattr(format_, "stage", None)
+    counting = sum(game.counts for game in games)
+    return Facts(
+        title=log.title,
+        name=log.name,
+        edition=log.edition,
+        newest=Store(log.database).tournament(log.name).id == log.id,
+        system=log.system,
+        about=SYSTEMS[log.system].summary,
+        entrants=len(log.specs),
+        games=counting,
+        void=len(games) - counting,
+        remaining=format_.remaining(state),
+        offers=tuple((offer.white, offer.black) for offer in format_.offers(state)[:OFFERS]),
+        stage=stage(state) if stage else None,
+        started=min((game.started for game in games), default=None),
+        ended=max((game.ended for game in games), default=None),
+        hardware=machines(log),
+        settings=tuple(_settings(log.config)),
+    )
+
+
+def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of the games, then of the format; what is as nobody would ask is left out."""
+    play, opened = config.get("play", {}), config.get("play", {}).get("openings") or {}
+    sides = config.get("sides", {})
+    if sides:
+        yield "tc", _controls(sides)
+    for key in (*(() if sides else _CONTROLS), *_OF_PLAY):
+        if play.get(key) not in (None, "standard") and play[key] is not False:  # a margin of 0 is one
+            yield key, _told(play[key])
+    if opened:
+        yield "openings", _suite(opened, play.get("variant") or STANDARD)
+    for key, value in config.get("format", {}).items():
+        if key != "system" and value not in (None, False, [], {}):
+            yield key, _told(value)
+
+
+def _suite(opened: Mapping[str, Any], variant: str) -> str:
+    """``book.epd, random``; one start has no order."""
+    usual = usual_beginning(variant)
+    if usual and not opened.get("file") and not VARIANTS[variant].any_rank:
+        return usual
+    return f"{opened.get('file') or usual or 'the suite that comes with enginetour'}, {opened.get('order', '')}"
+
+
+def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:
+    """``10+0.1``, or each control with those who play by it: what [play] says need not be anybody's."""
+    names: dict[str, list[str]] = {}
+    for name, side in sides.items():
+        white, black = side["tc"], side.get("black", side)["tc"]
+        names.setdefault(told_by_colour(white, black), []).append(name)
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"{control}: {_few(by)}" for control, by in names.items())
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+def _told(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_told(one)}" for key, one in value.items() if one is not None)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return ", ".join(map(_told, value)) if isinstance(value, list) else str(value)
+
+
+# What happened, in a few sentences: results, endings, the longest and the shortest game, who came and left.
+
+TOLD_NOTES = (
+    "warning",
+    "add",
+    "withdraw",
+    "extend",
+    "known",
+    "reopened",
+    "undecided",
+    "stuck",
+    "verdict",
+    "end",
+    "finish",
+)  # not single pairings
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A sentence, and the number of the game it is about, if it is about one."""
+
+    text: str
+    number: int | None = None
+
+
+def story_of(games: Sequence[GameLine], notes: Sequence[Note]) -> tuple[Happened, ...]:
+    """From the games of the log and the decisions of its format."""
+    return (*_games([game for game in games if game.counts]), *_void(games), *_notes(notes))
+
+
+def _games(games: Sequence[GameLine]) -> Iterator[Happened]:
+    if not games:
+        yield Happened("No game has been finished yet.")
+        return
+    parts = [
+        f"{word} {sum(game.outcome is outcome for game in games):,}"
+        for word, outcome in (("White won", Outcome.WHITE), ("drawn", Outcome.DRAW), ("Black won", Outcome.BLACK))
+    ]
+    yield Happened(f"{len(games):,} game{'s' * (len(games) != 1)}: {', '.join(parts)}.")
+    words = endings_words(endings_counted(games))
+    yield Happened(f"{words[0].upper()}{words[1:]}.")
+    spans = [game.ended - game.started for game in games]
+    plies = sum(game.plies for game in games) / len(games)
+    yield Happened(f"A game took {duration(sum(spans) / len(games))} and {plies / 2:.0f} moves on average.")
+    longest = max(games, key=lambda game: game.plies)
+    shortest = min(games, key=lambda game: game.plies)
+    for word, game in (("Longest", longest), ("Shortest", shortest)):
+        moves = (game.plies + 1) // 2
+        yield Happened(f"{word}: {game.white} - {game.black} {game.outcome}, {moves} moves", game.number)
+
+
+def _void(games: Sequence[GameLine]) -> Iterator[Happened]:
+    void = sum(game.outcome is Outcome.VOID for game in games)
+    struck = sum(game.voided and game.outcome is not Outcome.VOID for game in games)
+    if void:
+        yield Happened(f"{void} game{'s' * (void != 1)} did not count and went back on offer.")
+    if struck:
+        yield Happened(f"{struck} game{'s' * (struck != 1)} struck out afterwards.")
+
+
+def _notes(notes: Sequence[Note]) -> Iterator[Happened]:
+    for note in notes:
+        if note.kind in TOLD_NOTES:
+            yield Happened(note.text)
+
+
+# A bubble's story: round robin by round robin, who entered, who was parked, who dropped out, and why.
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`action` is park, drop or finish; `engine` is whom it is about ("" for nobody left)."""
+
+    action: str
+    engine: str
+    reason: str
+    games_total: int  # finished by then
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRobin:
+    """One round robin of the section. `decision` None: it is being played; `table` is best first once it is decided.
+
+    A line of the table has the name, half points, and Sonneborn-Berger in quarter points.
+    """
+
+    number: int
+    entered: tuple[tuple[str, str], ...]  # name, from: start, list or parked
+    table: tuple[tuple[str, int, int], ...]
+    decision: Decision | None
+    told: tuple[str, ...]  # every note of it, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """`by_rating` is the order by the ratings of the same games, beside that of dropping out."""
+
+    steps: tuple[RoundRobin, ...]
+    ranking: tuple[Placed, ...]
+    by_rating: tuple[str, ...]
+
+
+def ladder_of(notes: Sequence[Note], ranking: Sequence[Placed], by_rating: Sequence[str]) -> Ladder:
+    """From a bubble's notes, the tables as they were decided."""
+    entered: dict[int, list[tuple[str, str]]] = {}
+    for note in notes:
+        told: dict[str, Any] = dict(note.fields)
+        came = [(entry["engine"], entry["from"]) for entry in told.get("entered", ())]
+        entered.setdefault(told["step"], []).extend(came)
+    return Ladder(tuple(_step(one, entered) for one in steps(notes)), tuple(ranking), tuple(by_rating))
+
+
+def _step(told: dict[str, Any], entered: dict[int, list[tuple[str, str]]]) -> RoundRobin:
+    why = told["decision"]
+    decision = None
+    if why is not None:
+        decision = Decision(why["action"], why["engine"] or "", why["reason"] or "", told["games_total"])
+    table = tuple(
+        (row["engine"], round(2 * row["points"]), round(4 * row["sonneborn_berger"])) for row in told["table"]
+    )
+    return RoundRobin(told["step"], tuple(entered[told["step"]]), table, decision, tuple(told["told"]))
+
+
+# A tournament in rounds: who met whom in each, with what result, and what the pairing said of itself.
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One match of a round; `games` has number, White's name and result of each that counts."""
+
+    white: str
+    black: str
+    odds: int  # bands White gives, below 0 takes
+    games: tuple[tuple[int, str, str], ...]
+    half_points: tuple[int, int]  # of `white` and of `black` in these games
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """As its note has it: `guarantee` is the proof of the matching, `remarks` say why these pairs."""
+
+    number: int
+    before: Mapping[str, int]  # half points of each entrant before it, as the pairing counts them
+    boards: tuple[Board, ...]
+    byes: tuple[str, ...]
+    half_byes: tuple[str, ...]
+    absent: tuple[str, ...]
+    guarantee: str
+    remarks: tuple[str, ...]
+    told: tuple[str, ...]  # notes of other kinds that came while it was played
+
+
+def field_of(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, ...], ...]]:
+    """What was played, as the system sees it, and the scores that decided the pairing, before each round and now."""
+    field = so_far(format_, state, by_match=format_.options.scoring == "match")
+    return field, format_.system.scores(field)
+
+
+def rounds_of(
+    format_: Rounds, state: Any, games: Sequence[GameLine]
+) -> tuple[tuple[Round, ...], tuple[RoundFigures, ...]]:
+    """Every round that was paired, oldest first, and the figures of the pairing report."""
+    field, rows = field_of(format_, state)
+    names = [member.name for member in field.members]
+    scores = [dict(zip(names, row, strict=True)) for row in rows]
+    met: dict[tuple[int, frozenset[str]], list[GameLine]] = {}
+    for game in games:
+        if game.counts:
+            met.setdefault((game.round, frozenset((game.white, game.black))), []).append(game)
+    asides = _with_asides(format_.notes(state))
+    return tuple(_round(note, told, met, scores) for note, told in asides), pairing_figures(field, rows)
+
+
+def _with_asides(notes: Iterable[Note]) -> Iterator[tuple[Note, list[str]]]:
+    """The note of each round, and the words of what came after it and before the next."""
+    current: Note | None = None
+    told: list[str] = []
+    for note in notes:
+        if note.kind == "round":
+            if current is not None:
+                yield current, told
+            current, told = note, told if current is None else []
+        else:
+            told.append(note.text)
+    if current is not None:
+        yield current, told
+
+
+def _round(
+    note: Note,
+    told: Sequence[str],
+    met: Mapping[tuple[int, frozenset[str]], list[GameLine]],
+    scores: Sequence[Mapping[str, int]],
+) -> Round:
+    row: dict[str, Any] = dict(note.fields)
+    odds = row.get("odds") or (0,) * len(row["pairs"])
+    return Round(
+        number=row["round"],
+        before=scores[row["round"] - 1] if row["round"] <= len(scores) else {},
+        boards=tuple(
+            _board(white, black, given, met.get((row["round"], frozenset((white, black))), ()))
+            for (white, black), given in zip(row["pairs"], odds, strict=True)
+        ),
+        byes=tuple(row.get("byes", ())),
+        half_byes=tuple(row.get("half_byes", ())),
+        absent=tuple(row.get("absent", ())),
+        guarantee=str(row.get("guarantee", "")),
+        remarks=note.remarks,
+        told=tuple(told),
+    )
+
+
+def _board(white: str, black: str, odds: int, games: Sequence[GameLine]) -> Board:
+    mine = sum(game.outcome.half_points(white=game.white == white) for game in games)
+    lines = tuple((game.number, game.white, str(game.outcome)) for game in games)
+    return Board(white, black, odds, lines, (mine, 2 * len(games) - mine))
+
+
+# Everybody against everybody with the numbers of the games, so that a cell leads to them.
+
+
+def crosstable(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRow[Cell], ...]:
+    """Rows and columns in the order of `names`; void games and those struck out are left out."""
+    met: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for game in games:
+        if game.counts:
+            points = game.outcome.half_points(white=True)
+            met.setdefault((game.white, game.black), []).append((game.number, points))
+            met.setdefault((game.black, game.white), []).append((game.number, 2 - points))
+    return tuple(_row(name, names, met) for name in names)
+
+
+def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[int, int]]]) -> CrossRow[Cell]:
+    found = (met.get((name, other)) for other in names)
+    cells = tuple(None if games is None else Cell(tuple(games)) for games in found)
+    inside = [cell for cell in cells if cell is not None]
+    return CrossRow(name, sum(cell.half_points for cell in inside), sum(len(cell.games) for cell in inside), cells)
+
+
+# What a tester must see: each incident with its game and the command that plays the position again.
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentLine:
+    """One incident; `verdict` is how its game ended, `replay` the command that tries the engine again, "" for none."""
+
+    number: int
+    white: str
+    black: str
+    verdict: str
+    struck: bool  # the game does not count
+    incident: Incident
+    replay: str
+
+
+def incident_lines(
+    incidents: Iterable[tuple[int, Incident]], games: Mapping[int, GameLine], title: tuple[str, int]
+) -> tuple[IncidentLine, ...]:
+    """Oldest first; `title` is the tournament's name and edition."""
+    found = list(incidents)
+    grave = Counter(number for number, incident in found if incident.is_repeatable)
+    return tuple(_line(games[number], incident, title, several=grave[number] > 1) for number, incident in found)
+
+
+def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several: bool) -> IncidentLine:
+    words = ["enginetour", "games", str(game.number), "--replay", "-t", title[0], "--edition", str(title[1])]
+    words += ["--engine", incident.engine] if several else []
+    verdict = f"{game.outcome} by {game.termination}" + (f": {game.cause}" if game.cause else "")
+    replay = shlex.join(words) if incident.is_repeatable else ""
+    return IncidentLine(game.number, game.white, game.black, verdict, not game.counts, incident, replay)
+
+
+# The strength of a tournament's engines from its own games: the list by likelihood, and a bubble's order by it.
+
+
+def tournament_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
+    """Everybody of one tournament by maximum likelihood."""
+    names = [entrant.name for entrant in log.entrants]
+    counts = log.pair_counts()
+    rated = {name for pair in counts for name in pair}
+    anchors = {name: rating for name, rating in anchor.items() if name in rated}
+    found = rating_list(counts, anchors=anchors, names=names, openings=openings_of_tournament(log))
+    apart = log.scores_at_odds()
+    return replace(found, caption=(*found.caption, scores_told(apart))) if apart else found
+
+
+def rating_order(log: TournamentReader, placed: Sequence[Placed]) -> tuple[str, ...]:
+    """The order by ratings from the edition's games with the old list as prior, of those still ranked."""
+    there = {line.name for line in placed if line.rank is not None}
+    start = log.entrants
+    newcomers = [entrant.name for entrant in start if entrant.new]
+    newcomers += [line.name for line in placed if line.name not in {entrant.name for entrant in start}]
+    upward = [entrant.name for entrant in reversed(start) if not entrant.new]
+    order = bubble_rating_order([*newcomers, *upward], newcomers, log.pair_counts())
+    return tuple(name for name in order if name in there)
+
+
+# What next: what a tester would do with the result, and the command for it where there is one.
+
+TOLD_APART = 0.95  # likelihood of superiority that testers ask for (Ordo, CCRL)
+ONE_SIDED_95 = 1.6449  # standard deviations of the normal distribution below which 95 % lie
+MOST_GAMES = 100_000  # beyond, two engines are level for all practical purposes
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """`kind`: decide, resume, incidents, engines, fairness or next; `command` is "" where none helps."""
+
+    kind: str
+    text: str
+    command: str = ""
+
+
+def advice_of(
+    facts: Facts,
+    found: RatingList,
+    incidents: Sequence[IncidentLine],
+    fairness: Fairness,
+    *,
+    again: str,
+    suspended: Sequence[str] = (),
+) -> tuple[Advice, ...]:
+    """In the order of what matters; `again` is the command that resumes, `suspended` whom the run set aside."""
+    return tuple(_advice(facts, found, incidents, fairness, again, suspended))
+
+
+def _advice(
+    facts: Facts,
+    found: RatingList,
+    incidents: Sequence[IncidentLine],
+    fairness: Fairness,
+    again: str,
+    suspended: Sequence[str],
+) -> Iterator[Advice]:
+    if not facts.finished:
+        fewest, most = facts.remaining
+        left = f"{most}" if fewest == most else f"{fewest} to {most}"
+        play = f"{left} game{'s' * (most != 1)} to play"
+        play = "to play until it is known" if is_open(facts.games, facts.remaining) else play
+        then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
+        coming = f", next {then}" if then else ""
+        yield Advice("resume", f"Not finished: {play}{coming}.", again if facts.newest else "")
+    if apart := told_apart(found):
+        waiting = 0 if facts.finished else len(found.unrated)
+        some = f"{counted(waiting, 'engine')} {'has' if waiting == 1 else 'have'} not played yet. Of the others, "
+        yield Advice("decide", f"{some if waiting else ''}{apart}")
+    for name in suspended:
+        words = shlex.join(["enginetour", "withdraw", "-t", facts.name, name])
+        yield Advice("engines", f"{name} was suspended: mend it and resume, or take it out.", words)
+    grave = [line for line in incidents if not line.incident.is_warning]
+    if grave:
+        worst = Counter(line.incident.at_fault for line in grave).most_common(3)
+        who = ", ".join(f"{name} ({count})" for name, count in worst)
+        games = ["enginetour", "games", "--incidents", "-t", facts.name, "--edition", str(facts.edition)]
+        words = f"{counted(len(grave), 'incident')} to look at: {who}."
+        yield Advice("incidents", words, shlex.join(games))
+    for warning in fairness.warnings:
+        yield Advice("fairness", f"{warning[0].upper()}{warning[1:]}.")
+    if facts.finished and facts.newest:
+        yield Advice("next", "Finished: the next edition starts from this result.", f"{again} --new")
+
+
+def told_apart(found: RatingList) -> str:
+    """Whether the first two of the list can be told apart, and how many games that would take."""
+    rows = [row for row in found.rows if row.pool == 1][:2]
+    if len(rows) < 2 or rows[0].los is None:
+        return ""
+    first, second = rows
+    los = first.los or 0.0
+    if los >= TOLD_APART:
+        return f"{first.name} is ahead of {second.name} with a likelihood of {_percent(los)}: told apart at 95 %."
+    needed = games_needed(found, first, second)
+    words = f"{first.name} and {second.name} cannot be told apart yet (likelihood {_percent(los)})"
+    if needed is None:
+        return f"{words}, and no number of games can be named at this difference."
+    more = counted(needed, "more game")
+    return f"{words}: about {more} of each would do it at 95 % if the difference of now is the true one."
+
+
+def games_needed(found: RatingList, first: Row, second: Row) -> int | None:
+    """More games of each of two until their difference is 1.64 of its errors; None for more than `MOST_GAMES`.
+
+    Errors shrink with the square root of the games, played as those so far.
+    """
+    names = [row.name for row in found.rows]
+    spread = float(matrix_of("errors", found, None, 1.0).values[names.index(first.name), names.index(second.name)])
+    gap = first.rating - second.rating
+    played = (first.games + second.games) / 2
+    if not spread > 0 or gap <= 0:  # nan between anchors
+        return None
+    needed = played * ((ONE_SIDED_95 * spread / gap) ** 2 - 1)
+    return max(1, ceil(needed)) if needed <= MOST_GAMES else None
+
+
+def _percent(likelihood: float) -> str:
+    return ">99.9\N{NO-BREAK SPACE}%" if 0.999 < likelihood < 1 else f"{100 * likelihood:.1f}\N{NO-BREAK SPACE}%"
+
+
+# A tournament as a report shows it: everything that is on its pages but the moves of single games.
+
+RESUME = "enginetour run CONFIG"  # the log does not know from which file it was started
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Games are those of the log in order, with void ones; engines stand in the order of the table.
+
+    `ladder` is None but for a bubble, `rounds` and `figures` empty but for formats in rounds. `odds` counts games at
+    odds by engine. `slugs` names each engine's page.
+    """
+
+    facts: Facts
+    story: tuple[Happened, ...]
+    test: Sheet | None  # where a match under a sequential test stands
+    standings: tuple[Placed, ...]
+    odds: Mapping[str, int]
+    ratings: RatingList
+    crosstable: tuple[CrossRow[Cell], ...]
+    ladder: Ladder | None
+    rounds: tuple[Round, ...]
+    figures: tuple[RoundFigures, ...]
+    notes: tuple[Note, ...]
+    games: tuple[GameLine, ...]
+    engines: tuple[EngineReview, ...]
+    incidents: tuple[IncidentLine, ...]
+    fairness: Fairness
+    history: History
+    advice: tuple[Advice, ...]
+    slugs: Mapping[str, str]
+
+
+def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence[str] = ()) -> Review:
+    """Gather all of it; `again` is the command that resumes, `suspended` whom a run that has just ended set aside."""
+    format_, state = fold(log)
+    placed = format_.standings(state)
+    names = [line.name for line in placed]
+    games, played = tuple(log.games()), tuple(conditions(log))
+    facts = facts_of(log, format_, state, games)
+    found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
+    incidents = incident_lines(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
+    fairness = fairness_of(played, log.specs, over_again(*repeated(log)), used_up(log))
+    everybody = [*dict.fromkeys([*names, *log.specs])]
+    efforts = averages(
+        "", everybody, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
+    )
+    ended, slugs = endings("", everybody, games), slugs_of(everybody)
+    notes = format_.notes(state)
+    rounds, figures = rounds_of(format_, state, games) if isinstance(format_, Rounds) else ((), ())
+    is_bubble = log.system == "bubble"
+    return Review(
+        facts=facts,
+        story=story_of(games, notes),
+        test=sprt.story("test", *tested) if (tested := sprt.under_test(format_, state)) else None,
+        standings=placed,
+        odds=log.odds_by_entrant(),
+        ratings=found,
+        crosstable=crosstable(names, games),
+        ladder=ladder_of(notes, placed, rating_order(log, placed)) if is_bubble else None,
+        rounds=rounds,
+        figures=figures,
+        notes=notes,
+        games=games,
+        engines=_engines(log, everybody, placed, found, games, efforts, ended, slugs),
+        incidents=incidents,
+        fairness=fairness,
+        history=history_of(Store(log.database), log.id, everybody),
+        advice=advice_of(facts, found, incidents, fairness, again=again, suspended=suspended),
+        slugs=slugs,
+    )
+
+
+def _engines(
+    log: TournamentReader,
+    names: Sequence[str],
+    placed: Sequence[Placed],
+    found: RatingList,
+    games: Sequence[GameLine],
+    efforts: Sheet,
+    ended: Sheet,
+    slugs: Mapping[str, str],
+) -> tuple[EngineReview, ...]:
+    specs, entered = log.specs, lineup(log)
+    lines, rows = {line.name: line for line in placed}, {row.name: row for row in found.rows}
+    met = opponents_of(games, {name: row.rating for name, row in rows.items()})
+    return tuple(
+        EngineReview(
+            name=name,
+            slug=slugs[name],
+            entered=entered[name],
+            spec=specs[name],
+            placed=lines.get(name),
+            row=rows.get(name),
+            colours=colours_of(met.get(name, ())),
+            opponents=met.get(name, ()),
+            efforts=_of(efforts, name),
+            endings=_of(ended, name),
+        )
+        for name in names
+    )
+
+
+def _of(sheet: Sheet, name: str) -> Sheet:
+    """The lines of one engine, without its name."""
+    own = [place for place, row in enumerate(sheet.rows) if row["name"] == name]
+    columns = tuple(column for column in sheet.columns if column.key != "name")
+    shown = tuple(sheet.shown[place] for place in own) if sheet.shown else ()
+    return replace(sheet, columns=columns, rows=tuple(sheet.rows[place] for place in own), shown=shown)
+
+
+# Games as their pages want them, streamed: no more than a page of the store's rows is held at a time.
+
+_SAME = ("tournament", "a", "b", "meeting")
+
+
+def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) -> Iterator[GameRow]:
+    """Games `first` to `last` in order. Numbers run from 1 without a gap."""
+    newest = log.last_number
+    games = full_games(log.database, log.id, first=first, last=last)
+    while page := list(islice(games, GAMES_A_PAGE)):
+        beside = _neighbours(log, page)
+        for stored in page:
+            number = stored.number
+            yield GameRow(
+                number,
+                stored.game,
+                stored.voided,
+                log.title,
+                tuple(beside[number]),
+                number - 1 if number > 1 else None,
+                number + 1 if number < newest else None,
+            )
+
+
+def _neighbours(log: TournamentReader, page: Sequence[Stored]) -> dict[int, list[Neighbour]]:
+    """The other games of the same encounters, by number."""
+    first, last = page[0].number, page[-1].number
+    inside = GAMES.c.tournament == log.id, GAMES.c.number.between(first, last)
+    # With a limit it is read first: SQLite would begin with all games of the tournament, at 2 ms a game (measured).
+    these = select(GAMES.c.id, GAMES.c.number, *(GAMES.c[name] for name in _SAME)).where(*inside).limit(len(page))
+    this = these.subquery("this")
+    same = and_(GAMES.c.id != this.c.id, *(GAMES.c[name] == this.c[name] for name in _SAME))
+    rows = select(this.c.number, GAMES.c.number.label("other"), GAMES.c.leg, GAMES.c.replay).join(this, same)
+    found: dict[int, list[Neighbour]] = defaultdict(list)
+    with log.database.reading() as connection:
+        for row in connection.execute(rows.order_by(GAMES.c.number)):
+            found[row.number].append(Neighbour(row.other, row.leg, row.replay))
+    return found
+
+
+# Incidents with the talk that led to them, as many as one page can hold.
+
+LARGEST = 1_200_000  # signs of traffic on the page; of later incidents the game's own page tells it
+_UNBROKEN = 1_000  # columns: the box scrolls, lines are broken for nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An incident for the page; `talk` None: there was no room left for it here."""
+
+    line: IncidentLine
+    talk: tuple[str, ...] | None
+
+
+def told(incidents: Sequence[IncidentLine]) -> tuple[Told, ...]:
+    """Those that cost a game first, then the warnings; each oldest first."""
+    room, found = LARGEST, []
+    for line in sorted(incidents, key=lambda one: one.incident.is_warning):
+        talk = tuple(games_incident_lines(line.incident, _UNBROKEN))[2:]
+        room -= sum(map(len, talk))
+        found.append(Told(line, talk if room >= 0 else None))
+    return tuple(found)

@@ -1,0 +1,333 @@
+"""Directory or single file, written as a whole.
+
+What stands there before is replaced only where it is a report; whoever looks at it meanwhile sees the old one or the
+new one, never half of each.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from glob import escape
+from itertools import chain
+from pathlib import Path
+
+from enginetour.interop.files import naming, replace_file
+from enginetour.model.errors import UsageRefused
+from enginetour.reports.html import game
+from enginetour.reports.html.game import game_page
+from enginetour.reports.html.page import (
+    ASSETS,
+    GAME_ASSETS,
+    GENERATOR,
+    LARGEST,
+    STATE,
+    Section,
+    Site,
+    asset,
+    section,
+    whole,
+)
+from enginetour.reports.review.lists import ListReview, list_review
+from enginetour.reports.review.pages import list_pages, list_site, pages, site_of
+from enginetour.reports.review.tournament import RESUME, Review, game_rows, review_of
+from enginetour.store.address import slug_of
+from enginetour.store.games import TournamentReader
+from enginetour.store.tournaments import Store
+
+# A report in one file: what finds room in it, the most telling first.
+
+HEAD = 14_000  # bytes of the file beside its sections, styles and scripts: 10,400 with the pieces (measured)
+FOLD = 300  # bytes around a folded section, with two names of 100 signs
+ENGINES = "engines/"
+# What goes first where not everything finds room: addresses, or what they begin with.
+_LESS = (ENGINES, "games", "history.html", "superiority.html", "rounds.html", "crosstable.html", "incidents.html")
+FilePages = Iterable[tuple[str, Callable[[], str]]]
+
+
+def report_text(log: TournamentReader, review: Review) -> str:
+    """The pages of a tournament, and as many of its games as find room: those with incidents first."""
+    styles, scripts = (asset("report.css"), asset("game.css")), (asset("report.js"), asset("board.js"))
+    names = {f"{ENGINES}{engine.slug}.html": engine.name for engine in review.engines}
+    site = site_of(review, single=True)
+    room = LARGEST - HEAD - sum(len(text.encode()) for text in (*styles, *scripts))
+    made = list(_sections(pages(review, site), names))
+    kept = _fitting(made, room)
+    troubled = {line.number: None for line in review.incidents}
+    wanted = list(troubled | dict.fromkeys(game.number for game in review.games))
+    games = set(_that_fit(log, wanted, site, room - _size(kept)))
+    site = _without(replace(site, games=frozenset(games)), made, kept)
+    there = {one.address for one in kept}
+    again = _sections(((address, make) for address, make in pages(review, site) if address in there), names)
+    played = [_game(log, number, site) for number in sorted(games)]
+    shared = game.symbols() if played else None  # of every board of the file
+    missing = _missing(site, len(wanted) - len(games))
+    command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
+    parts = [*again, *played]
+    return whole(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
+
+
+def list_text(review: ListReview) -> str:
+    """The pages of a list."""
+    styles, scripts = (asset("report.css"),), (asset("report.js"),)
+    names = {f"{ENGINES}{engine.slug}.html": engine.name for engine in review.engines}
+    site = replace(list_site(review), single=True)
+    made = list(_sections(list_pages(review, site), names))
+    kept = _fitting(made, LARGEST - HEAD - sum(len(text.encode()) for text in (*styles, *scripts)))
+    site = _without(site, made, kept)
+    there = {one.address for one in kept}
+    again = list(_sections(((a, make) for a, make in list_pages(review, site) if a in there), names))
+    command = shlex.join(["enginetour", "report", review.name])
+    return whole(site, again, styles=styles, scripts=scripts, missing=_missing(site, 0), command=command)
+
+
+def _sections(made: FilePages, names: Mapping[str, str]) -> Iterator[Section]:
+    """Those of engines are folded below their names."""
+    return (section(address, make(), names.get(address, "")) for address, make in made)
+
+
+def _fitting(made: Sequence[Section], room: int) -> list[Section]:
+    """All, or without the less telling ones as long as they are too much."""
+    kept = list(made)
+    for beginning in _LESS:
+        if _size(kept) > room:
+            kept = [one for one in kept if not one.address.startswith(beginning)]
+    if sum(one.address.startswith("games") for one in kept) > 1:  # a list in parts has the same places in each
+        kept = [one for one in kept if not one.address.startswith("games")]
+    return kept
+
+
+def _size(sections: Sequence[Section]) -> int:
+    return sum(one.size + FOLD for one in sections)
+
+
+def _that_fit(log: TournamentReader, numbers: Sequence[int], site: Site, room: int) -> Iterator[int]:
+    """Games in the order wanted, up to the first for which there is no room."""
+    for number in numbers:
+        room -= _game(log, number, site).size + FOLD
+        if room < 0:
+            return
+        yield number
+
+
+def _game(log: TournamentReader, number: int, site: Site) -> Section:
+    (row,) = game_rows(log, number, number)
+    pairing = row.game.pairing
+    words = f"Game {number}: {pairing.white} – {pairing.black} {row.game.outcome}"
+    return section(f"games/{number}.html", game_page(row, site), words)
+
+
+def _without(site: Site, made: Sequence[Section], kept: Sequence[Section]) -> Site:
+    """The site as its links must be when only some sections are kept."""
+    out = frozenset(one.address for one in made) - {one.address for one in kept}
+    slugs = {} if any(address.startswith(ENGINES) for address in out) else site.slugs
+    return replace(site, left_out=out, slugs=slugs, pages=tuple(page for page in site.pages if page[0] not in out))
+
+
+def _missing(site: Site, games: int) -> str:
+    """What was left out, in words that go with "left out"."""
+    parts = [f"{games:,} games"] if games > 1 else ["one game"] if games else []
+    if any(address.startswith(ENGINES) for address in site.left_out):
+        parts.append("the pages of the engines")
+    if any(address.startswith("games") for address in site.left_out):
+        parts.append("the list of games")
+    parts += [f"the {address.removesuffix('.html')}" for address in sorted(site.left_out) if not _grouped(address)]
+    if not parts:
+        return ""
+    is_one = len(parts) == 1 and parts[0] == "one game"
+    return f"{' and '.join(filter(None, (', '.join(parts[:-1]), parts[-1])))} {'is' if is_one else 'are'}"
+
+
+def _grouped(address: str) -> bool:
+    return address.startswith((ENGINES, "games"))
+
+
+# A report on the disk: a folder of pages, made beside its place and put there whole by a rename.
+
+FOLDERS = frozenset({"assets", "engines", "games"})
+_RANDOM = 8  # signs that tempfile puts behind a prefix
+_JUST_NOW_S = 60.0  # a folder is made before it is held
+_HEAD = 2000  # signs of a page in which its maker is told
+FolderPages = Iterable[tuple[str, Callable[[], str]]]
+
+
+def refuse_other(target: Path) -> None:
+    """UsageRefused where something stands that is neither a report nor an empty folder."""
+    step = "name another folder with -o, or remove this one"
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise UsageRefused("is no folder", place=str(target), step="name another one with -o")
+    if not target.is_dir() or not any(target.iterdir()):
+        return
+    strangers = sorted(one.name for one in target.iterdir() if not _is_ours(one))
+    if strangers:
+        raise UsageRefused(f"holds {strangers[0]}, which is of no report", place=str(target), step=step)
+    if not _is_report(target / "index.html"):
+        raise UsageRefused("holds other things than a report", place=str(target), step=step)
+
+
+def write(target: Path, pages: FolderPages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
+    """Make the report and put it in its place; return the number of its pages.
+
+    `assets` are the texts of files that its pages use beside those of every report. `heed` is called before each page;
+    what it raises ends the report, as an OSError of the disk does. Then nothing is left.
+    """
+    refuse_other(target)
+    count = 0
+    with naming(target), _beside(target) as folder:
+        for address, make in pages:
+            heed()
+            put(folder / address, make())
+            count += 1
+        files = {**{name: asset(name) for name in ASSETS}, STATE: "/* no run has begun since */\n", **assets}
+        for name, text in files.items():
+            put(folder / "assets" / name, text)
+        heed()
+        _swap(folder, target)
+    _sweep(target)
+    return count
+
+
+def mark_outdated(target: Path) -> None:
+    """Every page of a report says that a run has begun since it was made, until another report replaces it."""
+    with suppress(OSError):  # a page that lacks this is no harm to the run
+        if _is_report(target / "index.html") and not target.is_symlink():
+            put(target / "assets" / STATE, "/* a run has begun since */\n.outdated[hidden] { display: block; }\n")
+
+
+def _is_ours(entry: Path) -> bool:
+    """A page, or a folder of them."""
+    return entry.name in FOLDERS if entry.is_dir() else entry.suffix == ".html" and not entry.is_symlink()
+
+
+def _is_report(page: Path) -> bool:
+    try:
+        with page.open(encoding="utf-8", errors="replace") as source:
+            return GENERATOR in source.read(_HEAD)
+    except OSError:
+        return False
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A new folder in the same place under another name, gone again unless it was moved."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # some file systems have no locks: there nobody sweeps either
+            fcntl.flock(held, fcntl.LOCK_EX)
+        mask = os.umask(0)
+        os.umask(mask)
+        folder.chmod(0o777 & ~mask)  # mkdtemp's is for its owner alone
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what reports that were killed left beside this one: folders that nobody holds, none made just now."""
+    for left in target.parent.glob(f".{escape(target.name)}.{'?' * _RANDOM}"):
+        with suppress(OSError):
+            fresh = left.lstat().st_mtime > time.time() - _JUST_NOW_S
+            if fresh or left.is_symlink() or any(not _is_ours(one) and one.name != "old" for one in left.iterdir()):
+                continue
+            held = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(held)
+
+
+def put(path: Path, text: str) -> None:
+    """A file of the report."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _swap(folder: Path, target: Path) -> None:
+    """The new folder into its place; the old one is put back if that fails, and removed if not."""
+    if not target.exists():
+        folder.rename(target)
+        return
+    with _beside(target) as grave:
+        old = grave / "old"
+        target.rename(old)
+        try:
+            folder.rename(target)
+        except OSError:
+            with suppress(OSError):
+                old.rename(target)
+            raise
+
+
+# The report of a tournament or of a rating list: its review, its pages and its games, into a folder or one file.
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where to begin reading, and how much was written."""
+
+    start: Path
+    pages: int
+
+
+def list_folder(results: Path, name: str) -> Path:
+    """Where the report of a list stands unless another place is asked for."""
+    return results / f"{slug_of(name)}-list-report"
+
+
+def write_report(
+    log: TournamentReader,
+    target: Path,
+    *,
+    again: str = RESUME,
+    suspended: Sequence[str] = (),
+    heed: Callable[[], None] = lambda: None,
+) -> Written:
+    """Into the folder `target`, replacing a report that is there, or into the file `target` if it ends in .html.
+
+    `heed` as `reportfolder.write` calls it.
+    """
+    if not is_file(target):
+        refuse_other(target)
+    review = review_of(log, again=again, suspended=suspended)
+    if is_file(target):
+        return _one_file(target, report_text(log, review))
+    site = site_of(review)
+    games = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log))
+    assets = {name: asset(name) for name in GAME_ASSETS} | {"pieces.js": game.script()}
+    count = write(target, chain(pages(review, site), games), assets, heed=heed)
+    return Written(target / "index.html", count)
+
+
+def write_list_report(store: Store, name: str, target: Path) -> Written:
+    """As `write_report`, of a list; UsageRefused for a name that no list has."""
+    if not is_file(target):
+        refuse_other(target)
+    review = list_review(store, name)
+    if is_file(target):
+        return _one_file(target, list_text(review))
+    made = list_pages(review, list_site(review))
+    return Written(target / "index.html", write(target, made, {}, heed=lambda: None))
+
+
+def is_file(target: Path) -> bool:
+    """A report in one file is meant."""
+    return target.suffix.lower() in (".html", ".htm")
+
+
+def _one_file(target: Path, text: str) -> Written:
+    if target.is_dir():
+        raise UsageRefused("is a folder", place=str(target), step="name a file, or a folder without .html")
+    replace_file(target, [text])
+    return Written(target, 1)
