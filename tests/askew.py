@@ -16,8 +16,7 @@ from typing import Any
 
 from enginetour.store.check import inspect
 from enginetour.store.tournaments import Store
-from enginetour.tournament.address import socket_path
-from enginetour.tournament.client import ask
+from enginetour.tournament.control import ask, socket_path
 from tests.forked import FIELD, Forked, quick
 from tests.touring import LONG_S, audit, left_running
 

@@ -22,8 +22,8 @@ from enginetour.model.game import Entrant, Game, Incident, Opening, Outcome, Pai
 from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Draft, Store
-from enginetour.tournament.loop import End, Scheduler, Watcher
 from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.scheduler import End, Scheduler, Watcher
 from tests.playing import LONG, Protocol
 from tests.touring import GONE_S, left_running
 

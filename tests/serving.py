@@ -12,8 +12,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from enginetour.model.game import Game, Note
-from enginetour.tournament.address import socket_path
-from enginetour.tournament.server import ControlServer, Request
+from enginetour.tournament.control import ControlServer, Request, socket_path
 from tests.playing import SHUFFLE
 from tests.storing import add_game, open_log
 from tests.touring import started

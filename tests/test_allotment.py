@@ -9,7 +9,7 @@ from pathlib import Path
 
 from enginetour.model.game import Pairing
 from enginetour.model.task import GameTask
-from enginetour.tournament.allotment import Allotment, unshared
+from enginetour.tournament.scheduler import Allotment, unshared
 from tests.forked import scripted
 from tests.playing import SCRIPT
 from tests.test_scheduler import task_for

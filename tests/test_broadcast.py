@@ -11,8 +11,7 @@ import pytest
 from enginetour.cli import broadcast
 from enginetour.cli.broadcast import Broadcast
 from enginetour.reports.progress import Progress
-from enginetour.tournament.address import socket_path
-from enginetour.tournament.client import ask, subscribe
+from enginetour.tournament.control import ask, socket_path, subscribe
 from tests.touring import config, running
 
 

@@ -14,7 +14,7 @@ import pytest
 from distributed import Security
 
 from enginetour.model.errors import UsageRefused
-from enginetour.tournament.cluster.certificates import refuse_without
+from enginetour.tournament.cluster.worker import refuse_without
 from tests.nearcluster import near_cluster, place_of
 from tests.touring import config, read, tour
 

@@ -51,7 +51,7 @@ def test_help_loads_nothing_heavy() -> None:
 BEFORE_GAMES = """
 import sys
 from enginetour.__main__ import main
-from enginetour.tournament.loop import Scheduler
+from enginetour.tournament.scheduler import Scheduler
 def games(self):
     print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
     sys.exit(0)
@@ -172,7 +172,7 @@ def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
 def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
     """For every format; a second init of the same file is refused and changes nothing."""
     from enginetour.formats.base import SYSTEMS
-    from enginetour.tournament.config.config import load
+    from enginetour.tournament.config.load import load
 
     for system in SYSTEMS:
         path = tmp_path / f"{system}.toml"

@@ -17,8 +17,7 @@ from enginetour.model.task import GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.talk import VERSION
 from enginetour.tournament.cluster import place as module
-from enginetour.tournament.cluster.machines import Seen
-from enginetour.tournament.cluster.orders import Demand, Found, Order
+from enginetour.tournament.cluster.machines import Demand, Found, Order, Seen
 from enginetour.tournament.cluster.place import DaskPlace
 from enginetour.tournament.cluster.worker import look
 from tests.playing import sound

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import InputRefused
-from enginetour.tournament.config import config
+from enginetour.tournament.config import load
 
 GOOD = """\
 [tournament]
@@ -33,7 +33,7 @@ def written(folder: Path, text: str) -> Path:
 
 def refused(folder: Path, text: str) -> str:
     with pytest.raises(InputRefused) as caught:
-        config.load(written(folder, text))
+        load.load(written(folder, text))
     line = str(caught.value)
     assert "\n" not in line
     return line
@@ -41,7 +41,7 @@ def refused(folder: Path, text: str) -> str:
 
 def test_a_whole_file_is_read(tmp_path: Path) -> None:
     """Names, format options and the time control arrive validated."""
-    read = config.load(written(tmp_path, GOOD))
+    read = load.load(written(tmp_path, GOOD))
     assert read.tournament.name == "trial"
     assert read.system == "bubble"
     assert read.format_options.size == 3
@@ -168,12 +168,12 @@ def graded(folder: Path, *ratings: str, tournament: str = "", system: str = "mcm
 
 def test_ratings_may_be_grades(tmp_path: Path) -> None:
     """A grade is its middle on the Go scale, and McMahon bands are then grades; the scale is kept with the log."""
-    found = config.load(graded(tmp_path, '"1 dan"', '"6k"', "1500"))
+    found = load.load(graded(tmp_path, '"1 dan"', '"6k"', "1500"))
     assert [one.rating for one in found.entrants] == [2100, 1500, 1500]
     assert found.as_stored()["tournament"]["rating_scale"] == "go"
     assert found.format_options.base == 2050 and found.frozen_part()["format"]["base"] == 2050
-    assert config.load(graded(tmp_path, "1", "2")).format_options.base == 0
-    assert config.load(graded(tmp_path, '"1d"', system="swiss")).tournament.rating_scale == "go"
+    assert load.load(graded(tmp_path, "1", "2")).format_options.base == 0
+    assert load.load(graded(tmp_path, '"1d"', system="swiss")).tournament.rating_scale == "go"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_ratings_may_be_grades(tmp_path: Path) -> None:
 def test_ratings_that_are_none(rating: str, tournament: str, told: str, tmp_path: Path) -> None:
     """The refusal names the line, what a rating may be, and the scale that contradicts it."""
     with pytest.raises(InputRefused) as refused:
-        config.load(graded(tmp_path, rating, "2", tournament=tournament))
+        load.load(graded(tmp_path, rating, "2", tournament=tournament))
     assert "graded.toml:" in str(refused.value) and told in str(refused.value)
 
 
@@ -201,17 +201,17 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """A missing file, a folder, bytes that are no text."""
     for path in (tmp_path / "missing.toml", tmp_path):
         with pytest.raises(InputRefused, match=str(path)):
-            config.load(path)
+            load.load(path)
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputRefused, match="UTF-8"):
-        config.load(tmp_path / "bytes.toml")
+        load.load(tmp_path / "bytes.toml")
 
 
 def test_the_frozen_part_leaves_out_what_may_change(tmp_path: Path) -> None:
     """Slots and grace may change on resume; the time control may not."""
-    one = config.load(written(tmp_path, GOOD)).frozen_part()
-    two = config.load(written(tmp_path, GOOD.replace("[play]", "[play]\nslots = 2\ngrace = 5.0"))).frozen_part()
-    three = config.load(written(tmp_path, GOOD.replace("1+0.01", "2+0.01"))).frozen_part()
+    one = load.load(written(tmp_path, GOOD)).frozen_part()
+    two = load.load(written(tmp_path, GOOD.replace("[play]", "[play]\nslots = 2\ngrace = 5.0"))).frozen_part()
+    three = load.load(written(tmp_path, GOOD.replace("1+0.01", "2+0.01"))).frozen_part()
     assert one == two
     assert one != three
 
@@ -221,4 +221,4 @@ def test_the_frozen_part_leaves_out_what_may_change(tmp_path: Path) -> None:
 )
 def test_every_configuration_we_ship_is_valid(path: Path) -> None:
     """Each of configs/ is also a test."""
-    assert config.load(path).entrants
+    assert load.load(path).entrants

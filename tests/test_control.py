@@ -20,12 +20,19 @@ import pytest
 
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Sandbox
-from enginetour.tournament import address, inforce
-from enginetour.tournament import server as server_module
-from enginetour.tournament.address import LONGEST_REQUEST, candidates, peer_trouble, socket_path
-from enginetour.tournament.client import ask, subscribe
+from enginetour.tournament import control, probing
+from enginetour.tournament.control import (
+    LONGEST_REQUEST,
+    ControlServer,
+    Request,
+    ask,
+    candidates,
+    peer_trouble,
+    refusal,
+    socket_path,
+    subscribe,
+)
 from enginetour.tournament.places import LocalPlace
-from enginetour.tournament.server import ControlServer, Request, refusal
 
 Answering = tuple[Path, ControlServer]
 
@@ -93,7 +100,7 @@ def test_only_the_user(running: Answering) -> None:
 def test_other_user_is_hung_up_on(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """A peer of another user gets a refusal, whatever the file's mode says."""
     _, server = running
-    monkeypatch.setattr(server_module, "peer_trouble", lambda connection: "it belongs to another user")
+    monkeypatch.setattr(control, "peer_trouble", lambda connection: "it belongs to another user")
     with raw(server) as connection:
         assert json.loads(connection.recv(1000))["ok"] is False
         assert connection.recv(100) == b""
@@ -168,7 +175,7 @@ def test_unfinished_request(running: Answering, monkeypatch: pytest.MonkeyPatch)
     path, server = running
     with raw(server) as connection:
         connection.sendall(b'{"do": "sta')
-        monkeypatch.setattr(server_module, "PATIENCE_S", 0.0)
+        monkeypatch.setattr(control, "PATIENCE_S", 0.0)
         with suppress(ConnectionResetError):
             assert connection.recv(100) == b""
     monkeypatch.undo()
@@ -186,8 +193,8 @@ def test_several_requests(running: Answering) -> None:
 def test_silent_clients_give_their_places_to_others(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """With no request, part of one or all answers they asked for they have no claim; the oldest goes first."""
     path, server = running
-    monkeypatch.setattr(server_module, "MOST_CLIENTS", 3)
-    monkeypatch.setattr(server_module, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(control, "MOST_CLIENTS", 3)
+    monkeypatch.setattr(control, "PATIENCE_S", 3600.0)
     with ExitStack() as stack:
         asked, silent, partial = (stack.enter_context(raw(server)) for _ in range(3))
         asked.sendall(b'{"do":"status"}\n')
@@ -213,7 +220,7 @@ def ended(connection: socket.socket) -> bool:
 def test_a_client_that_waits_for_an_answer_keeps_its_place(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does a subscriber lose it: where all have a claim the next one is closed."""
     path, server = running
-    monkeypatch.setattr(server_module, "MOST_CLIENTS", 2)
+    monkeypatch.setattr(control, "MOST_CLIENTS", 2)
     stream = subscribe(path)
     assert stream is not None
     with raw(server) as waits:
@@ -228,8 +235,8 @@ def test_a_client_that_waits_for_an_answer_keeps_its_place(running: Answering, m
 def test_listeners_leave_room_for_commands(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who only listens never takes the places of those who ask: one too many is told so, and commands are obeyed."""
     path, server = running
-    monkeypatch.setattr(server_module, "MOST_CLIENTS", 4)
-    monkeypatch.setattr(server_module, "MOST_LISTENERS", 3)
+    monkeypatch.setattr(control, "MOST_CLIENTS", 4)
+    monkeypatch.setattr(control, "MOST_LISTENERS", 3)
     streams = [subscribe(path) for _ in range(3)]
     with pytest.raises(StoreRefused, match="3 programs listen to this tournament already"):
         subscribe(path)
@@ -264,7 +271,7 @@ def test_live_events(running: Answering) -> None:
 def test_slow_subscriber(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """A subscriber that does not read is cut off; nobody waits for it."""
     path, server = running
-    monkeypatch.setattr(server_module, "UNREAD_BYTES", 10_000)
+    monkeypatch.setattr(control, "UNREAD_BYTES", 10_000)
     with raw(server) as sleeper:
         sleeper.sendall(b'{"do":"subscribe"}\n')
         assert json.loads(sleeper.recv(100)) == {"ok": True}
@@ -303,7 +310,7 @@ def test_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path = socket_path(tmp_path / "t.db", "autumn")
     path.write_text("mine")
     monkeypatch.setattr(
-        server_module,
+        control,
         "candidates",
         lambda path: [place for place in candidates(path) if place.is_relative_to(tmp_path)],
     )
@@ -322,7 +329,7 @@ def test_an_engine_is_not_heard(
     running: Answering, how: str, namespace: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it leaves behind of where it comes from: in a sandbox it does not even get as far as the socket."""
-    if f"{sandbox} no" in inforce.in_force():
+    if f"{sandbox} no" in probing.in_force():
         pytest.skip(f"no {sandbox} here")
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     path, server = running
@@ -337,7 +344,7 @@ def test_an_engine_is_not_heard(
 
 def test_results_are_hidden_from_a_sandboxed_engine() -> None:
     """Where they are not in /tmp either: the place tells its slots what to hide."""
-    if "bwrap no" in inforce.in_force():
+    if "bwrap no" in probing.in_force():
         pytest.skip("no bwrap here")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         path = socket_path(Path(name) / "t.db", "autumn")
@@ -351,8 +358,8 @@ def test_results_are_hidden_from_a_sandboxed_engine() -> None:
 def test_a_program_that_the_run_starts_is_heard(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that notifies may ask for something; on a kernel without SO_PEERPIDFD (before 6.5) too."""
     path, _ = running
-    monkeypatch.setattr(address, "SO_PEERPIDFD", 4000)
-    script = "import sys; from pathlib import Path; from enginetour.tournament.client import ask; "
+    monkeypatch.setattr(control, "SO_PEERPIDFD", 4000)
+    script = "import sys; from pathlib import Path; from enginetour.tournament.control import ask; "
     script += "print(ask(Path(sys.argv[1]), {'do': 'pause'}))"
     command = [sys.executable, "-c", script, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -375,7 +382,7 @@ def test_a_peer_that_has_ended_is_not_heard(running: Answering) -> None:
 
     gone = threading.Event()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(server_module, "peer_trouble", late)
+        patch.setattr(control, "peer_trouble", late)
         command = [sys.executable, "-c", script, str(server.path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
             parent.wait(60)

@@ -15,9 +15,8 @@ from enginetour.model.game import Opening, Outcome
 from enginetour.model.task import EngineSpec, Quirks, Side, Terms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import MS, Clock
-from enginetour.tournament.config.config import load
-from enginetour.tournament.config.controls import cautions, told
-from enginetour.tournament.config.sides import side_of
+from enginetour.tournament.config.entrants import cautions, side_of, told
+from enginetour.tournament.config.load import load
 from tests.playing import game, scripted, sound
 from tests.touring import config, read, tour
 

@@ -18,8 +18,8 @@ from enginetour.model.game import Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Store
-from enginetour.tournament import run, slotprocess
-from enginetour.tournament.demand import own_cores
+from enginetour.tournament import places, run
+from enginetour.tournament.limits import own_cores
 from enginetour.tournament.places import LocalPlace
 from tests.playing import LONG, scripted
 from tests.test_places import COMMAND
@@ -134,7 +134,7 @@ def test_a_tournament_with_affinity(tmp_path: Path) -> None:
 def binds(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[tuple[int, tuple[int, ...]]]:
     """What would be bound where, by process; nobody is, so that processors need not be there."""
     told: SimpleQueue[tuple[int, tuple[int, ...]]] = SimpleQueue()
-    for module in (cores, slotprocess):
+    for module in (cores, places):
         monkeypatch.setattr(module, "bind", lambda pid, processors: told.put((pid, processors)))
     return told
 

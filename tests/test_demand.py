@@ -17,7 +17,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.reports.progress import status_words
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
-from enginetour.tournament import demand
+from enginetour.tournament import limits
 from tests.touring import config, tour
 
 
@@ -40,20 +40,20 @@ def side(name: str, *, ponder: bool = False, **options: str) -> Side:
 )
 def test_the_hungriest_pair_times_slots(sides: tuple[Side, ...], slots: int, wanted: int) -> None:
     """One thinks, the other thinks too where it may ponder; an option that is no number is for others to refuse."""
-    assert demand.wanted(sides, slots) == wanted
-    (words,) = demand.shortage(sides, slots, wanted - 1)
+    assert limits.wanted(sides, slots) == wanted
+    (words,) = limits.shortage(sides, slots, wanted - 1)
     assert f"games want {wanted} processors" in words
     assert ("pondering" in words) == any(one.spec.ponder for one in sides)
-    assert not list(demand.shortage(sides, slots, wanted))
+    assert not list(limits.shortage(sides, slots, wanted))
 
 
 def test_more_slots_than_processors_are_refused_unless_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quota counts like the processors themselves, and is named."""
-    monkeypatch.setattr(demand, "allowed", lambda: Allowed(2, " (a quota of 2 of 8)"))
-    demand.refuse_crowd(2, force=False)
-    demand.refuse_crowd(3, force=True)
+    monkeypatch.setattr(limits, "allowed", lambda: Allowed(2, " (a quota of 2 of 8)"))
+    limits.refuse_crowd(2, force=False)
+    limits.refuse_crowd(3, force=True)
     with pytest.raises(UsageRefused, match=r"3 slots on 2 processors \(a quota of 2 of 8\)"):
-        demand.refuse_crowd(3, force=False)
+        limits.refuse_crowd(3, force=False)
 
 
 def test_a_run_with_too_many_slots_does_not_begin(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_games_that_want_more_than_there_is_are_doubted_in_the_morning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forced slots are warned of before the first game and again beside the results."""
-    monkeypatch.setattr(demand, "allowed", lambda: Allowed(1))
+    monkeypatch.setattr(limits, "allowed", lambda: Allowed(1))
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     done = tour(tmp_path, "run", str(path), "--slots", "2", "--force")
     words = "warning: games want 2 processors"

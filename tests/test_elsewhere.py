@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.cli.elsewhere import lines
-from enginetour.tournament.cluster import connection
+from enginetour.tournament.cluster import place
 from tests.touring import config, tour
 
 WRENS = ("wren1", "wren2")
@@ -66,7 +66,7 @@ def test_who_answers_is_no_scheduler(tmp_path: Path, path: Path) -> None:
 
 def test_who_answers_says_nothing(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the call and is mute: nobody waits for it for ever."""
-    monkeypatch.setattr(connection, "CONNECT_S", 0.3)
+    monkeypatch.setattr(place, "CONNECT_S", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as other:
         refuses_who_is_no_scheduler(tmp_path, path, other, "no answer within 0.3 s")
 

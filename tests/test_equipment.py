@@ -10,8 +10,7 @@ import pytest
 
 from enginetour.engines import identity
 from enginetour.model.task import EngineSpec
-from enginetour.tournament.cluster.equipment import NotHere, here, lacking
-from enginetour.tournament.cluster.orders import Demand, Origin
+from enginetour.tournament.cluster.machines import Demand, NotHere, Origin, here, lacking
 
 ENGINE = "print('uciok')\n"
 FILE = 'name = "Owl"\ncommand = ["{python}", "{here}/owl.py"]\nprotocol = "uci"\n'

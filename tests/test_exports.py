@@ -19,7 +19,7 @@ from enginetour.model.game import Game, GameVoided, Outcome
 from enginetour.reports import progress
 from enginetour.reports.pgn import UNFINISHED, PgnFile, games_text
 from enginetour.store.log import TournamentLog
-from enginetour.tournament.loop import Watcher
+from enginetour.tournament.scheduler import Watcher
 from tests.storing import add_game, game, open_log
 from tests.test_scheduler import ended, scheduler
 

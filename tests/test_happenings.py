@@ -10,9 +10,8 @@ import pytest
 
 from enginetour.model.game import Incident, Note, Outcome
 from enginetour.model.task import GameTask
-from enginetour.tournament.happenings import Happenings, catch_up
-from enginetour.tournament.journal import Journal
-from enginetour.tournament.loop import End, Watcher
+from enginetour.tournament.events import Happenings, Journal, catch_up
+from enginetour.tournament.scheduler import End, Watcher
 from tests.storing import add_game, full_game, game, open_log
 from tests.test_scheduler import MemoryLog, ended, scheduler
 from tests.touring import config, running, tour

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from enginetour.tournament import journal
-from enginetour.tournament.journal import KEPT, Journal
+from enginetour.tournament import events
+from enginetour.tournament.events import KEPT, Journal
 
 
 def lines(path: Path) -> list[Any]:
@@ -43,7 +43,7 @@ def test_a_fault_costs_little(tmp_path: Path, said: list[str]) -> None:
 
 def test_rotated(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is larger than the limit, the five youngest are kept, and none of their lines is lost."""
-    monkeypatch.setattr(journal, "ROTATE_BYTES", 100)
+    monkeypatch.setattr(events, "ROTATE_BYTES", 100)
     write = Journal(tmp_path / "t.log.jsonl", said.append)
     for number in range(50):
         write({"event": "game", "number": number})
@@ -70,7 +70,7 @@ def test_a_torn_line_is_dropped(
     tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch, before: str, after: str
 ) -> None:
     """After a kill in the middle of a line; a whole one that lacks its end gets it, and no other file is cut."""
-    monkeypatch.setattr(journal, "ROTATE_BYTES", 60)
+    monkeypatch.setattr(events, "ROTATE_BYTES", 60)
     path = tmp_path / "t.log.jsonl"
     path.write_text(before)
     Journal(path, said.append).mend()
@@ -92,8 +92,8 @@ def test_mending_makes_no_file(tmp_path: Path, said: list[str]) -> None:
 @pytest.mark.parametrize("tail", [1, 7, 40, 1 << 16])
 def test_read_from_its_end(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch, tail: int) -> None:
     """The newest event comes first, from all files; what is none is skipped, a torn line and a missing file too."""
-    monkeypatch.setattr(journal, "ROTATE_BYTES", 100)
-    monkeypatch.setattr(journal, "TAIL", tail)
+    monkeypatch.setattr(events, "ROTATE_BYTES", 100)
+    monkeypatch.setattr(events, "TAIL", tail)
     write = Journal(tmp_path / "t.log.jsonl", said.append)
     for number in range(12):
         write({"event": "game", "number": number, "text": "x" * (number % 5)})

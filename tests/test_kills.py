@@ -11,8 +11,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from enginetour.tournament.happenings import catch_up
-from enginetour.tournament.journal import Journal, line_of
+from enginetour.tournament.events import Journal, catch_up, line_of
 from tests.forked import Forked, quick
 from tests.lives import Tour, killed
 

@@ -3,9 +3,8 @@
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.tournament.cluster.connection import address_of
-from enginetour.tournament.cluster.machines import Machines, Seen
-from enginetour.tournament.cluster.orders import Found
+from enginetour.tournament.cluster.machines import Found, Machines, Seen
+from enginetour.tournament.cluster.place import address_of
 
 ONE, TWO = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
 WORKERS = {ONE: Seen("one", "10.0.0.1", 2, 2), TWO: Seen("", "10.0.0.2", 2, 2)}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import InputRefused
-from enginetour.tournament.config.config import load
-from enginetour.tournament.config.notices import ALL, NotifySection
+from enginetour.tournament.config.load import load
+from enginetour.tournament.config.sections import ALL, NotifySection
 from tests.touring import config
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from enginetour.tournament import notify
-from enginetour.tournament.config.notices import NotifySection
+from enginetour.tournament.config.sections import NotifySection
 from enginetour.tournament.notify import Notifier, NotifyFailed, by_apprise, by_command, by_webhook
 from tests.touring import config, tour
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from enginetour.model.game import Pairing
-from enginetour.tournament.allotment import Allotment
-from enginetour.tournament.offers import Offers
+from enginetour.tournament.scheduler import Allotment, Offers
 from enginetour.tournament.setbacks import Setbacks
 
 NOW = (Pairing("Ada", "Bea", leg=1), Pairing("Bea", "Ada", leg=2), Pairing("Cid", "Dot"))

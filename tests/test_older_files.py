@@ -19,7 +19,7 @@ import pytest
 from enginetour.engines.enginefile import read_entry
 from enginetour.model.task import Quirks, Resources
 from enginetour.store.tournaments import Store
-from enginetour.tournament.config.config import load
+from enginetour.tournament.config.load import load
 from tests.touring import tour
 
 OLDER = Path(__file__).parent / "golden" / "older"

@@ -21,7 +21,7 @@ from enginetour.model.game import Opening, Pairing
 from enginetour.openings.choice import OpeningSettings, OpeningSuite, load, shuffled
 from enginetour.openings.positions import Written, checked
 from enginetour.openings.suites import read_suite
-from enginetour.tournament.config import config as config_module
+from enginetour.tournament.config import load as config_module
 from tests.touring import config, read, tour
 
 OPENINGS = tuple(Opening(f"o{number}", number) for number in range(1, 8))

@@ -14,10 +14,9 @@ from enginetour.model.errors import InputRefused
 from enginetour.model.game import Entrant, Termination
 from enginetour.openings.choice import load
 from enginetour.store.tournaments import Store
-from enginetour.tournament.config.config import load as config_load
-from enginetour.tournament.config.drafts import known_keys
-from enginetour.tournament.config.peermatch import translated
-from enginetour.tournament.config.peertime import control_of
+from enginetour.tournament.config.load import load as config_load
+from enginetour.tournament.config.peeroptions import control_of
+from enginetour.tournament.config.peers import known_keys, translated
 from tests.touring import tour
 
 COMMANDS = sorted((Path(__file__).parent / "golden" / "commands").glob("*.sh"))

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from enginetour.tournament.config.config import load
-from enginetour.tournament.config.drafts import known_keys
-from enginetour.tournament.config.peermatch import translated
+from enginetour.tournament.config.load import load
+from enginetour.tournament.config.peers import known_keys, translated
 
 # main.cpp of cutechess-cli: every option with a value it takes, one a row.
 CUTECHESS = """

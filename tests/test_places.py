@@ -22,8 +22,7 @@ from enginetour.model.task import EngineSpec, Probe, ProbeTask
 from enginetour.referee.talk import VERSION, frame
 from enginetour.store.tournaments import Store
 from enginetour.tournament import probing
-from enginetour.tournament.places import LocalPlace, end_leftovers
-from enginetour.tournament.slotprocess import SLOT
+from enginetour.tournament.places import SLOT, LocalPlace, end_leftovers
 from tests.forked import quick
 from tests.test_process import alive, odd
 from tests.test_slot import SCRIPTED, task

@@ -7,9 +7,7 @@ import pytest
 from enginetour.model.task import Quirks, Rules
 from enginetour.openings.choice import OpeningSettings
 from enginetour.reports.pgn import EXTRAS
-from enginetour.tournament.config.adjudication import ResignSettings, TableSettings
-from enginetour.tournament.config.play import PlaySection
-from enginetour.tournament.config.sections_entrants import EntrantSection
+from enginetour.tournament.config.sections import EntrantSection, PlaySection, ResignSettings, TableSettings
 
 
 def test_defaults() -> None:

@@ -15,10 +15,9 @@ from pydantic import BaseModel
 from enginetour.engines.registry import candidates, of_workspace
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.task import EngineSpec, Probe
-from enginetour.tournament.config.config import load
-from enginetour.tournament.config.play import PlaySection
+from enginetour.tournament.config.load import load
 from enginetour.tournament.config.quickmatch import Asked, drafted, is_list, setting, typed, with_number
-from enginetour.tournament.config.sections_entrants import EntrantSection
+from enginetour.tournament.config.sections import EntrantSection, PlaySection
 from tests.playing import SCRIPT
 from tests.touring import tour, try_engines_once
 

@@ -12,8 +12,8 @@ from enginetour.model.game import Entrant
 from enginetour.store.ratings import history, ratings_of
 from enginetour.store.tournaments import Store
 from enginetour.tournament import run
-from enginetour.tournament.config import config
-from enginetour.tournament.config.ratings import RatingsSection
+from enginetour.tournament.config import load
+from enginetour.tournament.config.sections import RatingsSection
 from tests.storing import add_game, draft, game, spec
 
 TOML = """\
@@ -34,7 +34,7 @@ engine = "wren2"
 def section(folder: Path, words: str) -> RatingsSection:
     path = folder / "trial.toml"
     path.write_text(TOML.format(words), "utf-8")
-    return config.load(path).ratings
+    return load.load(path).ratings
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_settings_of_a_system_that_is_not_shown(tmp_path: Path) -> None:
     path = tmp_path / "trial.toml"
     path.write_text(TOML.format("[ratings.elo]\nk = 24").replace('"ml", "elo", "gor", "egf", "egf2021"', '"ml"'))
     with pytest.raises(InputRefused, match="settings for elo, which systems does not name"):
-        config.load(path)
+        load.load(path)
 
 
 def test_settings_reach_the_ratings(tmp_path: Path) -> None:

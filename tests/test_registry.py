@@ -13,7 +13,7 @@ from enginetour.engines.registry import candidates, find, find_program, load, na
 from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import Quirks, Resources
-from enginetour.tournament.config.sections_entrants import EntrantSection
+from enginetour.tournament.config.sections import EntrantSection
 from tests.playing import SCRIPT
 from tests.touring import config, tour
 

@@ -15,7 +15,7 @@ from enginetour.referee.books import Books
 from enginetour.referee.game import play
 from enginetour.referee.startup import EngineShelf
 from enginetour.referee.talk import Link
-from enginetour.tournament.config import config, rulebook
+from enginetour.tournament.config import entrants, load
 from enginetour.tournament.plan import prepare
 from tests import touring
 from tests.playing import scripted, sound
@@ -31,22 +31,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def loaded(folder: Path, play: str) -> config.Config:
+def loaded(folder: Path, play: str) -> load.Config:
     """A configuration with these lines under [play]."""
     path = folder / "t.toml"
     path.write_text(HEAD + play, encoding="utf-8")
-    return config.load(path)
+    return load.load(path)
 
 
 def test_no_rule_is_on_unless_it_is_written(folder: Path) -> None:
     """Only the board ends games; nobody agrees on draws."""
-    rules = rulebook.rules_of(loaded(folder, ""))
+    rules = entrants.rules_of(loaded(folder, ""))
     assert (rules.draw, rules.resign, rules.tables, rules.draw_offers) == (None, None, None, False)
 
 
 def test_rules_as_they_are_written(folder: Path) -> None:
     """Two sides resign unless it is said otherwise; folders begin at the configuration; pieces are those there are."""
-    rules = rulebook.rules_of(loaded(folder, """
+    rules = entrants.rules_of(loaded(folder, """
 draw = { after_move = 40, moves = 8, score = 10 }
 resign = { moves = 4, score = 600 }
 tablebases = { path = "tables" }
@@ -58,7 +58,7 @@ draw_offers = true
     assert rules.draw_offers
     both = f'tablebases = {{ path = ["tables", "{folder}"], pieces = 5, fifty = false, only = "wins" }}'
     expected = TableRule((str(folder / "tables"), str(folder)), 5, fifty=False, only="wins")
-    assert rulebook.rules_of(loaded(folder, both)).tables == expected
+    assert entrants.rules_of(loaded(folder, both)).tables == expected
 
 
 @pytest.mark.parametrize(
@@ -79,19 +79,19 @@ draw_offers = true
 def test_what_cannot_be_is_refused_by_its_line(folder: Path, play: str, words: str) -> None:
     """File and line first, then what was found and what is allowed."""
     with pytest.raises(InputRefused, match=rf"t\.toml:\d+: .*{words}"):
-        rulebook.rules_of(loaded(folder, play))
+        entrants.rules_of(loaded(folder, play))
 
 
 def test_a_cut_table_is_refused(folder: Path) -> None:
     """Its path is told."""
     (folder / "tables" / "KRvK.rtbw").write_bytes(b"\0" * 8)
     with pytest.raises(InputRefused, match=r"KRvK\.rtbw: cut, or no table"):
-        rulebook.rules_of(loaded(folder, 'tablebases = { path = "tables" }'))
+        entrants.rules_of(loaded(folder, 'tablebases = { path = "tables" }'))
 
 
 def test_check_names_what_is_missing(folder: Path) -> None:
     """Up to the pieces asked for."""
-    lines = rulebook.table_lines(loaded(folder, 'tablebases = { path = "tables", pieces = 4 }'))
+    lines = entrants.table_lines(loaded(folder, 'tablebases = { path = "tables", pieces = 4 }'))
     assert lines[0] == "WDL tables for 3 pieces: 1 of 5 files; missing KBvK, KNvK, KPvK and 1 more"
     assert lines[-1] == "WDL tables for 4 pieces: 0 of 30 files; missing KBBvK, KBNvK, KBPvK and 27 more"
 
@@ -109,13 +109,13 @@ def test_engines_get_the_tables_where_it_is_said(folder: Path) -> None:
     """An engine's own option goes first; tables may be for engines alone."""
     for_engines = loaded(folder, 'tablebases = { path = "tables", adjudicate = false, engines = true }')
     plain = EngineSpec("a", ("/a",), "uci")
-    assert rulebook.rules_of(for_engines).tables is None
-    assert rulebook.offered_to(for_engines, plain) == (("SyzygyPath", str(folder / "tables")),)
+    assert entrants.rules_of(for_engines).tables is None
+    assert entrants.offered_to(for_engines, plain) == (("SyzygyPath", str(folder / "tables")),)
     own = EngineSpec("a", ("/a",), "uci", options=(("syzygypath", "/mine"),))
-    assert rulebook.offered_to(for_engines, own) == ()
-    assert rulebook.offered_to(loaded(folder, 'tablebases = { path = "tables" }'), plain) == ()
+    assert entrants.offered_to(for_engines, own) == ()
+    assert entrants.offered_to(loaded(folder, 'tablebases = { path = "tables" }'), plain) == ()
     without = EngineSpec("a", ("/a",), "uci", quirks=Quirks(no_tablebases=True))
-    assert rulebook.offered_to(for_engines, without) == ()
+    assert entrants.offered_to(for_engines, without) == ()
 
 
 def prepared(

@@ -29,7 +29,7 @@ from enginetour.model.game import (
 )
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.tournament.loop import End, Scheduler, Watcher
+from enginetour.tournament.scheduler import End, Scheduler, Watcher
 
 ENTRANTS = tuple(Entrant(name) for name in ("Ada", "Bea", "Cid", "Dot"))
 

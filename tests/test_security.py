@@ -19,7 +19,7 @@ import pytest
 
 from enginetour.cli.main import COMMANDS, cli
 from enginetour.engines.sandbox import wipe
-from enginetour.tournament.journal import Journal
+from enginetour.tournament.events import Journal
 from enginetour.tournament.notify import by_command
 from tests import hostile
 from tests.hostile import BIDI, ESCAPES, FORMULA, TITLES

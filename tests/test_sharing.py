@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from enginetour.tournament.cluster.machines import Machines, Seen, Worker
-from enginetour.tournament.cluster.orders import Demand, Found
-from enginetour.tournament.cluster.sharing import shared
+from enginetour.tournament.cluster.machines import Demand, Found, Machines, Seen, Worker, shared
 
 FOUR = Found("kallisto", processors=4, affinity=frozenset(range(4)), memory_mb=1_000)
 

@@ -8,8 +8,8 @@ import pytest
 
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.referee.clock import MS, Clock
-from enginetour.tournament.config.config import load
-from enginetour.tournament.config.sides import side_of
+from enginetour.tournament.config.entrants import side_of
+from enginetour.tournament.config.load import load
 from tests.touring import config
 
 

@@ -20,8 +20,7 @@ import pytest
 from enginetour.cli import outlet
 from enginetour.store.tournaments import Store
 from enginetour.tournament import notify
-from enginetour.tournament.address import socket_path
-from enginetour.tournament.client import ask
+from enginetour.tournament.control import ask, socket_path
 from tests.forked import Forked, quick, scripted
 from tests.lives import everybody, send
 from tests.touring import BUSY_S, LONG_S, audit, config, entrant, until

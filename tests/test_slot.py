@@ -240,7 +240,7 @@ def test_a_slot_loads_the_rules_only() -> None:
     program = (
         "import sys, enginetour.referee.slot\n"
         "print(*sorted({'pydantic','sqlalchemy','sqlmodel','click','rich','numpy','networkx','asyncio','tempfile',"
-        "'multiprocessing','enginetour.tournament.config.config','enginetour.store'} & set(sys.modules)))"
+        "'multiprocessing','enginetour.tournament.config.load','enginetour.store'} & set(sys.modules)))"
     )
     ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == []

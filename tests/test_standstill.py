@@ -9,8 +9,8 @@ import pytest
 from enginetour.formats.base import make_format, options_model
 from enginetour.model.game import Game, Outcome, Withdrawn
 from enginetour.model.task import GameTask
-from enginetour.tournament.loop import End, Scheduler
-from enginetour.tournament.standstill import Standstill
+from enginetour.tournament.scheduler import End, Scheduler
+from enginetour.tournament.setbacks import Standstill
 from tests.test_happenings import Kept
 from tests.test_scheduler import ENTRANTS, Heard, Inline, MemoryLog, Unwaiting, ended, task_for
 
@@ -118,7 +118,7 @@ def test_other_formats_go_on(system: str, settings: dict[str, Any]) -> None:
 
 def test_the_wait_is_told_to_who_is_far_away() -> None:
     """`suspended` when it is set aside, again when it is waited for, `withdrawn` in the end."""
-    from enginetour.tournament.happenings import Happenings
+    from enginetour.tournament.events import Happenings
 
     kept = Kept()
     loop, hall = swiss(**ROUNDS)

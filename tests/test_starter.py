@@ -9,7 +9,7 @@ import pytest
 from enginetour.formats.base import SYSTEMS
 from enginetour.interop.files import shipped
 from enginetour.model.game import Entrant
-from enginetour.tournament.config.config import load
+from enginetour.tournament.config.load import load
 from enginetour.tournament.config.write import known_ratings, starter, uses_ratings
 from enginetour.tournament.plan import prepare
 from tests.touring import tour

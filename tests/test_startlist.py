@@ -13,8 +13,7 @@ from enginetour.model.game import Outcome
 from enginetour.store.definition import ListDefinition, define
 from enginetour.store.editions import publish
 from enginetour.store.tournaments import Store
-from enginetour.tournament.plan import Plan, prepare, scale_doubts
-from enginetour.tournament.startlist import ordered
+from enginetour.tournament.plan import Plan, ordered, prepare, scale_doubts
 from tests.listing_games import record
 from tests.storing import draft, spec
 from tests.touring import config, read, tour

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.tournament.loop import End
+from enginetour.tournament.changes import Helm
 from enginetour.tournament.requests import parsed
-from enginetour.tournament.steering import Helm
+from enginetour.tournament.scheduler import End
 from tests.test_scheduler import airborne, settle
 from tests.touring import audit, config, read, running, tour
 

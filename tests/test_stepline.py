@@ -10,7 +10,7 @@ import pytest
 from enginetour.cli.stepline import ERASE, StepLine
 from enginetour.referee.compliance.course import HANDSHAKE, examine, steps_of
 from enginetour.referee.compliance.exam import ComplianceTask
-from enginetour.tournament.examining import examine_each
+from enginetour.tournament.probing import examine_each
 from tests.playing import Eavesdropper, scripted
 
 

@@ -15,7 +15,7 @@ import pytest
 from enginetour.cli import session
 from enginetour.cli.stopat import StopAt, stop_time
 from enginetour.model.errors import UsageRefused
-from enginetour.tournament.loop import End
+from enginetour.tournament.scheduler import End
 from tests.forked import Forked
 from tests.test_scheduler import Heard, ended, scheduler
 from tests.touring import audit, config, read, tour

@@ -9,9 +9,9 @@ from queue import SimpleQueue
 from enginetour.cli.outlet import Outlet
 from enginetour.engines.process import ENDING
 from enginetour.model.task import ProbeTask
-from enginetour.tournament.cluster.loop import LoopThread
+from enginetour.tournament.cluster.place import LoopThread
+from enginetour.tournament.control import ControlServer
 from enginetour.tournament.places import LocalPlace
-from enginetour.tournament.server import ControlServer
 from tests.playing import sound
 from tests.touring import LONG_S, until
 

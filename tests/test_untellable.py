@@ -19,7 +19,7 @@ from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
 from enginetour.openings.suites import read_suite
-from enginetour.tournament.untellable import untellable
+from enginetour.tournament.probing import untellable
 from tests.touring import config, tour
 
 ENDING = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"

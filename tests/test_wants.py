@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.interop.files import file_digest
-from enginetour.tournament.cluster.orders import Demand, Origin
-from enginetour.tournament.cluster.wants import demand_of
+from enginetour.tournament.cluster.machines import Demand, Origin, demand_of
 from enginetour.tournament.plan import prepare
 from tests.test_polyglot import book
 from tests.test_tablebases import folder_with

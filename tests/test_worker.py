@@ -17,7 +17,7 @@ from enginetour.model.game import Game, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.tournament.cluster import worker
-from enginetour.tournament.cluster.orders import Demand, Order
+from enginetour.tournament.cluster.machines import Demand, Order
 from enginetour.tournament.cluster.worker import Desk, look, seats_of
 from enginetour.tournament.places import LocalPlace
 from tests.playing import scripted, sound

@@ -24,7 +24,7 @@ from enginetour.cli.main import cli, main
 from enginetour.store import replay
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
-from enginetour.tournament import examining, probing
+from enginetour.tournament import probing
 from enginetour.tournament.places import LocalPlace
 
 CONFIG = """\
@@ -102,7 +102,7 @@ def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
     For refusals told by `tour`: three tries and their pauses have tests of their own in regressions/test_probe.py.
     """
     command = (sys.executable, "-P", "-c", TRIED_ONCE)
-    for module in (probing, examining):
+    for module in (probing, probing):
         monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=command))
 
 

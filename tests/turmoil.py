@@ -14,8 +14,7 @@ from typing import Any
 from enginetour.engines import strays
 from enginetour.model.errors import StoreRefused
 from enginetour.store.tournaments import Store
-from enginetour.tournament.address import socket_path
-from enginetour.tournament.client import ask
+from enginetour.tournament.control import ask, socket_path
 from tests.forked import FIELD, Forked, quick
 from tests.storing import counts_are_kept
 from tests.touring import audit, left_running, pgn_games

@@ -11,9 +11,9 @@ from enginetour.store.database import is_made
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
-from enginetour.tournament import outlook
+from enginetour.tournament import limits
 from enginetour.tournament import plan as plans
-from enginetour.tournament.demand import refuse_few_files
+from enginetour.tournament.limits import refuse_few_files
 from enginetour.tournament.plan import Plan
 from enginetour.tournament.resume import grown_settings, refuse_openings_to_come, same_engines
 
@@ -60,7 +60,7 @@ def _refuse_openings(plan: Plan, edition: int) -> None:
 def foretold(plan: Plan) -> dict[str, Any]:
     """As `outlook.foretold`; nothing where a database that is there may bring the ratings that lack."""
     try:
-        return outlook.foretold(plan)
+        return limits.foretold(plan)
     except InputRefused:
         if plan.config.tournament.order in (None, "file") or not is_made(plan.database):
             raise

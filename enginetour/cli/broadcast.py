@@ -18,8 +18,8 @@ from typing import Any
 
 from enginetour.cli import tell
 from enginetour.reports.progress import Progress
-from enginetour.tournament.loop import Scheduler, Watcher
-from enginetour.tournament.server import ControlServer
+from enginetour.tournament.control import ControlServer
+from enginetour.tournament.scheduler import Scheduler, Watcher
 
 PROGRESS_S = 10.0  # between two tellings of an estimate although nothing else has changed
 

@@ -26,10 +26,9 @@ def machines_of(
         yield None
         return
     try:
-        from enginetour.tournament.cluster.certificates import refuse_without
-        from enginetour.tournament.cluster.connection import address_of
-        from enginetour.tournament.cluster.place import DaskPlace
-        from enginetour.tournament.cluster.wants import demand_of
+        from enginetour.tournament.cluster.machines import demand_of
+        from enginetour.tournament.cluster.place import DaskPlace, address_of
+        from enginetour.tournament.cluster.worker import refuse_without
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("distributed", "dask"):
             raise

@@ -159,8 +159,7 @@ def check(
     from enginetour.model.errors import near
     from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.games import story, table
-    from enginetour.tournament.examining import examine_each
-    from enginetour.tournament.inforce import in_force
+    from enginetour.tournament.probing import examine_each, in_force
 
     keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}
     for key in only:

@@ -47,7 +47,7 @@ class _Match(click.Command):
 
 @lru_cache(maxsize=1)
 def _play_options() -> list[click.Option]:
-    from enginetour.tournament.config.play import PlaySection
+    from enginetour.tournament.config.sections import PlaySection
 
     options = []
     for key, field in PlaySection.model_fields.items():
@@ -136,9 +136,9 @@ def match(
     """
     from enginetour.cli.session import Run
     from enginetour.engines.registry import of_workspace
-    from enginetour.tournament.config.drafts import name_typed, take_back
-    from enginetour.tournament.config.play import PlaySection
+    from enginetour.tournament.config.peers import name_typed, take_back
     from enginetour.tournament.config.quickmatch import Asked, drafted, setting, typed
+    from enginetour.tournament.config.sections import PlaySection
     from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
     from enginetour.tournament.probing import detect_each, trial_place
 
@@ -184,8 +184,8 @@ def match(
 
 
 def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
-    from enginetour.tournament.config.play import PlaySection
     from enginetour.tournament.config.quickmatch import setting
+    from enginetour.tournament.config.sections import PlaySection
 
     read = setting(PlaySection, "openings", openings) if openings is not None else {}
     suite = dict(read) if isinstance(read, Mapping) else {"file": openings}
@@ -211,8 +211,8 @@ def _words(draft: Draft, engines: Sequence[str]) -> dict[str, str]:
 
 def _written(draft: Draft, folder: Path, words: Mapping[str, str]) -> tuple[Path, bool]:
     """The file of this configuration, and whether it was made now: the same words have the same file."""
-    from enginetour.tournament.config.config import slug
-    from enginetour.tournament.config.drafts import write_draft
+    from enginetour.tournament.config.load import slug
+    from enginetour.tournament.config.peers import write_draft
     from enginetour.tournament.config.quickmatch import with_number
 
     for number in range(1, MOST_FILES):

@@ -19,8 +19,8 @@ from enginetour.store.ratings import ratings_of
 
 if TYPE_CHECKING:
     from enginetour.reports.pgn import PgnFile
-    from enginetour.tournament.loop import End
     from enginetour.tournament.run import Session
+    from enginetour.tournament.scheduler import End
 
 
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful

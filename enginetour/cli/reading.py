@@ -64,9 +64,8 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
     from enginetour.reports.progress import Progress
     from enginetour.store.address import slug_of
     from enginetour.store.replay import fold
-    from enginetour.tournament.address import socket_path
-    from enginetour.tournament.client import ask
     from enginetour.tournament.config.workspace import database_of
+    from enginetour.tournament.control import ask, socket_path
 
     database = database_of(Path.cwd(), db)
     with open_store(db, lasting=True) as store:

@@ -35,7 +35,7 @@ def answered(
     """
     from enginetour.store.address import slug_of
     from enginetour.store.database import lock_of
-    from enginetour.tournament.address import socket_path
+    from enginetour.tournament.control import socket_path
     from enginetour.tournament.requests import parsed
 
     asked = parsed(request).to_json()
@@ -61,7 +61,7 @@ def answered(
 
 def _asked(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
     """The answer of the run; None where none listens, or where it ended before it answered."""
-    from enginetour.tournament.client import HungUp, ask
+    from enginetour.tournament.control import HungUp, ask
 
     try:
         return ask(path, asked)

@@ -14,7 +14,7 @@ from enginetour.model.game import Game, Note, Outcome
 from enginetour.reports import progress
 from enginetour.reports.progress import Progress, headline, now_line, table, test_lines
 from enginetour.reports.sheet import lines_of, render, safe
-from enginetour.tournament.loop import Scheduler, Watcher
+from enginetour.tournament.scheduler import Scheduler, Watcher
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -31,18 +31,15 @@ from enginetour.reports.progress import clock_words, of_games
 from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.replay import fold
-from enginetour.tournament import inforce, run
-from enginetour.tournament.address import socket_path
-from enginetour.tournament.changes import Desk
-from enginetour.tournament.demand import crowded, own_cores, refuse_crowd, refuse_few_files
-from enginetour.tournament.happenings import Happenings, Sink, catch_up
-from enginetour.tournament.journal import Journal
-from enginetour.tournament.loop import End, Scheduler, Watcher
+from enginetour.tournament import probing, run
+from enginetour.tournament.changes import Desk, Helm
+from enginetour.tournament.control import ControlServer, socket_path
+from enginetour.tournament.events import Happenings, Journal, Sink, catch_up
+from enginetour.tournament.limits import crowded, own_cores, refuse_crowd, refuse_few_files
 from enginetour.tournament.places import LocalPlace
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.probing import trial_place
-from enginetour.tournament.server import ControlServer
-from enginetour.tournament.steering import Helm
+from enginetour.tournament.scheduler import End, Scheduler, Watcher
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
@@ -149,7 +146,7 @@ class Run:
             self.settled()
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
             crowd = () if self.place else (*crowded(sides := session.sides.values(), slots), *absent_paths(sides))
-            for warning in filter(str, (inforce.root_warning(), inforce.unguarded(), self.plan.suite.left_out, *crowd)):
+            for warning in filter(str, (probing.root_warning(), probing.unguarded(), self.plan.suite.left_out, *crowd)):
                 self.voice.say(f"warning: {warning}")
             code = self._play(session, here, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())

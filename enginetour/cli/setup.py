@@ -71,7 +71,7 @@ def init(
     Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
     if from_command is not None:
-        from enginetour.tournament.config.drafts import from_command as written
+        from enginetour.tournament.config.peers import from_command as written
 
         for option in ctx.command.params:
             given = ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
@@ -86,8 +86,8 @@ def init(
     from enginetour.model.errors import near
     from enginetour.model.timecontrol import TimeControl
     from enginetour.model.variants import variant_named
-    from enginetour.tournament.config import config
-    from enginetour.tournament.config.drafts import name_typed
+    from enginetour.tournament.config import load as config
+    from enginetour.tournament.config.peers import name_typed
     from enginetour.tournament.config.write import chosen_engines, known_ratings, new_names, starter, uses_ratings
 
     if system not in SYSTEMS:
@@ -200,12 +200,12 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     from enginetour.engines.identity import absent_paths, path_options
     from enginetour.engines.machine import here
     from enginetour.reports import standings as text
-    from enginetour.tournament import outlook, probing
+    from enginetour.tournament import limits as outlook
     from enginetour.tournament import plan as plans
-    from enginetour.tournament.demand import own_cores, silent_ponderers
-    from enginetour.tournament.inforce import in_force
+    from enginetour.tournament import probing
+    from enginetour.tournament.limits import own_cores, silent_ponderers
     from enginetour.tournament.notify import no_command
-    from enginetour.tournament.untellable import untellable
+    from enginetour.tournament.probing import in_force, untellable
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
@@ -263,7 +263,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
 def _try_notify(plan: Plan) -> None:
     """One event each way, told on stderr; InputRefused for the first that was not delivered."""
-    from enginetour.tournament.happenings import event_of
+    from enginetour.tournament.events import event_of
     from enginetour.tournament.notify import NotifyFailed, channels
 
     settings, name = plan.config.notify, plan.config.tournament.name

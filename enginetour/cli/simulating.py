@@ -125,7 +125,7 @@ def _config(
     from enginetour.formats.base import make_format
     from enginetour.formats.simulation import rehearse
     from enginetour.reports import sprt as simulation
-    from enginetour.tournament import outlook
+    from enginetour.tournament import limits as outlook
     from enginetour.tournament import plan as plans
 
     plan = plans.prepare(path, db)

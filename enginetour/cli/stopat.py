@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.progress import clock_words
-from enginetour.tournament.loop import Scheduler, Watcher
+from enginetour.tournament.scheduler import Scheduler, Watcher
 
 
 def stop_time(words: str, now: datetime | None = None) -> float:

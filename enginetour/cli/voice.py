@@ -13,7 +13,7 @@ import click
 
 from enginetour.model.game import Game, Note
 from enginetour.reports.sheet import safe
-from enginetour.tournament.loop import Scheduler, Watcher
+from enginetour.tournament.scheduler import Scheduler, Watcher
 
 GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, the terminal is closed: neither comes back
 

@@ -19,12 +19,11 @@ from enginetour.reports.pgn import PgnFile, write_traffic
 from enginetour.reports.progress import MatchScore, Progress, Running, terms
 from enginetour.store import games
 from enginetour.store.selection import openings_of_pair
-from enginetour.tournament.changes import Desk
-from enginetour.tournament.loop import Scheduler, Watcher
+from enginetour.tournament.changes import Desk, Helm
+from enginetour.tournament.control import Request, refusal
 from enginetour.tournament.requests import Request as Asked
 from enginetour.tournament.requests import parsed
-from enginetour.tournament.server import Request, refusal
-from enginetour.tournament.steering import Helm
+from enginetour.tournament.scheduler import Scheduler, Watcher
 
 
 class Picture(Progress):

@@ -22,7 +22,7 @@ from typing import Any
 
 from enginetour import __version__
 from enginetour.engines.process import hear_all
-from enginetour.tournament.config.notices import NotifySection
+from enginetour.tournament.config.sections import NotifySection
 
 COMMAND_S = 30.0  # then it is killed with all it started: long enough for a mail program that asks a slow server
 WEBHOOK_S = 10.0  # for each step of the talk

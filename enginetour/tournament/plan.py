@@ -1,4 +1,4 @@
-"""From a configuration to what can be played: engines resolved and probed, openings loaded, the games foretold.
+"""Config -> what can be played.
 
 Nothing here writes. Everything a tester could have got wrong is found before the first game.
 """
@@ -15,23 +15,82 @@ from enginetour.engines import identity
 from enginetour.engines.enginefile import EngineEntry
 from enginetour.engines.machine import SpeedWish
 from enginetour.engines.registry import Registry, of_workspace, to_spec
-from enginetour.formats.base import Format
+from enginetour.formats.base import SYSTEMS, Format
+from enginetour.formats.rounds import Rounds
 from enginetour.model import task
 from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, near
 from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.variants import STANDARD
-from enginetour.openings.choice import OpeningSuite, Per
+from enginetour.openings.choice import OpeningSuite, Per, load
 from enginetour.openings.eco import OpeningNames, read_names
+from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
+from enginetour.openings.suites import HeldGames
 from enginetour.store.address import Address
-from enginetour.tournament.config import config as configuration
-from enginetour.tournament.config.config import Config
-from enginetour.tournament.config.rulebook import rules_of
-from enginetour.tournament.config.sections_entrants import EntrantSection
-from enginetour.tournament.config.sides import refuse_one_glass, side_of
+from enginetour.store.editions import edition, lines_by_name
+from enginetour.store.ratings import prior_ratings, refresh
+from enginetour.store.tournaments import Store
+from enginetour.tournament.config import load as configuration
+from enginetour.tournament.config.entrants import refuse_one_glass, rules_of, side_of
+from enginetour.tournament.config.load import Config
+from enginetour.tournament.config.sections import EntrantSection, listed_order
 from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
-from enginetour.tournament.plansuite import refuse_long, refuse_short_lived, suite_of
+
+# The openings that a configuration asks for, and whether games have room behind them.
+
+
+def suite_of(config: Config, folder: Path) -> OpeningSuite:
+    """The openings; a refusal of their file also tells where the configuration names it."""
+    games = getattr(config.format_options, "games_per_pairing", 1)
+    try:
+        return load(
+            config.play.openings,
+            seed=config.tournament.seed,
+            legs=min(2, games),
+            listed=hasattr(config.format_options, "cycles"),
+            folder=folder,
+            variant=config.play.variant,
+            most_plies=2 * config.play.max_moves - 1,  # one ply at least is an engine's
+        )
+    except InputRefused as error:
+        named = f"named in {config.at('play', 'openings', 'file')}"
+        error.step = f"{error.step}; {named}" if error.step else named
+        raise
+
+
+def _longest(config: Config, suite: OpeningSuite) -> tuple[int, str]:
+    """Plies of the longest opening, where they are held or as long as was asked for, and what to call it."""
+    if isinstance(suite.openings, BookLines):
+        return config.play.openings.longest or 0, "lines"
+    if isinstance(suite.openings, HeldGames):
+        plies, name = suite.openings.longest
+        return plies, f"the opening {name!r}"
+    held = suite.openings if isinstance(suite.openings, tuple) else ()
+    longest = max(held, key=lambda opening: len(opening.moves), default=None)
+    return (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")
+
+
+def refuse_long(config: Config, suite: OpeningSuite) -> None:
+    """InputRefused for openings that leave the engines no move."""
+    plies, where = _longest(config, suite)
+    if plies >= 2 * config.play.max_moves:
+        what = f"max_moves {config.play.max_moves} is reached within {where} of {plies} plies"
+        step = "raise it, or cut lines with plies under openings"
+        raise InputRefused(what, place=config.at("play", "max_moves"), step=step)
+
+
+def refuse_short_lived(config: Config, suite: OpeningSuite, spec: EngineSpec) -> None:
+    """InputRefused for openings that are over only when an engine's longest game is."""
+    most = spec.quirks.max_plies
+    plies, where = _longest(config, suite) if most else (0, "")
+    if most and plies >= most:
+        what = f"max_plies {most} of {spec.name} is reached within {where} of {plies} plies"
+        step = "leave it out of [quirks], or cut lines with plies under openings"
+        raise InputRefused(what, place=config.at("play", "openings"), step=step)
+
+
+# From a configuration to what can be played: engines resolved and probed, openings loaded, the games foretold.
 
 EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
 GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale
@@ -161,7 +220,6 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
 def _gone(plan: Plan) -> set[str]:
     """Who has left the newest edition of the tournament, if there is one."""
     from enginetour.store.database import is_made  # asked in need alone: engines start before the store is loaded
-    from enginetour.store.tournaments import Store
 
     if not is_made(plan.database):
         return set()
@@ -284,3 +342,101 @@ def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
     elif isinstance(seeds, int) and seeds >= len(sides):
         what = f"seeds: {seeds} of {len(sides)} entrants leave nobody to play against"
         raise InputRefused(what, place=config.at("format", "seeds"))
+
+
+# The starting list of a new tournament: in the order of the file, of ratings, of the last table, or of an edition.
+
+Table = Callable[[Store, str], list[str]]
+Errors = dict[str, float]  # standard errors of ratings, Elo
+DEVIATIONS = 1.96  # + and - of a list are 95 % intervals
+Ranks = dict[str, tuple[float, float | None]]  # place, and rating where the order knows one
+
+
+def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: Table) -> Plan:
+    """The plan with its entrants in the order asked for.
+
+    Systems in rounds get the ratings the order knows for entrants that bring none. InputRefused for a field that
+    cannot be paired.
+    """
+    name, order = plan.config.tournament.name, plan.config.tournament.order
+    if order is None:
+        order = "rating" if store.has(name) else "file"
+    ranks: Ranks
+    if order == "rating":
+        refresh(store, "elo")
+        known = prior_ratings(store, [entrant.name for entrant in plan.entrants])
+        ranks = {engine: (-rating, rating) for engine, rating in known.items()}
+    elif order == "standings" and store.has(name):
+        ranks = {engine: (place, None) for place, engine in enumerate(last_table(store, name))}
+    elif listed := listed_order(order):
+        plan, ranks, errors = _by_list(plan, store, *listed)
+        tell(f"starting list: {plan.config.tournament.order}")
+        for doubt in _doubts(plan, errors):
+            tell(f"warning: {doubt}")
+    else:
+        ranks = {}
+    if ranks or order != "file":
+        # Engines without a rank stand behind, new ones at the bottom, both in the order of the file.
+        last = (float("inf"), None)
+        entrants = sorted(plan.entrants, key=lambda entrant: ranks.get(entrant.name, last)[0])
+        newcomers = store.has(name) or listed_order(order) is not None
+        in_rounds = SYSTEMS[plan.config.system].rounds  # elsewhere a rating would only enter the incremental systems
+        marked = tuple(
+            replace(
+                entrant,
+                new=entrant.new or (newcomers and entrant.name not in ranks),
+                rating=ranks.get(entrant.name, last)[1] if in_rounds and entrant.rating is None else entrant.rating,
+            )
+            for entrant in entrants
+        )
+        if order == "rating" and marked != tuple(entrants):
+            plan = _on_elo(plan, marked)
+        plan = replace(plan, entrants=marked)
+    refuse_field(plan)
+    return plan
+
+
+def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
+    """The plan whose scale is Elo where all ratings come from the database; InputRefused for a mixture with Go's."""
+    config = plan.config
+    own = {entrant.name for entrant in plan.entrants if entrant.rating is not None}
+    taken = [entrant.name for entrant in marked if entrant.rating is not None and entrant.name not in own]
+    if not taken:
+        return plan
+    if config.tournament.rating_scale == "go":
+        what = f'order = "rating" takes the Elo rating of {taken[0]}, and rating_scale is "go"'
+        step = 'give every entrant a rating, or set order = "file" under [tournament]'
+        raise InputRefused(what, place=config.at("tournament", "order"), step=step)
+    if own:
+        return plan
+    stated = config.tournament.model_copy(update={"rating_scale": "elo"})
+    return replace(plan, config=config.model_copy(update={"tournament": stated}))
+
+
+def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, Ranks, Errors]:
+    """The plan with the edition it takes written into its configuration, each engine's place in it and its error."""
+    tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
+    try:
+        made = edition(store, name, number)
+    except UsageRefused as refused:
+        raise InputRefused(refused.what, place=place, step=refused.step) from None
+    lines = lines_by_name(store, made)
+    ranks: Ranks = {engine: (line.ordinal, line.rating) for engine, line in lines.items()}
+    errors = {
+        engine: (line.plus + line.minus) / 2 / DEVIATIONS
+        for engine, line in lines.items()
+        if line.plus is not None and line.minus is not None
+    }
+    if not any(entrant.name in ranks for entrant in plan.entrants):
+        raise InputRefused(f"no entrant is in edition {made.number} of the list {name!r}", place=place)
+    taken = tournament.model_copy(update={"order": f"list:{name}#{made.number}"})
+    return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks, errors
+
+
+def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:
+    """Of the system about ratings that the edition brings; what a file says is its author's to know."""
+    format_ = plan.format
+    if not isinstance(format_, Rounds):
+        return ()
+    taken = [entrant.name for entrant in plan.entrants if entrant.rating is None]
+    return format_.system.doubts([errors[name] for name in taken if name in errors])

@@ -1,24 +1,36 @@
-"""Every engine started once before game 1: those that cannot play are refused while somebody is there to hear it."""
+"""Tests every engine once before game 1."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
+from enginetour.engines import launch, starting
 from enginetour.engines.enginefile import EngineEntry, release
+from enginetour.engines.process import EngineProcess
 from enginetour.engines.registry import candidates
+from enginetour.engines.sandbox import PACKAGE, PROGRAM, no_landlock
 from enginetour.interop.files import shipped
-from enginetour.model.errors import EngineRefused, InputRefused, TaskFailed, TourError
+from enginetour.model.errors import EngineRefused, InputRefused, MachineFailure, StartFailed, TaskFailed, TourError
+from enginetour.model.game import Opening
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
+from enginetour.openings.choice import OpeningSuite
+from enginetour.openings.positions import needs_setboard
+from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.tournament.places import START_PARALLEL, LocalPlace, say_wait
+
+# Every engine started once before game 1: those that cannot play are refused while somebody is there to hear it.
 
 PROTOCOLS = ("uci", "cecp")
 TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
@@ -200,3 +212,120 @@ def _lacks_nps(probe: Probe, side: Side) -> bool:
     controls = (side.tc, side.black.tc) if side.black is not None else (side.tc,)
     asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in controls)
     return asked and dict(probe.features).get("nps", "0") in ("0", "")
+
+
+# Openings that an engine cannot be told, found before game 1: a CECP engine without setboard knows `edit` alone.
+#
+# `edit` lists the pieces. Castling rights and en passant follow from the squares, or cannot be expressed.
+
+
+def untellable(suite: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, Probe]) -> Iterator[str]:
+    """A sentence for each engine that was probed and gets other openings than those of the suite in some games.
+
+    EngineRefused where there are none for it.
+    """
+    shy = [name for name, probe in probes.items() if sides[name].spec.protocol == "cecp" and not _sets_board(probe)]
+    if not shy:
+        return
+    looked, unsaid = 0, list[Opening]()
+    for opening in _looked_at(suite):
+        looked += 1
+        if needs_setboard(opening):
+            unsaid.append(opening)
+    if not unsaid:
+        return
+    first = unsaid[0]
+    called = f" ({first.name})" if first.name else ""
+    why = f"the first is number {first.index}{called}: edit cannot express castling rights, en passant or variants"
+    if len(unsaid) == looked:
+        what = f"{shy[0]} has no setboard and cannot be told any of {looked} openings, {why}"
+        raise EngineRefused(what, place=suite.source, step="choose other openings, or leave the engine out")
+    for name in shy:
+        yield (
+            f"{name} has no setboard and cannot be told {len(unsaid)} of {looked} openings, {why}; "
+            "its games begin at others of the suite instead"
+        )
+
+
+def _sets_board(probe: Probe) -> bool:
+    return dict(probe.features).get("setboard", "0") not in ("0", "")
+
+
+def _looked_at(suite: OpeningSuite) -> Iterable[Opening]:
+    """All of a suite that is not too large, else its beginning; lines drawn from a book start where every game does."""
+    first = suite.openings[0]
+    return [first] if first.fen is None and len(suite.openings) > suite.ahead else islice(suite.openings, suite.ahead)
+
+
+# Engines taken through the course of their protocol, one after another, each in a slot process.
+
+
+def examine_each(
+    specs: Iterable[EngineSpec], only: tuple[str, ...] = (), on_step: Callable[[int, int, str], None] | None = None
+) -> Iterator[Compliance]:
+    """The course of each, as it ends; `only` these steps. One at a time: two would judge each other's times.
+
+    `on_step` is told the number, how many there are and the words of each step as it begins, in another thread, and
+    nothing of an engine once its course has come back.
+    """
+
+    def heard(_: int, name: str, payload: object) -> None:
+        if name == "step" and on_step is not None:
+            on_step(*cast("tuple[int, int, str]", payload))
+
+    with LocalPlace(1, heard) as place:
+        for spec in specs:
+            try:
+                yield cast("Compliance", place.submit(ComplianceTask(spec, only)).result())
+            except TaskFailed as failure:
+                raise TourError(f"{spec.name} cannot be tried: {failure}", step=failure.step) from None
+
+
+# What of the safeguards is in force on this machine, tried for real, in one line for the user.
+
+TRUNCATE_ABI = 3  # of landlock, from which on no file can be emptied (Linux 6.2): landlock(7)
+
+
+def in_force() -> str:
+    """``engines run in: pid namespace; sandboxes: bwrap no (apt install bubblewrap), landlock yes; ...``."""
+    why = namespace_missing()
+    own = f"no pid namespace ({why}), they die with us, what they left is looked for" if why else "pid namespace"
+    wrapped = "yes" if shutil.which(PROGRAM) else f"no (apt install {PACKAGE})"
+    sandboxes = f"sandboxes: bwrap {wrapped}, landlock {_landlock()}"
+    return f"engines run in: {own}, cgroup no (memory limits are watched by us); {sandboxes}"
+
+
+def namespace_missing() -> str:
+    """Why engines get no PID namespace here, "" if they do; a process is started to see it."""
+    try:
+        EngineProcess(EngineSpec("trial", (sys.executable, "-I", "-S", "-c", ""), "uci", dir="scratch")).kill()
+    except (MachineFailure, StartFailed) as failure:
+        return str(failure)
+    return starting.without_namespace()
+
+
+def unguarded() -> str:
+    """What to say once where there is no PID namespace, "" where there is."""
+    why = namespace_missing()
+    return (
+        f"engines run without a pid namespace ({why}): they die with us, what they leave behind may not" if why else ""
+    )
+
+
+def root_warning() -> str:
+    """What somebody who runs as root should hear once, "" for everybody else."""
+    if os.geteuid():
+        return ""
+    return (
+        "running as root, and so do the engines: without a sandbox they can do anything to this machine; a sandbox "
+        "takes their capabilities away, but they still own the system's files. Hint: use another user"
+    )
+
+
+def _landlock() -> str:
+    if os.uname().machine not in launch.MACHINES:
+        return f"no (no filter of system calls for {os.uname().machine})"
+    try:
+        return "yes" if launch.abi() >= TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
+    except OSError as error:
+        return f"no ({no_landlock(error.errno)})"

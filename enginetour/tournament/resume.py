@@ -21,7 +21,7 @@ from enginetour.model.game import Added, Extended
 from enginetour.model.task import EngineSpec, OwnBook, Side, Terms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.log import TournamentLog
-from enginetour.tournament.config.play import PlaySection
+from enginetour.tournament.config.sections import PlaySection
 from enginetour.tournament.places import LocalPlace
 from enginetour.tournament.plan import Plan
 from enginetour.tournament.probing import probe_all, refuse_unfit

@@ -23,17 +23,15 @@ from enginetour.store.ratings import refresh
 from enginetour.store.replay import audit, fold, last_table, refuse_unfinished
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import Desk, desk_of, newcomer
-from enginetour.tournament.config.controls import cautions
-from enginetour.tournament.config.ratings import RatingsSection
-from enginetour.tournament.config.tournament import listed_order
-from enginetour.tournament.demand import own_cores
-from enginetour.tournament.loop import End, Scheduler, Watcher
+from enginetour.tournament.config.entrants import cautions
+from enginetour.tournament.config.sections import RatingsSection, listed_order
+from enginetour.tournament.limits import own_cores
 from enginetour.tournament.places import LocalPlace, end_leftovers
 from enginetour.tournament.plan import Plan, refuse_few, refuse_field, refuse_openings, scale_doubts
-from enginetour.tournament.probing import other_names, probe_all, refuse_unfit
+from enginetour.tournament.probing import other_names, probe_all, refuse_unfit, untellable
 from enginetour.tournament.resume import controls, grown_settings, not_followed, refuse_openings_to_come, same_engines
-from enginetour.tournament.standstill import Standstill
-from enginetour.tournament.untellable import untellable
+from enginetour.tournament.scheduler import End, Scheduler, Watcher
+from enginetour.tournament.setbacks import Standstill
 
 if TYPE_CHECKING:
     from enginetour.tournament.cluster.place import DaskPlace
@@ -108,7 +106,7 @@ def opened(
                 return
             refuse_unfinished(store, name)
             refuse_few(plan)
-            from enginetour.tournament.startlist import ordered  # here: a first tournament does without lists and numpy
+            from enginetour.tournament.plan import ordered  # here: a first tournament does without lists and numpy
 
             plan = ordered(plan, store, tell, last_table)
             edition = store.newest_edition(name) + 1

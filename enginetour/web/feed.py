@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.model.errors import TourError
-from enginetour.tournament.client import ask, subscribe
+from enginetour.tournament.control import ask, subscribe
 
 Take = Callable[[Mapping[str, Any]], None]
 

@@ -14,7 +14,7 @@ from enginetour.model.errors import StoreRefused, TourError
 from enginetour.store.address import slug_of
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.tournaments import Entry
-from enginetour.tournament.address import candidates, socket_path
+from enginetour.tournament.control import candidates, socket_path
 from enginetour.web.feed import Feed
 from enginetour.web.library import Library
 from enginetour.web.listener import Listener, framed

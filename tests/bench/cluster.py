@@ -32,7 +32,7 @@ from enginetour.store.address import Address, address_of
 from enginetour.store.log import TournamentLog
 from enginetour.tournament import run as tournament
 from enginetour.tournament.cluster import place
-from enginetour.tournament.loop import Scheduler
+from enginetour.tournament.scheduler import Scheduler
 from tests.bench.cluster_machines import Machinery
 from tests.bench.cluster_place import Simulated
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from enginetour.model.game import Game, MoveMade, Outcome, SideRecord, Termination
 from enginetour.referee.talk import Frames, frame
-from enginetour.tournament.cluster.orders import Order
+from enginetour.tournament.cluster.machines import Order
 from enginetour.tournament.cluster.worker import FLUSH_S
 from tests.bench.storing import thought_moves
 

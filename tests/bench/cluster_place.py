@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.referee.talk import Frames, frame
-from enginetour.tournament.cluster.connection import Heard
-from enginetour.tournament.cluster.machines import Seen
-from enginetour.tournament.cluster.orders import Found
+from enginetour.tournament.cluster.machines import Found, Seen
+from enginetour.tournament.cluster.place import Heard
 from enginetour.tournament.cluster.worker import look
 from tests.bench.cluster_machines import READ, Machinery
 from tests.promises import Promise

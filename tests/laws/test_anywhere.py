@@ -17,9 +17,9 @@ from enginetour.formats.base import Format
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask
 from enginetour.tournament.cluster import place as module
-from enginetour.tournament.cluster.orders import Demand
+from enginetour.tournament.cluster.machines import Demand
 from enginetour.tournament.cluster.place import DaskPlace
-from enginetour.tournament.loop import End, Scheduler
+from enginetour.tournament.scheduler import End, Scheduler
 from tests.laws.restless import Restless, Verdict
 from tests.laws.test_formats import ALL, is_decided, outcome_of, tournament
 from tests.laws.test_running import Air

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.model.game import Entrant, Game, Note, Pairing
 from enginetour.model.task import GameTask
-from enginetour.tournament.loop import End, Scheduler
+from enginetour.tournament.scheduler import End, Scheduler
 from tests.laws.test_formats import settings_of
 from tests.test_scheduler import Landing, MemoryLog, task_for
 

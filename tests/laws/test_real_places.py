@@ -21,10 +21,10 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.game import play
 from enginetour.referee.startup import EngineShelf
 from enginetour.referee.talk import Link
-from enginetour.tournament.cluster.orders import Demand
+from enginetour.tournament.cluster.machines import Demand
 from enginetour.tournament.cluster.place import DaskPlace
-from enginetour.tournament.loop import End
 from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.scheduler import End
 from tests.laws.test_anywhere import loop_of
 from tests.laws.test_formats import settings_of
 from tests.test_scheduler import Inline, MemoryLog

@@ -23,8 +23,8 @@ from enginetour.store.ratings import refresh
 from enginetour.store.replay import audit, format_of
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import Desk
-from enginetour.tournament.loop import End, Scheduler, Watcher
 from enginetour.tournament.requests import parsed
+from enginetour.tournament.scheduler import End, Scheduler, Watcher
 from tests.laws.test_formats import extension, settings_of, takes
 from tests.storing import counts_are_kept
 from tests.test_scheduler import ended

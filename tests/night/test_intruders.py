@@ -18,8 +18,8 @@ import pytest
 
 from enginetour.interop.files import shipped
 from enginetour.model.task import Sandbox
-from enginetour.tournament import inforce
-from enginetour.tournament.address import socket_path
+from enginetour.tournament import probing
+from enginetour.tournament.control import socket_path
 from tests.touring import audit, config, read, typed
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
@@ -65,7 +65,7 @@ def tour_of_intruders(folder: Path, sandbox: Sandbox, namespace: str, places: tu
 @pytest.mark.parametrize("sandbox", ["none", "landlock", "bwrap"])
 def test_intruders_change_nothing(sandbox: Sandbox, namespace: str, apart: Path) -> None:
     """No result, no right, no game struck out, no listener reached; without a sandbox the run rejects them at least."""
-    if f"{sandbox} no" in inforce.in_force():
+    if f"{sandbox} no" in probing.in_force():
         pytest.skip(f"no {sandbox} here")
     runs = (f"/run/enginetour-night-{os.getpid()}.sock",) * os.access("/run", os.W_OK)
     places = (str(apart / "results" / "agent.sock"), f"@enginetour-night-{os.getpid()}", *runs)

@@ -27,8 +27,8 @@ from enginetour.store.definition import ListDefinition
 from enginetour.store.imports import import_games, titles
 from enginetour.store.selection import selected
 from enginetour.store.tournaments import Store
-from enginetour.tournament.config.config import load
-from enginetour.tournament.config.sections_entrants import EntrantSection
+from enginetour.tournament.config.load import load
+from enginetour.tournament.config.sections import EntrantSection
 from tests.mangled import TRF
 from tests.touring import config, tour
 

@@ -17,7 +17,7 @@ from enginetour.model.task import EngineSpec, Probe, ProbeTask, Side, Terms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import probe
 from enginetour.referee.talk import Link
-from enginetour.tournament.config.sides import refuse_limits
+from enginetour.tournament.config.entrants import refuse_limits
 from enginetour.tournament.probing import refuse_unfit
 from tests.playing import Protocol, scripted, sound
 

@@ -106,7 +106,7 @@ def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str
         f"import sys; from enginetour.cli.main import main; sys.argv = ['enginetour', {command!r}]\n"
         "try: main()\nexcept SystemExit as end: assert not end.code\n"
         "heavy = {'numpy', 'chess', 'networkx', "
-        "'enginetour.tournament.config.config', 'enginetour.tournament.run'} & set(sys.modules)\n"
+        "'enginetour.tournament.config.load', 'enginetour.tournament.run'} & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"
     )
     words = [sys.executable, "-c", code]
@@ -192,7 +192,7 @@ def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch
     """What it wrote last is there once it does not answer any more."""
     (tmp_path / "results").mkdir()
     store, log = open_log(tmp_path / "results" / "enginetour.db")
-    monkeypatch.setattr("enginetour.tournament.client.ask", lambda *_: add_game(log, game()) and None)
+    monkeypatch.setattr("enginetour.tournament.control.ask", lambda *_: add_game(log, game()) and None)
     with store:
         assert read(tmp_path, "status")["games_done"] == 1
 

@@ -20,9 +20,8 @@ from enginetour.store.replay import fold
 from enginetour.store.sqlite import TournamentLock
 from enginetour.store.tournaments import Store
 from enginetour.tournament import run
-from enginetour.tournament.address import socket_path
 from enginetour.tournament.changes import desk_of
-from enginetour.tournament.client import ask
+from enginetour.tournament.control import ask, socket_path
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.probing import trial_place
 from tests.touring import BUSY_S, GONE_S, THREE, audit, config, default_signals, pgn_games, read, running, tour

@@ -15,8 +15,8 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Entrant, Game, Note, Outcome
 from enginetour.model.task import GameTask
-from enginetour.tournament.happenings import Happenings
-from enginetour.tournament.loop import End, Scheduler
+from enginetour.tournament.events import Happenings
+from enginetour.tournament.scheduler import End, Scheduler
 from enginetour.tournament.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE
 from tests.test_scheduler import (
     ENTRANTS,

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from enginetour.tournament.cluster.orders import Demand
-from enginetour.tournament.cluster.sharing import shared
+from enginetour.tournament.cluster.machines import Demand, shared
 from tests.test_sharing import FOUR, workers
 
 

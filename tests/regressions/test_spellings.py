@@ -8,7 +8,7 @@ import pytest
 
 from enginetour.store.address import address_of
 from enginetour.store.database import ground_of
-from enginetour.tournament.address import socket_path
+from enginetour.tournament.control import socket_path
 from tests.servers import Server
 
 

@@ -1,4 +1,4 @@
-"""The machines of a cluster as its manager knows them: who is fit, who plays what, who is set aside. Pure.
+"""Which machines can be used, and what each one plays.
 
 A worker is one process of Dask with an address that changes at each start; a machine is what people call it: the name
 given to the worker, else its host. Failures, and whether it is drained, belong to the machine.
@@ -6,12 +6,95 @@ given to the worker, else its host. Failures, and whether it is drained, belong 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
-from enginetour.tournament.cluster.orders import Found
+from enginetour.engines import identity
+from enginetour.engines.identity import is_path
+from enginetour.engines.machine import allowed, memory_mb
+from enginetour.engines.registry import Registry, load, of_workspace, to_spec
+from enginetour.interop.files import file_digest, shipped
+from enginetour.model.errors import InputRefused, TourError
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.tablebases import found_in
+from enginetour.tournament.config.entrants import folders_of, look
+from enginetour.tournament.config.workspace import workspace_of
+from enginetour.tournament.limits import wanted
+from enginetour.tournament.places import START_PARALLEL
+from enginetour.tournament.plan import Plan
+
+# What a manager and the workers of its cluster say to each other: frozen, picklable, nothing of stores.
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an entrant comes from: the id of its engine file, and the options its configuration puts over it."""
+
+    engine: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a machine needs for the games of a tournament. `origins` are by the names of `specs`."""
+
+    specs: tuple[EngineSpec, ...]
+    origins: tuple[tuple[str, Origin], ...] = ()
+    folders: tuple[str, ...] = ()  # of tablebases
+    tables: int = 0  # files of WDL and DTZ tables in them
+    variant: str = "standard"
+    books: tuple[tuple[str, str], ...] = ()  # path, digest
+    processors: int = 1  # of the hungriest game
+    hash_mb: int = 0  # of the two largest tables
+    crowded: bool = False  # more games than processors are meant
+    start_parallel: int = START_PARALLEL  # engines that start at once at most
+    clocks: tuple[TimeControl, ...] = ()  # all that are played by, where they go by the machine's speed
+
+    def origin(self, name: str) -> Origin | None:
+        """Of an entrant; None of one that has no engine file."""
+        return dict(self.origins).get(name)
+
+    @property
+    def scaled(self) -> bool:
+        """Clocks go by the machine's speed."""
+        return bool(self.clocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a worker says of itself; it may play where it lacks nothing. `speed` as in `pace`, 0 if not measured."""
+
+    host: str
+    processor: str = ""
+    speed: float = 0.0
+    lacks: tuple[str, ...] = ()
+    processors: int = 0  # as many as the worker may use at once
+    affinity: frozenset[int] = frozenset()  # among which; workers of a machine may share them
+    memory_mb: int = 0
+    group: str = ""  # with a quota, as in `Allowed`; workers of a machine may share that too
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One game for one worker; `seat` is the slot there that has its engines, if one has."""
+
+    run: str
+    tag: str
+    seat: int
+    task: GameTask
+
+
+# What comes back for an order: ("result", Game), ("failed", words) of the machine, ("internal", words) of our own
+# failure, ("lacks", words) of its equipment, ("anew", words) where it has to look again what it has.
+Reply = tuple[str, object]
+
+
+# The machines of a cluster as its manager knows them: who is fit, who plays what, who is set aside. Pure.
 
 MOST_FAILURES = 3  # games in a row that a machine fails before it is set aside (reliability spec 1: host failures)
 HOMES = 4_096  # encounters whose machine is remembered: far more than are open at once
@@ -204,3 +287,186 @@ class Machines:
             if name not in there:
                 rows.append({"machine": name, "state": "gone", "played": standing.played, "why": standing.aside})
         return rows
+
+
+# Workers that share a machine: each looks what it has by itself, and only together they want too much.
+
+MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
+
+
+def crowding(demand: Demand, slots: int, processors: int, memory_mb: int) -> Iterator[str]:
+    """What so many slots want of a machine and do not get, a few words each."""
+    want = demand.processors * slots
+    if want > processors and not demand.crowded:
+        yield f"processors: {slots} slots want {want}, {processors} here (fewer slots, or --force)"
+    if demand.hash_mb * slots > MEMORY_SHARE * memory_mb:
+        yield f"memory: {slots} slots want {demand.hash_mb * slots} MB for hash tables, {memory_mb} MB here"
+
+
+def shared(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
+    """A line for each machine on which several workers want more than it has."""
+    machines: dict[str, list[tuple[Worker, Found]]] = defaultdict(list)
+    for worker in workers:
+        if worker.found is not None and not worker.found.lacks:
+            machines[worker.seen.host].append((worker, worker.found))
+    for host, there in sorted(machines.items()):
+        if len(there) > 1:
+            names = ", ".join(sorted(worker.machine for worker, _ in there))
+            slots, found = sum(worker.seen.seats for worker, _ in there), [one for _, one in there]
+            for words in crowding(demand, slots, _processors(found), found[0].memory_mb):
+                yield f"{names} share {host}, {words}"
+
+
+def _processors(found: Sequence[Found]) -> int:
+    """Those of all workers together: each may have its own by an affinity, its group shares a quota."""
+    parts = {one.group or str(number): one.processors for number, one in enumerate(found)}
+    return min(len(frozenset().union(*(one.affinity for one in found))), sum(parts.values()))
+
+
+# What the games of a plan need on every machine of a cluster.
+
+MEASURE = "measure"
+HASH = frozenset({"hash", "memory"})  # UCI's usual name; ours for the CECP command
+
+
+def demand_of(plan: Plan, *, force: bool) -> Demand:
+    """InputRefused for settings that are of one machine."""
+    play = plan.config.play
+    if play.affinity is True:
+        step = "leave affinity out, or start each worker under taskset"
+        raise InputRefused("affinity is of one machine", place=plan.config.at("play", "affinity"), step=step)
+    if play.speed not in (None, MEASURE):
+        what = f"speed = {play.speed} is of one machine"
+        raise InputRefused(what, place=plan.config.at("play", "speed"), step='say speed = "measure"')
+    sides = tuple(plan.sides.values())
+    tables = look(plan.config) if play.tablebases is not None else None
+    books = {(side.own_book.path, side.own_book.digest) for side in sides if side.own_book is not None}
+    clocks = {side.playing(white=white).tc for side in sides for white in (True, False)}
+    return Demand(
+        specs=tuple(side.spec for side in sides),
+        origins=tuple(_origins(plan).items()),
+        folders=folders_of(plan.config),
+        tables=len(tables.wdl) + len(tables.dtz) if tables is not None else 0,
+        variant=play.variant,
+        books=tuple(sorted(books)),
+        processors=wanted(sides, 1),
+        hash_mb=sum(sorted(map(hash_mb, sides))[-2:]),
+        crowded=force,
+        start_parallel=play.start_parallel,
+        clocks=tuple(sorted(clocks, key=str)) if play.speed == MEASURE else (),
+    )
+
+
+def hash_mb(side: Side) -> int:
+    """Of its engine, as the options say; 0 where they do not."""
+    given = (value for name, value in side.spec.options if name.casefold() in HASH)
+    return max((int(value) for value in given if value.isascii() and value.isdigit()), default=0)
+
+
+def _origins(plan: Plan) -> dict[str, Origin]:
+    """By entrant; none for a command that stands in the configuration itself."""
+    registry, folder = of_workspace(plan.workspace), plan.config.path.resolve().parent
+    found = {}
+    for section in plan.config.entrants:
+        if section.command:
+            continue
+        options = tuple(
+            (name, str(value).lower() if isinstance(value, bool) else str(value))
+            for name, value in section.options.items()
+        )
+        for entry in registry.matching(section, folder):
+            found[section.name or entry.name] = Origin(entry.id, options)
+    return found
+
+
+# What this machine has of what a tournament needs: engines, tables, books, processors, memory.
+#
+# An engine is looked for in three places: the engine file of its id in ``engines/`` of the workspace in which the
+# worker was started; the manager's own path; the engine files we ship, which find programs in PATH. It is the same
+# engine where its fingerprint is the same.
+
+
+class NotHere(Exception):
+    """This machine has not got the engine; the words say where it was looked for."""
+
+
+def here(spec: EngineSpec, origin: Origin | None, start: Path) -> EngineSpec:
+    """The engine as this machine starts it, for a worker started in `start`. Raises NotHere."""
+    told: list[str] = []
+    for found in _candidates(spec, origin, workspace_of(start) / "engines"):
+        if isinstance(found, str):
+            told.append(found)
+            continue
+        try:
+            print_ = identity.fingerprint(found)
+        except TourError as refusal:
+            told.append(str(refusal).removeprefix(f"{spec.name}: "))
+            continue
+        if print_ == spec.fingerprint or not spec.fingerprint:
+            return found
+        told.append(f"another build: {found.command[0]} makes it {print_}, not {spec.fingerprint}")
+    raise NotHere("; ".join(dict.fromkeys(told)))
+
+
+def _candidates(spec: EngineSpec, origin: Origin | None, engines: Path) -> Iterator[EngineSpec | str]:
+    """Ways to start it, and words where there is none; an engine file of this machine is the only one that counts."""
+    own = load([engines])
+    if origin is not None and origin.engine in own.paths:
+        yield _by_file(spec, origin, own)
+        return
+    if os.access(spec.command[0], os.X_OK):
+        yield spec
+    else:
+        yield f"no program {spec.command[0]}"
+    ours = load([shipped("engines")])
+    if origin is not None and origin.engine in ours.paths:
+        yield _by_file(spec, origin, ours)
+
+
+def _by_file(spec: EngineSpec, origin: Origin, registry: Registry) -> EngineSpec | str:
+    """As the engine file says: program, folder, environment, and the paths among the options; the rest stays."""
+    try:
+        there = to_spec(registry.get(origin.engine), name=spec.name, options=dict(origin.options))
+    except TourError as refusal:
+        return str(refusal).removeprefix(f"{spec.name}: ")
+    paths = {name.casefold(): value for name, value in there.options if is_path(name, value)}
+    options = tuple(
+        (name, paths.get(name.casefold(), value) if is_path(name, value) else value) for name, value in spec.options
+    )
+    return replace(spec, command=there.command, dir=there.dir, env=there.env, files=there.files, options=options)
+
+
+def lacking(demand: Demand, slots: int, start: Path, speed: float) -> tuple[str, ...]:
+    """What a worker with so many slots, started in `start`, has not got, a few words each."""
+    return tuple(_lacking(demand, slots, start, speed))
+
+
+def _lacking(demand: Demand, slots: int, start: Path, speed: float) -> Iterator[str]:
+    for spec in demand.specs:
+        try:
+            here(spec, demand.origin(spec.name), start)
+        except NotHere as words:
+            yield f"{spec.name}: {words}"
+    yield from _tables(demand)
+    for path, digest in demand.books:
+        if not Path(path).is_file():
+            yield f"book: no file {path}"
+        elif digest and file_digest(Path(path)) != digest:
+            yield f"book: {path} is another one"
+    yield from crowding(demand, slots, allowed().count, memory_mb())
+    for clock in demand.clocks:
+        try:
+            clock.scaled(1 / speed, nodes=False)
+        except ValueError as words:
+            yield f"speed: {words}"
+
+
+def _tables(demand: Demand) -> Iterator[str]:
+    missing = [folder for folder in demand.folders if not Path(folder).is_dir()]
+    if missing:
+        yield f"tablebases: no folder {', '.join(missing)}"
+    elif demand.folders:
+        there = found_in(demand.folders, demand.variant)
+        count = len(there.wdl) + len(there.dtz)
+        if count < demand.tables:
+            yield f"tablebases: {count} of {demand.tables} files in {', '.join(demand.folders)}"

@@ -1,4 +1,4 @@
-"""A Dask cluster as a place to play: the contract of `LocalPlace`, on all its machines.
+"""A Dask cluster as an executor.
 
 One thread of its own runs an asyncio loop; whoever calls a method only leaves a word there.
 """
@@ -7,28 +7,401 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import pickle
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import Any
 
-from enginetour.model.errors import UsageRefused
+from distributed import Client, KilledWorker
+from distributed import Future as DistributedFuture
+
+from enginetour.engines.process import hear_no_end
+from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefused
 from enginetour.model.task import GameTask
 from enginetour.referee.talk import VERSION
 from enginetour.reports.sheet import counted
-from enginetour.tournament.cluster.certificates import TLS
-from enginetour.tournament.cluster.connection import Connection
-from enginetour.tournament.cluster.games import Games, first_line
-from enginetour.tournament.cluster.loop import LoopThread
-from enginetour.tournament.cluster.machines import Machines
-from enginetour.tournament.cluster.orders import Demand, Found
-from enginetour.tournament.cluster.sharing import shared
-from enginetour.tournament.cluster.work import Work
-from enginetour.tournament.cluster.worker import look
+from enginetour.tournament.cluster.machines import Demand, Encounter, Found, Machines, Order, Reply, Seat, Seen, shared
+from enginetour.tournament.cluster.worker import SLOT, TLS, look, play
 from enginetour.tournament.places import STOP_LIMIT, Listener
+
+# A game on its way through a cluster, from the scheduler's wish to its end.
+
+MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of it (reliability spec 1)
+
+
+@dataclass(eq=False)
+class Work:
+    """`failed` are the machines that failed it; `tried` is the present try, `number` that of all tries of the run."""
+
+    task: GameTask
+    prefer: int | None
+    future: Future[Any] = field(default_factory=Future)
+    failed: set[str] = field(default_factory=set)
+    tries: int = 0
+    number: int = 0
+    begun: bool = False
+    tried: asyncio.Task[None] | None = None
+
+    @property
+    def encounter(self) -> Encounter:
+        """Its games are all on one machine."""
+        pairing = self.task.pairing
+        return (*pairing.pair, pairing.meeting)
+
+    @property
+    def words(self) -> str:
+        """``WHITE - BLACK``."""
+        return f"{self.task.pairing.white} - {self.task.pairing.black}"
+
+    def begin(self) -> bool:
+        """It cannot be taken back from now on; False where that has been done."""
+        self.begun = self.begun or self.future.set_running_or_notify_cancel()
+        return self.begun
+
+    def fail(self, why: str, *, ours: bool = False) -> None:
+        """The host failed it for good, or `ours`: enginetour itself, on any machine."""
+        if self.begin():
+            self.future.set_exception(InternalFailure(why) if ours else MachineFailure(why))
+
+    def failed_by(self, machine: str) -> bool:
+        """One more machine did; whether another one should try."""
+        self.tries += 1
+        self.failed.add(machine)
+        return self.tries < MOST_TRIES
+
+
+# An asyncio loop in a thread of its own: others leave a word there, and all that is touched is touched by it alone.
+
+
+class LoopThread:
+    """Runs until `end` has been awaited in it."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def is_here(self) -> bool:
+        """The caller is this thread."""
+        return threading.current_thread() is self._thread
+
+    def post(self, act: Callable[[], object], delay: float = 0.0) -> None:
+        """Have it done there, after `delay` seconds; nothing once the loop has ended."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(act if not delay else lambda: self._loop.call_later(delay, act))
+
+    def wait_for(self, act: Coroutine[Any, Any, Any]) -> Any:
+        """Have it awaited there, and wait for what it returns or raises; not to be called in the loop itself."""
+        return asyncio.run_coroutine_threadsafe(act, self._loop).result()
+
+    def ask(self, question: Callable[[], Any]) -> Any:
+        """What a function says there."""
+
+        async def answer() -> Any:
+            return question()
+
+        return self.wait_for(answer())
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if not self.is_here:
+            self._thread.join()
+
+    # In the loop.
+
+    def begin(self, act: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task that `end` will cancel."""
+        task = self._loop.create_task(act)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def end(self) -> None:
+        """Cancel the others; the thread ends when whoever called this has come back to the loop."""
+        others = self._tasks - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        self._loop.call_soon(self._loop.stop)
+
+    def _run(self) -> None:
+        hear_no_end()
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+
+# Our end of a Dask cluster: its scheduler found again after it was gone, workers listed, tasks handed over.
+#
+# Everything runs in one asyncio loop, that of the place. Dask keeps tasks and results; nothing is decided here.
+
+PREFIX = "dask="
+SCHEMES = ("tcp://", TLS)
+CONNECT_S = 5.0  # for the first answer: what a person waits for; later on it is tried again and again
+
+Heard = Callable[[list[tuple[str, str, object]]], None]
+
+
+def address_of(place: str) -> str:
+    """The address in ``dask=tcp://HOST:PORT``; UsageRefused for anything else."""
+    address = place.removeprefix(PREFIX)
+    scheme = next((one for one in SCHEMES if address.startswith(one)), None)
+    host, colon, port = address.removeprefix(scheme or "").rpartition(":")
+    good = scheme and host and colon and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16
+    if not place.startswith(PREFIX) or not good:
+        step = "say --place dask=tcp://HOST:8786, or dask=tls://HOST:8786"
+        raise UsageRefused(f"{place!r} is no place to play", place="--place", step=step)
+    return address
+
+
+class Connection:
+    """To one scheduler, by its address. `heard` takes live events of the run named `run`."""
+
+    def __init__(self, address: str, run: str, heard: Heard) -> None:
+        self.address = address
+        self._run = run
+        self._heard = heard
+        self._client: Any = None
+        for name in ("distributed", "distributed.client"):  # each has a level of its own
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # of lost connections, which the place tells in words
+
+    async def open(self) -> None:
+        """Connect; OSError where nobody answers like a scheduler of Dask."""
+        client = Client(self.address, asynchronous=True, timeout=CONNECT_S, set_as_default=False, name="enginetour")
+        try:
+            async with asyncio.timeout(CONNECT_S):  # Dask itself waits for ever for whoever takes the call and is mute
+                await client
+        except Exception as error:  # whatever speaks another language there
+            await client.close()
+            raise OSError(str(error) or f"no answer within {CONNECT_S:g} s") from error
+        client.subscribe_topic(self._run, self._hear)
+        self._client = client
+
+    async def _hear(self, event: tuple[float, bytes]) -> None:
+        self._heard(pickle.loads(event[1]))  # noqa: S301 - from our own workers
+
+    @property
+    def is_open(self) -> bool:
+        """The scheduler answered lately."""
+        return self._client is not None and self._client.status == "running"
+
+    async def workers(self) -> dict[str, Seen] | None:
+        """Those that are there, by address; None while the scheduler does not answer. A lost one is looked for."""
+        if self._client is not None and self._client.status in ("closing", "closed"):
+            self._client = None
+        try:
+            if self._client is None:
+                await self.open()
+            if not self.is_open:
+                return None
+            info = await self._client.scheduler.identity(n_workers=-1)
+        except (OSError, RuntimeError):  # distributed's CommClosedError is an OSError; RuntimeError: it is closing
+            return None
+        return {address: _seen(address, one) for address, one in info["workers"].items() if _is_running(one)}
+
+    def submit(
+        self, task: Callable[..., Any], *words: object, worker: str, slot: bool, key: str
+    ) -> DistributedFuture[Any]:
+        """A task for one worker alone; with `slot` it takes one of its slots. OSError while nobody is there."""
+        if not self.is_open:
+            raise OSError("the scheduler does not answer")
+        future: DistributedFuture[Any] = self._client.submit(
+            task,
+            *words,
+            workers=[worker],
+            allow_other_workers=False,
+            resources={SLOT: 1} if slot else None,
+            pure=False,
+            key=key,
+            retries=0,  # who is to play it again is decided with the machine in mind
+        )
+        return future
+
+    async def close(self) -> None:
+        """Let go of every task: workers drop what they play for us."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+
+def _is_running(worker: dict[str, Any]) -> bool:
+    return bool(worker.get("status", "running") == "running")
+
+
+def _seen(address: str, worker: dict[str, Any]) -> Seen:
+    name = worker.get("name", address)
+    host = str(worker.get("host") or address)
+    slots = int((worker.get("resources") or {}).get(SLOT, 0))
+    named = str(name) if isinstance(name, str) and "://" not in name else ""
+    return Seen(named, host, slots, int(worker.get("nthreads", 0)))
+
+
+# The games of a place that is a cluster: waiting, in the air, and played again elsewhere when a machine fails one.
+#
+# A machine that fails a game is counted, and the game goes to another one; only a game that several have failed is
+# handed back as a failure. Everything here is done in the thread of the place's loop.
+
+
+class Games:
+    """At most `size` in the air. `say` hears what a person should read; `refusing` is why no game begins any more."""
+
+    def __init__(
+        self, run: str, size: int, link: Connection, loop: LoopThread, machines: Machines, say: Callable[[str], None]
+    ) -> None:
+        self.size = size
+        self.tag = run  # of every process started for them
+        self.refusing = ""
+        self._run, self._link, self._loop, self._machines, self._say = run, link, loop, machines, say
+        self._newest = 0  # number of the game that was begun last
+        self._counted: dict[str, int] = {}  # by machine, the newest game when a failure of it was counted
+        self._queue: deque[Work] = deque()
+        self._flying: dict[str, tuple[Work, Seat]] = {}  # by key of Dask
+
+    def enqueue(self, work: Work) -> None:
+        """One more."""
+        self._queue.append(work)
+        self.assign()
+
+    def resize(self, size: int) -> None:
+        """More or fewer at once; those in the air end in their time."""
+        self.size = size
+        self.assign()
+
+    def slot_of(self, key: str) -> int | None:
+        """Of a game in the air, the slot that the scheduler gave it; None for one that is over."""
+        work, _ = self._flying.get(key, (None, None))
+        return None if work is None else work.prefer
+
+    def assign(self) -> None:
+        """Begin what has a seat."""
+        waiting: deque[Work] = deque()
+        while self._queue and len(self._flying) < self.size and self._link.is_open and not self.refusing:
+            work = self._queue.popleft()
+            seat = self._machines.seat_for(work.encounter, work.prefer, frozenset(work.failed))
+            if seat is None:
+                waiting.append(work)
+            elif work.begin():
+                work.number = self._newest = self._newest + 1
+                key = f"{self._run}-game-{work.number}"
+                self._flying[key] = (work, seat)
+                work.tried = self._loop.begin(self._try(key, work, seat))
+            else:
+                self._machines.free(seat)
+        self._queue.extendleft(reversed(waiting))
+
+    def lose(self, address: str, machine: str) -> None:
+        """A worker has gone: that is one failure of its machine, however many games it had."""
+        lost = [(key, work) for key, (work, seat) in self._flying.items() if seat[0] == address]
+        self._say(
+            f"{machine} has left the cluster" + (f" with {counted(len(lost), 'game')} in the air" if lost else "")
+        )
+        if lost:
+            self._count(machine, "its worker is gone")
+        for key, work in lost:
+            self._drop(key, work)
+            self._again(work, machine, "its worker is gone", count=False)
+
+    def all_back(self) -> None:
+        """The scheduler of the cluster does not answer: all in the air is lost and waits again."""
+        for key, (work, _) in list(self._flying.items()):
+            self._drop(key, work)
+            self._back(work)
+
+    def stop(self, *, now: bool) -> None:
+        """What waits fails, `refusing` is why; `now`: what is in the air, too."""
+        while self._queue:
+            self._queue.popleft().fail(self.refusing)
+        if now:
+            for key, (work, _) in list(self._flying.items()):
+                self._drop(key, work)
+                work.fail(self.refusing)
+
+    async def _try(self, key: str, work: Work, seat: Seat) -> None:
+        machine = self._machines.workers[seat[0]].machine
+        order, future = Order(self._run, self.tag, seat[1], work.task), None
+        try:
+            future = self._link.submit(play, order, worker=seat[0], slot=True, key=key)
+            reply: Reply = await future
+        except asyncio.CancelledError:
+            if future is not None:
+                future.release()  # the worker drops the game; whoever ended this try has said why
+            return
+        except (CancelledError, OSError):  # the connection was lost: no machine is to blame, the next look goes on
+            self._end_try(key)
+            self._back(work)
+            return
+        except Exception as error:  # the cluster's own failure, whatever it is called
+            self._end_try(key)
+            died = isinstance(error, KilledWorker)  # counted when it is missed
+            self._again(work, machine, f"the cluster lost it: {first_line(error)}", count=not died)
+            return
+        self._end_try(key)
+        kind, value = reply
+        if kind == "result":
+            self._machines.went_well(machine)
+            work.future.set_result(value)
+        elif kind == "internal":
+            work.fail(f"{machine}: {value}", ours=True)
+        elif kind == "anew":
+            self._machines.workers.pop(seat[0], None)  # it looks again what it has, as one that joins
+            self._back(work)
+        else:
+            self._again(work, machine, str(value), count=True)
+        self.assign()
+
+    def _end_try(self, key: str) -> None:
+        _, seat = self._flying.pop(key)
+        self._machines.free(seat)
+
+    def _again(self, work: Work, machine: str, why: str, *, count: bool) -> None:
+        """A machine failed the game: another one plays it, unless several have tried."""
+        again = work.failed_by(machine)
+        if count and work.number > self._counted.get(machine, 0):  # else what ended another one ended this one too
+            self._count(machine, why)
+        if self.refusing or not again:
+            work.fail(f"{machine}: {why}")
+            return
+        self._say(f"{work.words} is played again: {machine}: {why}")
+        self._queue.appendleft(work)
+        self._loop.post(self.assign)
+
+    def _count(self, machine: str, why: str) -> None:
+        self._counted[machine] = self._newest
+        if self._machines.failed(machine, why):
+            step = f"enginetour machines --use {machine} gives it games again"
+            self._say(f"{machine} is set aside, it failed three games in a row: {why}; {step}")
+
+    def _back(self, work: Work) -> None:
+        """Into the queue again, where games still begin."""
+        if self.refusing:
+            work.fail("the cluster does not answer")
+        else:
+            self._queue.appendleft(work)
+
+    def _drop(self, key: str, work: Work) -> None:
+        """End a try; the Dask future goes with it, and with that the task."""
+        if key in self._flying:
+            self._end_try(key)
+        if work.tried is not None:
+            work.tried.cancel()
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, short; its kind where it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+# A Dask cluster as a place to play: the contract of `LocalPlace`, on all its machines.
 
 CANCELLED = "cancelled"  # what Dask calls every future after the scheduler was away, for however short a time
 LOOK_LIMIT = 30.0  # s the first game waits for a worker to look what it has; it may join later

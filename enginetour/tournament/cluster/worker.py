@@ -1,4 +1,4 @@
-"""A worker's side: it looks what its machine has, and hands games to slot processes of its own.
+"""The worker side of the cluster.
 
 What is here runs in threads of a Dask worker. The games of one run are at one desk. The key of the look that opened it
 is held by the manager, so its release says that the manager is gone, however it went: then the desk closes, and takes
@@ -18,18 +18,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from distributed import Worker, WorkerPlugin, get_worker
+from distributed import Security, Worker, WorkerPlugin, get_worker
 from distributed.utils import sync
 
 from enginetour.engines import machine
 from enginetour.engines.machine import allowed, memory_mb, processor
-from enginetour.model.errors import InternalFailure, MachineFailure, TourError
+from enginetour.model.errors import InternalFailure, MachineFailure, TourError, UsageRefused
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, GameTask
-from enginetour.tournament.cluster.equipment import NotHere, here, lacking
-from enginetour.tournament.cluster.orders import Demand, Found, Order, Reply
-from enginetour.tournament.places import LocalPlace
-from enginetour.tournament.slotprocess import SlotProcess
+from enginetour.tournament.cluster.machines import Demand, Found, NotHere, Order, Reply, here, lacking
+from enginetour.tournament.places import LocalPlace, SlotProcess
+
+# A worker's side: it looks what its machine has, and hands games to slot processes of its own.
 
 SLOT = "slot"  # the resource a game takes: dask worker --resources slot=4
 FLUSH_S = 0.25  # between two tellings of live events of a worker: four pictures a second are smooth enough
@@ -210,3 +210,33 @@ async def _in_thread(act: Callable[[], None]) -> None:
     import asyncio
 
     await asyncio.to_thread(act)
+
+
+# TLS on the manager's side: the certificates that Dask's own configuration names, looked at before anybody is called.
+#
+# Scheduler and workers have theirs from the same kind of file, or from ``--tls-ca-file``, ``--tls-cert``, ``--tls-
+# key``.
+
+TLS = "tls://"
+WHERE = "~/.config/dask/tls.yaml"  # Dask reads every YAML file of that folder (its documentation, "Configuration")
+
+
+def refuse_without(address: str) -> None:
+    """UsageRefused for a ``tls://`` address where this machine has no certificates that could be used."""
+    if not address.startswith(TLS):
+        return
+    found = Security()
+    told = found.get_tls_config_for_role("client")
+    named = {"ca-file": told["ca_file"], "client.cert": told["cert"], "client.key": told["key"]}
+    missing = [key for key, value in named.items() if value is None]
+    if missing:
+        what = f"{address} needs certificates, and no {' and no '.join(missing)} of this machine is named"
+        raise UsageRefused(what, place="--place", step=f"name them under distributed.comm.tls in {WHERE}")
+    for key, value in named.items():
+        if "\n" not in value and not Path(value).is_file():  # the text itself may stand there instead of a path
+            raise UsageRefused(f"there is no {value}", place=f"distributed.comm.tls.{key}", step=f"see {WHERE}")
+    try:
+        found.get_connection_args("client")
+    except OSError as error:  # ssl.SSLError is one
+        what = f"the certificates of this machine cannot be used: {error}"
+        raise UsageRefused(what, place="distributed.comm.tls", step=f"see {WHERE}") from None

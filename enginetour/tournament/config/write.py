@@ -16,8 +16,8 @@ from enginetour.interop.toml import told_apart
 from enginetour.model.errors import EngineRefused, UsageRefused, near
 from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades
-from enginetour.tournament.config.sides import refuse_limits
-from enginetour.tournament.config.spelling import LARGEST_RATING
+from enginetour.tournament.config.entrants import refuse_limits
+from enginetour.tournament.config.sections import LARGEST_RATING
 from enginetour.tournament.config.workspace import workspace_of
 
 _WRENS = ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
