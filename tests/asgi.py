@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 
-from enginetour.web import app as application
-from enginetour.web.guard import App, Message, Scope
-from enginetour.web.hall import Hall
-from enginetour.web.library import Library
+from enginetour.web import app
+from enginetour.web.hall import Hall, Library
+from enginetour.web.server import App, Message, Scope
 
 T = TypeVar("T")
 
@@ -43,7 +42,7 @@ def in_a_hall(
         hall = Hall(library, tell, failed)
         await hall.open()
         try:
-            return await scene(hall, application.site(hall, library))
+            return await scene(hall, app.site(hall, library))
         finally:
             hall.close()
             library.close()

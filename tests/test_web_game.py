@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.web.game import LINE_LENGTH, TOLD_MOVES, LiveGame
+from enginetour.web.room import LINE_LENGTH, TOLD_MOVES, LiveGame
 from tests.serving import move, start
 
 

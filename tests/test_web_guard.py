@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.web.guard import HEADERS, POLICY, Guard, Message, Receive, Scope, Send
+from enginetour.web.server import HEADERS, POLICY, Guard, Message, Receive, Scope, Send
 from tests.asgi import ask, looped
 
 TOKEN = "correct-horse-battery"

@@ -9,10 +9,8 @@ from starlette.applications import Starlette
 
 from enginetour.model.errors import StoreRefused
 from enginetour.store.tournaments import Entry
-from enginetour.web.hall import Hall
-from enginetour.web.library import Library
-from enginetour.web.room import Room
-from enginetour.web.standing import Made
+from enginetour.web.hall import Hall, Library
+from enginetour.web.room import Made, Room
 from tests.asgi import answered, in_a_hall, scope_of
 from tests.serving import Stage
 from tests.storing import game

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.web.listener import MOST_DUE, Listener, framed
-from enginetour.web.room import BEAT_S, LINES, Room
+from enginetour.web.room import BEAT_S, LINES, MOST_DUE, Listener, Room, framed
 from tests.asgi import looped
 from tests.serving import move, start
 

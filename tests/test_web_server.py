@@ -22,8 +22,7 @@ from starlette.applications import Starlette
 from enginetour.cli.main import COMMANDS
 from enginetour.store.tournaments import Store, entries
 from enginetour.web import app, server
-from enginetour.web.hall import Hall
-from enginetour.web.library import Library
+from enginetour.web.hall import Hall, Library
 from enginetour.web.pages import Pages
 from tests.asgi import Answer, T, answered, in_a_hall, looped, raised, scope_of
 from tests.serving import Stage, move, serving, start

@@ -13,15 +13,15 @@ from enginetour.model.game import GameVoided
 from enginetour.store.games import TournamentReader
 from enginetour.store.replay import format_of
 from enginetour.store.tournaments import Store, entries
-from enginetour.web import standing
-from enginetour.web.standing import Standings
+from enginetour.web import room
+from enginetour.web.room import Standings
 from tests.storing import add_game, draft, game, open_log
 
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """Three tournaments of which one has a game; of two it is remembered how they stand."""
-    monkeypatch.setattr(standing, "KEPT", 2)
+    monkeypatch.setattr(room, "KEPT", 2)
     made, log = open_log(tmp_path / "db")
     with made:
         add_game(log, game())
@@ -38,7 +38,7 @@ def test_a_long_archive_is_read_once_and_not_kept(store: Store, monkeypatch: pyt
         read.append(log.title)
         return format_of(log)
 
-    monkeypatch.setattr(standing, "format_of", counted)
+    monkeypatch.setattr(room, "format_of", counted)
     standings, wanted = Standings(store), entries(store)
     assert standings.states(wanted) == dict.fromkeys(("autumn", "winter", "spring"), "stopped")
     assert standings.states(wanted) and read == ["autumn", "winter", "spring"]

@@ -51,9 +51,8 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     from enginetour.tournament.config.workspace import database_of
     from enginetour.web import server
     from enginetour.web.app import site
-    from enginetour.web.guard import LEAST_TOKEN, Guard
-    from enginetour.web.hall import Hall
-    from enginetour.web.library import Library
+    from enginetour.web.hall import Hall, Library
+    from enginetour.web.server import LEAST_TOKEN, Guard
 
     made = secrets.token_urlsafe(24) if token == NEW else ""
     token = made or token or ""

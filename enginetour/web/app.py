@@ -1,4 +1,4 @@
-"""The addresses of the live page.
+"""Routes, streams.
 
 address                        what
 /                              which tournaments there are, running ones first
@@ -15,6 +15,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 
 from starlette.applications import Starlette
@@ -24,13 +26,39 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from enginetour.model.errors import TourError
+from enginetour.reports.html import game, page
 from enginetour.store.tournaments import Entry
-from enginetour.web.assets import asset
-from enginetour.web.guard import Message, Receive, Scope, Send
-from enginetour.web.hall import Hall
-from enginetour.web.library import Library
-from enginetour.web.listener import Listener
-from enginetour.web.room import BEAT_S
+from enginetour.web.hall import Hall, Library
+from enginetour.web.room import BEAT_S, Listener
+from enginetour.web.server import Message, Receive, Scope, Send
+
+# The only files that are sent: our style sheets and scripts, by name from a list, and python-chess's pieces.
+
+KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+OWN = ("live.css", "live.js", "doors.js")
+NAMES = (*page.ASSETS, "game.css", "board.js", "pieces.js", *OWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file as it is sent."""
+
+    body: bytes
+    etag: str
+    media_type: str
+
+
+@cache
+def asset(name: str) -> Asset | None:
+    """One of the list, None for any other name."""
+    if name not in NAMES:
+        return None
+    text = game.script() if name == "pieces.js" else page.asset(name)
+    body = text.encode()
+    return Asset(body, f'"{sha256(body).hexdigest()[:32]}"', KINDS[name.rpartition(".")[2]])
+
+
+# The addresses of the live page.
 
 MOST_STREAMS = 128  # open pages; the next one is told to come again later
 BREATH_S = 15.0  # of silence, then a comment: proxies and browsers drop what is silent for a minute

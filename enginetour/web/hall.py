@@ -1,4 +1,4 @@
-"""The playing hall: which tournaments of a database there are and which of them run, looked at again every second."""
+"""Tournaments of a database."""
 
 from __future__ import annotations
 
@@ -6,19 +6,110 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from enginetour.model.errors import StoreRefused, TourError
-from enginetour.store.address import slug_of
+from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
-from enginetour.store.tournaments import Entry
-from enginetour.tournament.control import candidates, socket_path
-from enginetour.web.feed import Feed
-from enginetour.web.library import Library
-from enginetour.web.listener import Listener, framed
-from enginetour.web.room import Room
+from enginetour.store.tournaments import Entry, Store, entries
+from enginetour.tournament.control import ask, candidates, socket_path, subscribe
+from enginetour.web.pages import Pages, listed
+from enginetour.web.room import Listener, Made, Room, Standings, framed
+
+# The thread that listens to one running tournament for as long as it runs.
+
+Take = Callable[[Mapping[str, Any]], None]
+
+
+class Feed(threading.Thread):
+    """`begin` gets the answer to `status` once, `take` every event after it, `end` nothing: all from this thread.
+
+    Events may tell what the status has told already; those of boards say at which ply they are. `end` is called
+    in any case, and once.
+    """
+
+    def __init__(self, path: Path, begin: Take, take: Take, end: Callable[[], None]) -> None:
+        super().__init__(name=f"feed of {path.name}", daemon=True)
+        self._path, self._begin, self._take, self._end = path, begin, take, end
+
+    def run(self) -> None:
+        """Subscribe first, then ask: nothing can fall between the two."""
+        try:
+            events = subscribe(self._path)
+            status = None if events is None else ask(self._path, {"do": "status"})
+            if events is not None and status is not None and status.get("ok"):
+                self._begin(status)
+                for event in events:
+                    self._take(event)
+        except (TourError, OSError, ValueError):  # it ended, or stopped answering: whoever started us looks again
+            pass
+        finally:
+            self._end()
+
+
+# The database as the live page reads it: one thread that nobody waits for in the event loop, and what it remembers.
+
+T = TypeVar("T")
+
+
+class Library:
+    """Opened for reading. Everything in it is done by one thread, in order: two pages at once cost no more memory.
+
+    Each answer is of one moment, however many games end while it is made.
+    """
+
+    def __init__(self, path: Address) -> None:
+        """With the refusals of `Store.open`."""
+        self.path = path
+        self._store = Store.open(path, create=False, readonly=True)
+        self._standings = Standings(self._store)
+        self._pages = Pages(self._store)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="library")
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._store.close()
+
+    async def entries(self) -> list[Entry]:
+        """Which tournaments there are."""
+        return await self._ask(partial(entries, self._store))
+
+    async def standing(self, entry: Entry, *, lines: bool) -> Made:
+        """Table, progress and, where asked, the last lines of a tournament."""
+        return await self._ask(partial(self._standings.made, entry, lines=lines))
+
+    async def page(self, entry: Entry, address: str) -> str | None:
+        """A page of its report, None where there is none of that address."""
+        return await self._ask(partial(self._pages.page, entry, address))
+
+    async def live(self, entry: Entry, room: Mapping[str, Any]) -> str:
+        """Its live page; `room` is the snapshot of its room."""
+        return await self._ask(partial(self._pages.live, entry, room))
+
+    async def index(self, entries: list[Entry], running: Mapping[str, Any], told: str) -> str:
+        """The page of all tournaments; `running` is the progress of those that run, by slug, `told` `Hall.shown`."""
+
+        def made() -> str:
+            shown = listed(entries, running)
+            states = self._standings.states([entry for entry in shown if entry.slug not in running])
+            return self._pages.index(shown, running, states, left=len(entries) - len(shown), told=told)
+
+        return await self._ask(made)
+
+    async def _ask(self, work: Callable[[], T]) -> T:
+        def done() -> T:
+            with self._store.database.still():
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, done)
+
+
+# The playing hall: which tournaments of a database there are and which of them run, looked at again every second.
 
 LOOK_S = 1.0  # between two looks for tournaments that began, and two tables of one
 EVENTS_AHEAD = 1000  # of one tournament that may wait for the loop; then its thread waits, and at last it is cut off

@@ -1,17 +1,238 @@
-"""One tournament of the playing hall: the games in the air, how far it is, its last lines, and who looks on."""
+"""One running tournament."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import json
+import time
+from collections import Counter, OrderedDict, deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from time import thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from enginetour.formats.base import Format
+from enginetour.model.errors import StoreRefused
 from enginetour.model.game import Incident
-from enginetour.reports.sheet import safe
-from enginetour.web.game import LiveGame
-from enginetour.web.listener import Listener, framed
+from enginetour.model.variants import VARIANTS, board_of
+from enginetour.reports.pgn import score_words
+from enginetour.reports.progress import is_open
+from enginetour.reports.review.engines import slugs_of
+from enginetour.reports.review.tournament import tournament_list
+from enginetour.reports.sheet import points, safe
+from enginetour.store import games
+from enginetour.store.games import GameLine, incident_counts
+from enginetour.store.log import TournamentLog
+from enginetour.store.replay import format_of
+from enginetour.store.tournaments import Entry, Store
+
+if TYPE_CHECKING:
+    import chess
+
+
+# A running game as a page shows it: from the events of its slot to what a board needs, all of it text and numbers.
+
+LINE_PLIES = 12  # of a PV: what fits below a board
+LINE_LENGTH = 160  # signs of a PV that cannot be read as moves (CECP: free text)
+TOLD_MOVES = 16  # plies of the game told beside its board
+TOLD_SCORES = 32  # last evaluations told with each move: more plies than engines play between two tellings
+STEEP = 1000  # centipawns: beyond it a curve has no more to say (a queen ahead is a won game between engines)
+
+
+class LiveGame:
+    """One game in the air. It only appends moves; the board catches up when somebody looks."""
+
+    def __init__(self, start: Mapping[str, Any]) -> None:
+        self.white, self.black = safe(start.get("white", "?")), safe(start.get("black", "?"))
+        self.opening = safe(start.get("opening") or "")
+        self.clocks: list[int | None] = list(start.get("clocks") or (None, None))
+        self.controls = [safe(words) for words in start.get("tc") or ("", "")]
+        self.at = self._begun_at = float(start.get("at") or time.time())
+        self.moves: list[str] = [str(move) for move in start.get("moves", ())]
+        self.scores: list[int | None] = [None] * len(self.moves)  # White's view, in centipawns
+        self.over = False
+        self.lost = False  # moves were missed: the board stays as it was
+        self._said: list[Mapping[str, Any] | None] = [None, None]
+        self._sans: list[str] = []
+        self._variant = str(start.get("variant") or "standard")
+        self._board = self._begun(start.get("fen"))
+        self._white_first, self._number = self._board.turn, self._board.fullmove_number
+        if "ply" in start:  # a game that was joined in its course
+            self.lost = start["ply"] != len(self.moves)
+            self._hear(start)
+
+    def _begun(self, fen: str | None) -> chess.Board:
+        try:
+            return board_of(self._variant if self._variant in VARIANTS else "standard", fen)
+        except ValueError:
+            self.lost = True
+            return board_of("standard")
+
+    def move(self, event: Mapping[str, Any]) -> bool:
+        """Take a move; False for one that is known already."""
+        ply = event.get("ply")
+        if not isinstance(ply, int) or ply <= len(self.moves):
+            return False
+        self.lost = self.lost or ply != len(self.moves) + 1
+        self.moves.append(str(event.get("uci")))
+        self.scores.append(None)
+        self._hear(event)
+        return True
+
+    def _hear(self, event: Mapping[str, Any]) -> None:
+        self.clocks = list(event.get("clocks") or self.clocks)
+        self.at = float(event.get("at") or time.time())
+        white = event["ply"] % 2 == self._white_first  # the plies of White are odd where it began
+        self._said[not white] = event
+        score = event.get("score")
+        if isinstance(score, int) and self.scores:
+            self.scores[-1] = max(-STEEP, min(STEEP, score if white else -score))
+
+    def _catch_up(self) -> None:
+        """Bring the board to the last move; where that is no move of this position, it stays."""
+        while not self.lost and len(self._sans) < len(self.moves):
+            try:
+                move = self._board.parse_uci(self.moves[len(self._sans)])
+                self._sans.append(self._board.san_and_push(move))
+            except (ValueError, AssertionError):
+                self.lost = True
+
+    def told(self, *, whole: bool = False) -> dict[str, Any]:
+        """What a page shows, ready for JSON; `whole`: with all evaluations so far, for a page just opened."""
+        self._catch_up()
+        board = self._board
+        last = board.peek() if board.move_stack else None
+        return {
+            "white": self.white,
+            "black": self.black,
+            "opening": self.opening,
+            "tc": self.controls,
+            "variant": "" if self._variant == "standard" else self._variant,
+            "begun": self._begun_at,
+            "ply": len(self.moves),
+            "placement": board.board_fen().replace("~", ""),
+            "turn": "white" if board.turn else "black",
+            "first": "white" if self._white_first else "black",
+            "last": [] if last is None else _squares(last),
+            "moves": self._movetext(),
+            "extra": _extra(board),
+            "clocks": self.clocks,
+            "since": max(0.0, round(time.time() - self.at, 3)),
+            "at": self.at,
+            "over": self.over,
+            "lost": self.lost,
+            "said": [self._thought(0), self._thought(1)],
+            "graph": self.scores if whole else self.scores[-TOLD_SCORES:],
+        }
+
+    def _movetext(self) -> str:
+        """``34. Nf3 Nc6 35. e5``: the last moves with their numbers."""
+        words: list[str] = []
+        first = max(0, len(self._sans) - TOLD_MOVES)
+        for ply in range(first, len(self._sans)):
+            number, white = self._number + (ply + (not self._white_first)) // 2, (ply % 2 == 0) == self._white_first
+            words += [f"{number}."] if white else [f"{number}…"] if ply == first else []
+            words.append(self._sans[ply])
+        return " ".join(words)
+
+    def _thought(self, side: int) -> dict[str, Any] | None:
+        """What the side said of its last search: its score as White sees it, depth, time, PV in SAN."""
+        said = self._said[side]
+        if said is None:
+            return None
+        score = said.get("score")
+        return {
+            "score": "" if score is None else score_words(int(score) * (-1 if side else 1)),
+            "depth": said.get("depth"),
+            "nodes": said.get("nodes"),
+            "ms": said.get("elapsed_ms"),
+            "pv": self._line(str(said.get("pv") or ""), int(said["ply"])),
+        }
+
+    def _line(self, pv: str, ply: int) -> str:
+        """A PV from before its ply in SAN, as far as it can be played; as it stands where it is no moves."""
+        words = pv.split()
+        if not words or self.lost:
+            return safe(pv)[:LINE_LENGTH]
+        board = self._board.copy()
+        while len(board.move_stack) > max(0, ply - 1):
+            board.pop()
+        line: list[chess.Move] = []
+        before = board.copy(stack=False)
+        for word in islice(words, LINE_PLIES):
+            try:
+                move = board.push_uci(word)
+            except ValueError:
+                break
+            if not move:  # a pass is no move to write down
+                break
+            line.append(move)
+        return before.variation_san(line) if line else safe(pv)[:LINE_LENGTH]
+
+
+def _squares(move: chess.Move) -> list[str]:
+    """From and to; a piece that is dropped comes from nowhere."""
+    uci = move.uci()
+    return [uci[2:4]] if "@" in uci else [uci[:2], uci[2:4]] if uci != "0000" else []
+
+
+def _extra(board: chess.Board) -> list[str]:
+    """What some variants have beside the board, White's and Black's: pieces in hand, checks left."""
+    for name in ("pockets", "remaining_checks"):
+        if (found := getattr(board, name, None)) is not None:
+            words = "checks left" if name == "remaining_checks" else "in hand"
+            return [f"{words}: {' '.join(str(found[white]).upper()) or '–'}" for white in (True, False)]
+    return []
+
+
+# An open page at the other end of a stream of events: what it has yet to be sent.
+
+MOST_DUE = 1280  # things that may wait for one page, 1 KB each: the boards of a cluster; then it is told all anew
+
+
+def framed(event: str, value: Mapping[str, Any]) -> bytes:
+    """One server-sent event (WHATWG HTML 9.2): its name and one line of JSON."""
+    return f"event: {event}\ndata: {json.dumps(value, separators=(',', ':'))}\n\n".encode()
+
+
+class Listener:
+    """What waits for one page, the newest of each thing only: a slow reader costs a bounded piece of memory."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, bytes] = {}
+        self._awake = asyncio.Event()
+        self.behind = False  # too much has waited: it must be told all anew
+        self.closed = False
+
+    def put(self, thing: str, frame: bytes) -> None:
+        """Have `frame` sent; it takes the place of what waited about the same thing."""
+        if len(self._due) >= MOST_DUE:
+            self._due.clear()
+            self.behind = True
+        if not self.behind:
+            self._due.pop(thing, None)
+            self._due[thing] = frame
+        self._awake.set()
+
+    def close(self) -> None:
+        """Nothing comes any more."""
+        self.closed = True
+        self._awake.set()
+
+    async def due(self, patience: float) -> bytes:
+        """All that waits, oldest first; a comment that keeps the line open after `patience` seconds of silence."""
+        if not self._awake.is_set():
+            try:
+                await asyncio.wait_for(self._awake.wait(), patience)
+            except TimeoutError:
+                return b": all is well\n\n"
+        self._awake.clear()
+        frames, self._due = b"".join(self._due.values()), {}
+        return frames
+
+
+# One tournament of the playing hall: the games in the air, how far it is, its last lines, and who looks on.
 
 LINES = 30  # of games and incidents kept and shown: what a page has room for
 BEAT_S = 0.1  # between two tellings of one tournament: ten a second are more than an eye follows
@@ -194,3 +415,147 @@ def _after(line: Mapping[str, Any]) -> int:
 
 def _told(line: Mapping[str, Any]) -> tuple[object, ...]:
     return line["game"], line["engine"], line["words"]
+
+
+# How a tournament stands, for a page that follows it: folded on from game to game, rated again after each.
+
+MOST_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
+KEPT = 16  # tournaments that were looked at last: one of 10,000 games takes 5 MB (measured)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What `Room` shows, ready for JSON."""
+
+    table: dict[str, Any]
+    progress: dict[str, Any]
+    lines: tuple[dict[str, Any], ...] = ()
+    incidents: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass
+class _Fold:
+    """A tournament up to `position` of its log."""
+
+    log: TournamentLog
+    format: Format[Any]
+    state: Any
+    position: int = 0
+    rated: int = -1  # the position of the ratings
+    elo: dict[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
+
+
+class Standings:
+    """The folds of the tournaments that were looked at last. One thread at a time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._folds: OrderedDict[int, _Fold] = OrderedDict()
+        self._states: dict[int, tuple[int, str]] = {}  # by tournament: the position of its log, and its state there
+
+    def made(self, entry: Entry, *, lines: bool) -> Made:
+        """Table and progress now; the last lines of the log too, if asked for."""
+        fold = self._folds[entry.id] = self._folded(entry)
+        self._folds.move_to_end(entry.id)
+        while len(self._folds) > KEPT:
+            self._folds.popitem(last=False)
+        log = fold.log
+        if fold.rated != fold.position:
+            self._rate(fold)
+        counts = games.endings(log.database, log.id)
+        wrong = incident_counts(log)
+        remaining = fold.format.remaining(fold.state)
+        progress = {
+            "tournament": entry.title,
+            "system": entry.system,
+            "state": _state(fold),
+            "games_done": counts.total(),
+            "remaining": list(remaining),
+            "open_ended": is_open(counts.total(), remaining),
+            "incidents": wrong.total(),
+            "endings": dict(counts),
+        }
+        last = [_line(game) for game in log.games(limit=LINES)] if lines else []
+        told = [_incident_told(number, incident) for number, incident in log.incidents()[-LINES:]] if lines else []
+        return Made(self._table(fold, wrong), progress, tuple(last), tuple(told))
+
+    def states(self, wanted: Sequence[Entry]) -> dict[str, str]:
+        """Finished or stopped, by slug; of one that cannot be folded, why not."""
+        return {entry.slug: self._state_of(entry) for entry in wanted}
+
+    def _state_of(self, entry: Entry) -> str:
+        try:
+            position = self._store.tournament(entry.name, entry.edition).last_position
+            if self._states.get(entry.id, (-1, ""))[0] != position:
+                self._states[entry.id] = position, _state(self._folded(entry))
+        except StoreRefused as refused:
+            return f"cannot be read: {refused.what}"
+        return self._states[entry.id][1]
+
+    def _folded(self, entry: Entry) -> _Fold:
+        """Stepped on by what has come into the log since the last look; StoreRefused as by `folded.fold`."""
+        fold = self._folds.get(entry.id)
+        if fold is None:
+            log = self._store.tournament(entry.name, entry.edition)
+            format_ = format_of(log)
+            fold = _Fold(log, format_, format_.start(log.entrants))
+        last = fold.log.last_position
+        if last > fold.position:
+            try:
+                for event in fold.log.events(after=fold.position):
+                    fold.state = fold.format.step(fold.state, event)
+                    fold.position += 1
+            except ValueError as error:
+                raise StoreRefused(f"the log does not fit its format: {error}", place=entry.title) from None
+        return fold
+
+    def _rate(self, fold: _Fold) -> None:
+        found = tournament_list(fold.log, fold.log.config.get("ratings", {}).get("anchor") or {})
+        fold.elo = {row.name: (row.rating, row.plus, row.minus) for row in found.rows}
+        fold.rated = fold.position
+
+    @staticmethod
+    def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
+        placed = fold.format.standings(fold.state)
+        slugs = slugs_of([*(line.name for line in placed), *fold.log.specs])
+        rows = []
+        for line in placed[:MOST_ENGINES]:
+            rating, plus, minus = fold.elo.get(line.name, (None, None, None))
+            rows.append(
+                {
+                    "rank": line.rank,
+                    "name": safe(line.name),
+                    "slug": slugs.get(line.name),
+                    "points": points(line.half_points) + (f" ({points(line.unplayed)} bye)" if line.unplayed else ""),
+                    "games": line.games,
+                    "elo": None if rating is None else round(rating),
+                    "plus": None if plus is None else round(plus),
+                    "minus": None if minus is None else round(minus),
+                    "status": safe(line.status),
+                    "incidents": wrong[line.name],
+                }
+            )
+        return {"rows": rows, "more": max(0, len(placed) - MOST_ENGINES)}
+
+
+def _state(fold: _Fold) -> str:
+    return "stopped" if fold.format.offers(fold.state) else "finished"
+
+
+def _line(game: GameLine) -> dict[str, Any]:
+    return {
+        "number": game.number,
+        "white": safe(game.white),
+        "black": safe(game.black),
+        "result": "*" if game.voided else str(game.outcome),
+        "cause": safe(game.how),
+        "plies": game.plies,
+        "seconds": round(game.ended - game.started, 3),
+        "decisions": [],
+    }
+
+
+def _incident_told(number: int, incident: Any) -> dict[str, Any]:
+    words = f"{safe(incident.category)}: {safe(incident.cause)}"
+    kind = "warning" if incident.is_warning else "incident"
+    return {"kind": kind, "game": number, "engine": safe(incident.at_fault), "words": words}

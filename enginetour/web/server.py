@@ -1,18 +1,162 @@
-"""The listening side: its socket, how many may connect and how long they may say nothing."""
+"""Socket, limits, guard.
+
+GET and HEAD only, from a Host that is ours, from no foreign Origin, with the token where one is set. The token comes
+once in the address (`?token=`), then as a cookie that only its owner could have made; it is compared in constant time
+and never written anywhere.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import ipaddress
+import re
 import socket
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
 from types import FrameType
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from enginetour.model.errors import UsageRefused
-from enginetour.web.guard import App
 from enginetour.web.hall import Hall
+
+# Who may have a page, and what goes with every answer: the outermost piece of the server (reliability spec 5).
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+COOKIE = "enginetour"
+_HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
+LEAST_TOKEN = 16  # signs: 80 bits and more of what `--token new` makes
+POLICY = (
+    "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+
+
+class Refused(Exception):
+    """An answer instead of a page: a status, a sentence and what its headers add."""
+
+    def __init__(self, status: HTTPStatus, words: str, *headers: tuple[str, str]) -> None:
+        super().__init__(words)
+        self.status, self.words, self.headers = status, words, headers
+
+
+class Guard:
+    """An ASGI application around another. `hosts` are further names under which we are known, in small letters."""
+
+    def __init__(self, app: App, *, hosts: Iterable[str], token: str, failed: Callable[[Exception], None]) -> None:
+        self._app = app
+        self._hosts = LOOPBACK | {host.lower() for host in hosts}
+        self._token = token
+        self._cookie = hmac.new(token.encode(), b"the live page of enginetour", hashlib.sha256).hexdigest()
+        self._failed = failed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on; whatever fails below is one sentence to the browser and the rest to us."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # a web socket, closed without a word
+        begun = False
+
+        async def guarded(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+            await send(message)
+
+        try:
+            self._look_at(scope)
+            await self._app(scope, receive, guarded)
+        except Refused as refused:
+            await _say(scope, guarded, refused)
+        except Exception as error:
+            self._failed(error)
+            if not begun:
+                words = "this page cannot be made: our own failure, told where enginetour serve runs"
+                await _say(scope, guarded, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, words))
+
+    def _look_at(self, scope: Scope) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "this page is only read", ("allow", "GET, HEAD"))
+        headers: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        hosts = headers.get("host", [])
+        if len(hosts) != 1 or not self._is_ours(_host_of(hosts[0]), scope):
+            raise Refused(HTTPStatus.FORBIDDEN, "no page of this host; --allow-host NAME lets it be another name")
+        for origin in headers.get("origin", []):
+            if origin.lower().partition("://")[2] != hosts[0].lower():
+                raise Refused(HTTPStatus.FORBIDDEN, "not for pages of others")
+        if headers.get("sec-fetch-site", ["none"])[0] == "cross-site" and headers.get("sec-fetch-mode") != ["navigate"]:
+            raise Refused(HTTPStatus.FORBIDDEN, "not for pages of others")
+        if self._token:
+            self._let_in(scope, headers.get("cookie", []))
+
+    def _is_ours(self, host: str, scope: Scope) -> bool:
+        """A name that we were told, or the very address at which the connection has arrived."""
+        here = scope.get("server")
+        return host in self._hosts or (here is not None and host == str(here[0]).lower())
+
+    def _let_in(self, scope: Scope, cookies: list[str]) -> None:
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in query if name == "token"]
+        if given:
+            if not hmac.compare_digest(given[-1].encode(), self._token.encode()):
+                raise Refused(HTTPStatus.UNAUTHORIZED, "that is not the token of this page")
+            rest = urlencode([(name, value) for name, value in query if name != "token"])
+            path = scope["raw_path"].decode("latin-1") if scope.get("raw_path") else "/"
+            where = "/" + path.lstrip("/") + (f"?{rest}" if rest else "")
+            cookie = f"{COOKIE}={self._cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000"
+            raise Refused(HTTPStatus.SEE_OTHER, "come in", ("location", where), ("set-cookie", cookie))
+        for line in cookies:
+            try:
+                found = SimpleCookie(line).get(COOKIE)
+            except CookieError:
+                continue
+            if found is not None and hmac.compare_digest(found.value.encode(), self._cookie.encode()):
+                return
+        raise Refused(HTTPStatus.UNAUTHORIZED, "this page has a token: open it once with ?token=... at its address")
+
+
+def _host_of(header: str) -> str:
+    """The name of a Host header in small letters, without its port; "" for what is none."""
+    found = _HOST.fullmatch(header)
+    return (found["name"] or found["six"]).lower() if found else ""
+
+
+async def _say(scope: Scope, send: Send, refused: Refused) -> None:
+    body = f"{refused.words}\n".encode()
+    told = [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(body)))]
+    told += [("cache-control", "no-store"), *refused.headers]
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in told]
+    await send({"type": "http.response.start", "status": int(refused.status), "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+# The listening side: its socket, how many may connect and how long they may say nothing.
 
 MOST_CONNECTIONS = 256  # each open page holds one; bounds descriptors and memory
 PATIENCE_S = 10.0  # for the first request of a connection, and for the rest of one that has begun

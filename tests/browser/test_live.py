@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from enginetour.ratings.sequential import OPEN_GAMES
-from enginetour.web.game import LiveGame
+from enginetour.web.room import LiveGame
 from tests.browser.accessible import is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, joined, shot, until
 from tests.reported import played

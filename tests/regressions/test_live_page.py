@@ -8,10 +8,9 @@ from starlette.applications import Starlette
 from enginetour.model.errors import StoreRefused
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import TournamentReader
-from enginetour.web import standing
-from enginetour.web.hall import Hall
-from enginetour.web.library import Library
-from enginetour.web.listener import Listener
+from enginetour.web import room
+from enginetour.web.hall import Hall, Library
+from enginetour.web.room import Listener
 from tests.asgi import answered, in_a_hall, scope_of
 from tests.serving import Stage
 
@@ -23,7 +22,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(log: TournamentReader) -> None:
         raise StoreRefused("the log is another version's", place=log.title)
 
-    monkeypatch.setattr(standing, "format_of", refused)
+    monkeypatch.setattr(room, "format_of", refused)
 
 
 @pytest.mark.usefixtures("unreadable")

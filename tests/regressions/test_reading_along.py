@@ -10,8 +10,7 @@ import pytest
 
 from enginetour.model.errors import StoreRefused
 from enginetour.store.games import TournamentReader
-from enginetour.web.hall import Hall
-from enginetour.web.library import Library
+from enginetour.web.hall import Hall, Library
 from tests.asgi import in_a_hall
 from tests.serving import Stage
 from tests.storing import draft, game
