@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli import broadcast
-from enginetour.cli.broadcast import Broadcast
+from enginetour.cli import screen
+from enginetour.cli.screen import Broadcast
 from enginetour.reports.progress import Progress
 from enginetour.tournament.control import ask, socket_path, subscribe
 from tests.touring import config, running
@@ -49,7 +49,7 @@ def test_nobody_listening_costs_nothing() -> None:
 def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once while nothing happens, again after a game, a pause, and a while."""
     now = 0.0
-    monkeypatch.setattr(broadcast, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(screen, "time", SimpleNamespace(monotonic=lambda: now))
     made, server = heard(1)
     for _ in range(3):
         made.progress(scheduler())
@@ -58,7 +58,7 @@ def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> No
     made.picture.done = 1
     made.progress(scheduler())
     made.progress(scheduler(paused=True))
-    now = broadcast.PROGRESS_S
+    now = screen.BROADCAST_S
     made.progress(scheduler(paused=True))
     assert [(event["games_done"], event["state"]) for event in server.told[1:]] == [
         (1, "running"), (1, "paused"), (1, "paused"),

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from enginetour.cli import session
+from enginetour.cli import run
 from enginetour.engines import machine as cores
 from enginetour.engines.machine import CPUS, Allowed, Cores, bind, elsewhere, find
 from enginetour.engines.process import EngineProcess, end_all
@@ -18,7 +18,8 @@ from enginetour.model.game import Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Store
-from enginetour.tournament import places, run
+from enginetour.tournament import places
+from enginetour.tournament import run as run_module
 from enginetour.tournament.limits import own_cores
 from enginetour.tournament.places import LocalPlace
 from tests.playing import LONG, scripted
@@ -171,7 +172,7 @@ def test_a_run_is_elsewhere_from_before_its_first_game_to_its_end(
     before = tuple(os.sched_getaffinity(0))
     first = min(before)
     there = Cores(((first,), (1001,), (1002,)), 1, before)
-    for module in (run, session):
+    for module in (run_module, run):
         monkeypatch.setattr(module, "own_cores", lambda *_: there)
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     path.write_text(path.read_text().replace("[play]", "[play]\naffinity = true"))

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from enginetour.cli.tell import status
+from enginetour.cli.screen import status
 from enginetour.cli.watching import Picture
 from enginetour.engines.machine import Allowed
 from enginetour.model.errors import UsageRefused

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.cells import cell_len
 
-from enginetour.cli.display import Display, present
+from enginetour.cli.listoptions import Display, present
 from enginetour.cli.main import cli
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli.elsewhere import lines
+from enginetour.cli.common import machine_lines
 from enginetour.tournament.cluster import place
 from tests.touring import config, tour
 
@@ -109,7 +109,7 @@ def test_machines_in_words() -> None:
     }
     aside = row | {"state": "aside", "lacks": [], "why": "it died", "busy": 0, "played": 2}
     gone = {"machine": "europa", "state": "gone", "played": 3, "why": ""}
-    assert list(lines([fit, odd, aside, gone])) == [
+    assert list(machine_lines([fit, odd, aside, gone])) == [
         "io (EPYC, speed 1.5): 4 slots, 1 game played, 1 in the air",
         "io (tcp://1): gets no games, 1 game played, 1 in the air",
         "  io lacks book: no file b",

@@ -12,8 +12,8 @@ from typing import Any
 import chess.pgn
 import pytest
 
-from enginetour.cli.broadcast import Broadcast
-from enginetour.cli.voice import Voice
+from enginetour.cli.output import Voice
+from enginetour.cli.screen import Broadcast
 from enginetour.cli.watching import Exports, Picture, Watching
 from enginetour.model.game import Game, GameVoided, Outcome
 from enginetour.reports import progress

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli.heard import Heard
+from enginetour.cli.output import Heard
 
 LONG = 400_000  # rounds of a digest: a tenth of a second in C, in which Python calls no handler
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli import outlet
+from enginetour.cli import output
 from enginetour.store.database import Database
 from tests.forked import Forked, quick
 from tests.test_signals import stubborn
@@ -26,7 +26,7 @@ QUIET_S = 0.5  # many games long
 # The command line; who is not in a hurry waits for a reader longer than `BUSY_S`.
 PATIENT = """\
 from enginetour.cli.main import main
-from enginetour.cli import outlet
+from enginetour.cli import output as outlet
 outlet.LAST_WORDS_S = 600.0
 main()
 """
@@ -39,7 +39,7 @@ def robin(folder: Path) -> Path:
 def full_from_the_start() -> None:
     """In the new process: there is no room for a word, and its end waits for no reader."""
     os.write(1, b"\n" * fcntl.fcntl(1, fcntl.F_GETPIPE_SZ))
-    outlet.LAST_WORDS_S = 0.1
+    output.LAST_WORDS_S = 0.1
 
 
 def test_a_pipe_nobody_reads_holds_up_no_game(workspace: Path) -> None:
@@ -118,11 +118,11 @@ def test_a_wait_for_a_held_file_is_heeded(tmp_path: Path) -> None:
 
 def test_what_nobody_reads_is_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Words beyond the room are lost, whole lines of them; the reader who comes back is told how many."""
-    monkeypatch.setattr(outlet, "KEPT_BYTES", 1000)
-    monkeypatch.setattr(outlet, "LAST_WORDS_S", 0.0)
+    monkeypatch.setattr(output, "KEPT_BYTES", 1000)
+    monkeypatch.setattr(output, "LAST_WORDS_S", 0.0)
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
-    out = outlet.Outlet(writing)
+    out = output.Outlet(writing)
     line = b"x" * 99 + b"\n"
     for _ in range(200):
         out.write(line)

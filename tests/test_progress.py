@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.tell import status
+from enginetour.cli.screen import status
 from enginetour.model.game import Placed
 from enginetour.ratings.sequential import OPEN_GAMES
 from enginetour.reports.progress import CROWD_S, LINGER_S, Progress, headline, now_line, of_games, status_words, table

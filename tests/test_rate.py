@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour.cli import gamefiles
+from enginetour.cli import games as gamefiles
 from enginetour.cli.main import cli
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.ratings import elo, gor

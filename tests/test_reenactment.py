@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.replaying import happened_again
+from enginetour.cli.games import happened_again
 from enginetour.engines import protocol
 from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli import outlet
+from enginetour.cli import output
 from enginetour.store.tournaments import Store
 from enginetour.tournament import notify
 from enginetour.tournament.control import ask, socket_path
@@ -60,7 +60,7 @@ def stubborn(folder: Path, more: str = "") -> Path:
 
 def patient() -> None:
     """In the new process: who is not in a hurry waits for everybody longer than `BUSY_S`."""
-    notify.WEBHOOK_S = notify.FAREWELL_S = outlet.LAST_WORDS_S = 600.0
+    notify.WEBHOOK_S = notify.FAREWELL_S = output.LAST_WORDS_S = 600.0
 
 
 def thinking(folder: Path, path: Path) -> Forked:
@@ -220,7 +220,7 @@ def test_whoever_waits_for_a_file_is_ended_at_once(workspace: Path, words: tuple
 
 def computing(place: Path) -> None:
     """In the new process: reading the configuration is a search that takes years, in C."""
-    from enginetour.cli import session
+    from enginetour.cli import run as session
 
     def prepare(*_: object, **__: object) -> None:
         place.touch()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from enginetour.cli.stepline import ERASE, StepLine
+from enginetour.cli.common import ERASE, StepLine
 from enginetour.referee.compliance.course import HANDSHAKE, examine, steps_of
 from enginetour.referee.compliance.exam import ComplianceTask
 from enginetour.tournament.probing import examine_each

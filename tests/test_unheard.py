@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from queue import SimpleQueue
 
-from enginetour.cli.outlet import Outlet
+from enginetour.cli.output import Outlet
 from enginetour.engines.process import ENDING
 from enginetour.model.task import ProbeTask
 from enginetour.tournament.cluster.place import LoopThread

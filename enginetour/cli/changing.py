@@ -1,4 +1,4 @@
-"""Commands that add an event to a tournament: withdraw, add, replace, void; through its socket while it runs."""
+"""Withdraw, add, replace, void; slots, pause, finish."""
 
 from __future__ import annotations
 
@@ -11,13 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import COUNTED, chosen, home, open_store, say, tournament_options
-from enginetour.cli.request import answered, tell_answer
+from enginetour.cli.common import (
+    COUNTED,
+    answered,
+    chosen,
+    home,
+    open_store,
+    say,
+    tell_answer,
+    tournament_argument,
+    tournament_option,
+    tournament_options,
+)
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
+
+
+# Commands that add an event to a tournament: withdraw, add, replace, void; through its socket while it runs.
 
 
 def _send(db: Address | None, name: str | None, edition: int | None, request: dict[str, Any], *, as_json: bool) -> int:
@@ -54,7 +67,7 @@ def _bring_along(results: Path, log: TournamentLog, there: list[str]) -> None:
     Where nobody has played there is nothing that could disagree. What cannot be written is told on stderr. `there` is
     what a command is told of the database from here.
     """
-    from enginetour.cli.reporting import has_report
+    from enginetour.cli.report import has_report
     from enginetour.reports.pgn import PgnFile
 
     path = results / f"{log.slug}.pgn"
@@ -146,3 +159,96 @@ def _tried(engine: str, name: str | None, log: TournamentLog, workspace: Path, r
     for words in other_names(probes, {entrant.name: of_workspace(workspace).get(engine)}):
         say(f"warning: {words}", err=True)
     return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
+
+
+# Commands that steer a run that goes on, through its socket: slots, machines, pause, unpause, finish.
+
+
+def _steering(command: Callable[..., dict[str, Any]]) -> Any:
+    """Add the options that all share; the function makes the request for the run, whose answer is shown.
+
+    UsageRefused if the tournament is not running.
+    """
+
+    @wraps(command)
+    def steer(db: Address | None, name: str | None, as_json: bool, **given: Any) -> int:
+        from enginetour.tournament.config.workspace import database_of
+
+        request = command(**given)
+        with open_store(db, lasting=True) as store:
+            log = chosen(store, name, None, quiet=as_json)
+            with answered(database_of(Path.cwd(), db), log, request) as (answer, _):
+                if answer is None:
+                    also = ", and has --slots" if request["do"] == "slots" else ""
+                    raise UsageRefused(f"{log.title} is not running", step=f"enginetour run starts it{also}")
+        return tell_answer(answer, as_json=as_json)
+
+    return tournament_option(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(steer))
+
+
+@click.command()
+@click.argument("number", metavar="N", type=click.IntRange(1, 1024))
+@click.option("--force", is_flag=True, help="Allow more slots than processors.")
+@_steering
+def slots(number: int, force: bool) -> dict[str, Any]:
+    """Play N games at once from now on in a tournament that is running.
+
+    Fewer take effect as games end, more at once. The next run has again as
+    many as its configuration or --slots says.
+
+    Example: enginetour slots 4
+    """
+    return {"do": "slots", "slots": number, "force": force}
+
+
+@click.command()
+@click.option("--drain", metavar="NAME", help="No new games for this machine; those in the air end.")
+@click.option("--use", metavar="NAME", help="Games again for one that was drained or set aside.")
+@_steering
+def machines(drain: str | None, use: str | None) -> dict[str, Any]:
+    """The machines of a run on a cluster: slots, speed, games, what they lack.
+
+    A machine is called by the name its worker was given (dask worker --name),
+    else by its host. One that failed three games in a row is set aside.
+
+    Example: enginetour machines --drain kallisto
+    """
+    request = {"do": "machines", "drain": drain, "use": use}
+    return {key: value for key, value in request.items() if value is not None}
+
+
+@click.command()
+@tournament_argument
+@_steering
+def pause() -> dict[str, Any]:
+    """Let no game begin in a tournament that is running, until `unpause`.
+
+    Games in the air end as they do; the run waits and nothing is lost.
+
+    Example: enginetour pause -t autumn-bubble
+    """
+    return {"do": "pause"}
+
+
+@click.command()
+@tournament_argument
+@_steering
+def unpause() -> dict[str, Any]:
+    """Let games begin again after `pause`.
+
+    Example: enginetour unpause -t autumn-bubble
+    """
+    return {"do": "unpause"}
+
+
+@click.command()
+@tournament_argument
+@_steering
+def finish() -> dict[str, Any]:
+    """Let the games in the air end, then the run; it exits with 8.
+
+    As Ctrl-C, but however long they take; `run` goes on where it ended.
+
+    Example: enginetour finish
+    """
+    return {"do": "finish"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.common import chosen, open_store, tournament_options
+from enginetour.cli.common import chosen, drawn_as, open_store, put_picture, tournament_options
 from enginetour.cli.listoptions import given, list_options
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address
@@ -19,25 +19,7 @@ if TYPE_CHECKING:
     from enginetour.store.games import TournamentReader
 
 
-ENDINGS = (".png", ".svg")
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def drawn_as(path: Path) -> str | None:
-    """The ending by which a file is a picture, None for another file."""
-    return path.suffix.lower() if path.suffix.lower() in ENDINGS else None
-
-
-def put(path: Path, picture: Picture, title: str | None = None) -> None:
-    """Write a picture in the language of its ending, under its own title or another."""
-    from enginetour.cli.outputfile import write_whole
-    from enginetour.reports.charts.canvas import retitled
-    from enginetour.reports.charts.output import png, svg_file
-
-    if title is not None:
-        picture = retitled(picture, title)
-    content = png(picture) if drawn_as(path) == ".png" else svg_file(picture).encode()
-    write_whole(path, content, picture.title)
 
 
 def picture_options(command: F) -> F:
@@ -59,7 +41,7 @@ def _of_log(draw: Callable[..., Picture]) -> Any:
     ) -> None:
         with open_store(db) as store:
             picture = draw(chosen(store, name, edition), **given)
-        put(output, picture, title)
+        put_picture(output, picture, title)
 
     return picture_options(drawn)
 
@@ -121,7 +103,7 @@ def list_(
 
     with open_store(db) as store:
         heading, found = asked_list(store, which, asked)
-    put(output, of_list(found, heading), title)
+    put_picture(output, of_list(found, heading), title)
 
 
 @chart.command()
@@ -184,7 +166,7 @@ def history(
             picture = posters.editions(store, list_name, engines)
         else:
             picture = posters.paths(store, chosen(store, name, edition), system or "", engines)
-    put(output, picture, title)
+    put_picture(output, picture, title)
 
 
 @chart.command()

@@ -1,4 +1,4 @@
-"""What commands share: their usual options, the workspace, and saying a table as text, JSON or CSV."""
+"""Options, output, requests."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,14 +17,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from enginetour.model.errors import InputRefused, StoreRefused, TourError
+from enginetour.interop.files import is_special, refuse_kept, replace_bytes
+from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
+from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, counted, dumps, safe
 from enginetour.store.address import Address, address_of
 
 if TYPE_CHECKING:
-    from enginetour.reports.sheet import Sheet
+    from enginetour.ratings.ratinglist import RatingList
+    from enginetour.reports.charts.canvas import Picture
+    from enginetour.store.dialect import Lock
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 
+
+# What commands share: their usual options, the workspace, and saying a table as text, JSON or CSV.
 
 MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
 FORMATS = ("text", *MARKED_UP, "csv", "json")
@@ -177,8 +185,6 @@ def refuse_tables(what: str) -> None:
 
 def say(words: object, *, err: bool = False) -> None:
     """Print one line that quotes names, whatever is in them; `err`: on stderr."""
-    from enginetour.reports.sheet import safe
-
     click.echo(safe(words), err=err)
 
 
@@ -190,8 +196,6 @@ def command(*words: object, db: Address | None = None) -> str:
 
 def say_json(value: object) -> None:
     """Print one JSON value."""
-    from enginetour.reports.sheet import dumps
-
     put(dumps(value) + "\n")
 
 
@@ -206,8 +210,6 @@ def put(text: str) -> None:
 
 def width() -> int:
     """Columns of the terminal, or of a file that has no edge."""
-    from enginetour.reports.sheet import PLAIN_WIDTH
-
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
@@ -284,3 +286,226 @@ def chosen(store: Store, name: str | None, edition: int | None, *, quiet: bool =
 def is_live_terminal() -> bool:
     """A terminal that can redraw: not a pipe, not TERM=dumb."""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+# `-o FILE`: a list into a file whose ending says what it is.
+
+_BY_ENDING = {".json": "json", ".csv": "csv", ".md": "markdown", ".html": "html"}
+
+
+def output_option(command: F) -> F:
+    """``-o FILE`` as `output`."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        help="File to write: .csv, .json, .md, .html, .png, .svg, else text.",
+    )(command)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a list goes, the screen for no `path`, and in which form."""
+
+    path: Path | None
+    as_json: bool
+    as_csv: bool
+
+    @property
+    def room(self) -> int:
+        """Columns of the text."""
+        return width() if self.path is None else PLAIN_WIDTH
+
+    def put_picture(self, found: RatingList, title: str, *, shown: bool) -> bool:
+        """A list as a picture where the file is one, else False; `shown` is asking for looks that no picture has."""
+        if self.path is None or not drawn_as(self.path):
+            return False
+        from enginetour.reports.charts.lists import of_list
+
+        if shown or self.as_json or self.as_csv or markup():
+            what = "a picture of a list has looks of its own: leave out how to show it"
+            raise UsageRefused(what, place="--output", step="or write into a file that is no picture")
+        put_picture(self.path, of_list(found, title))
+        return True
+
+    def put_sheet(self, sheet: Sheet, value: object, told: str) -> None:
+        """A sheet in the form asked for; `value` is its JSON. UsageRefused for a file that is a picture."""
+        if self.path is not None and drawn_as(self.path):
+            raise UsageRefused("no picture is made of this table", place="--output", step="enginetour chart")
+        text = sheet.csv() if self.as_csv else dumps(value) + "\n" if self.as_json else formatted(sheet, self.room)
+        self.put(text, told)
+
+    def put(self, text: str, told: str) -> None:
+        """All of it, or the file as it was; a written file is told on stderr."""
+        if self.path is None:
+            click.echo(text, nl=False)
+        else:
+            write_whole(self.path, text.encode(), told)
+
+
+def write_whole(path: Path, content: bytes, told: str) -> None:
+    """All of it, or the file as it was; a written file is told on stderr, a device or pipe is only written into."""
+    replace_bytes(path, [content])
+    if not is_special(path):
+        say(f"{path} written: {told}", err=True)
+
+
+def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequence[Path] = ()) -> Target:
+    """The file's ending tells the form; UsageRefused for a folder, and for a file that is to be kept."""
+    if output is None:
+        return Target(None, as_json, as_csv)
+    if output.is_dir():
+        raise UsageRefused(f"{output} is a folder", place="--output", step="name a file in it")
+    if any(_same(output, path) for path in sources):
+        raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
+    refuse_kept(output, "--output")
+    told = _BY_ENDING.get(output.suffix)
+    if markup() and told not in (None, markup()):
+        raise click.UsageError(f"--format {markup()} and {output.name} do not go together")
+    if not (as_json or as_csv) and told in MARKED_UP:
+        ask_for(told)
+    return Target(output, as_json or told == "json", as_csv or told == "csv")
+
+
+def size_words(found: RatingList) -> str:
+    """What a file with this list holds."""
+    return f"{len(found.rows):,} engines, {found.games:,} games"
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """One line a worker, then what is missing where."""
+    for row in rows:
+        if row["state"] == "gone":
+            yield f"{row['machine']}: gone, {_games_played(row)}" + (f" ({row['why']})" if row["why"] else "")
+            continue
+        speed = f", speed {row['speed']:g}" if row["speed"] else ""
+        told = {"aside": f"set aside: {row['why']}", "drained": "drained", "fit": counted(row["slots"], "slot")}
+        state = told.get(row["state"], "gets no games" if row["state"] == "lacking" else "looks what it has")
+        yield f"{row['machine']} ({row['processor'] or row['address']}{speed}): {state}, {_games_played(row)}"
+        for words in row["lacks"]:
+            yield f"  {row['machine']} lacks {words}"
+
+
+def _games_played(row: Mapping[str, Any]) -> str:
+    busy = f", {row['busy']} in the air" if row.get("busy") else ""
+    return f"{counted(row['played'], 'game')} played{busy}"
+
+
+# What a command asks of a tournament: of its run, through the socket, where it has one; and the answer in words.
+
+NOTICE_S = 2.0  # of waiting for a run that does not listen, after which that is told
+# A run probes its engines before it listens, and writes its ratings and its report after its last game.
+PATIENCE_S = 120.0
+
+
+@contextmanager
+def answered(
+    database: Address, log: TournamentLog, request: dict[str, Any]
+) -> Iterator[tuple[dict[str, Any] | None, Lock]]:
+    """The answer, and the tournament's lock; None where nobody runs it: the lock is ours to the end of this.
+
+    UsageRefused, and nothing is asked, for what is no valid request.
+    A run that begins or ends holds the lock without listening: it is waited for, then StoreRefused.
+    """
+    from enginetour.store.address import slug_of
+    from enginetour.store.database import lock_of
+    from enginetour.tournament.control import socket_path
+    from enginetour.tournament.requests import parsed
+
+    asked = parsed(request).to_json()
+    lock = lock_of(database, slug_of(log.name))
+    begun, told = time.monotonic(), False
+    while (answer := _asked(socket_path(database, slug_of(log.name)), asked)) is None:
+        try:
+            lock.acquire()
+            break
+        except StoreRefused:
+            waited = time.monotonic() - begun
+            if waited >= PATIENCE_S:
+                raise
+            if waited >= NOTICE_S and not told:
+                told = True
+                say(f"waiting for the run of {log.title}, which begins or ends at this moment", err=True)
+        time.sleep(0.1)
+    try:
+        yield answer, lock
+    finally:
+        lock.release()
+
+
+def _asked(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The answer of the run; None where none listens, or where it ended before it answered."""
+    from enginetour.tournament.control import HungUp, ask
+
+    try:
+        return ask(path, asked)
+    except HungUp:
+        return None
+
+
+def tell_answer(answer: Mapping[str, Any], *, as_json: bool) -> int:
+    """Say it; the exit code. A refusal is TourError with that of the run, in JSON it is told as it is."""
+    code = 0 if answer["ok"] else int(answer.get("exit", 1))
+    if as_json:
+        say_json(answer)
+        return code
+    if not answer["ok"]:
+        refused = TourError(str(answer["error"]))
+        refused.exit_code = code
+        raise refused
+    for line in [answer["said"]] if isinstance(answer["said"], str) else machine_lines(answer["said"]):
+        say(line)
+    return 0
+
+
+# A line on a terminal that tells which step a long examination has come to; nothing anywhere else.
+
+ERASE = "\r\x1b[K"  # to the beginning of the line, and what stands there away: ECMA-48, EL
+
+
+class StepLine:
+    """On stderr, so that a report on stdout stays clean; `names` are examined one after the other."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        self._shown = False
+        self._there = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+    def step(self, number: int, count: int, what: str) -> None:
+        """The first of the names has come to this one."""
+        if self._there:
+            words = safe(f"{self._names[0]}: step {number} of {count}, {what}")
+            sys.stderr.write(f"{ERASE}{words[: shutil.get_terminal_size((80, 24)).columns - 1]}")
+            sys.stderr.flush()
+            self._shown = True
+
+    def clear(self) -> None:
+        """The first has ended: its line goes, and the next one is on."""
+        self._names.pop(0)
+        if self._shown:
+            sys.stderr.write(ERASE)
+            sys.stderr.flush()
+            self._shown = False
+
+
+PICTURE_ENDINGS = (".png", ".svg")
+
+
+def drawn_as(path: Path) -> str | None:
+    """The ending by which a file is a picture, None for another file."""
+    return path.suffix.lower() if path.suffix.lower() in PICTURE_ENDINGS else None
+
+
+def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
+    """Write a picture in the language of its ending, under its own title or another."""
+    from enginetour.reports.charts.canvas import retitled
+    from enginetour.reports.charts.output import png, svg_file
+
+    if title is not None:
+        picture = retitled(picture, title)
+    content = png(picture) if drawn_as(path) == ".png" else svg_file(picture).encode()
+    write_whole(path, content, picture.title)

@@ -154,7 +154,7 @@ def check(
 
     Example: enginetour engines check stockfish fairymax --verbose
     """
-    from enginetour.cli.stepline import StepLine
+    from enginetour.cli.common import StepLine
     from enginetour.engines.registry import to_spec
     from enginetour.model.errors import near
     from enginetour.referee.compliance.course import steps_of

@@ -1,8 +1,18 @@
-"""`enginetour games`: the list, or one game with its moves and incidents."""
+"""Games, export, replay."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import takewhile
+from pathlib import Path
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -13,19 +23,31 @@ from enginetour.cli.common import (
     output_options,
     put,
     refuse_tables,
+    say,
     say_json,
     show,
+    tournament_argument,
     tournament_options,
     width,
 )
+from enginetour.model.errors import UsageRefused
+from enginetour.reports.sheet import safe
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from enginetour.interop.gamefilter import LeftOut
+    from enginetour.interop.roundfiles import Played
+    from enginetour.interop.tally import Tally
+    from enginetour.model.game import Game, GameKey, Incident
+    from enginetour.model.task import EngineSpec, Reenacted, ReenactTask
     from enginetour.reports.sheet import Sheet
     from enginetour.store.games import GameLine, Stored
     from enginetour.store.log import TournamentLog
+
+
+# `enginetour games`: the list, or one game with its moves and incidents.
 
 
 @click.command()
@@ -72,8 +94,6 @@ def games(
         what = "--engine, --termination, --incidents and --endings are for the list of games"
         raise click.UsageError(f"{what}: leave them out, or the number")
     if replay:
-        from enginetour.cli.replaying import Wish, replay_incident
-
         refuse_tables("a replay is told as text or JSON")
         if number is None:
             raise click.UsageError("--replay needs the NUMBER of a game; enginetour games --incidents lists them")
@@ -109,7 +129,7 @@ def games(
 
 def _known(log: TournamentLog, word: str | None, termination: str | None) -> str | None:
     """The entrant that is meant; UsageRefused for a word that means none, and for an unknown ending."""
-    from enginetour.model.errors import UsageRefused, called, near, not_called
+    from enginetour.model.errors import called, near, not_called
     from enginetour.model.game import Termination
 
     engine = None if word is None else called(word, log.specs)
@@ -212,3 +232,367 @@ def _whole(stored: Stored) -> dict[str, object]:
     whole = {**asdict(stored.game), "moves": [move._asdict() for move in stored.game.moves]}
     whole["started"], whole["ended"] = moment(stored.game.started), moment(stored.game.ended)
     return {"number": stored.number, "voided": stored.voided, **whole}
+
+
+# Files out: export.
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(["pgn", "epd", "csv", "json", "trf", "tde"]))
+@tournament_argument
+@tournament_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to replace, for tde a folder; default: standard output.",
+)
+@click.option("--comments", metavar="NAMES", help="Of pgn: what a move tells more, as nodes,nps,pv; or all.")
+@click.option("--eco", type=click.Path(path_type=Path), help="Of pgn: names openings by this file, as eco.pgn.")
+def export(
+    kind: str,
+    db: Address | None,
+    name: str | None,
+    edition: int | None,
+    output: Path | None,
+    comments: str | None,
+    eco: Path | None,
+) -> None:
+    """Games and results of a tournament as PGN, CSV or JSON.
+
+    Their final positions as EPD; tournaments in rounds also as TRF (FIDE) or
+    TDE files (AGA). The SHA-256 of a PGN or EPD file is told.
+    --comments: timeleft, latency, nodes, seldepth, nps, hashfull, tbhits, pv,
+    lines (those that keep_lines of the configuration kept).
+    --eco: the eco.pgn of pgn-extract, or a table of lichess's chess-openings.
+
+    Example: enginetour export pgn -t autumn-bubble -o games.pgn
+    """
+    from enginetour.interop.files import refuse_kept, replace_file
+    from enginetour.openings.eco import read_names
+    from enginetour.reports.pgn import final_positions, games_text
+    from enginetour.reports.sheet import dumps
+
+    if kind != "pgn" and (comments is not None or eco is not None):
+        raise click.UsageError(f"{'--eco' if comments is None else '--comments'} goes with pgn")
+    names = read_names(eco, "--eco") if eco is not None else None
+    paged = output is None and kind in ("pgn", "epd")  # games are read as they are told
+    with open_store(db, lasting=paged) as store:
+        log = chosen(store, name, edition)
+        if kind == "tde":
+            _export_tde(log, output)
+            return
+        if kind == "trf":
+            from enginetour.interop.roundfiles import report
+
+            chunks: Iterable[str] = [report(_played(log)).text()]
+        elif kind == "pgn":
+            chunks = games_text(log, comments=_extras(comments), names=names)
+        elif kind == "epd":
+            chunks = final_positions(log)
+        elif kind == "csv":
+            chunks = [games_sheet(log.title, log.games()).csv()]
+        else:
+            whole = {"tournament": log.title, "system": log.system, "games": game_rows(log.games())}
+            whole["decisions"] = [note.text for _, note in log.notes()]
+            chunks = [dumps(whole), "\n"]
+        if output is not None:
+            if output.is_dir() or not output.absolute().parent.is_dir():
+                raise UsageRefused("not a file in a folder that is there", place=str(output), step="choose another -o")
+            refuse_kept(output, "--output")
+            digest = sha256()
+            replace_file(output, _digested(chunks, digest))
+            told = f", SHA-256 {digest.hexdigest()}" if kind in ("pgn", "epd") else ""
+            say(f"{output} written{told}", err=True)
+            return
+        for chunk in chunks:
+            put(chunk)
+
+
+def _extras(comments: str | None) -> tuple[str, ...]:
+    """The names of --comments; UsageRefused for one that is none."""
+    from enginetour.model.errors import near
+    from enginetour.reports.pgn import EXTRAS
+
+    names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
+    if names == ("all",):
+        return EXTRAS
+    for name in names:
+        if name not in EXTRAS:
+            what = f"no comment is called {name!r}{near(name, EXTRAS)}"
+            raise UsageRefused(what, place="--comments", step=f"choose of {', '.join(EXTRAS)}, or all")
+    return names
+
+
+def _digested(chunks: Iterable[str], digest: Any) -> Iterator[str]:
+    for chunk in chunks:
+        digest.update(chunk.encode("utf-8"))
+        yield chunk
+
+
+def _played(log: TournamentLog) -> Played:
+    """The tournament with its games by round and pair; UsageRefused unless it is one in rounds."""
+    from enginetour.formats.rounds import Rounds
+    from enginetour.interop.roundfiles import Sat, played
+    from enginetour.model.game import Pairing
+    from enginetour.store.replay import fold
+
+    format_, state = fold(log)
+    if not isinstance(format_, Rounds):
+        step = "export pgn, csv or json"
+        raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
+    decided = state.docket  # a game struck out later counts there, one that came in after a withdrawal does not
+    found: dict[GameKey, tuple[int, Sat]] = {}
+    for line in log.games():
+        key = Pairing(line.white, line.black, line.meeting, line.leg).key
+        if decided.played.get(key) is line.outcome:  # of several, as after a void, the latest
+            found[key] = line.round, Sat(line.white, line.outcome, key not in decided.struck)
+    games: dict[tuple[int, frozenset[str]], list[Sat]] = {}
+    for key, (number, sat) in found.items():
+        games.setdefault((number, frozenset(key[:2])), []).append(sat)
+    return played(log.name, log.system, format_, state, games)
+
+
+def _export_tde(log: TournamentLog, folder: Path | None) -> None:
+    from enginetour.interop.files import replace_file
+    from enginetour.interop.roundfiles import register
+    from enginetour.ratings import grades
+
+    if folder is None or not folder.is_dir():
+        raise UsageRefused("several files: name a folder that is there", place="-o", step="export tde -o FOLDER")
+    by_go = log.config.get("tournament", {}).get("rating_scale") == "go"
+    texts = register(_played(log), grades.GO if by_go else grades.AGA)
+    for name in texts:
+        if (folder / name).exists():
+            raise UsageRefused("there is a file already", place=str(folder / name), step="choose another folder")
+    for name, text in texts.items():
+        replace_file(folder / name, [text])
+        say(f"{folder / name} written", err=True)
+
+
+# What commands that read game files tell meanwhile: how far they are, and where games cannot be counted.
+
+BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
+BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
+
+
+@contextmanager
+def reading_bar(files: Sequence[Path]) -> Iterator[Callable[[int], object]]:
+    """A bar on stderr, on a terminal and for big files only: nothing to see is better than a flash."""
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    if size < BIG or not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield lambda _: None
+        return
+    with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
+        yield bar.update
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Measured: a tenth of the reading goes to looking for cycles among millions of tuples that have none."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def refuse_twice(files: Sequence[Path]) -> None:
+    """UsageRefused for a file that is given twice, under any of its names: each of its games would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in files:
+        try:
+            found = path.stat()
+        except OSError:
+            continue  # whoever reads it says so
+        first = seen.setdefault((found.st_dev, found.st_ino), path)
+        if first is not path and S_ISREG(found.st_mode):
+            named = f", first as {first}" if first != path else ""
+            what = f"is given twice{named}; its games would count twice"
+            raise UsageRefused(what, place=str(path), step="leave one out")
+
+
+def twins_of(files: Sequence[Path]) -> list[list[str]]:
+    """Files with the same content, packed or not, in groups: each of their games counts more than once."""
+    if len(files) == 1:
+        return []
+    from enginetour.interop.files import same_content
+
+    return [list(map(str, group)) for group in same_content(files)]
+
+
+def twins_told(twins: Sequence[Sequence[str]]) -> list[str]:
+    """One note for all of them."""
+    told = "; ".join(map(" = ".join, twins))
+    return [f"files with the same content, whose games count more than once: {told}"] if told else []
+
+
+def tell_broken(tally: Tally) -> None:
+    """Where the games are that could not be counted, on stderr."""
+    for place, why in tally.broken[:BROKEN_SHOWN]:
+        click.echo(safe(f"{place}: {why}"), err=True)
+    if tally.broken_games > BROKEN_SHOWN:
+        click.echo(
+            f"... and {tally.broken_games - BROKEN_SHOWN:,} more broken games; --json has their places", err=True
+        )
+
+
+def left_out_told(left: LeftOut) -> str:
+    """The games left out, by reason."""
+    first = {result: f" ({place})" for result, place in left.places.items()}
+    words = [f"{n:,} with result {result or 'blank'}{first.get(result, '')}" for result, n in left.others.items()]
+    reasons = {
+        "broken": left.broken,
+        "of an engine against itself": left.alone,
+        "of engines that are not wanted": left.unwanted,
+        "of engines with too few": left.few,
+    }
+    words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+    names = ", ".join(f"{name} {count:,}" for name, count in left.variants.items())
+    said = {"odds": "at odds", "variant": f"of other variants ({names}; --variant NAME takes one)"}
+    words += [f"{count:,} {said.get(part, f'by {part}')}" for part, count in left.apart.items()]
+    return ", ".join(words)
+
+
+# `enginetour games N --replay`: does an engine do it again? It is told what it was told then; nothing is written.
+
+MARGIN_MS = 50  # of an entrant that joined later and whose margin the log does not tell: the default (runner spec 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for on the command line."""
+
+    times: int
+    speed: float
+    last_search: bool
+    accept_change: bool
+    engine: str | None
+
+
+def replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bool) -> None:
+    """Replay it so often, one line each time, then how often it happened again."""
+    from enginetour.model.errors import TaskFailed, TourError
+    from enginetour.tournament.places import LocalPlace
+
+    game = log.game(number).game
+    incident = _incident(game, wish.engine, number)
+    task = _task(log, number, game, incident, wish)
+    if not as_json:
+        _announce(incident, task, wish)
+    found: list[Reenacted] = []
+    with LocalPlace(1) as place:
+        for turn in range(1, wish.times + 1):
+            try:
+                one = cast("Reenacted", place.submit(task).result())
+            except TaskFailed as failure:
+                raise TourError(f"the replay failed: {failure}", step=failure.step) from None
+            found.append(one)
+            if not as_json:
+                click.echo(f"{turn}: {_words(incident, one)}")
+    again = sum(happened_again(incident, one) for one in found)
+    if as_json:
+        runs = [{"again": happened_again(incident, one), **_plain(one)} for one in found]
+        say_json(
+            {"game": number, "engine": incident.engine, "category": incident.category, "again": again, "runs": runs}
+        )
+    else:
+        click.echo(f"it happened again in {again} of {wish.times}")
+
+
+def happened_again(incident: Incident, found: Reenacted) -> bool:
+    """The same crash by its signal or exit code, the same illegal move, or the same kind of anything else."""
+    if found.category == "crash" or incident.category == "crash":
+        return bool(found.status) and found.status in (incident.status, _tail(incident.cause))
+    if found.category == incident.category == "illegal-move":
+        return f": {found.text or repr(found.text)} in " in incident.cause
+    return found.category == incident.category
+
+
+def _tail(cause: str) -> str:
+    """What stands behind the last colon but one of a sentence: the status, in incidents that have none of their own."""
+    return cause.partition("disconnects: ")[2] or cause.rpartition(": ")[2]
+
+
+def _words(incident: Incident, found: Reenacted) -> str:
+
+    verdict = "again" if happened_again(incident, found) else "otherwise" if found.category else "not again"
+    place = f" (at ply {found.ply}, then at {incident.ply})" if found.ply != incident.ply else ""
+    return safe(f"{verdict}: {found.words}{place}")
+
+
+def _plain(found: Reenacted) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return asdict(found)
+
+
+def _incident(game: Game, engine: str | None, number: int) -> Incident:
+    """The last one that cost somebody a game."""
+    from enginetour.model.errors import called
+
+    engine = None if engine is None else called(engine, game.pairing.pair) or engine
+    grave = [one for one in game.incidents if one.is_repeatable]
+    named = [one for one in grave if engine is None or one.engine == engine]
+    if not named:
+        who = f" of {engine}" if engine is not None else ""
+        what = f"game {number} has no incident{who} that an engine could repeat"
+        raise UsageRefused(what, step="enginetour games --incidents lists those that have one")
+    return named[-1]
+
+
+def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish: Wish) -> ReenactTask:
+    from enginetour.model.errors import StoreRefused
+    from enginetour.model.task import GameTask, ReenactTask, Rules, Side
+    from enginetour.model.timecontrol import TimeControl
+    from enginetour.store.games import spec_in
+
+    specs = {name: spec_in(log, number, name) for name in game.pairing.pair}
+    sides: dict[str, Side] = {}
+    for name, tc in ((game.pairing.white, game.white_tc), (game.pairing.black, game.black_tc)):
+        spec = specs[name]
+        if spec is None:
+            raise StoreRefused(f"does not know how {name} was started", place=log.title)
+        terms = log.config.get("sides", {}).get(name, {})
+        if name == game.pairing.black:
+            terms = terms.get("black", terms)
+        sides[name] = Side(spec, TimeControl.parse(tc), terms.get("margin_ms", MARGIN_MS))
+    engine = incident.engine
+    sides[engine] = replace(sides[engine], spec=_fit(sides[engine].spec, accept_change=wish.accept_change))
+    rules = Rules(hang_limit=log.config["play"].get("hang_limit", Rules().hang_limit))
+    white, black = sides[game.pairing.white], sides[game.pairing.black]
+    told = sum(1 for _ in takewhile(lambda move: move.book, game.moves))  # both sides' own books may go on longer
+    opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:told])) if told else game.opening
+    return ReenactTask(
+        GameTask(game.pairing, white, black, opening, rules),
+        white=engine == game.pairing.white,
+        moves=tuple((move.uci, None if move.book else move.elapsed_ms) for move in game.moves[told:]),
+        last_only=wish.last_search,
+        speed=wish.speed,
+    )
+
+
+def _fit(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
+    """EngineRefused when its program is gone, or is another than in the game."""
+    from enginetour.engines import identity
+    from enginetour.model.errors import EngineRefused
+
+    now = identity.fingerprint(spec)
+    if spec.fingerprint and now != spec.fingerprint and not accept_change:
+        what = f"its files have changed since the game ({spec.fingerprint} then, {now} now)"
+        raise EngineRefused(what, place=spec.name, step="put them back, or --accept-change replays with what is there")
+    return spec
+
+
+def _announce(incident: Incident, task: ReenactTask, wish: Wish) -> None:
+
+    click.echo(safe(f"{incident.engine}, {incident.category} at ply {incident.ply}: {incident.cause}"))
+    if wish.last_search:
+        how = "the last search alone, from its position, with the clocks as they stood"
+    else:
+        seconds = sum(elapsed or 0 for _, elapsed in task.moves) / 1000 / wish.speed
+        how = f"handshake, options, new game, then {len(task.moves)} plies, about {seconds:.0f} s each time"
+    click.echo(f"built again from the moves of the game: {how}")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from enginetour.cli.common import output_options
-from enginetour.cli.display import Display, asked_errors, display_options, errors_option, present
-from enginetour.cli.gamefiles import (
+from enginetour.cli.common import Target, output_option, output_options, size_words, target
+from enginetour.cli.games import (
     left_out_told,
     reading_bar,
     refuse_twice,
@@ -21,9 +20,18 @@ from enginetour.cli.gamefiles import (
     twins_told,
     without_collecting,
 )
-from enginetour.cli.listoptions import file_list_options, flags, given, table
-from enginetour.cli.outputfile import Target, output_option, size_words, target
-from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
+from enginetour.cli.listoptions import (
+    Display,
+    asked_errors,
+    display_options,
+    errors_option,
+    file_list_options,
+    flags,
+    given,
+    present,
+    table,
+)
+from enginetour.cli.match import asked_test, sprt_options, tell_file_test
 from enginetour.interop.tally import normal_name
 from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused, called, not_called
 

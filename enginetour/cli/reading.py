@@ -59,7 +59,7 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
 
 def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[dict[str, object], str, int]:
     """What there is to tell, and of which tournament and edition."""
-    from enginetour.cli.tell import status as told
+    from enginetour.cli.screen import status as told
     from enginetour.reports.games import endings_counted
     from enginetour.reports.progress import Progress
     from enginetour.store.address import slug_of
@@ -209,7 +209,7 @@ def crosstable(
 
     Example: enginetour crosstable --pairs --csv
     """
-    from enginetour.cli import tell
+    from enginetour.cli import screen as tell
 
     with open_store(db) as store:
         if pairs:
@@ -239,7 +239,7 @@ def ladder(
 
     Example: enginetour ladder --step 3
     """
-    from enginetour.cli import tell
+    from enginetour.cli import screen as tell
     from enginetour.reports import ladder as ladders
     from enginetour.reports.review.tournament import rating_order
     from enginetour.store.replay import fold

@@ -1,4 +1,4 @@
-"""Commands before the first game: init, systems, check."""
+"""Init, check, systems."""
 
 from __future__ import annotations
 
@@ -8,19 +8,29 @@ import time
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import command, database_option, is_live_terminal, say, say_json, show
-from enginetour.model.errors import InputRefused, TourError, UsageRefused
+from enginetour.cli.common import command, database_option, is_live_terminal, rows_of_others, say, say_json, show
+from enginetour.engines.machine import allowed
+from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
 from enginetour.store.address import Address
+from enginetour.store.database import is_made
+from enginetour.store.log import TournamentLog
+from enginetour.store.replay import fold
+from enginetour.store.tournaments import Store
+from enginetour.tournament import limits
+from enginetour.tournament import plan as plans
+from enginetour.tournament.limits import refuse_few_files
+from enginetour.tournament.plan import Plan
+from enginetour.tournament.resume import grown_settings, refuse_openings_to_come, same_engines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enginetour.tournament.plan import Plan
 
+# Commands before the first game: init, systems, check.
 
 _WRITES = {  # by the key of a starter configuration, the option that says it
     "name": "--name",
@@ -196,12 +206,9 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
     Example: enginetour check configs/debian-bubble.toml
     """
-    from enginetour.cli.beforehand import foretold, how_to_run
     from enginetour.engines.identity import absent_paths, path_options
     from enginetour.engines.machine import here
     from enginetour.reports import standings as text
-    from enginetour.tournament import limits as outlook
-    from enginetour.tournament import plan as plans
     from enginetour.tournament import probing
     from enginetour.tournament.limits import own_cores, silent_ponderers
     from enginetour.tournament.notify import no_command
@@ -233,7 +240,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         hours, slots = told["longest_hours"], plan.config.play.slots
         if hours is not None:
             at_once = f"{slots} at once" if slots > 1 else "one after another"
-            moves = outlook.long_game(plan)
+            moves = limits.long_game(plan)
             click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {moves} moves")
         say(f"openings: {told['suite']}")
         if len({*told["controls"].values()}) > 1 or " with " in next(iter(told["controls"].values())):
@@ -277,3 +284,55 @@ def _try_notify(plan: Plan) -> None:
         except NotifyFailed as error:
             raise InputRefused(f"not delivered: {error}", place=plan.config.at("notify", channel)) from None
         click.echo(f"notify {channel}: delivered", err=True)
+
+
+# What `check` finds of a plan beside what its database knows.
+
+
+def how_to_run(plan: Plan) -> list[str]:
+    """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
+    slots, name = plan.config.play.slots, plan.config.tournament.name
+    refuse_few_files(slots)
+    force = ["--force"] if slots > allowed().count and plan.config.play.affinity is not True else []
+    if not is_made(plan.database):
+        _refuse_openings(plan, 1)
+        return force
+    with rows_of_others(plan.database), Store.open(plan.database, create=False, readonly=True) as store:
+        if not store.has(name):
+            _refuse_openings(plan, store.newest_edition(name) + 1)
+            return force
+        log = store.tournament(name)
+        format_, state = fold(log)
+        if not format_.offers(state) and not _grows(plan, log):
+            _refuse_openings(plan, log.edition + 1)
+            return [*force, "--new"]
+        refuse_openings_to_come(plan, log, grown_settings(plan, log), format_, state)
+        same_engines(plan, log, accept_change=False, heed=lambda: None)
+    return force
+
+
+def _grows(plan: Plan, log: TournamentLog) -> bool:
+    """Whether the file makes what has ended longer; else what it says is for the next edition."""
+    try:
+        return bool(grown_settings(plan, log))
+    except StoreRefused:
+        return False
+
+
+def _refuse_openings(plan: Plan, edition: int) -> None:
+    """As `plan.refuse_openings`; nothing for a field that `foretold` has words for."""
+    try:
+        plans.refuse_field(plan)
+    except InputRefused:
+        return
+    plans.refuse_openings(plan, edition)
+
+
+def foretold(plan: Plan) -> dict[str, Any]:
+    """As `outlook.foretold`; nothing where a database that is there may bring the ratings that lack."""
+    try:
+        return limits.foretold(plan)
+    except InputRefused:
+        if plan.config.tournament.order in (None, "file") or not is_made(plan.database):
+            raise
+        return {}

@@ -1,12 +1,212 @@
-"""Tournaments without engines: a case played through the format's contract, one game at a time."""
+"""Simulate."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from enginetour.cli.common import database_option, markup, output_options, say, say_json, show
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Note
+from enginetour.store.address import Address
+
+if TYPE_CHECKING:
+    from enginetour.formats.simulation import World
+
+
+# `enginetour simulate`: formats played without engines.
+
+COMMA = r",(?![^\[\]]*\])"  # between systems, not inside a list of one of their settings
+NUMBER = click.FloatRange(min=0, max=10_000)
+
+
+@click.command()
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option("--case", type=click.Path(path_type=Path), help="A bubble case (JSON): print its trace.")
+@click.option("--compare", "systems", metavar="NAME,NAME", help="Systems on the same fields; NAME:key=value sets.")
+@click.option("--entrants", type=click.IntRange(2, 2000), help="--compare: engines of a field; default 32.")
+@click.option("--rounds", type=click.IntRange(1, 1000), help="--compare: where a system has rounds; default 6.")
+@click.option("--fields", type=click.IntRange(1, 1_000_000), help="Tournaments to play; default 200.")
+@click.option("--spread", type=NUMBER, help="Standard deviation of random strengths, Elo; default 150.")
+@click.option("--noise", type=NUMBER, help="Of ratings about the truth; default 150, 0 for a CONFIG with ratings.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of all chance; default 1.")
+@database_option
+@output_options
+def simulate(
+    config: Path | None,
+    case: Path | None,
+    systems: str | None,
+    entrants: int | None,
+    rounds: int | None,
+    fields: int | None,
+    spread: float | None,
+    noise: float | None,
+    seed: int | None,
+    db: Address | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Play formats without engines: how many games, and how true the list.
+
+    CONFIG plays its own format with engines as strong as its entrants are
+    rated, or of random strength. --compare plays several on the same fields.
+
+    Example: enginetour simulate --compare swiss-gotha,mcmahon --noise 400
+    """
+    chosen = [word for word, value in (("CONFIG", config), ("--case", case), ("--compare", systems)) if value]
+    if len(chosen) != 1:
+        found = " and ".join(chosen) or "none"
+        raise UsageRefused(f"give one of CONFIG, --case, --compare; found {found}", step="enginetour simulate --help")
+    idle = {
+        "--entrants": (entrants, systems),
+        "--rounds": (rounds, systems),
+        "--fields": (fields, not case),
+        "--spread": (spread, not case),
+        "--noise": (noise, not case),
+        "--seed": (seed, not case),
+        "--csv": (as_csv or None, not case),
+        "--format": (markup(), not case),
+    }
+    for option, (value, used) in idle.items():
+        if value is not None and not used:
+            raise UsageRefused(f"{option} does nothing with {chosen[0]}", step="leave it out")
+    count, start = fields or 200, 1 if seed is None else seed
+    if case is not None:
+        _case(case, as_json=as_json)
+    elif systems is not None:
+        world = _world(spread, 150.0 if noise is None else noise)
+        _compare(systems, world, entrants or 32, rounds or 6, count, start, as_json=as_json, as_csv=as_csv)
+    elif config is not None:
+        _config(config, db, spread, noise, count, start, as_json=as_json, as_csv=as_csv)
+
+
+def _world(spread: float | None, noise: float) -> World:
+    from enginetour.formats.simulation import World
+
+    return World(noise=noise) if spread is None else World(spread=spread, noise=noise)
+
+
+def _compare(
+    systems: str, world: World, entrants: int, rounds: int, count: int, seed: int, *, as_json: bool, as_csv: bool
+) -> None:
+    from enginetour.formats.simulation import compare, contender
+    from enginetour.reports import sprt as simulation
+
+    contenders = [contender(words.strip(), rounds) for words in re.split(COMMA, systems)]
+    with _bar(count) as told:
+        found = compare(contenders, world, entrants=entrants, count=count, seed=seed, told=told)
+    if as_json or as_csv:
+        show(simulation.compared_rows(found), as_json=as_json, as_csv=as_csv)
+        return
+    of = f"{count} fields of {entrants} engines, {rounds} rounds"
+    title = f"{of}, strengths ± {world.spread:g}, noise {world.noise:g}"
+    show(simulation.comparison(title, found), as_json=False, as_csv=False)
+
+
+def _config(
+    path: Path,
+    db: Address | None,
+    spread: float | None,
+    noise: float | None,
+    count: int,
+    seed: int,
+    *,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    from enginetour.formats.base import make_format
+    from enginetour.formats.simulation import rehearse
+    from enginetour.reports import sprt as simulation
+    from enginetour.tournament import limits as outlook
+    from enginetour.tournament import plan as plans
+
+    plan = plans.prepare(path, db)
+    plans.refuse_few(plan)
+    config = plan.config
+    unrated = [entrant.name for entrant in plan.entrants if entrant.rating is None]
+    if spread is not None and not unrated:
+        raise UsageRefused("--spread does nothing: all entrants are rated", step="leave it out")
+    world = replace(_world(spread, (150.0 if unrated else 0.0) if noise is None else noise), odds=config.play.odds)
+    with _bar(count) as told:
+        found = rehearse(
+            lambda number: make_format(config.system, config.format_options, number),
+            plan.entrants,
+            world,
+            count=count,
+            seed=seed,
+            told=told,
+        )
+    foretold = outlook.foretold(plan)
+    longest = foretold["longest_hours"]
+    hours = None if longest is None else longest * found.figures["games"].mean / foretold["most"]
+    if as_json or as_csv:
+        sheet = simulation.rehearsed_row(found, hours)
+        show(sheet, as_json=as_json, as_csv=as_csv, value=dict(sheet.rows[0]))
+        return
+    strengths = f"random strengths ± {world.spread:g} in the order of the file" if unrated else "strengths as rated"
+    title = f"{config.tournament.name}: {count} simulations, {strengths}, noise {world.noise:g}"
+    show(simulation.rehearsal(title, found, hours), as_json=False, as_csv=False)
+    if unrated and len(unrated) < len(plan.entrants):
+        say(f"{len(unrated)} entrants bring no rating ({unrated[0]} ...): all strengths are random", err=True)
+
+
+def _case(case: Path, *, as_json: bool) -> None:
+    from enginetour.interop.bubblecase import LARGEST_FILE, trace
+    from enginetour.interop.files import read_whole
+
+    try:
+        text = read_whole(case, LARGEST_FILE)
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror}", place=str(case)) from None
+    notes = decisions(text, str(case))
+    if as_json:
+        say_json(trace(notes))
+        return
+    say("rules are the steps of H.G. Muller's article (2007): 1 start, 4 return from parking, 5 next of the list,")
+    say("8 return from parking once the list is used up")
+    step = 0
+    for note in notes:
+        fields: dict[str, Any] = dict(note.fields)
+        lead = f"{fields['step']:>3}" if fields["step"] != step else ""
+        step = fields["step"]
+        for line in _told(note, fields):
+            say(f"{lead:>3}  {line}")
+            lead = ""
+    say(f"ranking, best first: {', '.join(reversed(trace(notes)['ranking']))}")
+
+
+def _told(note: Note, fields: Mapping[str, Any]) -> list[str]:
+    """The lines of one decision of a bubble: its sentence, with the rule of an entry or the table before a leave."""
+    if "table" in fields:
+        table = ", ".join(f"{name} {half / 2:g}" for name, half, _ in fields["table"]) or "nobody is in the section"
+        parked = ", ".join(fields["parked"]) or "nobody"
+        return [table, f"{note.text} ({fields['reason']}), {fields['games_total']} games", f"parked: {parked}"]
+    entries = fields.get("entered") or [fields["replacement"]] if note.kind in ("enter", "unpark", "withdraw") else []
+    rules = "".join(f" (rule {rule})" for rule in sorted({entry["rule"] for entry in entries if entry}))
+    return [note.text + rules]
+
+
+@contextmanager
+def _bar(count: int) -> Iterator[Callable[[int], object]]:
+    """A bar on stderr, on a terminal only."""
+    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield lambda _: None
+        return
+    with click.progressbar(length=count, label="simulating", file=sys.stderr) as bar:
+        yield bar.update
+
+
+# Tournaments without engines: a case played through the format's contract, one game at a time.
 
 
 def decisions(source: str | bytes | Mapping[str, object], place: str = "case") -> tuple[Note, ...]:

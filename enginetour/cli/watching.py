@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from enginetour.cli import tell
-from enginetour.cli.broadcast import Broadcast, state_of
-from enginetour.cli.screen import Both
-from enginetour.cli.voice import Voice
+from enginetour.cli import screen
+from enginetour.cli.output import Voice
+from enginetour.cli.screen import Both, Broadcast, state_of
 from enginetour.formats.base import Format
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Game, Incident, Note, Outcome
@@ -259,7 +258,7 @@ class Inbox:
 
     def _status(self) -> dict[str, Any]:
         self.watching.picture.take(self.scheduler)
-        told = tell.status(self.watching.picture, state_of(self.scheduler))
+        told = screen.status(self.watching.picture, state_of(self.scheduler))
         return {"ok": True, **told, "slots": self.scheduler.slots}
 
     def _stop(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from enginetour.cli.session import Run
+from enginetour.cli.run import Run
 from enginetour.cli.watching import Watching
 from enginetour.model.task import Probe
 from enginetour.store.address import Address, address_of

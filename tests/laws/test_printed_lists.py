@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.cli.display import Display, present
+from enginetour.cli.listoptions import Display, present
 from enginetour.ratings.matrices import MatrixName
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.ratings.ratinglist import RatingList, rating_list

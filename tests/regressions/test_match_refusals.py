@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli.session import Run
+from enginetour.cli.run import Run
 from tests.touring import tour
 
 PAIR = ("match", "wren1", "wren2", "--games", "2", "--max-moves", "20")

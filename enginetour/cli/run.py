@@ -1,37 +1,44 @@
-"""One run as its user sees it: what is said before, while and after; signals; the exit code."""
+"""Run, demo: one run as its user sees it."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from enginetour import __version__
-from enginetour.cli.broadcast import Broadcast
-from enginetour.cli.common import rows_of_others, say
-from enginetour.cli.elsewhere import machines_of
-from enginetour.cli.heard import EARLY, Heard
-from enginetour.cli.outlet import unhurried
-from enginetour.cli.reporting import has_newest_report, outdate_report, report_at_end
-from enginetour.cli.screen import Lines, LiveTable
-from enginetour.cli.stopat import StopAt
-from enginetour.cli.voice import Voice, fall_silent
+from enginetour.cli.common import database_option, is_live_terminal, machine_lines, rows_of_others, say, width
+from enginetour.cli.output import EARLY, Heard, Voice, fall_silent, unhurried
+from enginetour.cli.report import has_newest_report, outdate_report, report_at_end
+from enginetour.cli.screen import Broadcast, Lines, LiveTable, story
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.engines.identity import absent_paths, path_options
 from enginetour.engines.machine import Cores
-from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.errors import InputRefused, TourError, UsageRefused
+from enginetour.model.game import GameFinished
+from enginetour.reports import ratinglist
 from enginetour.reports.pgn import PgnFile
 from enginetour.reports.progress import clock_words, of_games
+from enginetour.reports.review.fairness import over_again
+from enginetour.reports.review.tournament import tournament_list
+from enginetour.reports.sheet import render
 from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
+from enginetour.store.games import repeated
+from enginetour.store.ratings import ratings_of
 from enginetour.store.replay import fold
-from enginetour.tournament import probing, run
+from enginetour.tournament import probing
+from enginetour.tournament import run as run_module
 from enginetour.tournament.changes import Desk, Helm
 from enginetour.tournament.control import ControlServer, socket_path
 from enginetour.tournament.events import Happenings, Journal, Sink, catch_up
@@ -44,7 +51,162 @@ from enginetour.tournament.scheduler import End, Scheduler, Watcher
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
     from enginetour.tournament.cluster.place import DaskPlace
+    from enginetour.tournament.plan import Plan
+    from enginetour.tournament.run import Session
 
+
+# Commands that play: run, demo.
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@database_option
+@click.option("--new", is_flag=True, help="Start the next edition of a finished tournament.")
+@click.option("--slots", type=click.IntRange(min=1), help="Games at once; default: the configuration's.")
+@click.option("--place", metavar="PLACE", help="Play on a Dask cluster: dask=tcp://HOST:8786.")
+@click.option("--force", is_flag=True, help="Allow more slots than processors.")
+@click.option("--max-games", type=click.IntRange(min=1), help="Stop after N more games.")
+@click.option("--stop-at", metavar="TIME", help="Start no game after this local time: HH:MM, or ISO.")
+@click.option("--fail-on", type=click.Choice(["incidents"]), help="Exit 6 if there were any.")
+@click.option("--accept-change", is_flag=True, help="Go on although an engine's binary or options changed.")
+@click.option("--plain", is_flag=True, help="One line a game, no live table.")
+def run(
+    config: Path,
+    db: Address | None,
+    new: bool,
+    slots: int | None,
+    place: str | None,
+    force: bool,
+    max_games: int | None,
+    stop_at: str | None,
+    fail_on: str | None,
+    accept_change: bool,
+    plain: bool,
+) -> int:
+    """Start the tournament of CONFIG, or go on with it: the same command.
+
+    Ctrl-C once lets the running games end, twice drops them. Nothing that was
+    announced is lost; games in the air are played again from their start.
+    At the time of --stop-at the running games end as they do; exit 8 if there
+    is more to play. While it runs, from another terminal: enginetour slots N,
+    pause, unpause, finish, status, and machines on a cluster.
+
+    Example: enginetour run configs/quickstart.toml --stop-at 07:00
+    """
+    until = stop_time(stop_at) if stop_at is not None else None
+    live = is_live_terminal() and not plain
+    session = Run(config, db, new=new, accept_change=accept_change, live=live, place=place)
+    return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+
+
+@click.command()
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Where; default: the workspace's results.")
+def demo(folder: Path | None) -> int:
+    """Play the quickstart: a small bubble between the engines we ship.
+
+    UCI and CECP engines both play; it takes a minute or two and ends with the
+    ladder and the rating list. Each call plays a fresh one.
+
+    Example: enginetour demo
+    """
+    from enginetour.interop.files import shipped
+    from enginetour.tournament.config.workspace import workspace_of
+
+    config = shipped("configs") / "quickstart.toml"
+    results = folder if folder is not None else workspace_of(Path.cwd()) / "results"
+    database = results / "demo.db"
+    if database.exists() and not os.access(database, os.W_OK):
+        raise UsageRefused("the demo's database cannot be written", place=str(database), step="choose --dir")
+    done = Run(config, database, new=database.exists(), accept_change=True, live=is_live_terminal(), resume_new=True)
+    return done.go()
+
+
+# `run --place`: the machines of a cluster are looked over before the first game, and told as a table.
+
+
+@contextmanager
+def machines_of(
+    place: str | None, plan: Plan, slots: int, *, force: bool, heed: Callable[[], None], tell: Callable[[str], None]
+) -> Iterator[DaskPlace | None]:
+    """The cluster named by ``dask=ADDRESS``, looked over; None without a name, where this machine is the place.
+
+    UsageRefused where there is none, or the extra is not installed; InputRefused where no machine of it can play.
+    """
+    if place is None:
+        yield None
+        return
+    try:
+        from enginetour.tournament.cluster.machines import demand_of
+        from enginetour.tournament.cluster.place import DaskPlace, address_of
+        from enginetour.tournament.cluster.worker import refuse_without
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("distributed", "dask"):
+            raise
+        raise UsageRefused(
+            "Dask is not installed", place="--place", step="pip install 'enginetour[dask]', here and on every machine"
+        ) from None
+    address, demand = address_of(place), demand_of(plan, force=force)
+    refuse_without(address)
+    cluster = DaskPlace(address, slots, demand)
+    try:
+        rows: Sequence[Mapping[str, Any]] = cluster.look_round(heed)
+        for line in machine_lines(rows):
+            tell(line)
+        for words in cluster.shared(demand):
+            tell(f"warning: {words}")
+        if demand.scaled:
+            tell("times are divided by the speed of the machine that a game is played on")
+        seats = sum(int(row["slots"]) for row in rows if row["state"] == "fit")
+        if not seats:
+            step = "start one: dask worker ADDRESS --nthreads 4 --resources slot=4"
+            what = "no machine of the cluster can play" if rows else "the cluster has no worker"
+            raise InputRefused(what, place=address, step="see the table" if rows else step)
+        if seats < slots:
+            tell(f"warning: {slots} slots, {seats} on the machines that can play: others wait for machines to join")
+        yield cluster
+    finally:
+        cluster.close()
+
+
+# `run --stop-at`: a time of the local clock after which no game begins.
+
+
+def stop_time(words: str, now: datetime | None = None) -> float:
+    """UTC seconds of the next HH:MM, or of an ISO time (local unless it says otherwise); UsageRefused if it is past."""
+    now = datetime.now().astimezone() if now is None else now
+    daily = re.fullmatch(r"\d{1,2}:\d\d", words)
+    try:
+        if ":" not in words:
+            raise ValueError
+        then = datetime.fromisoformat(f"{now:%Y-%m-%d}T{words:0>5}" if daily else words)
+    except ValueError:
+        what = f"takes HH:MM or an ISO time such as 2026-11-22T07:00, found {words!r}"
+        raise UsageRefused(what, place="--stop-at") from None
+    if daily and then <= now.replace(tzinfo=None):
+        then += timedelta(days=1)  # without a zone it is a time on the wall, however long that night is
+    if then.timestamp() <= now.timestamp():
+        then = then.replace(fold=1)  # the hour that the wall shows twice in autumn: its second time is to come
+    if then.timestamp() <= now.timestamp():
+        raise UsageRefused(f"{words} is past", place="--stop-at", step="name a time to come")
+    return then.timestamp()
+
+
+class StopAt(Watcher):
+    """Looks at the wall clock after every change and once a second: a sleep of the machine does not put it off."""
+
+    def __init__(self, at: float, screen: Watcher, clock: Callable[[], float] = time.time) -> None:
+        self.at = at
+        self.screen = screen
+        self.clock = clock
+
+    def turn(self, scheduler: Scheduler) -> None:
+        """Once it is time no game begins any more; those in the air end as they do."""
+        if self.clock() >= self.at and not scheduler.stopping:
+            scheduler.stop(now=False)
+            self.screen.trouble(f"{clock_words(self.at)} as asked: no new games, those in the air may end")
+
+
+# One run as its user sees it: what is said before, while and after; signals; the exit code.
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
@@ -134,7 +296,7 @@ class Run:
         with (
             rows_of_others(self.plan.database),
             machines_of(self.place, self.plan, slots, force=force, heed=self._heed, tell=self._tell) as self._cluster,
-            run.opened(
+            run_module.opened(
                 replace(self.plan, away=self.place is not None),
                 here,
                 new=new,
@@ -171,7 +333,7 @@ class Run:
             format_, state = fold(store.tournament(name)) if store.has(name) else (None, None)
             return format_ is not None and bool(format_.offers(state))
 
-    def _play(self, session: run.Session, here: LocalPlace, slots: int, most_games: int | None) -> int:
+    def _play(self, session: run_module.Session, here: LocalPlace, slots: int, most_games: int | None) -> int:
         log = session.log
         sides = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
         picture = Picture(log, session.plan.config.system, partial(crowded, sides))
@@ -217,7 +379,7 @@ class Run:
         try:
             self._playing = True
             try:
-                end = run.play(
+                end = run_module.play(
                     session, here, watcher, slots=slots, most_games=most_games, ready=ready, cluster=self._cluster
                 )
             except _Dropped:
@@ -231,10 +393,9 @@ class Run:
                 self.voice.try_to(screen.close)
         if not self.signals.is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             exports.finish()
-            from enginetour.cli.morning import morning  # here: the first game does without what rates
 
             with suppress(_Dropped):
-                run.rate(session.store, session.plan.config.ratings)
+                run_module.rate(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
                 self.voice.try_to(lambda: morning(session, pgn, end, picture.warnings))
@@ -307,7 +468,7 @@ class Run:
         elif lacking := self._cores.lacking(slots):
             raise UsageRefused(f"affinity: {lacking}")
 
-    def _code(self, end: End, session: run.Session, suspended: Sequence[str]) -> int:
+    def _code(self, end: End, session: run_module.Session, suspended: Sequence[str]) -> int:
         if end is End.FINISHED:
             return 0
         if session.refusal is not None:
@@ -343,3 +504,37 @@ class Run:
         elif scheduler.stopping != "now":
             self.voice.trouble(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
             scheduler.stop(now=False, grace=grace)
+
+
+# What is told when a run ends: the story, the rating lists, what to doubt, and where everything is.
+
+MOST_TOLD = 12  # round robins told at the end of a run: a screenful
+
+
+def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = ()) -> None:
+    """The ladder or the table, the rating lists, what to doubt, and where everything is."""
+    log, plan = session.log, session.plan
+    click.echo("")
+    click.echo(story(log, most=MOST_TOLD), nl=False)
+    for system in plan.config.ratings.systems:
+        click.echo("")
+        if system == "ml":
+            rated = tournament_list(log, plan.config.ratings.anchor)
+            click.echo(render(ratinglist.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
+        else:
+            known = ratings_of(session.store, system, log.id)
+            click.echo(render(ratinglist.incremental(ratinglist.SYSTEM_NAMES[system], known), width()), nl=False)
+    found = [incident for _, incident in log.incidents()]
+    wrong = sum(not incident.is_warning for incident in found)
+    click.echo("")
+    if found:
+        click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong}   enginetour games --incidents")
+    pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
+    if wrapped := plan.suite.wrapped(pairings):
+        say(wrapped)
+    again = over_again(*repeated(log))
+    for words in (*((again,) if again else ()), *warnings):
+        say(f"warning: {words}")
+    lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all"
+    for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):
+        say(line)
