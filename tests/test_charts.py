@@ -201,7 +201,7 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
     code = (
         "import sys\n"
         "import enginetour.cli.charts, enginetour.cli.lists, enginetour.cli.rate\n"
-        "from enginetour.reports.charts import curves, curves as fairness, ladder, lists as opposition, output, lists as ratinglist\n"
+        "from enginetour.reports.charts import curves, ladder, output, lists as ratinglist\n"
         "assert 'matplotlib' not in sys.modules\n"
         "print(output.svg(ratinglist.rating_list([ratinglist.Rated('Toga', 1.0, None, None, 3)], title='t')), end='')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
