@@ -41,7 +41,7 @@ night: $(VENV)/.test-ready
 	@$(BIN)/python -m pytest -q -m night --timeout 0 $(PYTEST_ARGS)
 
 bench: $(VENV)/.test-ready
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m benches
 
 clean:
 	rm -rf $(VENV) build dist

@@ -14,12 +14,12 @@ import hypothesis
 import pytest
 
 from enginetour.store.address import Address, address_of
-from tests import servers
+from tests.support import databases
 
 if TYPE_CHECKING:
     from distributed import SpecCluster
 
-    from tests.serving import Stage
+    from tests.support.network import Stage
 
 
 hypothesis.settings.register_profile("busy", deadline=None)  # a busy machine is no failure
@@ -60,7 +60,7 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     """A tournament whose run the live page hears say what a test makes it say."""
-    from tests.serving import Stage  # half a second, for few tests
+    from tests.support.network import Stage  # half a second, for few tests
 
     made = Stage(tmp_path)
     yield made
@@ -70,8 +70,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Path]:
     """With a results folder; at the end nothing of it runs."""
-    from tests.lives import everybody, send  # as above
-    from tests.touring import BUSY_S, GONE_S, left_running
+    from tests.support.tournaments import BUSY_S, GONE_S, everybody, left_running, send  # as above
 
     (tmp_path / "results").mkdir()
     yield tmp_path
@@ -85,18 +84,18 @@ def workspace(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SpecCluster]:
     """Two machines of Dask with two slots each, in this process."""
-    from tests.nearcluster import near_cluster  # as above
+    from tests.support.network import near_cluster  # as above
 
     with near_cluster("a", "b", slots=2) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[servers.Server]:
+def server() -> Iterator[databases.Server]:
     """A PostgreSQL server of the tests' own."""
-    if why := servers.lacking():
+    if why := databases.lacking():
         pytest.skip(why)
-    with servers.server() as made:
+    with databases.server() as made:
         yield made
 
 
@@ -105,5 +104,5 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
     """Where a database can be: what asks for this holds on either ground."""
     if request.param == "file":
         return tmp_path / "t.db"
-    made: servers.Server = request.getfixturevalue("server")
+    made: databases.Server = request.getfixturevalue("server")
     return address_of(made.schema())

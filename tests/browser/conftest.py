@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
-from tests.serving import served
-from tests.touring import BUBBLE, FOUR, config, running, tour
+from tests.support.network import served
+from tests.support.tournaments import BUBBLE, FOUR, config, running, tour
 
 SHOTS = Path(__file__).parent / "shots"  # ignored by git: to be looked at after a run
 NAMES = ("chromium", "chromium-browser", "google-chrome")

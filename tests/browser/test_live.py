@@ -11,9 +11,8 @@ from enginetour.ratings.sequential import OPEN_GAMES
 from enginetour.web.room import LiveGame
 from tests.browser.accessible import is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, joined, shot, until
-from tests.reported import played
-from tests.serving import Stage, move, served, serving, start
-from tests.storing import draft, game
+from tests.support.databases import draft, game, reported_played
+from tests.support.network import Stage, move, served, serving, start
 
 
 def test_an_open_page_does_not_grow(stage: Stage, opened: Opened) -> None:
@@ -192,7 +191,9 @@ def test_a_curve_is_of_one_game(stage: Stage, opened: Opened) -> None:
 def test_an_open_test_has_no_number_of_games(tmp_path: Path, opened: Opened) -> None:
     """Where nobody named a number the page names none either."""
     options = {"games": OPEN_GAMES, "sprt": {"elo0": 0.0, "elo1": 5.0}}
-    store, _ = played(tmp_path / "results" / "enginetour.db", ("Fruit", "Toga"), "match", options=options, most=4)
+    store, _ = reported_played(
+        tmp_path / "results" / "enginetour.db", ("Fruit", "Toga"), "match", options=options, most=4
+    )
     store.close()
     with served(tmp_path) as url:
         page = opened(f"{url}/")

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, shot
-from tests.touring import tour
+from tests.support.tournaments import tour
 
 KINDS = ("index", "crosstable", "ladder", "games", "incidents", "fairness", "engines", "game")
 

@@ -9,14 +9,14 @@ from playwright.sync_api import expect
 from enginetour.reports.review.write import write_report
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened
-from tests.reported import BUBBLE, played
+from tests.support.databases import BUBBLE, reported_played
 
 NAMES = ("Fruit 2.1", "Toga <b>II</b>", "Phalanx \u202eXXV", "H" * 100)
 
 
 def report(folder: Path, target: str) -> str:
     """The address of a report made in `folder`."""
-    store, log = played(folder / "db", NAMES, "bubble", BUBBLE)
+    store, log = reported_played(folder / "db", NAMES, "bubble", BUBBLE)
     with store:
         return f"file://{write_report(log, folder / target).start}"
 

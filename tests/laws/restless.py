@@ -18,7 +18,7 @@ from enginetour.model.task import GameTask
 from enginetour.referee.talk import VERSION
 from enginetour.tournament.cluster.machines import Found, Order, Seen
 from enginetour.tournament.cluster.worker import look
-from tests.promises import Promise
+from tests.support.engines import Promise
 
 Verdict = Callable[[GameTask], Game]
 

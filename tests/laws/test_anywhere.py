@@ -23,7 +23,7 @@ from enginetour.tournament.scheduler import End, Scheduler
 from tests.laws.restless import Restless, Verdict
 from tests.laws.test_formats import ALL, is_decided, outcome_of, tournament
 from tests.laws.test_running import Air
-from tests.test_scheduler import Heard, Inline, MemoryLog, ended, task_for
+from tests.support.tournaments import Heard, Inline, MemoryLog, ended, task_for
 
 LONGEST_SILENCE = 5_000  # looks, some ten seconds
 

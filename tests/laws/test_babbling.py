@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.babble import babbled
-from tests.playing import Protocol
+from tests.support.engines import Protocol, babbled
 
 
 @pytest.mark.parametrize("protocol", ["uci", "cecp"])

@@ -15,7 +15,7 @@ from enginetour.model.game import Entrant, Game, Note, Pairing
 from enginetour.model.task import GameTask
 from enginetour.tournament.scheduler import End, Scheduler
 from tests.laws.test_formats import settings_of
-from tests.test_scheduler import Landing, MemoryLog, task_for
+from tests.support.tournaments import Landing, MemoryLog, task_for
 
 
 class Strict(MemoryLog):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl
 from enginetour.referee.clock import GRACE_NS, MS, Clock
-from tests.playing import Protocol, game, scripted, sound
+from tests.support.engines import Protocol, game, scripted, sound
 
 SPEC = EngineSpec("e", ("/e",), "uci")
 STAGES = st.builds(

@@ -16,7 +16,7 @@ from enginetour.formats.pairing.dutch_criteria import Bye, Card, Colours, Float,
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Paired, Unpairable
 from enginetour.formats.pairing.matching import Face
 from tests.laws.dutch_oracle import Illegal, Round, oracle
-from tests.roundplay import after, entered, unmet
+from tests.support.databases import after, entered, unmet
 
 SEEDS = st.integers(0, 10**9)
 

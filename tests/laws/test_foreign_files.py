@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mangled import DOORS, opened, spoilt
+from tests.support.faults import DOORS, opened, spoilt
 
 
 @pytest.mark.parametrize("name", DOORS)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.touring import config, tour
+from tests.support.tournaments import config, tour
 
 ODD: tuple[Any, ...] = (
     *(

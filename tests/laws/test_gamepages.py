@@ -13,7 +13,7 @@ from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pa
 from enginetour.model.variants import VARIANTS
 from enginetour.reports.html.game import GameRow, game_page
 from enginetour.reports.html.page import Site
-from tests.reported import Page, runs_strange
+from tests.support.databases import Page, runs_strange
 
 HOSTILE = st.one_of(
     st.text(max_size=60),

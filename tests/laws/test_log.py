@@ -16,9 +16,11 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.ratings import history, ratings_of, refresh
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
-from tests.storing import NAMES, add_game, counts_are_kept, draft, game, spec
+from tests.support.databases import STORING_NAMES, add_game, counts_are_kept, draft, game, spec
 
-SIDES = st.sampled_from([(white, black) for white in NAMES[:3] for black in NAMES[:3] if white != black])
+SIDES = st.sampled_from(
+    [(white, black) for white in STORING_NAMES[:3] for black in STORING_NAMES[:3] if white != black]
+)
 PLAYED = st.tuples(st.just("game"), SIDES, st.sampled_from(Outcome), st.integers(1, 2), st.integers(0, 1))
 STRUCK = st.tuples(st.just("void"), SIDES, st.sampled_from(Outcome), st.integers(1, 2), st.just(0))
 CHANGED = st.tuples(st.just("change"), SIDES, st.just(Outcome.VOID), st.integers(1, 2), st.just(0))
@@ -79,10 +81,10 @@ def test_ratings_are_those_of_a_full_replay(steps: list[Step], looks: set[int], 
             if number in looks:
                 refresh(store, system)
         refresh(store, system)
-        piecemeal = ratings_of(store, system), [history(store, system, name) for name in NAMES]
+        piecemeal = ratings_of(store, system), [history(store, system, name) for name in STORING_NAMES]
         assert refresh(store, system) == 0, "nothing is left to do"
         with store.database.writing() as connection:
             connection.execute(RATING_EVENTS.delete())
             connection.execute(RATING_REVISIONS.delete())
         refresh(store, system)
-        assert (ratings_of(store, system), [history(store, system, name) for name in NAMES]) == piecemeal
+        assert (ratings_of(store, system), [history(store, system, name) for name in STORING_NAMES]) == piecemeal

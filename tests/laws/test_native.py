@@ -26,10 +26,10 @@ from enginetour.referee.books import RawPly
 from enginetour.referee.compiled import native
 from enginetour.referee.verdict import Claims
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
-from tests.playing import game
+from tests.support.engines import game
 
 NATIVE = Path(relay.__file__).parent.parent / "native"
-DICING = str(Path(__file__).parent.parent / "engines" / "dicing.py")
+DICING = str(Path(__file__).parent.parent / "programs" / "dicing.py")
 EVERY = [
     chess.SQUARE_NAMES[start] + chess.SQUARE_NAMES[end] + promotion
     for start in chess.SQUARES

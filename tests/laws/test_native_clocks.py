@@ -19,8 +19,8 @@ from enginetour.model.timecontrol import Stage, TimeControl
 from enginetour.referee import relay
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.ends import key
-from tests.playing import SHUFFLE, game, scripted
-from tests.test_relay import NEVER, Desk
+from tests.referee.test_relay import NEVER, Desk
+from tests.support.engines import SHUFFLE, game, scripted
 
 SPEC = EngineSpec("e", ("/e",), "uci")
 INCREMENTS = st.integers(0, 2)

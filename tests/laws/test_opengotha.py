@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Turn
 from enginetour.interop import h9, opengotha
 from enginetour.interop.opengotha import NOT_PAIRED
-from tests.pastfields import random_field
+from tests.support.databases import random_field
 
 NAMES = st.lists(
     st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=12),

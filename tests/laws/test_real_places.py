@@ -27,7 +27,7 @@ from enginetour.tournament.places import LocalPlace
 from enginetour.tournament.scheduler import End
 from tests.laws.test_anywhere import loop_of
 from tests.laws.test_formats import settings_of
-from tests.test_scheduler import Inline, MemoryLog
+from tests.support.tournaments import Inline, MemoryLog
 
 FIRST = tuple(product(("a2a3", "d2d4", "g1f3"), ("a7a5", "d7d5", "g8f6")))  # openings: other games for each encounter
 DEPTH = TimeControl.parse("depth=1")

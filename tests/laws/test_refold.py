@@ -27,7 +27,7 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.ratings import brought, for_events, refresh, stream, versions
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
-from tests.storing import NAMES, add_game, draft, game, spec
+from tests.support.databases import STORING_NAMES, add_game, draft, game, spec
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "elo": (EloSettings(k_policy="fide", inherit=True), EloSettings(start_value=40), EloSettings(mode="batch")),
@@ -56,11 +56,11 @@ def take(store: Store, log: TournamentLog, kind: str, dice: Random) -> None:
             pairing = Pairing(struck.white, struck.black, struck.meeting, 1, struck.meeting, 1)
             log.record_event(GameVoided(pairing, struck.outcome))
     elif kind == "version":
-        changed = dice.choice(NAMES[:3])
+        changed = dice.choice(STORING_NAMES[:3])
         log.accept_change({changed: spec(changed, f"changed {dice.randrange(3)}")})
-    elif kind == "enter" and NAMES[3] not in log.specs:  # it may have played elsewhere, without a rating
-        joining = Entrant(NAMES[3], rating=dice.choice([None, 1500.0]), family="family")
-        log.record_event(Added(joining), spec=spec(NAMES[3]))
+    elif kind == "enter" and STORING_NAMES[3] not in log.specs:  # it may have played elsewhere, without a rating
+        joining = Entrant(STORING_NAMES[3], rating=dice.choice([None, 1500.0]), family="family")
+        log.record_event(Added(joining), spec=spec(STORING_NAMES[3]))
     elif kind == "import":
         imported(store, dice.randrange(3), dice.randint(1, 4))
 
@@ -117,7 +117,9 @@ def agrees(store: Store, system: str, chosen: Any) -> None:
 def entrants(title: str) -> tuple[Entrant, ...]:
     """One who is near the top K, one with a rating in one place only, one of the same family without any."""
     brought_along = (2395.0, 2000.0 if title == "spring" else None, None)
-    return tuple(Entrant(name, rating=own, family="family") for name, own in zip(NAMES, brought_along, strict=False))
+    return tuple(
+        Entrant(name, rating=own, family="family") for name, own in zip(STORING_NAMES, brought_along, strict=False)
+    )
 
 
 @pytest.mark.parametrize("system", sorted(CHOICES))
@@ -128,7 +130,9 @@ def test_a_replay_from_the_middle_is_a_full_one(system: str, steps: list[Step], 
     choices = CHOICES[system]
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         logs = {
-            title: store.create_tournament(replace(draft(title.split(" #")[0], NAMES[:3]), entrants=entrants(title)))
+            title: store.create_tournament(
+                replace(draft(title.split(" #")[0], STORING_NAMES[:3]), entrants=entrants(title))
+            )
             for title in ("autumn", "spring", "spring #2")
         }
         chosen = choices[first % len(choices)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from enginetour.reports.review.pages import pages, site_of
 from enginetour.reports.review.tournament import review_of
 from enginetour.reports.sheet import safe
-from tests.reported import BUBBLE, Page, leads_away, played, runs_strange
+from tests.support.databases import BUBBLE, Page, leads_away, reported_played, runs_strange
 
 MARKUP = (
     "<script>alert(1)</script>",
@@ -43,7 +43,9 @@ def test_names_stay_names(names: list[str], system: str) -> None:
     names += [f"engine {n}" for n in range(4 - len(names))]
     options = BUBBLE if system == "bubble" else {"rounds": 2}
     with tempfile.TemporaryDirectory() as folder:
-        store, log = played(Path(folder) / "db", tuple(names), system, options, most=8, name="<i>\u202eautumn</i>")
+        store, log = reported_played(
+            Path(folder) / "db", tuple(names), system, options, most=8, name="<i>\u202eautumn</i>"
+        )
         with store:
             review = review_of(log)
         for here, make in pages(review, site_of(review)):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from enginetour.model.errors import UsageRefused
 from enginetour.tournament.requests import KINDS, parsed
-from tests.askew import FOREIGN, ODD, SEEDS
+from tests.support.tournaments import FOREIGN, ODD, SEEDS
 
 LONGEST_LINE = 1000  # characters of a refusal: a screenful
 JSON = st.recursive(

@@ -26,8 +26,8 @@ from enginetour.tournament.changes import Desk
 from enginetour.tournament.requests import parsed
 from enginetour.tournament.scheduler import End, Scheduler, Watcher
 from tests.laws.test_formats import extension, settings_of, takes
-from tests.storing import counts_are_kept
-from tests.test_scheduler import ended
+from tests.support.databases import counts_are_kept
+from tests.support.tournaments import ended
 
 DEPTH = TimeControl.parse("depth=1")
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)

@@ -18,12 +18,11 @@ from enginetour.store.editions import edition_of, publish
 from enginetour.store.lists import list_of
 from enginetour.store.selection import Selection, selected
 from enginetour.store.tournaments import Store
-from tests.listing_games import bring, record
-from tests.storing import NAMES, draft, game, spec
+from tests.support.databases import STORING_NAMES, bring, draft, game, record, spec
 
 CONTROLS = ("10+0.1", "60", "180+2", "40/600", "5400+30", "nodes=1000", "depth=3", "movetime=1")
 GAME = st.tuples(
-    st.permutations(NAMES).map(lambda names: tuple(names[:2])),
+    st.permutations(STORING_NAMES).map(lambda names: tuple(names[:2])),
     st.sampled_from([Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.VOID]),
     st.sampled_from(CONTROLS),
     st.sampled_from(["2026-11-01", "2026-11-02", "2026-11-03"]),
@@ -97,7 +96,7 @@ def test_an_edition_comes_out_again(
         if struck and standing is not None:
             pairing = game(standing.white, standing.black, meeting=standing.meeting).pairing
             log.record_event(GameVoided(pairing, standing.outcome), why="law")
-        log.accept_change({name: spec(name, "another") for name in NAMES[:2]})
+        log.accept_change({name: spec(name, "another") for name in STORING_NAMES[:2]})
         for (white, black), outcome, control, day, _ in later:
             record(log, white, black, outcome, tc=control, day=day)
         again = selected(store, definition, made.moment)

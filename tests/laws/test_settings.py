@@ -14,7 +14,7 @@ from enginetour.formats.base import SYSTEMS, Format, make_format, options_model,
 from enginetour.formats.pairing.field import Field, Kind, Unpairable
 from enginetour.formats.rounds import Rounds
 from enginetour.model.game import Entrant, GameFinished, Outcome
-from tests.pastfields import random_field
+from tests.support.databases import random_field
 
 Settings = dict[str, Any]
 TRIALS = 150

@@ -15,7 +15,7 @@ from enginetour.interop import tde
 from enginetour.interop.pairers import next_round, pairer
 from enginetour.interop.roundfiles import Played, register
 from enginetour.model.errors import InputRefused
-from tests.pastfields import random_field
+from tests.support.databases import random_field
 
 NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=80)
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])

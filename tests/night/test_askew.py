@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.askew import Bombarded
+from tests.support.tournaments import Bombarded
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -20,7 +20,7 @@ import pytest
 
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.store.tournaments import Store
-from tests.touring import audit, config, read, started
+from tests.support.tournaments import audit, config, read, started
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

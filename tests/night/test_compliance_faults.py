@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.examinees import hasty, taken
-from tests.playing import Protocol
+from tests.support.engines import Protocol, hasty, taken
 
 pytestmark = pytest.mark.night
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters import Cluster, cluster, manager, unhurried
-from tests.networks import Network, lacking
-from tests.touring import FOUR, GONE_S, audit, config, left_running, until
+from tests.support.network import Cluster, Network, cluster, lacking, manager, unhurried
+from tests.support.tournaments import FOUR, GONE_S, audit, config, left_running, until
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -13,7 +13,7 @@ from enginetour.formats.match import Match, MatchOptions
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 from enginetour.ratings.pentanomial import elo_of, moments
 from enginetour.ratings.sequential import Model, Sprt, Walk, estimate, sample_number, step
-from tests.lives import SEED
+from tests.support.tournaments import SEED
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -12,10 +12,9 @@ import click
 import pytest
 
 from enginetour.cli.main import cli
-from tests.babble import babbled
-from tests.mangled import DOORS, REFUSALS, opened, spoilt
-from tests.playing import Protocol
-from tests.touring import BUBBLE, config, tour
+from tests.support.engines import Protocol, babbled
+from tests.support.faults import DOORS, REFUSALS, opened, spoilt
+from tests.support.tournaments import BUBBLE, config, tour
 
 pytestmark = pytest.mark.night
 

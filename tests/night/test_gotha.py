@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from enginetour.formats.gotha import Gotha
-from tests.test_gotha import EVERY, as_heavy_as_networkx
+from tests.formats.test_gotha import EVERY, as_heavy_as_networkx
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -20,11 +20,11 @@ from enginetour.interop.files import shipped
 from enginetour.model.task import Sandbox
 from enginetour.tournament import probing
 from enginetour.tournament.control import socket_path
-from tests.touring import audit, config, read, typed
+from tests.support.tournaments import audit, config, read, typed
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
-INTRUDER = Path(__file__).parents[1] / "engines" / "proc_intruder.py"
+INTRUDER = Path(__file__).parents[1] / "programs" / "proc_intruder.py"
 WREN = shipped("engines") / "wren.py"
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.engines import strays
-from tests.lives import ENDS, KILLS, SEED, STUCK_S, Tour, everybody, kill, killed, send, slots_of
-from tests.touring import config
+from tests.support.tournaments import ENDS, KILLS, SEED, STUCK_S, Tour, config, everybody, kill, killed, send, slots_of
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

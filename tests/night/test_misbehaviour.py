@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import KINDS, SHORT
-from tests.misbehaviour import MARGIN_MS, Course, Kind, course, judge, title
+from tests.support.faults import KINDS, MARGIN_MS, SHORT, Course, Kind, course, judge, title
 
 pytestmark = pytest.mark.night
 

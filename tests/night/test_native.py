@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nativebuild import ROOT, built
+from tests.support.engines import ROOT, built
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

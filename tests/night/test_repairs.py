@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.damagedspecs import SPOILT, tried
-from tests.touring import THREE, config, tour
+from tests.support.faults import SPOILT, tried
+from tests.support.tournaments import THREE, config, tour
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -15,9 +15,9 @@ from statistics import median, median_high
 
 import pytest
 
+from benches import free
 from enginetour.engines import strays
-from tests.bench import free
-from tests.touring import CONFIG, audit, default_signals, entrant, pgn_games
+from tests.support.tournaments import CONFIG, audit, default_signals, entrant, pgn_games
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginetour.ratings.sequential import Sprt
-from tests.test_stopped import STOPPED, median_and_cover
+from tests.ratings.test_sequential import STOPPED, median_and_cover
 
 pytestmark = pytest.mark.night
 

@@ -16,10 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters import Cluster, cluster, unhurried
-from tests.forked import Forked
-from tests.relays import Relay
-from tests.touring import FOUR, GONE_S, audit, config, left_running, until
+from tests.support.network import Cluster, Relay, cluster, unhurried
+from tests.support.tournaments import FOUR, GONE_S, Forked, audit, config, left_running, until
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -11,8 +11,8 @@ import pytest
 from enginetour.model.game import Opening, Outcome, Termination
 from enginetour.model.task import Rules, TableRule
 from enginetour.referee.tablebases import found_in, opened
-from tests import syzygy
-from tests.playing import game, sound
+from tests.support import engines
+from tests.support.engines import game, sound
 
 pytestmark = pytest.mark.night
 PIECES = ("KQk", "KRk", "KPk", "KBNk", "KBBk", "KQkr", "KRkn", "KRkb", "KPkp", "KQkp", "KRPk")
@@ -22,7 +22,7 @@ TRIALS = 150
 @pytest.fixture(scope="module")
 def folder(request: pytest.FixtureRequest) -> Path:
     """Tables of three and four pieces."""
-    return syzygy.tables(request.config)
+    return engines.tables(request.config)
 
 
 def placed(dice: random.Random, pieces: str, clock: int) -> chess.Board:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.turmoil import ACTS, Turmoil
+from tests.support.tournaments import ACTS, Turmoil
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -1,0 +1,233 @@
+"""`python -m benches cluster`: a simulated cluster through the real run, and where its manager saturates.
+
+Scheduler, store (durable), PGN, log file, lines of progress, live socket and the place of a cluster are those of
+`enginetour run --place dask=...`; engines, machines and Dask are not there: games last as long as they would, and their
+records are as large. With `--mean 0` games take no time, and the manager is never waited for.
+
+Figures are of the time in which all slots could be busy: after two mean lengths, until no game is left to begin.
+CPU is of the manager's process: its loop by what it does, and the thread of the cluster, that hears games and moves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import resource
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from functools import wraps
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from benches.cluster_machines import Machinery
+from benches.cluster_place import Simulated
+from enginetour.cli.run import Run
+from enginetour.cli.watching import Watching
+from enginetour.model.task import Probe
+from enginetour.store.address import Address, address_of
+from enginetour.store.log import TournamentLog
+from enginetour.tournament import run as tournament
+from enginetour.tournament.cluster import place
+from enginetour.tournament.scheduler import Scheduler
+
+PARTS: dict[str, tuple[type, str]] = {
+    "record": (TournamentLog, "record_games"),
+    "step": (Scheduler, "step"),
+    "make task": (tournament.Session, "task"),
+    "hand over": (place.DaskPlace, "submit"),
+    "tell": (Watching, "game"),
+    "progress": (Watching, "progress"),
+}
+SAMPLE_S = 0.5
+ELO = (2400.0, 3400.0)  # of the last and the first entrant
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The run at one moment: seconds, bytes, counts."""
+
+    at: float
+    cpu: float
+    loop: float
+    cluster: float
+    games: int
+    events: int
+    rss: int
+    parts: dict[str, float]
+
+
+@dataclass
+class Meter:
+    """What the parts of the manager's loop took, each without the others it calls, and the run every half second."""
+
+    built: list[Simulated]
+    games: int = 0
+    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    samples: list[Sample] = field(default_factory=list)
+    _within: list[float] = field(default_factory=list)  # of parts under way: what those inside of them took
+
+    @contextmanager
+    def metering(self) -> Iterator[None]:
+        """All parts are metered within."""
+        with ExitStack() as stack:
+            for part, (kind, name) in PARTS.items():
+                stack.enter_context(mock.patch.object(kind, name, self._metered(part, getattr(kind, name))))
+            yield
+
+    def _metered(self, part: str, act: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(act)
+        def metered(*words: Any, **more: Any) -> Any:
+            self._within.append(0.0)
+            begun = time.thread_time()
+            try:
+                return act(*words, **more)
+            finally:
+                took = time.thread_time() - begun
+                self.spent[part] += took - self._within.pop()
+                if self._within:
+                    self._within[-1] += took
+                self.games += len(words[1]) if part == "record" else 0
+                if part == "progress":
+                    self._look()
+
+        return metered
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if self.samples and now - self.samples[-1].at < SAMPLE_S:
+            return
+        cluster = next(thread for thread in threading.enumerate() if thread.name == "cluster")
+        heard = time.clock_gettime(time.pthread_getcpuclockid(cluster.ident or 0))
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        spent = time.process_time(), time.thread_time(), heard
+        events = sum(one.events for one in self.built)
+        self.samples.append(Sample(now, *spent, self.games, events, pages * resource.getpagesize(), dict(self.spent)))
+
+
+def main(words: Sequence[str]) -> None:
+    """One run, its figures on stdout."""
+    given = _given(words)
+    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
+        for line in measured(given, Path(folder)):
+            print(line, flush=True)
+
+
+def _given(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benches cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--slots", type=int, default=100, help="games at once (default %(default)s)")
+    parser.add_argument("--mean", type=float, default=2.0, help="seconds of a game, 0: none (default %(default)s)")
+    parser.add_argument("--games", type=int, default=2_000, help="games to play (default %(default)s)")
+    parser.add_argument("--system", default="gauntlet", help="gauntlet, roundrobin, bubble or swiss (gauntlet)")
+    parser.add_argument("--entrants", type=int, default=100, help="who take part (default %(default)s)")
+    parser.add_argument("--machines", type=int, default=10, help="machines the slots are on (default %(default)s)")
+    parser.add_argument("--life", type=float, default=0.0, help="mean seconds until a machine dies, 0: never")
+    parser.add_argument("--db", help="a PostgreSQL server's URL instead of a file of SQLite")
+    parser.add_argument("--folder", type=Path, help="where database and PGN are (default: the temporary folder)")
+    return parser.parse_args(words)
+
+
+def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
+    """Play, and tell what it took."""
+    path, elo = _configured(given, folder)
+    seats = math.ceil(given.slots / given.machines)
+    machinery = Machinery(given.machines, seats, given.mean, given.life, elo)
+    built: list[Simulated] = []
+
+    def connection(_address: str, _run: str, heard: Any) -> Simulated:
+        built.append(Simulated(machinery, heard))
+        return built[-1]
+
+    meter = Meter(built)
+    db: Address | None = address_of(given.db) if given.db else None
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(place, "Connection", connection))
+        stack.enter_context(mock.patch.object(tournament, "probe_all", _fit))
+        said = stack.enter_context((folder / "said.txt").open("w"))
+        stack.enter_context(redirect_stdout(said))
+        stack.enter_context(meter.metering())
+        run = Run(path, db, new=False, accept_change=False, live=False, place="dask=tcp://127.0.0.1:1")
+        run.go(slots=given.slots, most_games=given.games)
+    yield from _told(given, meter, built[0])
+
+
+def _fit(sides: dict[str, Any], **_: object) -> dict[str, Probe]:
+    return {name: Probe(name) for name in sides}
+
+
+def _configured(given: argparse.Namespace, folder: Path) -> tuple[Path, dict[str, float]]:
+    """A tournament of somewhat more games than are to be played, between engines nobody starts."""
+    count, games = given.entrants, given.games + 4 * given.slots
+    best, last = ELO[1], ELO[0]
+    elo = {f"Engine {n:04}": best - (best - last) * n / max(1, count - 1) for n in range(count)}
+    sizes = {
+        "gauntlet": f"cycles = {math.ceil(games / 2 / (count - 1))}",
+        "roundrobin": f"cycles = {math.ceil(games / (count * (count - 1)))}",
+        "bubble": f"size = {min(count, 64)}\nmin_matches = {count}\nunpark_threshold = {min(count, 64) // 2}",
+        "swiss": f"rounds = {min(count - 1, math.ceil(games / count))}",
+    }
+    entrants = "\n".join(
+        f'[[entrants]]\nname = "{name}"\ncommand = ["/bin/true"]\nprotocol = "uci"\nrating = {rating:.0f}'
+        for name, rating in elo.items()
+    )
+    path = folder / "cluster.toml"
+    path.write_text(
+        f'[tournament]\nname = "cluster"\nseed = 1\n[format]\nsystem = "{given.system}"\n{sizes[given.system]}\n'
+        f'games_per_pairing = 2\n[play]\ntc = "60+0.5"\n[report]\nwrite = false\n{entrants}\n'
+    )
+    return path, elo
+
+
+def _told(given: argparse.Namespace, meter: Meter, heard: Simulated) -> Iterator[str]:
+    first = meter.samples[0].at + 2 * given.mean
+    full = [one for one in meter.samples if one.at >= first and one.games <= given.games - given.slots]
+    if len(full) < 2:
+        yield "too short: no time in which all slots could be busy"
+        return
+    begin, end = full[0], full[-1]
+    games, seconds = end.games - begin.games, end.at - begin.at
+    events = end.events - begin.events
+    yield (
+        f"{given.system} of {given.entrants}, {given.slots} slots on {given.machines} machines, games of "
+        f"{given.mean:g} s: {end.games} games, {games} of them measured in {seconds:.1f} s"
+    )
+    yield f"recorded         {games / seconds:8.1f} games/s"
+    yield f"live events      {events / seconds:8.0f} /s"
+    yield f"slots busy       {_busy(heard, begin.at, end.at) / given.slots:8.1%}"
+    share = (end.cpu - begin.cpu) / seconds
+    yield f"manager's CPU    {_each(begin.cpu, end.cpu, games)} ms a game, {share:.0%} of a core"
+    for part in PARTS:
+        yield f"  {part:<14} {_each(begin.parts[part], end.parts[part], games)}"
+    parts = sum(end.parts[part] - begin.parts[part] for part in PARTS)
+    yield f"  {'choose, loop':<14} {_each(parts, end.loop - begin.loop, games)}"
+    yield f"  {'cluster':<14} {_each(begin.cluster, end.cluster, games)}"
+    rest = end.cpu - begin.cpu - (end.loop - begin.loop) - (end.cluster - begin.cluster)
+    yield f"  {'other threads':<14} {_each(0.0, rest, games)}"
+    yield f"memory           {end.rss / 2**20:8.0f} MiB, {meter.samples[0].rss / 2**20:.0f} before the first game"
+    for one, other in _tenths(full):
+        if other.games > one.games:
+            cpu = _each(one.cpu, other.cpu, other.games - one.games)
+            rate = (other.games - one.games) / (other.at - one.at)
+            yield f"  to game {other.games:8}: {cpu} ms a game, {rate:6.1f} games/s, {other.rss / 2**20:6.0f} MiB"
+
+
+def _each(begin: float, end: float, games: int) -> str:
+    return f"{(end - begin) * 1000 / max(1, games):8.3f}"
+
+
+def _tenths(samples: Sequence[Sample]) -> Iterator[tuple[Sample, Sample]]:
+    marks = [samples[round(n * (len(samples) - 1) / 10)] for n in range(11)]
+    return pairwise(marks)
+
+
+def _busy(heard: Simulated, begin: float, end: float) -> float:
+    """Games in the air on average."""
+    together = (min(end, ended) - max(begin, begun) for begun, ended in zip(heard.begins, heard.ends, strict=True))
+    return sum(max(0.0, overlap) for overlap in together) / (end - begin)

@@ -1,0 +1,240 @@
+"""The machines of a simulated cluster: a process that plays no chess, but takes as long and says as much as games do.
+
+`python -m benches.cluster_machines FD` speaks frames over a socket with `cluster_place`. From there: the fields of
+`Machinery`, then ("play", key, address, Order), ("drop", key), ("end",). From here: ("workers", addresses and seats),
+("reply", key, value), ("events", live events of a machine), and last ("spans", begins, ends) of all games in the air,
+in seconds of CLOCK_MONOTONIC.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+import socket
+import sys
+import time
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from benches.storing import thought_moves
+from enginetour.model.game import Game, MoveMade, Outcome, SideRecord, Termination
+from enginetour.referee.talk import Frames, frame
+from enginetour.tournament.cluster.machines import Order
+from enginetour.tournament.cluster.worker import FLUSH_S
+
+PLIES = range(70, 91)  # of the games, 80 in the middle
+SPREAD = 0.5  # of the logarithm of a game's length: a coefficient of variation of 0.53, as of games of real engines
+DRAWS = 0.35
+AWAY_S = 5.0  # until a machine that died is back, under another address
+READ = 1 << 18
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Machinery:
+    """How many machines, seats on each, mean seconds of a game and, 0 for never, of a machine's life."""
+
+    machines: int
+    seats: int
+    mean: float
+    life: float
+    elo: dict[str, float]
+
+
+@dataclass
+class Playing:
+    """A game in the air. `told` are the plies that have been told."""
+
+    key: str
+    address: str
+    order: Order
+    moves: tuple[MoveMade, ...]
+    begun: float
+    ends: float
+    told: int = 0
+
+
+class Machines:
+    """All machines, one thing after the other, by one heap of moments."""
+
+    def __init__(self, said: socket.socket, built: Machinery) -> None:
+        self._said = said
+        self._built = built
+        self._dice = random.Random(SEED)
+        self._moves = [thought_moves(plies) for plies in PLIES]
+        self._there: dict[str, int] = {}  # address -> machine
+        self._games: dict[str, Playing] = {}
+        self._due: list[tuple[float, int, str, object]] = []
+        self._serial = 0
+        self._begins, self._ends = array("d"), array("d")
+        now = time.monotonic()
+        for machine in range(built.machines):
+            self._join(machine, now)
+        self._later(now + FLUSH_S, "flush", None)
+        self._tell_workers()
+
+    def serve(self) -> None:
+        """Until the other end says "end", or is gone."""
+        frames = Frames()
+        while True:
+            now = time.monotonic()
+            while self._due and self._due[0][0] <= now:
+                _, _, what, which = heapq.heappop(self._due)
+                self._happen(what, which, now)
+            self._said.settimeout(max(1e-4, self._due[0][0] - now) if self._due else 1.0)
+            try:
+                chunk = self._said.recv(READ)
+            except TimeoutError:
+                continue
+            if not chunk:
+                return
+            for message in frames.feed(chunk):
+                if message[0] == "end":
+                    now = time.monotonic()
+                    for playing in self._games.values():
+                        self._over(playing, now)
+                    self._say(("spans", self._begins.tobytes(), self._ends.tobytes()))
+                    return
+                self._hear(*message)
+
+    def _hear(self, kind: str, key: str, *words: Any) -> None:
+        now = time.monotonic()
+        if kind == "drop":
+            self._forget(key, now)
+        elif words[0] in self._there:
+            self._begin(key, words[0], words[1], now)
+
+    def _begin(self, key: str, address: str, order: Order, now: float) -> None:
+        mean = self._built.mean
+        lasts = self._dice.lognormvariate(math.log(mean) - SPREAD**2 / 2, SPREAD) if mean else 0.0
+        moves = self._dice.choice(self._moves)
+        playing = self._games[key] = Playing(key, address, order, moves, now, now + lasts)
+        self._later(playing.ends, "end", key)
+        if not mean:
+            return
+        task = order.task
+        start: dict[str, object] = {"white": task.pairing.white, "black": task.pairing.black}
+        start |= {"opening": task.opening.name, "variant": task.opening.variant, "fen": task.opening.fen}
+        start |= {"moves": [], "clocks": [60_000, 60_000], "tc": ["60+0.5", "60+0.5"], "at": time.time()}
+        self._say(("events", [(key, "start", start)]))
+
+    def _happen(self, what: str, which: object, now: float) -> None:
+        if what == "end":
+            playing = self._games.get(str(which))
+            if playing is not None:
+                self._say(("reply", playing.key, ("result", self._played(playing))))
+                self._forget(playing.key, now)
+        elif what == "flush":
+            self._flush(now)
+            self._later(now + FLUSH_S, "flush", None)
+        elif what == "die":
+            self._die(str(which), now)
+        else:
+            self._join(int(str(which)), now)
+            self._tell_workers()
+
+    def _join(self, machine: int, now: float) -> None:
+        self._serial += 1
+        address = f"tcp://10.0.{machine // 250}.{machine % 250}:{30_000 + self._serial % 30_000}"
+        self._there[address] = machine
+        if self._built.life:
+            self._later(now + self._dice.expovariate(1 / self._built.life), "die", address)
+
+    def _die(self, address: str, now: float) -> None:
+        machine = self._there.pop(address)
+        for key in [key for key, playing in self._games.items() if playing.address == address]:
+            self._forget(key, now)
+        self._later(now + AWAY_S, "join", machine)
+        self._tell_workers()
+
+    def _flush(self, now: float) -> None:
+        """The moves of a quarter of a second, a message for each machine, as its worker sends them."""
+        said: dict[str, list[tuple[str, str, object]]] = {}
+        for playing in self._games.values():
+            for ply, move in self._new(playing, now):
+                payload = {"ply": ply, "uci": move.uci, "san": move.san, "score": move.score, "depth": move.depth}
+                payload |= {"nodes": move.nodes, "pv": move.pv, "elapsed_ms": move.elapsed_ms}
+                payload |= {"clock_ms": move.clock_ms, "clocks": [move.clock_ms, move.clock_ms], "at": time.time()}
+                said.setdefault(playing.address, []).append((playing.key, "move", payload))
+        for events in said.values():
+            self._say(("events", events))
+
+    def _new(self, playing: Playing, now: float) -> Iterator[tuple[int, MoveMade]]:
+        if playing.ends > playing.begun:
+            share = (now - playing.begun) / (playing.ends - playing.begun)
+            made = min(len(playing.moves), int(share * len(playing.moves)))
+            yield from enumerate(playing.moves[playing.told : made], playing.told + 1)
+            playing.told = made
+
+    def _played(self, playing: Playing) -> Game:
+        """By Elo: what it comes to depends on the game alone, not on machine or moment."""
+        pairing, ended = playing.order.task.pairing, time.time()
+        elo = self._built.elo
+        expected = 1 / (1 + 10 ** ((elo[pairing.black] - elo[pairing.white]) / 400))
+        drawn = DRAWS * 4 * expected * (1 - expected)
+        lot = random.Random(f"{SEED} {pairing.key}").random()
+        won = expected - drawn / 2
+        outcome = Outcome.WHITE if lot < won else Outcome.DRAW if lot < won + drawn else Outcome.BLACK
+        clock = 5_000
+        sides = [
+            SideRecord(name, len(playing.moves) // 2, 55_000, 4_000, clock, cpu_ms=55_100, effort=(("depth", 40, 800),))
+            for name in (pairing.white, pairing.black)
+        ]
+        return Game(
+            pairing,
+            outcome,
+            Termination.REPETITION if outcome is Outcome.DRAW else Termination.RESIGN,
+            cause="Draw by repetition" if outcome is Outcome.DRAW else "a side resigns",
+            opening=playing.order.task.opening,
+            moves=playing.moves,
+            white=sides[0],
+            black=sides[1],
+            white_tc="60+0.5",
+            black_tc="60+0.5",
+            final_fen="8/8/4k3/8/3K4/8/8/7R w - - 0 80",
+            started=ended - (playing.ends - playing.begun),
+            ended=ended,
+            relay_us=(40, 90, 200),
+            replay=playing.order.task.replay,
+            hardware="a simulated processor",
+            load=1.0,
+            cores=8,
+        )
+
+    def _forget(self, key: str, now: float) -> None:
+        playing = self._games.pop(key, None)
+        if playing is not None:
+            self._over(playing, now)
+
+    def _over(self, playing: Playing, now: float) -> None:
+        self._begins.append(playing.begun)
+        self._ends.append(min(now, playing.ends))
+
+    def _tell_workers(self) -> None:
+        there = {address: (f"m{machine:03}", self._built.seats) for address, machine in self._there.items()}
+        self._say(("workers", there))
+
+    def _later(self, at: float, what: str, which: object) -> None:
+        self._serial += 1
+        heapq.heappush(self._due, (at, self._serial, what, which))
+
+    def _say(self, message: object) -> None:
+        self._said.settimeout(None)
+        self._said.sendall(frame(message))
+
+
+def main(number: str) -> None:
+    """Serve the socket of that number."""
+    with socket.socket(fileno=int(number)) as said:
+        frames = Frames()
+        built: list[tuple[Any, ...]] = []
+        while not built:
+            built = frames.feed(said.recv(READ))
+        Machines(said, Machinery(*built[0])).serve()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

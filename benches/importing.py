@@ -1,0 +1,42 @@
+"""Games of a PGN file into the store, against counting them: what it costs to know each game again and to keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from benches.measure import Settings, a_second, divided, in_turn, line
+from benches.scanning import MOVES, written
+from enginetour.interop.gamefilter import Naming, ratable
+from enginetour.interop.pgn import read_games, scan
+from enginetour.store.imports import import_games
+from enginetour.store.tournaments import Store
+
+
+def importing(settings: Settings) -> Iterator[str]:
+    """Into an empty store, and into one that has all of them; games of a few moves, and games as testers keep them."""
+    engines, games = settings.rated
+    path = settings.folder / "import.pgn"
+    for name, moves in MOVES.items():
+        written(path, engines, games, moves)
+        numbers = count()
+
+        def new(numbers: Iterator[int] = numbers) -> None:
+            enter(settings.folder / f"import{next(numbers)}.db", path)
+
+        def again() -> None:
+            enter(settings.folder / "import0.db", path)
+
+        fresh, known, plain = (divided(t, games) for t in in_turn(settings.rounds, new, again, lambda: scan([path])))
+        yield line(f"import of {games} games, {name}", fresh, plain, "counting them", show=a_second)
+        yield line("the same again, nothing new", known, plain, "counting them", show=a_second)
+        for left in settings.folder.glob("import*"):
+            left.unlink()
+
+
+def enter(database: Path, path: Path) -> None:
+    """As the command does."""
+    games = read_games([path])
+    with Store.open(database) as store:
+        import_games(store.database, "games", games, ratable(games, Naming()), [str(path)])

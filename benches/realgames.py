@@ -1,0 +1,101 @@
+"""Matches of real engines through several runners: games a second, own CPU, time forfeits.
+
+At nodes=1 an engine costs less than its runner, so the runner is what is measured. Every game is the same then, for
+all runners alike. At a short clock with margin 0 a runner that is late loses games for its engines.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from benches import free
+from benches.measure import Settings, a_second, against, plain
+from benches.runners import Bout, Played, Runner, present, silent
+
+METERED = Path(__file__).parent / "metered.py"
+SHORTEST = 2  # games of the match that is taken out of CPU
+SLOTS = (1, 2)
+QUICK = ("stockfish", "stockfish")
+CLOCKED = ("stockfish", "ethereal-chess")
+TC = "1+0.01"
+GAMES = "/usr/games"  # where Debian has engines, Policy 11.11
+
+
+def real_games(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
+    """All in turn; the forfeits of one long match each, and what deaf engines cost at the end, once."""
+    if missing := sorted({name for name in QUICK + CLOCKED if _found(name) is None}):
+        yield f"no games of real engines: {', '.join(missing)} not found on the PATH"
+        return
+    for slots in SLOTS:
+        rate: dict[str, list[float]] = defaultdict(list)
+        share: dict[str, list[float]] = defaultdict(list)
+        timed: dict[str, list[float]] = defaultdict(list)
+        for number in range(settings.rounds):
+            for name, runner in present().items():
+                folder = settings.folder / f"real-{slots}-{number}-{name}"
+                rate[name].append(_bare(runner, folder / "bare", settings.real, slots).seconds / settings.real)
+                share[name].append(_share(runner, folder, settings.real, slots))
+                timed[name].append(_share(runner, folder / "timed", settings.timed, slots, CLOCKED, TC))
+        yield f"stockfish at nodes=1, {slots} slot{'s' * (slots > 1)}, {settings.real} games"
+        yield from against("  games", rate, show=a_second)
+        yield from against("  own CPU a ply, database and PGN included", share)
+        yield f"{' and '.join(CLOCKED)} at {TC}, {slots} slot{'s' * (slots > 1)}, {settings.timed} games"
+        yield from against("  own CPU a ply, database and PGN included", timed)
+    late = {name: [float(_clocked(runner, settings, name))] for name, runner in present().items()}
+    yield from against(f"time forfeits, {settings.forfeits} games at {TC}, 2 slots", late, show=plain, ratio=False)
+    ends = {name: [_deaf(runner, settings, program, name)] for name, runner in present().items()}
+    yield from against("last answer to exit, engines that ignore quit", ends)
+    if told := silent():
+        yield told
+
+
+def _deaf(runner: Runner, settings: Settings, program: tuple[str, ...], name: str) -> float:
+    """Seconds from the last answer of two engines that ignore `quit` and SIGTERM until the command is back."""
+    folder = settings.folder / f"deaf-{name}"
+    words = free.command(program, folder / "stamps", deaf=True)
+    one, other = free.NAMES
+    # So many games that ours is loaded whole before the last: two end while it is.
+    played = runner(Bout(((one, words), (other, words)), "60+1", settings.match), folder / "ran")
+    return (played.ended - free.edges(folder / "stamps")[1]) / 1e9
+
+
+def _bare(runner: Runner, folder: Path, games: int, slots: int) -> Played:
+    one, other = QUICK
+    return runner(Bout((("A", [_path(one)]), ("B", [_path(other)])), "nodes=1", games, slots), folder)
+
+
+def _share(
+    runner: Runner, folder: Path, games: int, slots: int, names: tuple[str, str] = QUICK, limit: str = "nodes=1"
+) -> float:
+    """Seconds of CPU of the runner alone a ply, by the difference of a long and a short match."""
+    spent = []
+    for count in (SHORTEST * slots, games):
+        told = folder / f"cpu-{count}"
+        told.mkdir(parents=True)
+        one, other = ([sys.executable, "-E", "-S", str(METERED), str(told), _path(name)] for name in names)
+        played = runner(Bout((("A", one), ("B", other)), limit, count, slots), folder / f"metered-{count}")
+        engines = sum(float(path.read_text()) for path in told.glob("*.cpu"))
+        spent.append((played.cpu - engines, played.plies))
+    (short, few), (long, many) = spent
+    return (long - short) / (many - few)
+
+
+def _clocked(runner: Runner, settings: Settings, name: str) -> int:
+    one, other = CLOCKED
+    bout = Bout(((one, [_path(one)]), (other, [_path(other)])), TC, settings.forfeits, 2)
+    return runner(bout, settings.folder / f"forfeits-{name}").forfeits
+
+
+def _path(program: str) -> str:
+    found = _found(program)
+    assert found is not None
+    return found
+
+
+def _found(program: str) -> str | None:
+    return shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:{GAMES}")

@@ -1,0 +1,146 @@
+"""The same match through several runners: ours and the peers named by the environment, each as a whole process.
+
+Margin 0 for all, no adjudication, every game from the start position. All write a PGN; ours keeps a database too, and
+writes no report. Our modules are compiled before, as in an installation.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import enginetour
+from tests.support.tournaments import entrant
+
+OURS = "enginetour"
+PEERS = {"fastchess": "FASTCHESS", "cutechess-cli": "CUTECHESS"}
+CONFIG = """\
+[tournament]
+name = "bout"
+[format]
+system = "roundrobin"
+games_per_pairing = {games}
+[play]
+tc = "{limit}"
+slots = {slots}
+margin_ms = 0
+doubtful_flag = "loss"
+openings = {{ plies = 0 }}
+[report]
+write = false
+"""
+_PLIES = re.compile(r'^\[PlyCount "(\d+)"\]', re.MULTILINE)
+_FORFEIT = re.compile(r'^\[Termination "time forfeit"\]', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Bout:
+    """Two engines by name and command; `limit` is a clock or nodes=N, `games` are even, `slots` of them at once."""
+
+    engines: tuple[tuple[str, list[str]], tuple[str, list[str]]]
+    limit: str
+    games: int
+    slots: int = 1
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a bout took: CLOCK_MONOTONIC in ns at its start and end, seconds of CPU of the runner and its engines."""
+
+    begun: int
+    ended: int
+    cpu: float
+    pgn: str
+
+    @property
+    def seconds(self) -> float:
+        """Wall time, start and end of the program included."""
+        return (self.ended - self.begun) / 1e9
+
+    @property
+    def plies(self) -> int:
+        """By the tags of the games."""
+        return sum(map(int, _PLIES.findall(self.pgn)))
+
+    @property
+    def forfeits(self) -> int:
+        """Games lost on time."""
+        return len(_FORFEIT.findall(self.pgn))
+
+
+Runner = Callable[[Bout, Path], Played]
+"""Play the bout with a new folder for whatever is written."""
+
+
+def present() -> dict[str, Runner]:
+    """Ours first, then the peers that the environment names."""
+    named = {name: os.environ.get(variable, "") for name, variable in PEERS.items()}
+    return {OURS: ours, **{name: peer(name, binary) for name, binary in named.items() if binary}}
+
+
+def silent() -> str:
+    """How to have the peers that are not named; empty if all are."""
+    missing = [f"{variable}=/path/to/{name}" for name, variable in PEERS.items() if not os.environ.get(variable)]
+    return f"no ratio to other runners: set {' or '.join(missing)}" if missing else ""
+
+
+def ours(bout: Bout, folder: Path) -> Played:
+    """Through the command line, in a workspace of its own."""
+    (folder / "results").mkdir(parents=True)
+    config = CONFIG.format(games=bout.games, limit=bout.limit, slots=bout.slots)
+    entrants = (entrant(name, command) for name, command in bout.engines)
+    (folder / "bout.toml").write_text(config + "".join(entrants), "utf-8")
+    words = [sys.executable, "-m", "enginetour", "run", "bout.toml", "--force"]
+    return _played(words, folder, folder / "results" / "bout.pgn", compiled())
+
+
+def peer(name: str, binary: str) -> Runner:
+    """A runner with the words that fastchess and cutechess-cli share, but for arguments and what a limit is."""
+    fast = name == "fastchess"
+
+    def run(bout: Bout, folder: Path) -> Played:
+        folder.mkdir(parents=True)
+        words = [binary]
+        for engine, (first, *rest) in bout.engines:
+            arguments = [f"args={' '.join(rest)}"] if fast else [f"arg={word}" for word in rest]
+            words += ["-engine", f"name={engine}", f"cmd={first}", *(arguments if rest else ())]
+        clock = [f"tc={bout.limit}"] if "=" not in bout.limit else [*(() if fast else ("tc=inf",)), bout.limit]
+        words += ["-each", "proto=uci", *clock, "timemargin=0", "-rounds", str(bout.games // 2), "-games", "2"]
+        words += ["-repeat", "-concurrency", str(bout.slots), *(("-force-concurrency",) if fast else ())]
+        words += ["-recover", "-pgnout", "file=bout.pgn" if fast else "bout.pgn"]
+        return _played(words, folder, folder / "bout.pgn")
+
+    return run
+
+
+@cache
+def compiled() -> dict[str, str]:
+    """Compile our modules; the environment of an interpreter that keeps compiled modules, whatever ours says."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", str(Path(enginetour.__file__).parent)], env=env, check=True
+    )
+    return env
+
+
+def _played(words: list[str], folder: Path, pgn: Path, env: Mapping[str, str] | None = None) -> Played:
+    before, begun = cpu(), time.monotonic_ns()
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    ended = time.monotonic_ns()
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return Played(begun, ended, cpu() - before, pgn.read_text("utf-8"))
+
+
+def cpu() -> float:
+    """Seconds of CPU of this process and of all that ended below it."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)

@@ -1,0 +1,100 @@
+"""The store: durable commits of whole games and reading the log back, against bare SQLite in the same folder."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+
+from benches.free import GAME
+from benches.measure import Settings, a_second, divided, in_turn, line
+from enginetour.model.game import Game, MoveMade, Outcome, Pairing, Termination
+from enginetour.store.log import TournamentLog
+from enginetour.store.tournaments import Store
+from tests.support.databases import add_game, draft
+
+PLIES = 160  # CCRL's games last 60 to 70 moves on average, those of engines of one strength a little longer
+PV_PLIES = 12
+SHORT = 2  # plies of the games that only fill the log
+
+
+def storing(settings: Settings) -> Iterator[str]:
+    """Commits a second, then the events of many stored games."""
+    with Store.open(settings.folder / "bench.db") as store:
+        log = store.create_tournament(draft())
+        bare = bare_database(settings.folder / "bare.db")
+        moves = thought_moves(PLIES)
+        count = iter(range(1, 1 << 30))
+
+        def games() -> None:
+            for _ in range(settings.commits):
+                add_game(log, game(next(count), moves))
+
+        def rows() -> None:
+            for _ in range(settings.commits):
+                bare.execute("BEGIN IMMEDIATE")
+                bare.execute("INSERT INTO bare VALUES (?)", (next(count),))
+                bare.execute("COMMIT")
+
+        mine, theirs = (divided(taken, settings.commits) for taken in in_turn(settings.rounds, games, rows))
+        bare.close()
+        yield line(f"durable commits of a game of {PLIES} plies", mine, theirs, "a bare commit", show=a_second)
+        fill(store, log, settings.games - len(log.games()), count, moves[:SHORT])
+        yield events(settings, log)
+
+
+def events(settings: Settings, log: TournamentLog) -> str:
+    """The whole log, against the same number of rows fetched by the driver."""
+    path = settings.folder / "bench.db"
+    plain = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    query = "SELECT e.*, g.* FROM events e JOIN games g ON g.id = e.game ORDER BY e.position"
+    mine, rows = in_turn(
+        settings.rounds, lambda: sum(1 for _ in log.events()), lambda: sum(1 for _ in plain.execute(query))
+    )
+    plain.close()
+    return line(f"events() of {log.last_position} stored games", mine, rows, "fetching the rows")
+
+
+def fill(store: Store, log: TournamentLog, games: int, count: Iterator[int], moves: tuple[MoveMade, ...]) -> None:
+    """More games, without waiting for the disk: only their number matters."""
+    store.database.close()  # the next connection is the only one
+    with store.database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA synchronous=OFF")
+    for _ in range(games):
+        add_game(log, game(next(count), moves))
+    store.database.close()  # with the connection that did not wait
+
+
+def bare_database(path: Path) -> sqlite3.Connection:
+    """As durable as the store: a write-ahead log that is synced at every commit."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("CREATE TABLE bare (x INTEGER)")
+    return connection
+
+
+def game(number: int, moves: tuple[MoveMade, ...]) -> Game:
+    """The pair's next game."""
+    pairing = Pairing("Fruit", "Toga", meeting=number, encounter=number)
+    return Game(pairing, Outcome.BLACK, Termination.RESIGN, cause="White resigns", moves=moves)
+
+
+def thought_moves(plies: int) -> tuple[MoveMade, ...]:
+    """Moves with all that an engine says about them."""
+    dice = random.Random(plies)
+    texts = GAME.read_text().split()
+    board = chess.Board()
+    made = []
+    for ply, text in enumerate(texts[:plies]):
+        move = chess.Move.from_uci(text)
+        pv = " ".join(texts[ply : ply + dice.randint(2, PV_PLIES)])
+        clock = 60_000 - ply * 300 + dice.randrange(300)
+        nodes = dice.randrange(10**5, 10**7)
+        score, depth = dice.randrange(-400, 400), dice.randrange(8, 30)
+        made.append(MoveMade(text, board.san(move), dice.randrange(900), clock, score, depth, nodes, pv))
+        board.push(move)
+    return tuple(made)

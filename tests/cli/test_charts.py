@@ -1,0 +1,424 @@
+"""Tests of cli/charts."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from enginetour.cli.main import cli
+from enginetour.formats.base import make_format, options_model
+from enginetour.formats.pairing.standings import CrossRow
+from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.game import Entrant, GameFinished, Outcome
+from enginetour.reports.charts import canvas, curves, lists
+from enginetour.reports.charts.canvas import Area, Picture
+from enginetour.reports.charts.ladder import Ranked, RoundRobin, ladder
+from enginetour.reports.charts.lists import Met, Rated, crosstable, rating_list
+from enginetour.reports.charts.output import MARGIN, PNG_SCALE, fitted, png, svg, svg_file
+from enginetour.store.tournaments import Draft, Store
+from tests.support.databases import STORING_NAMES, add_game, draft, game, open_log, spec
+from tests.support.tournaments import ask
+
+# Charts: what every picture keeps to, whichever it is.
+
+ODD = "$x_1$ & <b>שלום</b> 引擎 ½"
+NAMES = ("Fruit 2.1", ODD, "x" * 100)
+
+
+def pictures() -> dict[str, Picture]:
+    """One of each kind, with odd names and with values that are no numbers."""
+    nan, inf = float("nan"), float("inf")
+    cells = (None, Met(3, 2), None), (Met(1, 2), None, Met(2, 2)), (None, Met(2, 2), None)
+    rounds = (
+        RoundRobin(1, 6, NAMES, order=NAMES, entered=NAMES, parked=NAMES[0]),
+        RoundRobin(2, 7, NAMES[1:], order=NAMES[:0:-1], parking=NAMES[:1], dropped=ODD),
+        RoundRobin(3, 8, (NAMES[2], NAMES[0]), returned=NAMES[:1], withdrawn=("gone",), left=("gone",)),
+    )
+    points = tuple(curves.edition_point(n, 2600.0 + n, nan if n == 2 else 9.0, inf, 10 * n) for n in (1, 2, 3))
+    return {
+        "list": rating_list([Rated(NAMES[0], 2600.0, 20.0, None, 9), Rated(ODD, nan, inf, 1.0, 1)], title=ODD),
+        "crosstable": crosstable([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
+        "ladder": ladder(rounds, [Ranked(n, i, "active") for i, n in enumerate(NAMES)], title="ladder"),
+        "history": curves.rating_history([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
+        "score": curves.score_over_games([curves.Run(name, (2, 1, 0, 2)) for name in NAMES], title="s"),
+        "white": curves.white_share([curves.Share("all", 0.5, nan, 4), curves.Share(ODD, None, None, 0)], title="w"),
+        "relay": curves.distribution([0.2, 3.0, nan, 0.0, -1.0, inf], title="r", unit="ms"),
+        "load": curves.load([(1.0, 0.5), (2.0, nan), (3.0, 9.0)], title="l", cores=2),
+        "opponents": lists.score_by_rating(2600.0, [lists.Faced(ODD, 2500.0, 3, 2)], title="o"),
+        "nothing": rating_list([], title="n"),
+        "nobody": crosstable([], title="n"),
+        "no round": ladder([], [], title="n"),
+        "no line": curves.rating_history([], title="n"),
+        "no gap": curves.distribution([], title="n", unit="ms"),
+        "no opponent": lists.score_by_rating(None, [], title="n"),
+    }
+
+
+@pytest.fixture(scope="module", params=list(pictures()))
+def picture(request: pytest.FixtureRequest) -> Picture:
+    return pictures()[request.param]
+
+
+def _words(element: ET.Element) -> str:
+    return "\n".join(element.itertext())
+
+
+def test_a_picture_for_a_page_brings_nothing_that_a_page_forbids(picture: Picture) -> None:
+    """One element, a name for who cannot see it; no id, style, script, address or size in pixels, no fixed colour."""
+    told = svg(picture)
+    root = ET.fromstring(told)
+    assert root.tag == "svg" and root.get("role") == "img" and root.get("aria-label") == picture.title
+    assert root.get("viewBox", "").endswith(f" {picture.height - canvas.TITLE_HEIGHT:g}")
+    assert root.find("desc") is not None and "width" not in root.attrib
+    for element in root.iter():
+        assert element.tag in {"svg", "desc", "path", "text", "rect", "title"}
+        assert not {"id", "style", "href", "class"} & set(element.attrib) or element is root
+        for name in ("fill", "stroke"):
+            assert re.fullmatch(r"none|var\(--[a-z0-9-]+\)", element.get(name, "none"))
+    assert "http" not in told and "#" not in re.sub(r"<desc>.*</desc>|>[^<]*</text>", "", told)
+
+
+def test_no_picture_has_what_is_no_number(picture: Picture) -> None:
+    """Neither as a place nor as a word."""
+    assert not re.search(r"\b(nan|inf|none)\b", _words(ET.fromstring(svg(picture))), re.IGNORECASE)
+    places = [value for element in ET.fromstring(svg(picture)).iter() for value in (element.get("d") or "").split()]
+    assert all(re.fullmatch(r"[MLHVz]|[-\d.HVMz]+", value) for value in places)
+
+
+def test_the_same_rows_are_the_same_text(picture: Picture) -> None:
+    """For a page, and as a file, which is a whole SVG in colours."""
+    assert svg(picture) == svg(picture)
+    whole = svg_file(picture)
+    assert whole.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg"')
+    assert "var(" not in whole and canvas.LIGHT["paper"] in whole
+
+
+@pytest.mark.parametrize("name", ["list", "ladder", "no line"])
+def test_the_same_rows_are_the_same_png(name: str) -> None:
+    """Byte by byte; twice as fine as the picture is wide, with a margin, and nothing about who made it."""
+    picture = pictures()[name]
+    drawn = png(picture)
+    assert drawn == png(picture)
+    with Image.open(io.BytesIO(drawn)) as image:
+        wide, high = (round(PNG_SCALE * (side + 2 * MARGIN)) for side in (picture.width, picture.height))
+        assert abs(image.width - wide) <= 1 and abs(image.height - high) <= 1
+        assert "Software" not in image.info
+
+
+@pytest.mark.parametrize("name", ["list", "crosstable", "ladder", "history", "score", "white", "opponents"])
+def test_names_are_text_as_they_are(name: str) -> None:
+    """Dollar signs are no formula, tags are no tags; a long name is whole in what shows under the pointer."""
+    told = _words(ET.fromstring(svg(pictures()[name])))
+    assert ODD in told
+    if name in ("crosstable", "ladder", "score"):
+        assert "x" * 100 in told or name == "score"
+
+
+def _contrast(one: str, other: str) -> float:
+    """Of two colours as ``#rrggbb``, 1 to 21. Source: WCAG 2.2, relative luminance."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+STYLE = (Path(canvas.__file__).parents[1] / "html" / "assets" / "report.css").read_text("utf-8")
+
+
+def dark_palette() -> dict[str, str]:
+    """The colours by role that pages have where the reader's system is dark."""
+    text = STYLE.partition("prefers-color-scheme: dark")[2].partition("}")[0]
+    found = dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{6});", text))
+    return {role: found[role] for role in canvas.LIGHT}
+
+
+def test_colours_are_told_apart_and_read() -> None:
+    """Text stands 4.5:1 from the paper, lines 3:1, light and dark; the roles of both are the same."""
+    dark = dark_palette()
+    assert set(canvas.LIGHT) == set(dark)
+    for colours in (canvas.LIGHT, dark):
+        for role, colour in colours.items():
+            least = {"paper": 1.0, "grid": 1.3, **dict.fromkeys(canvas.SERIES, 3.0)}.get(role, 4.5)
+            assert _contrast(colour, colours["paper"]) >= least, role
+        assert len({*colours.values()} - {colours["muted"]}) >= len(colours) - 2
+        for role in ("accent", "accent-2", "muted"):
+            shade = _blended(colours[role], colours["paper"], canvas.STRONGEST)
+            assert _contrast(colours["ink"], shade) >= 4.5, role
+    assert _contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert canvas.series(8) == canvas.series(0)
+
+
+def _blended(colour: str, paper: str, alpha: float) -> str:
+    pairs = ((int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(alpha * one + (1 - alpha) * other):02x}" for one, other in pairs)
+
+
+def test_pages_have_the_same_colours() -> None:
+    """The style sheet of the report sets each variable as it is here, light and dark."""
+    for role, colour in canvas.LIGHT.items():
+        assert re.search(rf"--{role}:\s*{colour}\b", STYLE), (role, colour)
+        assert role in dark_palette()
+
+
+def test_a_mark_is_somewhere() -> None:
+    """What has no place cannot be made."""
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="finite"):
+            canvas.Line(((0.0, wrong), (1.0, 1.0)))
+        with pytest.raises(ValueError, match="finite"):
+            canvas.Words(wrong, 0.0, "x")
+
+
+def test_ticks_are_round() -> None:
+    """Steps of 1, 2 and 5; a logarithmic scale has powers, and what is between them where it is short."""
+    assert canvas.Scale(2412, 2688, 0, 1).ticks(6) == [2450.0, 2500.0, 2550.0, 2600.0, 2650.0]
+    assert canvas.Scale(-0.04, 1.04, 0, 1).ticks(5) == pytest.approx([0, 0.5, 1.0])
+    assert canvas.Scale(0.15, 1.5, 0, 1, log=True).ticks() == [0.2, 0.5, 1.0]
+    assert canvas.Scale(1, 1e5, 0, 1, log=True).ticks() == [1, 10, 100, 1000, 10000, 100000]
+    assert [canvas.number(value) for value in (0.1 + 0.2, -0.0, 2600.0, 1e-12)] == ["0.3", "0", "2600", "0"]
+
+
+def test_a_load_of_many_games_is_counted_whole() -> None:
+    """A picture has fewer places than a long tournament games, and those above the processors stay among them."""
+    loads = [(float(number), 9.0 if number in (7, 2999) else 0.5) for number in range(1, 3001)]
+    made = curves.load(loads, title="l", cores=2)
+    assert made.summary == "Load of the machine after 3000 games, above its processors in 2."
+    quiet, busy = (mark for mark in made.marks if isinstance(mark, Area))
+    assert (len(quiet.outlines), len(busy.outlines)) == (1000, 2)
+
+
+def test_half_is_half() -> None:
+    """What a picture says of a half and of 99 % is what the table beside it says."""
+    assert "half up to 2, 99 % up to 4, at most 4 ms" in curves.distribution([4, 3, 2, 1], title="r", unit="ms").summary
+
+
+def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of_a_user(tmp_path: Path) -> None:
+    """Not by modules of charts, pages or commands; a broken file and variable of a user change nothing."""
+    (tmp_path / "matplotlibrc").write_text("font.size: soon\nsvg.fonttype: path\n")
+    code = (
+        "import sys\n"
+        "import enginetour.cli.charts, enginetour.cli.lists, enginetour.cli.rate\n"
+        "from enginetour.reports.charts import curves, ladder, output, lists as ratinglist\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "print(output.svg(ratinglist.rating_list([ratinglist.Rated('Toga', 1.0, None, None, 3)], title='t')), end='')\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    env = {**os.environ, "MPLBACKEND": "nosuch", "MATPLOTLIBRC": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path
+    )
+    assert done.stderr == ""
+    assert done.stdout == svg(rating_list([Rated("Toga", 1.0, None, None, 3)], title="t"))
+
+
+def test_a_name_in_wide_signs_is_whole_where_there_is_room() -> None:
+    """A Chinese or Japanese sign is two columns wide; counted as one it cost names their middle."""
+    assert fitted("妖精最大 5.0b 開発版", 400) == "妖精最大 5.0b 開発版"
+    assert "…" in fitted("妖精最大 5.0b 開発版", 60)
+
+
+# `enginetour chart`, and lists written as pictures.
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    """Two games of a round robin, and a list with two editions."""
+    path = tmp_path / "a.db"
+    store, log = open_log(path)
+    with store:
+        add_game(log, game())
+        add_game(log, game("Phalanx", "Fruit", Outcome.DRAW))
+    for words in (("lists", "define", "all"), ("publish", "all"), ("publish", "all", "--again")):
+        assert ask(path, *words).exit_code == 0
+    return path
+
+
+def chart(db: Path, *words: str, to: str = "out.svg") -> str:
+    """The words of the picture that a chart command writes."""
+    file = db.parent / to
+    done = ask(db, "chart", *words, "-o", str(file))
+    assert done.exit_code == 0, done.output
+    assert done.stderr.endswith(f"{file} written: {ET.fromstring(file.read_text('utf-8')).findtext(f'{SVG}title')}\n")
+    return "\n".join(ET.fromstring(file.read_text("utf-8")).itertext())
+
+
+def test_the_next_step_can_be_taken(db: Path) -> None:
+    """Where ratings by a system are not kept yet, the command told keeps them; a name of two words is one."""
+    with Store.open(db) as store:
+        add_game(store.create_tournament(draft("two words")), game())
+        store.create_tournament(draft("two words"))
+    wanted = *shlex.split("chart history -t 'two words' --edition 1 --system elo -o"), str(db.parent / "x.svg")
+    refused = ask(db, *wanted)
+    assert isinstance(refused.exception, UsageRefused)
+    assert ask(db, *shlex.split(refused.exception.step)[1:]).exit_code == 0
+    assert ask(db, *wanted).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("list",), "1. Fruit: "),
+        (("list", "all"), "1. Fruit: "),
+        (("list", "--all", "--engine", "[FP]*"), "1. Fruit: "),
+        (("crosstable",), "Fruit 1 of 1 against Toga"),
+        (("score",), "Fruit: after game 2: +½"),
+        (("score", "Toga"), "Toga: after game 1: -½"),
+        (("opponents", "Fruit"), "Toga ("),
+        (("fairness",), "all games: 75.0 %, 2"),
+        (("fairness", "--of", "relay"), "nothing was measured"),
+        (("fairness", "--of", "load"), "nothing was measured"),
+        (("history", "all"), "Phalanx: edition 2: "),
+        (("history", "all", "--engine", "Toga"), "Toga in all, edition by edition"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_every_chart_is_written(db: Path, words: tuple[str, ...], told: str) -> None:
+    """As the file's name ends, with the words that it is looked at for."""
+    assert told in chart(db, *words)
+
+
+def test_a_picture_may_have_a_title_of_its_own(db: Path) -> None:
+    """Above it, and as the name of the file's document."""
+    assert chart(db, "crosstable", "--title", "Autumn <1>").count("Autumn <1>") == 2
+
+
+def test_a_png_is_one(db: Path) -> None:
+    """The ending counts whatever its case."""
+    file = db.parent / "out.PNG"
+    assert ask(db, "chart", "list", "-o", str(file)).exit_code == 0
+    with Image.open(io.BytesIO(file.read_bytes())) as image:
+        assert image.format == "PNG" and image.width > 700
+
+
+def test_ratings_by_games_of_an_incremental_system(db: Path) -> None:
+    """From what the store keeps; where it keeps nothing yet, the command that makes it."""
+    refused = ask(db, "chart", "history", "--system", "elo", "-o", str(db.parent / "e.svg"))
+    assert isinstance(refused.exception, TourError)
+    assert "ratings -t autumn --edition 1 --system elo" in str(refused.exception)
+    assert ask(db, "ratings", "--system", "elo").exit_code == 0
+    assert "Fruit: game 1: " in chart(db, "history", "--system", "elo")
+
+
+@pytest.fixture
+def bubble(tmp_path: Path) -> Path:
+    """A finished bubble of four in a section of two, all games drawn, and a round robin without games."""
+    options = {"size": 2, "min_matches": 0, "unpark_threshold": 1}
+    plan = Draft(
+        "b",
+        "bubble",
+        1,
+        {"format": options},
+        7,
+        tuple(map(Entrant, STORING_NAMES)),
+        {n: spec(n) for n in STORING_NAMES},
+    )
+    format_ = make_format("bubble", options_model("bubble")(**options), 7)
+    state = format_.start(plan.entrants)
+    path = tmp_path / "b.db"
+    with Store.open(path) as store:
+        log = store.create_tournament(plan, format_.notes(state))
+        while offers := format_.offers(state):
+            pairing = offers[0]
+            add_game(log, game(pairing.white, pairing.black, Outcome.DRAW, meeting=pairing.meeting, leg=pairing.leg))
+            state = format_.step(state, GameFinished(pairing, Outcome.DRAW))
+        store.create_tournament(draft())
+    return path
+
+
+def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
+    """By games or by round robins; another format has none."""
+    path = bubble
+    for by in ("games", "rounds"):
+        told = chart(path, "ladder", "-t", "b", "--by", by)
+        assert "round robin 1 (in from the list): 2 of 2, decided after 1 games, then out" in told
+    refused = ask(path, "chart", "ladder", "-t", "autumn", "-o", str(tmp_path / "x.svg"))
+    assert isinstance(refused.exception, TourError) and "only a bubble has a ladder" in str(refused.exception)
+    assert not (tmp_path / "x.svg").exists()
+
+
+def test_a_ladder_is_a_table_too(bubble: Path) -> None:
+    """Each decision with the games by then, and one round robin with its crosstable, in every format."""
+    rows = ask(bubble, "ladder", "-t", "b", "--csv").stdout.splitlines()
+    assert rows[:3] == [
+        "step,games,told",
+        '1,,"start: HoiChess, Phalanx"',
+        '1,1,"out: HoiChess, number 4; last: 1 match, enough"',
+    ]
+    assert len(rows) == 1 + 6
+    for words in (("ladder", "-t", "b"), ("ladder", "-t", "b", "--step", "1")):
+        told = {form: ask(bubble, *words, "--format", form).stdout for form in ("markdown", "bbcode", "html")}
+        assert "| " in told["markdown"] and told["bbcode"].startswith("[code]") and told["html"].startswith("<table>")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("chart", "list", "-o", "a.jpg"), "a.jpg is no picture's name; end it in .png or .svg"),
+        (("chart", "list", "-o", "a"), "end it in .png or .svg"),
+        (("chart", "list", "-o", "nosuch/a.png"), "there is no folder nosuch; make it first"),
+        (("chart", "list", "--system", "elo", "-o", "a.svg"), "incremental ratings have no errors to draw"),
+        (("chart", "list", "all", "-t", "autumn", "-o", "a.svg"), "a list names its tournaments itself"),
+        (("chart", "history", "-o", "a.svg"), "give LIST for its editions, or --system"),
+        (("chart", "history", "all", "--engine", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
+        (("chart", "score", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
+        (("chart", "opponents", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
+        (("ratings", "--json", "-o", "a.svg"), "a picture of a list has looks of its own"),
+        (("ratings", "--system", "elo", "-o", "a.png"), "no picture is made of this table"),
+    ],
+)
+def test_what_is_no_picture_is_refused(db: Path, words: tuple[str, ...], what: str) -> None:
+    """In one line, as wrong usage, and nothing is written."""
+    before = {*os.listdir()}
+    done = ask(db, *words)
+    told = done.output if done.exit_code == 2 else str(done.exception)
+    assert what in told
+    assert done.exit_code == 2 or (isinstance(done.exception, TourError) and done.exception.exit_code == 2)
+    assert {*os.listdir()} == before
+
+
+@pytest.mark.parametrize("command", ["list", "crosstable", "ladder", "history", "score", "opponents", "fairness"])
+def test_every_chart_has_help_with_an_example(command: str) -> None:
+    """Within 80 columns; and the drawer tells whole sentences."""
+    told = CliRunner().invoke(cli, ["chart", command, "--help"]).output
+    assert f"Example: enginetour chart {command} " in told and " -o " in told
+    assert max(map(len, told.splitlines())) <= 80
+    drawer = CliRunner().invoke(cli, ["chart", "--help"]).output
+    assert f"\n  {command} " in drawer and "..." not in drawer.replace("COMMAND [ARGS]...", "")
+
+
+def test_lists_are_written_as_pictures(db: Path, tmp_path: Path) -> None:
+    """`-o FILE.svg` of ratings, and of rate straight from PGN."""
+    assert ask(db, "ratings", "-o", str(tmp_path / "r.svg")).exit_code == 0
+    assert "1. Fruit: " in "\n".join(ET.fromstring((tmp_path / "r.svg").read_text("utf-8")).itertext())
+    pgn = tmp_path / "g.pgn"
+    pgn.write_text('[White "A"]\n[Black "B"]\n[Result "1/2-1/2"]\n\n1/2-1/2\n', "utf-8")
+    done = CliRunner().invoke(cli, ["rate", str(pgn), "-o", str(tmp_path / "g.png")])
+    assert done.exit_code == 0, done.output
+    assert "ratings · g.pgn" in done.stderr
+    assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_crosstable_has_the_points_of_the_table(db: Path) -> None:
+    """Games against one that has withdrawn stand in their cells; the points are those that rank the rows."""
+    assert ask(db, "withdraw", "Phalanx").exit_code == 0
+    table = {row["name"]: row["points"] for row in json.loads(ask(db, "standings", "--json").stdout)["table"]}
+    assert table["Fruit"] == 1
+    lines = [line for line in chart(db, "crosstable").splitlines() if line]
+    assert lines[lines.index("Fruit") + 1] == "1", "it was 1½"

@@ -1,0 +1,307 @@
+"""Tests of cli/lists."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import sys
+from contextlib import chdir
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.cli.main import main
+from enginetour.model.game import GameVoided, Outcome, Termination
+from enginetour.store.definition import ListDefinition, define
+from enginetour.store.tournaments import Store
+from tests.support.databases import add_game, draft, game, open_log, record, sound_log
+from tests.support.tournaments import read, tour
+
+# Lists on the command line.
+
+MEETINGS = (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit"), ("HoiChess", "Fruit"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace with blitz games of four engines, and one slow game."""
+    (tmp_path / "results").mkdir()
+    with Store.open(tmp_path / "results" / "enginetour.db") as store:
+        log = store.create_tournament(draft())
+        for white, black in MEETINGS:
+            record(log, white, black)
+            record(log, white, black, Outcome.BLACK)
+        record(log, "Fruit", "Toga", tc="5400+30", day="2026-11-09", hardware="Xeon E5")
+    return tmp_path
+
+
+def play(folder: Path, white: str, black: str, **about: Any) -> None:
+    with Store.open(folder / "results" / "enginetour.db") as store:
+        record(store.tournament(), white, black, **about)
+
+
+def test_define_and_show(folder: Path) -> None:
+    """A list is made, changed and shown; what is not named stays, an empty value takes a part back."""
+    assert "no list yet" in tour(folder, "lists").stdout
+    assert (
+        "list blitz defined"
+        in tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--min-games", "2").stdout
+    )
+    assert "nothing changed, revision 1 holds" in tour(folder, "lists", "define", "blitz", "--min-games", "2").stdout
+    told = tour(
+        folder, "lists", "define", "blitz", "--min-games", "3", "--time-class", "", "--anchor", "Toga=2700"
+    ).stdout
+    assert "revision 2: anchors: none -> Toga = 2700; time_classes: blitz -> all; min_games: 2 -> 3" in told
+    (line,) = read(folder, "lists")
+    assert (line["name"], line["revision"], line["edition"]) == ("blitz", 2, None)
+    revisions = read(folder, "lists", "show", "blitz")["revisions"]
+    assert [one["definition"]["min_games"] for one in revisions] == [2, 3]
+    assert "anchors: Toga = 2700" in tour(folder, "lists", "show", "blitz").stdout
+    tour(folder, "lists", "define", "blitz", "--anew", "--tc", "180*")
+    assert read(folder, "lists")[0]["definition"] == {"tc": "180*"}
+
+
+def test_database_of_the_surroundings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ENGINETOUR_DB names the database of every command of the group; --db stands behind the command."""
+    monkeypatch.setenv("ENGINETOUR_DB", str(folder / "results" / "enginetour.db"))
+    assert "list all defined" in tour(folder / "results", "lists", "define", "all").stdout
+    assert "options go behind show" in tour(folder, "lists", "--db", "x.db", "show", "all", expect=2).stderr
+
+
+def test_ratings_of_a_list_and_ad_hoc(folder: Path) -> None:
+    """The same filter gives the same list, by name or typed; with a name options change it for this once."""
+    tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--model", "davidson")
+    typed = read(folder, "ratings", "--time-class", "blitz", "--model", "davidson")
+    assert read(folder, "ratings", "blitz") == typed
+    assert (typed["games"], typed["skipped"], typed["model"]) == (8, 1, "davidson")
+    changed = tour(folder, "ratings", "blitz", "--not-engine", "Hoi*").stdout
+    assert "blitz, revision 1, changed for this once" in changed
+    assert "HoiChess" not in changed
+    assert "time classes: blitz (180 to 480 s for 40 moves)" in changed
+
+
+def test_every_filter_is_typed(folder: Path) -> None:
+    """Filters without -t ask the whole store; terms alone leave the newest tournament."""
+    for words, games in (
+        (("--since", "2026-11-02"), 1),
+        (("--until", "2026-11-01"), 8),
+        (("--hardware", "Xeon*"), 1),
+        (("--engine", "Fruit", "--engine", "Toga"), 3),
+        (("--tournaments", "winter*"), 0),
+        (("--as-of", "game 4"), 4),
+        (("--alias", "HoiChess=Toga", "--by", "name", "--tc", "180*"), 8),
+        (("--model", "davidson", "--prior", "gaussian=100", "--advantage", "fit", "--scale", "403.5"), 9),
+        (("-t", "autumn", "--min-games", "3"), 7),
+    ):
+        assert read(folder, "ratings", *words)["games"] == games, words
+    assert "tournament autumn" in tour(folder, "ratings", "--model", "davidson").stderr
+    assert "all tournaments" in tour(folder, "ratings", "--min-games", "1").stdout
+    best = read(folder, "ratings", "--system", "elo", "--setting", "k=40", "--tc", "180*", "--best-of-family")
+    assert {row["plus"] for row in best["list"]} == {None}
+
+
+def test_lists_leave_out_games_by_their_termination(tmp_path: Path) -> None:
+    """Of games that were played here by how they ended, all adjudications alike; a list keeps it in its definition."""
+    (tmp_path / "results").mkdir()
+    store, log = open_log(tmp_path / "results" / "enginetour.db")
+    endings = (Termination.TIME, Termination.CRASH, Termination.FALSE_CLAIM, Termination.ADJUDICATION_DRAW)
+    with store:
+        for number, ending in enumerate((*endings, Termination.MATE, Termination.MATE), 1):
+            add_game(log, replace(game("Fruit", "Toga", meeting=number), termination=ending))
+    for words, games in (("time,crash", 4), ("illegal-move", 5), ("adjudication", 5), ("stall", 6)):
+        assert read(tmp_path, "ratings", "--all", "--exclude-termination", words)["games"] == games, words
+    tour(tmp_path, "lists", "define", "clean", "--exclude-termination", "time,crash")
+    assert read(tmp_path, "ratings", "clean")["games"] == 4
+    assert "games left out: 2 by termination" in tour(tmp_path, "ratings", "clean").stdout
+    assert read(tmp_path, "ratings", "clean", "--exclude-termination", "")["games"] == 6
+    told = tour(tmp_path, "lists", "define", "clean", "--exclude-termination", "tme", expect=2).stderr
+    assert "unknown termination 'tme', did you mean 'time'" in told
+
+
+def test_publish_and_editions(folder: Path) -> None:
+    """An edition prints as it was published, whatever came after it."""
+    tour(folder, "lists", "define", "all")
+    made = read(folder, "publish", "all", "--note", "first snow")
+    assert tour(folder, "publish", "all", expect=2).stderr.count("\n") == 1
+    play(folder, "HoiChess", "Toga")
+    assert read(folder, "editions", "all", "1") == made
+    assert [row["rating"] for row in made["list"]] == [
+        row["rating"] for row in read(folder, "ratings", "all", "--as-of", "game 9")["list"]
+    ]
+    tour(folder, "publish", "all")
+    assert [(row["edition"], row["note"]) for row in read(folder, "editions")] == [(1, "first snow"), (2, "")]
+    assert "first snow" in tour(folder, "editions", "all", "1").stdout
+    assert tour(folder, "editions", "all", "2", "--csv").stdout.startswith("rank,name,rating,plus,minus,difference")
+    assert "it has 1 to 2" in tour(folder, "editions", "all", "7", expect=2).stderr
+
+
+def test_into_a_file_and_errors_for_some(folder: Path) -> None:
+    """The ending says the form; --errors-for is for lists with errors, its patterns must fit somebody."""
+    tour(folder, "lists", "define", "all")
+    for words in (("all",), ("--all",), ("-t", "autumn"), ("--all", "--system", "elo"), ("all", "--system", "gor")):
+        for name in ("list.json", "list.csv", "list.txt"):
+            told = tour(folder, "ratings", *words, "-o", name)
+            assert not told.stdout and f"{name} written: 4 engines" in told.stderr
+        assert len(json.loads((folder / "list.json").read_text())["list"]) == 4
+        assert (folder / "list.csv").read_text().count("\n") == 5
+    for words in (("all",), ("--all",), ("-t", "autumn")):
+        assert read(folder, "ratings", *words, "--errors-for", "F*")["games"] == 9
+        assert "no engine is called like 'X*'" in tour(folder, "ratings", *words, "--errors-for", "X*", expect=2).stderr
+    assert "for --system ml" in tour(folder, "ratings", "--system", "elo", "--errors-for", "F*", expect=2).stderr
+    assert "is a folder" in tour(folder, "ratings", "--all", "-o", ".", expect=2).stderr
+
+
+def test_one_list_at_a_time_called_by_its_system(folder: Path) -> None:
+    """-t beside --all was passed over, and lists of incremental systems with a filter did not tell which one it is."""
+    for other in (("-t", "autumn"), ("--edition", "1")):
+        assert "--all is of all tournaments" in tour(folder, "ratings", "--all", *other, expect=2).stderr
+    for system, called in (("elo", "Elo, incremental"), ("gor", "GoR, Czech 1998")):
+        for words in ("", "--since 2000-01-01", "--min-games 1"):
+            said = tour(folder, "ratings", "--all", "--system", system, *words.split()).stdout
+            assert said.startswith(f"{called} · all tournaments\n")
+    assert tour(folder, "ratings", "--all", "--since", "2000-01-01").stdout.startswith("ratings · all tournaments\n")
+
+
+def test_as_of_an_edition_is_that_edition(folder: Path) -> None:
+    """Its numbers to the last digit, on its own terms, whatever was played, struck out or defined since."""
+    tour(folder, "lists", "define", "all", "--time-class", "blitz")
+    made = read(folder, "publish", "all")["list"]
+    tour(folder, "lists", "define", "all", "--time-class", "", "--model", "davidson")
+    play(folder, "HoiChess", "Toga")
+    with Store.open(folder / "results" / "enginetour.db") as store:
+        log = store.tournament()
+        stored = log.game(2)
+        log.record_event(GameVoided(stored.game.pairing, stored.game.outcome, "swapping"))
+    again = read(folder, "ratings", "all", "--as-of", "edition 1")["list"]
+    assert [[row[key] for key in ("name", "rating", "plus", "games", "los")] for row in again] == [
+        [row[key] for key in ("name", "rating", "plus", "games", "los")] for row in made
+    ]
+    assert "revision 1, as of edition 1" in tour(folder, "ratings", "all", "--as-of", "edition 1").stdout
+    for words, refusal in (
+        (("ratings", "all", "--as-of", "edition 2"), "it has 1"),
+        (("ratings", "--as-of", "edition 1"), "of which list?"),
+    ):
+        assert refusal in tour(folder, *words, expect=2).stderr
+
+
+def test_as_of_a_game_counts_as_the_tournament_does(folder: Path) -> None:
+    """With -t the tournament's own numbers, without it those of the whole store."""
+    with Store.open(folder / "results" / "enginetour.db") as store:
+        record(store.create_tournament(draft("spring")), "Fruit", "Toga", day="2026-12-01")
+    assert read(folder, "ratings", "-t", "spring", "--as-of", "game 1")["games"] == 1
+    assert read(folder, "ratings", "--as-of", "game 1")["games"] == 1
+    assert read(folder, "ratings", "--as-of", "game 10")["games"] == 10
+    refused = tour(folder, "ratings", "-t", "spring", "--as-of", "game 2", expect=2).stderr
+    assert "no game 2 in this tournament, the newest is 1" in refused
+
+
+def test_diff(folder: Path) -> None:
+    """What moved is told with its parts; CSV has every move."""
+    tour(folder, "lists", "define", "all")
+    tour(folder, "publish", "all")
+    play(folder, "HoiChess", "Toga")
+    found = read(folder, "diff", "all")
+    assert (found["before"], found["after"], found["new_games"], len(found["moves"])) == (1, 0, 1, 4)
+    text = tour(folder, "diff", "all", "--most", "1").stdout
+    assert "edition 1 to now" in text
+    assert "3 smaller moves are not shown" in text
+    assert tour(folder, "diff", "all", "--csv", "--most", "1").stdout.count("\n") == 5
+
+
+def test_history(folder: Path) -> None:
+    """Opponents, editions and rating events of an engine, as text, JSON and CSV."""
+    tour(folder, "lists", "define", "all")
+    tour(folder, "publish", "all")
+    tour(folder, "ratings", "--system", "elo")
+    text = tour(folder, "history", "Fruit").stdout
+    assert "Fruit · rating" in text
+    assert "2026-11-01 to 2026-11-09" in text
+    found = read(folder, "history", "Fruit")
+    assert (len(found["opponents"]), len(found["published"]), len(found["events"])) == (3, 1, 7)
+    assert tour(folder, "history", "Fruit", "--csv").stdout.startswith("name,games,wins,draws,losses,score,rating")
+    assert tour(folder, "history", "Fruit", "--csv", "events").stdout.count("\n") == 8
+    assert "did you mean 'Fruit'" in tour(folder, "history", "Friut", expect=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("ratings", "none"), "there is no list 'none'"),
+        (("ratings", "--time-class", "blits"), "did you mean 'blitz'"),
+        (("ratings", "--since", "2026-13-01"), "is no day, write 2026-11-01"),
+        (("ratings", "--anchor", "Toga"), "write NAME=RATING"),
+        (("ratings", "--anchor", "Toga=nan"), "no finite number"),
+        (("ratings", "--all", "--anchor", "Crafty=2700"), "'Crafty' has no games in this list"),
+        (("ratings", "--prior", "flat"), "write auto, none, gaussian=SD"),
+        (("ratings", "--as-of", "soon"), "'soon' is no moment"),
+        (("ratings", "x", "--all"), "a list names its tournaments itself"),
+        (("ratings", "--system", "elo", "--setting", "kay=3"), "elo has no setting 'kay'"),
+        (("ratings", "--system", "elo", "--anchor", "Toga=2700"), "--anchor is for --system ml"),
+        (("lists", "define", "a#b"), "a list's name is"),
+        (("lists", "--json", "show", "x"), "options go behind show"),
+        (("publish", "x"), "there is no list 'x'"),
+        (("diff", "x"), "there is no list 'x'"),
+    ],
+)
+def test_refused(folder: Path, words: tuple[str, ...], told: str) -> None:
+    """Wrong usage is one line with what is allowed, and writes nothing."""
+    assert told in tour(folder, *words, expect=2).stderr
+
+
+# What a command had read stayed in its view while somebody paged through it: a running tournament's log only grew.
+
+NUMBERS = count(1)
+
+
+class Pager(io.StringIO):
+    """Standard output; while it is written to somebody else writes, and the log is to be folded into the file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.held: list[bool] = []
+
+    def write(self, text: str) -> int:
+        with Store.open(self.path, create=False) as store:
+            define(store, f"list {next(NUMBERS)}", ListDefinition())
+        with sqlite3.connect(self.path, timeout=0) as raw:
+            self.held.append(bool(raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]))
+        raw.close()
+        return super().write(text)
+
+
+@pytest.fixture(scope="module")
+def paging_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tournament with a game, and a list of it."""
+    made = tmp_path_factory.mktemp("paged")
+    (made / "results").mkdir()
+    store, log = sound_log(made / "results" / "enginetour.db")
+    with store:
+        add_game(log, game())
+    tour(made, "lists", "define", "all")
+    tour(made, "publish", "all")
+    return made
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("standings", "crosstable --json", "games", "games 1", "games 1 --json", "lists", "diff all"),
+        *("ratings --all --sprt Fruit Toga 0 5", "editions all 1", "imports --csv", "history Fruit"),
+        *("export pgn", "export json"),
+    ],
+)
+def test_whoever_reads_slowly_holds_nobody_up(paging_folder: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first word on the view is let go of."""
+    pager = Pager(paging_folder / "results" / "enginetour.db")
+    monkeypatch.setattr(sys, "argv", ["enginetour", *words.split()])
+    monkeypatch.setattr(sys, "stdout", pager)
+    with chdir(paging_folder), pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code in (None, 0)
+    assert pager.held
+    assert not any(pager.held)

@@ -1,0 +1,321 @@
+"""The command line: quick to start, one line a refusal, help with an example for every command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from enginetour import __version__
+from enginetour.cli.main import COMMANDS, SYNONYMS, cli
+from enginetour.referee import compiled
+from enginetour.tournament import setbacks
+from tests.support.engines import PLAYING_SCRIPT
+from tests.support.tournaments import audit, config, entrant, scripted, tour, try_engines_once, typed
+
+START = "from enginetour.__main__ import main; main()"
+HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2", "matplotlib")
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(cli, list(words), standalone_mode=True)
+
+
+def test_the_version_says_whether_plies_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has no C compiler learns why another machine is quicker."""
+    assert invoke("--version").output == f"enginetour {__version__}, plies in C\n"
+    monkeypatch.setattr(compiled, "native", None)
+    assert invoke("--version").output == f"enginetour {__version__}, plies in Python\n"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """Start-up is guarded by what is loaded, not by a clock."""
+    code = (
+        "import sys; from enginetour.cli.main import main; sys.argv = ['enginetour', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "Exit codes" in done.stdout
+
+
+BEFORE_GAMES = """
+import sys
+from enginetour.__main__ import main
+from enginetour.tournament.scheduler import Scheduler
+def games(self):
+    print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
+    sys.exit(0)
+Scheduler.run = games
+sys.argv = ["enginetour", "match", "wren1", "wren2", "--openings", "plies=0"]
+main()
+"""
+
+
+def test_the_first_game_of_a_match_waits_for_nothing_that_rates_or_reports(tmp_path: Path) -> None:
+    """Start-up is guarded by what is loaded, not by a clock; the rules of chess are loaded by the slots."""
+    heavy = (
+        *HEAVY[2:],
+        "enginetour.ratings.ratinglist",
+        "enginetour.store.editions",
+        "enginetour.review",
+        "urllib.request",
+    )
+    code = BEFORE_GAMES.format(heavy=heavy)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    """Under 80 columns, and something to copy."""
+    done = invoke(command, "--help")
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.output.splitlines())) <= 80
+    example = next(line for line in done.output.splitlines() if "Example: " in line)
+    words = shlex.split(example.split("Example: ")[1])
+    assert words[:2] == ["enginetour", command]
+    examples = [line.strip() for line in done.output.splitlines() if "Example: " in line]
+    assert all(line.startswith("Example: ") and line.count("Example: ") == 1 for line in examples)
+
+
+@pytest.mark.parametrize("command", ["list", "find", "add", "check"])
+def test_every_engines_command_has_help_with_an_example(command: str) -> None:
+    """The drawer's own commands too."""
+    done = invoke("engines", command, "--help")
+    assert done.exit_code == 0
+    example = next(line for line in done.output.splitlines() if "Example: " in line)
+    assert shlex.split(example.split("Example: ")[1])[:3] == ["enginetour", "engines", command]
+
+
+def test_the_drawer_of_engines_tells_whole_sentences() -> None:
+    """No help of a command is cut in the middle."""
+    assert "..." not in invoke("engines", "--help").output.replace("COMMAND [ARGS]...", "")
+
+
+def test_a_near_miss_is_named() -> None:
+    """`standing` means standings; exit code 2."""
+    done = invoke("standing")
+    assert done.exit_code == 2
+    assert "Did you mean 'standings'?" in done.output
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("resume", "'run' or 'unpause'"),
+        ("Stop", "'finish'"),
+        ("remove", "'withdraw' or 'void'"),
+        ("elo", "'ratings'"),
+        ("list", "'lists'"),
+    ],
+)
+def test_a_word_of_other_programs_is_named(word: str, meant: str) -> None:
+    """Somebody who looks for it finds it; a command's own near miss goes by its letters."""
+    assert f"Did you mean {meant}?" in invoke(word).output
+    assert SYNONYMS.keys().isdisjoint(COMMANDS)
+    assert {name for names in SYNONYMS.values() for name in names} <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("match", "a", "b", "-games", "2"), "No such option '-games'. Did you mean '--games'?"),
+        (("match", "a", "b", "-gam", "2"), "No such option '-g'."),
+        (("match", "a", "b", "--gamse", "2"), "'--games'"),
+    ],
+)
+def test_an_option_with_one_dash_is_named(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    """As the peers write theirs; a parser of single letters would refuse `-g`, which nobody typed."""
+    assert told in tour(tmp_path, *words, expect=2).stderr
+
+
+@pytest.mark.parametrize(("ignored", "code"), [(False, -signal.SIGINT), (True, 0)])
+def test_an_interrupt_while_the_program_is_loaded_is_no_traceback(tmp_path: Path, ignored: bool, code: int) -> None:
+    """Half a second after Enter; where it is ignored, as in a shell's background, it stays so."""
+    (tmp_path / "click.py").write_text("import os, signal, sys\nos.kill(os.getpid(), signal.SIGINT)\nsys.exit(0)\n")
+    words = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{START}"]
+    handled = partial(signal.signal, signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=handled)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others' game is played, the way out is told, and typed it leads there."""
+    monkeypatch.setattr(setbacks, "RETRY_S", (0.0, 0.0))
+    once = "import os, sys; open(__file__ + '.been', 'x'); os.execv(sys.argv[1], sys.argv[1:])"
+    (tmp_path / "once.py").write_text(once)
+    python = [sys.executable, "-I", "-S"]
+    unfit = entrant("Eve", [*python, str(tmp_path / "once.py"), *python, PLAYING_SCRIPT])
+    path = config(tmp_path, (), "roundrobin", "", unfit + scripted("Ada", "uci") + scripted("Bea", "uci"), tc="60")
+    done = tour(tmp_path, "run", str(path), expect=4)
+    assert "only pairings that cannot be played are left; mend the engine and enginetour run" in done.stderr
+    assert audit(tmp_path) > 1
+    words = shlex.split(done.stderr.splitlines()[-1])
+    assert words == ["or", "enginetour", "withdraw", "-t", "trial", "Eve"]
+    tour(tmp_path, "run", str(path), expect=4)
+    tour(tmp_path, *words[2:])
+    tour(tmp_path, "run", str(path))
+
+
+def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
+    """For every format; a second init of the same file is refused and changes nothing."""
+    from enginetour.formats.base import SYSTEMS
+    from enginetour.tournament.config.load import load
+
+    for system in SYSTEMS:
+        path = tmp_path / f"{system}.toml"
+        assert invoke("init", str(path), "--format", system, "--tc", "5+0.05").exit_code == 0
+        assert load(path).system == system
+    before = path.read_bytes()
+    again = subprocess.run(
+        [sys.executable, "-m", "enginetour", "init", str(path)], capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 2
+    assert again.stderr.count("\n") == 1
+    assert path.read_bytes() == before
+
+
+def test_systems_tell_settings_defaults_and_sources() -> None:
+    """All formats, and one with its settings, as text and JSON."""
+    assert "Muller" in invoke("systems").output
+    told = json.loads(invoke("systems", "bubble", "--json").output)
+    assert {setting["key"]: setting["default"] for setting in told["settings"]} == {
+        "size": 10,
+        "min_matches": 15,
+        "unpark_threshold": 5,
+        "games_per_pairing": 1,
+    }
+
+
+def test_systems_tell_what_no_setting_says() -> None:
+    """The table of a system, what a round without a game adds to it, who rests; nothing where settings say it all."""
+    told = json.loads(invoke("systems", "gopair", "--json").output)["own"]
+    assert told["placement"] == "PTS, SOS, SODOS" and told["unplayed"] == "own" and "BYE" in told["bye"]
+    assert "  placement: PTS, BH-C1, BH, SB, DE\n  unplayed: fide\n  bye: the lowest score" in (
+        invoke("systems", "dutch").output
+    )
+    assert "bye" not in json.loads(invoke("systems", "mcmahon", "--json").output)["own"]
+    assert json.loads(invoke("systems", "cup", "--json").output)["own"] == {}
+
+
+def test_engines_list_has_every_file_we_ship() -> None:
+    """Fourteen Debian pairs and eight Wrens."""
+    rows = json.loads(invoke("engines", "list", "--json").output)["engines"]
+    assert len(rows) >= 22
+    assert {"stockfish", "gnuchess-cecp", "fairymax", "wren1", "wren8"} <= {row["id"] for row in rows}
+
+
+def test_engines_check_tells_each_step() -> None:
+    """Our own engines are fit in both protocols."""
+    done = invoke("engines", "check", "wren1", "wren2", "--step", "name", "--step", "limit-clock", "--json")
+    assert done.exit_code == 0, done.output
+    for found in json.loads(done.output)["engines"]:
+        assert found["fit"]
+        assert [step["key"] for step in found["steps"]] == ["handshake", "name", "limit-clock"]
+
+
+def test_engines_check_writes_what_an_engine_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failed step is exit 4 and a hint; once the engine file has it the engine is fit."""
+    try_engines_once(monkeypatch)
+    (tmp_path / "engines").mkdir()
+    script = Path(__file__).parents[1] / "programs" / "examinee.py"
+    command = [sys.executable, "-E", str(script), "--fault", "drops-lines"]
+    file = tmp_path / "engines" / "odd.toml"
+    file.write_text(f'name = "Odd"\ncommand = {json.dumps(command)}\nprotocol = "uci"\n')
+    words = ("engines", "check", "odd", "--step", "lines-together")
+    told = tour(tmp_path, *words, expect=4).stdout
+    assert "  FAIL        several lines in one write: answers 1 of 4" in told
+    assert "enginetour engines check odd --write" in told
+    tour(tmp_path, *words, "--write", expect=4)
+    assert file.read_text().endswith("[quirks]\nline_delay_ms = 100\n")
+    assert "odd: fit" in tour(tmp_path, *words).stdout
+    unknown = tour(tmp_path, "engines", "check", "odd", "--step", "nmae", expect=2)
+    assert "did you mean 'name'" in unknown.stderr
+
+
+def test_engines_add_detects_the_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that speaks both is UCI; one that speaks nothing is refused with exit 4 and no file."""
+    try_engines_once(monkeypatch)
+    (tmp_path / "engines").mkdir()
+    wren = Path(__file__).parents[2] / "engines" / "wren.py"
+    tour(tmp_path, "engines", "add", "mine", sys.executable, str(wren))
+    assert 'protocol = "uci"' in (tmp_path / "engines" / "mine.toml").read_text()
+    refused = tour(tmp_path, "engines", "add", "cat", "/bin/true", expect=4)
+    assert refused.stderr.count("\n") == 1
+    assert not (tmp_path / "engines" / "cat.toml").exists()
+
+
+def test_options_of_an_engine_are_its_own(tmp_path: Path) -> None:
+    """What stands after the program belongs to it, as in the example of the help."""
+    (tmp_path / "engines").mkdir()
+    wren = Path(__file__).parents[2] / "engines" / "wren.py"
+    tour(tmp_path, "engines", "add", "mine", sys.executable, "-B", str(wren), "2", "--protocol", "cecp")
+    written = (tmp_path / "engines" / "mine.toml").read_text()
+    assert '"-B", ' in written
+    assert 'protocol = "cecp"' in written
+
+
+def test_the_plan_is_told_in_words(tmp_path: Path) -> None:
+    """Minutes where hours would be nothing, one number where there is no doubt."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc="1+0.1")
+    told = tour(tmp_path, "check", path.name).stdout
+    assert "games: 1\n" in told
+    assert "time: at most 18 s, one after another, games of 80 moves\n" in told
+    path.write_text(path.read_text().replace("[play]\n", "[play]\nmax_moves = 40\n"))
+    told = tour(tmp_path, "check", path.name).stdout
+    assert "time: at most 10 s, one after another, games of 40 moves\n" in told
+    path.write_text(path.read_text().replace("[play]\n", "[play]\nspeed = 0.25\n"))  # a slow machine
+    told = tour(tmp_path, "check", path.name).stdout
+    assert "time: at most 40 s, one after another, games of 40 moves\n" in told
+
+
+@pytest.mark.engine("stockfish")
+def test_the_configuration_of_the_readme_is_one(tmp_path: Path) -> None:
+    """Pasted, with its two files beside it, nothing in it is refused."""
+    from enginetour.tournament.plan import prepare
+
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    (tmp_path / "night.toml").write_text(readme.split("```toml")[1].split("```")[0], "utf-8")
+    (tmp_path / "suite.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n")
+    (tmp_path / "my-engine").write_text("#!/bin/sh\n")
+    (tmp_path / "my-engine").chmod(0o755)
+    assert [entrant.name for entrant in prepare(tmp_path / "night.toml", None).entrants][1:] == ["My engine dev"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("status",), 5, "enginetour.db"),
+        (("standings", "-t", "x"), 5, "enginetour.db"),
+        (("simulate", "--case", "nosuch.json"), 3, "nosuch.json"),
+        (("run", "nosuch.toml"), 3, "nosuch.toml"),
+        (("run",), 2, "CONFIG"),
+        (("engines", "check", "nosuch"), 3, "nosuch"),
+        (("systems", "nosuch"), 2, "nosuch"),
+        (("init", "x.toml", "--format", "nosuch"), 2, "nosuch"),
+        (("init", "x.toml", "--tc", "soon"), 2, "soon"),
+        (("init", "x.toml", "--engine", "wern1"), 2, "there is no engine 'wern1', did you mean 'wren1'?"),
+        (("withdraw", "X"), 5, "enginetour.db"),
+    ],
+)
+def test_a_refusal_is_told_without_a_traceback(tmp_path: Path, words: tuple[str, ...], code: int, told: str) -> None:
+    """The place, the exit code, and nothing written."""
+    assert told in tour(tmp_path, *words, expect=code).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refusal_as_a_tester_sees_it(tmp_path: Path) -> None:
+    """The same in a process of its own."""
+    assert "nosuch.toml" in typed(tmp_path, "run", "nosuch.toml", expect=3).stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,224 @@
+"""Tests of cli/match."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from enginetour.cli.lists import ratings
+from enginetour.cli.run import Run
+from enginetour.model.game import Outcome
+from enginetour.ratings.sequential import MODELS
+from enginetour.store.tournaments import Store
+from tests.support.databases import add_game, draft, game
+from tests.support.tournaments import tour
+
+# `enginetour ratings --sprt`: figures, refusals, the three ways to print.
+
+RESULTS = {0: (Outcome.BLACK, Outcome.WHITE), 1: (Outcome.BLACK, Outcome.DRAW), 2: (Outcome.DRAW, Outcome.DRAW),
+           3: (Outcome.WHITE, Outcome.DRAW), 4: (Outcome.WHITE, Outcome.BLACK)}  # fmt: skip
+COUNTS = (1, 4, 11, 7, 2)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """25 pairs of Fruit against Toga, and a tournament after it where they meet once."""
+    path = tmp_path / "results" / "enginetour.db"
+    path.parent.mkdir()
+    with Store.open(path) as opened:
+        log = opened.create_tournament(draft())
+        meeting = 0
+        for half_points, count in enumerate(COUNTS):
+            for _ in range(count):
+                meeting += 1
+                first, second = RESULTS[half_points]
+                add_game(log, game("Fruit", "Toga", first, meeting=meeting, leg=1))
+                add_game(log, game("Toga", "Fruit", second, meeting=meeting, leg=2))
+        add_game(opened.create_tournament(draft("winter")), game("Toga", "Fruit", Outcome.DRAW))
+    return tmp_path
+
+
+def test_json_tells_all(store: Path) -> None:
+    """Counts by games and by pairs, the ratio of the pairs, bounds, no verdict."""
+    words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "0", "5", "--json")
+    value = json.loads(tour(store, *words).stdout)
+    assert value["engines"] == ["Fruit", "Toga"]
+    assert value["pentanomial"] == list(COUNTS)
+    assert (value["wins"], value["draws"], value["losses"], value["games"]) == (11, 33, 6, 50)
+    assert value["score"] == 0.55
+    assert value["sprt"]["by"] == "pairs"
+    assert value["sprt"]["bounds"] == pytest.approx([-2.944439, 2.944439], abs=1e-6)
+    assert value["sprt"]["verdict"] is None
+
+
+def test_text_fits_a_terminal(store: Path) -> None:
+    """A figure a line, the uncertain ones with their error."""
+    told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "0", "5").stdout
+    lines = {line[:10].strip(): line for line in told.splitlines()}
+    assert max(map(len, told.splitlines())) <= 80
+    assert "11 / 33 / 6" in lines["W / D / L"]
+    assert "0: 1 · ½: 4 · 1: 11 · 1½: 7 · 2: 2" in lines["pairs"]
+    for figure in ("Elo", "nElo"):
+        assert "±" in lines[figure]
+    assert lines["verdict"].endswith(" none, the LLR lies between the bounds")
+
+
+def test_a_verdict_is_told_with_its_risk(store: Path) -> None:
+    """Bounds far above: H0, after how many pairs, and what the estimate was then."""
+    told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400").stdout
+    assert "H0 after " in told
+    assert "Fruit is less than 400 Elo ahead, wrong in 5 %" in told
+    assert "Elo, by plain figures" in told
+    assert "which change no verdict" in told
+
+
+def test_the_whole_store(store: Path) -> None:
+    """--all adds the lone game of the other tournament, and says that it is alone."""
+    done = tour(store, "ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5")
+    assert "11 / 34 / 6" in done.stdout
+    assert "1 game lacks its partner" in done.stdout
+
+
+def test_csv_is_one_line(store: Path) -> None:
+    """With the same figures as the JSON."""
+    words = ("ratings", "--all", "--sprt", "Toga", "Fruit", "-5", "0", "--sprt-model", "normalized")
+    rows = list(csv.DictReader(io.StringIO(tour(store, *words, "--csv").stdout)))
+    value = json.loads(tour(store, *words, "--json").stdout)
+    assert len(rows) == 1
+    assert float(rows[0]["llr"]) == value["sprt"]["llr"]
+    assert [int(rows[0][f"pairs_{points}"]) for points in range(5)] == list(reversed(COUNTS))
+    assert float(rows[0]["nelo"]) == value["nelo"]
+
+
+def test_one_game_is_told_without_certainty(store: Path) -> None:
+    """A single draw: Elo zero, and how little that says."""
+    told = tour(
+        store, "ratings", "-t", "winter", "--sprt", "Fruit", "Toga", "0", "5", "--sprt-model", "bayesian"
+    ).stdout
+    assert "profile of the likelihood" in told
+    assert "-0.0" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--sprt", "Fruit", "Toga", "5", "0"), "first bound is below"),
+        (("--sprt", "Fruit", "Toga", "0"), "4 arguments"),
+        (("--sprt", "Fruit", "Togo", "0", "5"), "did you mean 'Toga'"),
+        (("--sprt", "Fruit", "HoiChess", "0", "5"), "have not met"),
+        (("--sprt", "Fruit", "Toga", "0", "300", "--sprt-model", "normalized"), "between -200 and 200"),
+        (("--sprt", "Fruit", "Toga", "0", "5", "--anchor", "Fruit=1"), "--anchor"),
+        (("--sprt", "Fruit", "Toga", "0", "5", "--system", "elo"), "--system"),
+        (("--sprt-model", "logistic"), "--sprt-model belongs to --sprt"),
+        (("--alpha", "0.1"), "--alpha belongs to --sprt"),
+        (("--beta", "0.1"), "--beta belongs to --sprt"),
+        (("--sprt", "Fruit", "Toga", "0", "5", "--alpha", "1"), "alpha and beta lie between"),
+    ],
+)
+def test_a_test_that_cannot_be_made_is_refused(store: Path, words: tuple[str, ...], told: str) -> None:
+    """Wrong usage, in words."""
+    assert told in tour(store, "ratings", *words, expect=2).stderr
+
+
+def test_every_model_is_on_offer() -> None:
+    """The choices of the option are the models there are."""
+    option = next(parameter for parameter in ratings.params if parameter.name == "model")
+    assert tuple(getattr(option.type, "choices", ())) == MODELS
+
+
+def test_the_errors_of_the_test_may_be_told(store: Path) -> None:
+    """--alpha and --beta move Wald's bounds, and are told with the verdict's risk."""
+    words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400", "--alpha", "0.02", "--beta", "0.1")
+    value = json.loads(tour(store, *words, "--json").stdout)
+    assert value["sprt"]["bounds"] == pytest.approx([-2.282382, 3.806662], abs=1e-6)
+    assert "wrong in 10 %" in tour(store, *words).stdout
+
+
+def test_pairs_are_looked_at_in_the_order_of_the_schedule(tmp_path: Path) -> None:
+    """However the games ended: the same pairs in another order of the log stop at the same one."""
+    told = []
+    for name, order in (("forth", range(1, 41)), ("back", range(40, 0, -1))):
+        folder = tmp_path / name
+        path = folder / "results" / "enginetour.db"
+        path.parent.mkdir(parents=True)
+        with Store.open(path) as opened:
+            log = opened.create_tournament(draft())
+            for meeting in order:
+                first, second = RESULTS[meeting % 5 if meeting <= 30 else 4]
+                add_game(log, game("Fruit", "Toga", first, meeting=meeting, leg=1))
+                add_game(log, game("Toga", "Fruit", second, meeting=meeting, leg=2))
+        told.append(json.loads(tour(folder, "ratings", "--sprt", "Fruit", "Toga", "0", "150", "--json").stdout)["sprt"])
+    assert told[0]["verdict"] is not None
+    assert told[0] == told[1]
+
+
+# A match that was refused named a line of a file that was gone by then, and left a lock for a match that never was.
+
+PAIR = ("match", "wren1", "wren2", "--games", "2", "--max-moves", "20")
+ONLY_CLOCK = ("--entrant", "wren2.limits=clock,depth")
+
+
+def here(folder: Path) -> list[Path]:
+    """Everything but the two files that SQLite keeps beside a database that is open."""
+    return sorted(path for path in folder.rglob("*") if path.suffix not in (".db-shm", ".db-wal"))
+
+
+def refused(folder: Path, *words: str, code: int = 3) -> str:
+    """What is said on stderr; stdout is silent, and the folder as it was."""
+    before = here(folder)
+    done = tour(folder, *PAIR, *words, expect=code)
+    assert done.stdout == ""
+    assert here(folder) == before
+    assert ".toml" not in done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--tc", "nodes=1000", *ONLY_CLOCK), "enginetour: --tc: Wren 2 does not obey nodes (nodes=1000)"),
+        (("--entrant", "2.tc=nodes=1000", *ONLY_CLOCK), "enginetour: --entrant: Wren 2 does not obey nodes"),
+        (("--white-tc", "nodes=9", *ONLY_CLOCK), "enginetour: --white-tc: Wren 2 does not obey nodes"),
+        (("--tc", "depth=1", "--openings", "no.epd"), "named in --openings"),
+        (("--tc", "depth=1", "--entrant", "wren1.margin_ms=-1"), "enginetour: --entrant: "),
+        (("--tc", "depth=1", "--entrant", "2.family= x"), "enginetour: --entrant: "),
+        (("--entrant", "wren2.limits=clock"), ""),
+        (("--draw", "40"), "--draw: play.draw: expected a table of after_move, moves, score, found 40"),
+        (("--tablebases", "/syzygy"), "--tablebases: play.tablebases: expected a table of path, pieces"),
+        (("--draw", "movenumber=40 movecount=8 score=10"), "'play.draw.movenumber'; known: after_move, moves, score"),
+        (("--sprt", "elo0=0 elo_1=5"), "'format.sprt.elo_1', did you mean 'elo1'?"),
+        (("--sprt", "elo0=-.5 elo1=5. alpha=.05"), "elo1: input should be a valid number, found '5.'"),
+        (("--sprt", "elo0=-.5 elo1=.5 alpha=.05"), ""),
+    ],
+)
+def test_a_refusal_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    """The option, not a line; no folder is left either."""
+    if told:
+        assert told in refused(tmp_path, *words)
+    else:
+        tour(tmp_path, *PAIR, *words, "--write-only")
+
+
+def test_no_lock_of_a_match_that_never_was(tmp_path: Path) -> None:
+    """Its engines are tried under the lock, for there is a database: the file goes with it."""
+    tour(tmp_path, *PAIR, "--tc", "depth=1")
+    assert not list(tmp_path.rglob("*.lock"))
+    said = refused(tmp_path, "--tc", "depth=1", "--name", "bad", "--option", "wren1.Hsh=3")
+    assert "engine Wren 1: unknown option 'Hsh'" in said
+
+
+def test_a_match_that_was_stopped_before_it_began_has_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while its engines were tried ended with 5, for its result was looked up: with and without a database."""
+    for name in ("one", "two"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Run, "go", lambda *_, **__: 130)
+            done = tour(tmp_path, *PAIR, "--tc", "depth=1", "--name", name, expect=130)
+            assert done.stderr == ""
+        if name == "one":
+            tour(tmp_path, *PAIR, "--tc", "depth=1")

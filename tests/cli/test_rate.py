@@ -1,0 +1,496 @@
+"""`enginetour rate`: from PGN files to a list, what was left out told, nothing heavy loaded."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from enginetour.cli import games as gamefiles
+from enginetour.cli.main import cli
+from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.ratings import elo, gor
+from enginetour.ratings.pairs import RatedGame
+
+CASES = Path(__file__).parents[1] / "cases" / "lists"
+WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
+
+
+def pgn(*matches: tuple[str, str, str]) -> str:
+    """White, Black and a letter a game: w, d, l or ``*``."""
+    return "".join(
+        f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{WORDS[letter]}"]\n\n1. e4 {WORDS[letter]}\n\n'
+        for white, black, letters in matches
+        for letter in letters
+    )
+
+
+FIELD = pgn(("Fruit 2.1", "Toga II", "w" * 30 + "d" * 40 + "l" * 15), ("Toga II", "Rebel 6", "wwdll" * 8))
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.pgn"
+    path.write_text(FIELD)
+    return path
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(cli, ["rate", *map(str, words)], standalone_mode=True)
+
+
+def listed(*words: object) -> dict[str, Any]:
+    done = invoke(*words, "--json")
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def row(found: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(row for row in found["list"] if row["name"] == name)
+
+
+def test_the_list_of_two_engines_is_the_closed_form(tmp_path: Path) -> None:
+    """30 wins, 40 draws, 15 losses: 400 log10(50/35) apart, and 13.728 the error's standard deviation."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("A", "B", "w" * 30 + "d" * 40 + "l" * 15)))
+    found = listed(path)
+    assert row(found, "A")["rating"] - row(found, "B")["rating"] == pytest.approx(61.960784, abs=1e-6)
+    assert row(found, "A")["plus"] == pytest.approx(1.959964 * 13.727991, abs=1e-5)
+    assert (found["games"], found["skipped"], found["pools"]) == (85, 0, [["A", "B"]])
+    keys = "rank name rating plus minus games score wins draws losses opponents performance los pool"
+    assert set(row(found, "A")) >= {*keys.split(" ")}
+
+
+def test_models_and_scales(tmp_path: Path) -> None:
+    """The same games by Davidson, by Rao and Kupper in their shown points, and in Ordo's points."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("A", "B", "w" * 30 + "d" * 40 + "l" * 15)))
+    for words, gap in (
+        (("--model", "davidson"), 61.978298),
+        (("--model", "raokupper"), 61.632865),
+        (("--scale", "403.514"), 61.960784 / 0.991292),
+    ):
+        found = listed(path, *words)
+        assert row(found, "A")["rating"] - row(found, "B")["rating"] == pytest.approx(gap, rel=1e-6)
+
+
+def test_the_table_has_what_ordo_users_look_for(games: Path) -> None:
+    """Points, percentage, wins, draws, losses, draw rate, opponents' average, LOS."""
+    head, first, *_ = invoke(games).stdout.splitlines()
+    assert " ".join(head.split()) == "# engine rating + - games score points W D L opp. draws LOS"
+    assert first.split()[1:3] == ["Fruit", "2.1"]
+    assert first.split()[6:12] == ["85", "58.8%", "50", "30", "40", "15"]
+
+
+def test_csv_and_output_files(games: Path, tmp_path: Path) -> None:
+    """The ending of the name tells the form; the same figures in all of them."""
+    printed = invoke(games, "--csv").stdout
+    for name in ("list.csv", "list.json", "list.txt"):
+        assert invoke(games, "-o", tmp_path / name).exit_code == 0
+    assert (tmp_path / "list.csv").read_text() == printed
+    rows = list(csv.DictReader(printed.splitlines()))
+    assert [cells["points"] for cells in rows] == ["50.0", "20.0", "55.0"]
+    assert json.loads((tmp_path / "list.json").read_text()) == listed(games)
+    assert "maximum likelihood" in (tmp_path / "list.txt").read_text()
+    assert sorted(os.listdir(tmp_path)) == ["games.pgn", "list.csv", "list.json", "list.txt"]
+
+
+def test_the_games_are_never_written_over(games: Path) -> None:
+    """An output that is an input is refused, under any of its names."""
+    (games.parent / "link.pgn").symlink_to(games)
+    done = invoke(games, "-o", games.parent / "link.pgn")
+    assert isinstance(done.exception, UsageRefused)
+    assert games.read_text() == FIELD
+
+
+def test_no_file_counts_twice(games: Path) -> None:
+    """Given twice, under any of its names; two files of the same games are the user's to know."""
+    link = games.parent / "link.pgn"
+    link.symlink_to(games)
+    for again in (games, link):
+        done = invoke(games, again)
+        assert isinstance(done.exception, UsageRefused)
+        assert str(again) in str(done.exception) and "given twice" in str(done.exception)
+    done = invoke(games, link, "--sprt", "A", "B", "0", "5")
+    assert isinstance(done.exception, UsageRefused)
+
+
+def test_anchors_fix_their_ratings(games: Path) -> None:
+    """Several at once; an unknown one is answered with the nearest name."""
+    found = listed(games, "--anchor", "Fruit 2.1=2784", "--anchor", "Rebel 6=2700")
+    assert row(found, "Fruit 2.1")["rating"] == 2784
+    assert row(found, "Rebel 6")["rating"] == 2700
+    assert found["anchors"] == {"Fruit 2.1": 2784, "Rebel 6": 2700}
+    done = invoke(games, "--anchor", "Fruits 2.1=2784")
+    assert isinstance(done.exception, UsageRefused)
+    assert "did you mean 'Fruit 2.1'?" in done.exception.what
+
+
+def test_average_and_advantage(games: Path) -> None:
+    """The level and White's advantage are as given, or fitted."""
+    found = listed(games, "--average", "2500", "--advantage", "30")
+    assert sum(one["rating"] for one in found["list"]) == pytest.approx(7500)
+    assert found["white_advantage"] == 30
+    games.write_text(FIELD + pgn(("Toga II", "Fruit 2.1", "wwddl" * 9)))
+    assert listed(games, "--advantage", "fit")["white_advantage"] > 5
+
+
+def test_an_advantage_is_told_with_its_error(games: Path) -> None:
+    """Whoever had it fitted was not shown it; 90 % are less far than 95, and nobody asks for what is nobody's."""
+    games.write_text(FIELD + pgn(("Toga II", "Fruit 2.1", "wwddl" * 9)))
+    found = listed(games, "--advantage", "fit")
+    white, half = found["white_advantage"], 1.959964 * found["white_advantage_sd"]
+    assert f"White advantage {white:.1f} ± {half:.0f}" in invoke(games, "--advantage", "fit").stdout
+    told = invoke(games, "--advantage", "fit", "--confidence", "90").stdout
+    assert f"White advantage {white:.1f} ± {half * 1.644854 / 1.959964:.0f}" in told
+    ordo = invoke(games, "--advantage", "fit", "--layout", "ordo").stdout
+    assert f"White advantage = {white:.2f} +/- {half:.2f}\n" in ordo
+    assert "White advantage 30, given" in invoke(games, "--advantage", "30").stdout
+    assert listed(games, "--advantage", "30")["white_advantage_sd"] is None
+    assert "White" not in invoke(games).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--anchor", "Fruit"),
+        ("--anchor", "Fruit=nan"),
+        ("--average", "inf"),
+        ("--average", "fit"),
+        ("--advantage", "x"),
+        ("--average", "1", "--anchor", "Fruit 2.1=2"),
+        ("--min-games", "-1"),
+        ("--scale", "0"),
+        ("--anchor", "Fruit 2.1=2784", "--anchor", "Fruit 2.1=2800"),
+        ("--loose-anchor", "Fruit 2.1=2784+-5", "--loose-anchor", "Fruit 2.1=2784+-50"),
+    ],
+)
+def test_what_cannot_be_meant_is_usage(games: Path, words: tuple[str, ...]) -> None:
+    """Exit code 2."""
+    assert invoke(games, *words).exit_code == 2
+
+
+def test_patterns_choose_engines(games: Path) -> None:
+    """Games count when both engines are wanted; a pattern nobody answers to is a slip of the pen."""
+    found = listed(games, "--exclude", "Reb*")
+    assert [one["name"] for one in found["list"]] == ["Fruit 2.1", "Toga II"]
+    assert found["skipped"] == found["left_out"]["unwanted"] == 40
+    assert listed(games, "--include", "Toga*", "--include", "Rebel 6")["games"] == 40
+    done = invoke(games, "--include", "Frut*")
+    assert isinstance(done.exception, UsageRefused)
+    assert "'Frut*'" in done.exception.what
+
+
+def test_aliases_join_engines(games: Path, tmp_path: Path) -> None:
+    """Names behind the first one of a line count as it; games of an engine against itself are left out."""
+    aliases = tmp_path / "names.csv"
+    aliases.write_text('# names\n"Toga II","Toga 2", "Rebel 6"\n\n')
+    games.write_text(FIELD + pgn(("Fruit 2.1", "Toga 2", "wl")))
+    found = listed(games, "--aliases", aliases)
+    assert [one["name"] for one in found["list"]] == ["Fruit 2.1", "Toga II"]
+    assert found["games"] == 87
+    assert found["left_out"]["alone"] == 40
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "words"),
+    [
+        ("A,B\nC,B\n", 2, "'B' is also an alias of 'A'"),
+        ("A,B\nB,C\n", 2, "'B' is"),
+        ("A\n", 1, "at least one alias"),
+        ('A,B\n"C,D\n', 2, "no list of names"),
+    ],
+)
+def test_aliases_that_contradict_are_refused(games: Path, tmp_path: Path, lines: str, line: int, words: str) -> None:
+    """With file and line."""
+    (tmp_path / "names.csv").write_text(lines)
+    done = invoke(games, "--aliases", tmp_path / "names.csv")
+    assert isinstance(done.exception, InputRefused)
+    assert done.exception.place.endswith(f"names.csv:{line}")
+    assert words in done.exception.what
+
+
+def test_engines_with_few_games_go_with_their_games(games: Path) -> None:
+    """Until everybody left has enough."""
+    found = listed(games, "--min-games", 45)
+    assert [one["name"] for one in found["list"]] == ["Fruit 2.1", "Toga II"]
+    assert found["left_out"]["engines"] == ["Rebel 6"]
+    assert found["left_out"]["few"] == 40
+    done = invoke(games, "--min-games", 200)
+    assert isinstance(done.exception, InputRefused)
+    assert "125 of engines with too few" in done.exception.what
+
+
+def test_what_is_left_out_is_told(games: Path, tmp_path: Path) -> None:
+    """Other results below the list, broken games as file:line beside it."""
+    other = tmp_path / "other.pgn"
+    other.write_text(pgn(("Fruit 2.1", "Toga II", "w**"), ("?", "Toga II", "w")))
+    done = invoke(games, other)
+    assert f"{other}:22: a game whose White has no name" in done.stderr
+    # Long paths are broken anywhere.
+    told = f"games left out: 2 with result * ({other}:8), 1 broken"
+    assert "".join(told.split()) in "".join(done.stdout.split())
+    found = listed(games, other)
+    assert (found["games"], found["skipped"]) == (126, 3)
+    assert found["left_out"]["others"] == {"*": 2}
+    assert found["broken"] == [{"place": f"{other}:22", "why": "a game whose White has no name"}]
+    assert found["files"] == [str(games), str(other)]
+
+
+def noted(name: str) -> tuple[dict[str, Any], str]:
+    """The list of a case, and its text in one line."""
+    path = CASES / name
+    return listed(path), " ".join(invoke(path).stdout.replace(f"{path.parent}/", "").split())
+
+
+def test_results_in_usual_spellings_count(tmp_path: Path) -> None:
+    """Others are left out, each kind with the line of its first game; --strict answers with the exit code."""
+    found, text = noted("results.pgn")
+    left = {"1-0 forfeit": 41, "+/-": 51, "0-0": 61, "0-1 (time)": 111, "1": 121, "*": 131, "": 141, "?": 151, "-": 161}
+    left["1-O"] = 171
+    assert (found["games"], found["skipped"]) == (9, len(left))
+    assert [row(found, name)["wins"] + row(found, name)["draws"] / 2 for name in "AB"] == [6, 3]
+    assert found["left_out"]["others"] == dict.fromkeys(left, 1)
+    for result, line in left.items():
+        assert f"1 with result {result or 'blank'} (results.pgn:{line})" in text
+    read = {"1/2": 11, "½-½": 21, "1/2 - 1/2": 31, "1:0": 71, "0.5-0.5": 81, "0–1": 181}
+    assert found["respelled"] == dict.fromkeys(read, 1)
+    for result, line in read.items():
+        assert f"1 {result!r} (results.pgn:{line})" in text
+    assert found["contradicted"] == 9
+    strict = invoke(CASES / "results.pgn", "--strict", "--json")
+    assert strict.exit_code == 9
+    assert json.loads(strict.stdout) == found
+    assert invoke(CASES / "results.pgn", "--strict", "-o", tmp_path / "list.png").exit_code == 9
+
+
+def test_strict_is_content_with_all_games(games: Path) -> None:
+    """Nothing was left out; a sequential test has no list."""
+    assert invoke(games, "--strict").exit_code == 0
+    assert invoke(games, "--strict", "--sprt", "Fruit 2.1", "Toga II", "0", "5").exit_code == 2
+
+
+def test_a_contradiction_is_noted_and_the_tag_counts() -> None:
+    """A result behind the moves that is not the one of the tag; a game with the tag * is left out."""
+    found, text = noted("mismatch.pgn")
+    assert (found["games"], row(found, "A")["wins"]) == (2, 2)
+    assert "games left out: 1 with result * (mismatch.pgn:11)" in text
+    assert "3 games end with another result than the Result tag; the tag counts (first: mismatch.pgn:1)" in text
+
+
+@pytest.mark.parametrize("name", ["multiline_tag.pgn", "space.pgn"])
+def test_blanks_and_line_breaks_within_tags_cost_no_game(name: str) -> None:
+    """Both games of the file count."""
+    found, text = noted(name)
+    assert (found["games"], found["skipped"]) == (2, 0)
+    assert "left out" not in text
+
+
+def test_one_name_in_two_unicode_forms_is_one_engine() -> None:
+    """With a note; options take either form."""
+    found, text = noted("nfd.pgn")
+    assert [one["name"] for one in found["list"]] == ["M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller 1.0", "B"]
+    assert "names that differ only by blanks or Unicode form, rated as one engine: Müller 1.0" in text
+    for name in ("Mu\N{COMBINING DIAERESIS}ller  1.0", "Müller 1.0"):
+        assert row(listed(CASES / "nfd.pgn", "--anchor", f"{name}=3000"), "Müller 1.0")["rating"] == 3000
+        assert listed(CASES / "nfd.pgn", "--include", f"{name}*", "--include", "B")["games"] == 2
+
+
+def test_names_that_nearly_agree_are_noted(tmp_path: Path) -> None:
+    """They stay two engines, as only the user knows."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("Fruit 2.1", "Toga", "wdl"), ("fruit 2.1", "Toga", "wdl"), ("Fruit  2.1", "To ga", "wdl")))
+    done = " ".join(invoke(path).stdout.split())
+    assert "rated as different engines: Fruit 2.1 / fruit 2.1, To ga / Toga; --alias OTHER=NAME joins them" in done
+    assert "rated as one engine: Fruit 2.1" in done
+    path.write_text(pgn(("Toga", "Fruit", "wdl"), ("Toga\N{ZERO WIDTH SPACE}", "Fruit", "wdl")))
+    assert r"rated as different engines: Toga / Toga\u200b;" in " ".join(invoke(path).stdout.split())
+
+
+def test_aliases_join_names_that_nearly_agree(tmp_path: Path) -> None:
+    """Then there is no note."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("Fruit 2.1", "Toga", "wdl"), ("fruit 2.1", "To ga", "wdl")))
+    joined = invoke(path, "--alias", "fruit 2.1=Fruit 2.1", "--alias", "To ga=Toga").stdout
+    assert "different engines" not in joined
+
+
+def test_files_with_the_same_content_are_noted(games: Path, tmp_path: Path) -> None:
+    """Under another name, packed too; a file that only begins alike is another one."""
+    copy, packed, more, other = (tmp_path / name for name in ("copy.pgn", "x.pgn.gz", "more.pgn", "other.pgn"))
+    copy.write_text(FIELD)
+    packed.write_bytes(gzip.compress(FIELD.encode()))
+    more.write_text(FIELD + pgn(("A", "Toga II", "w")))
+    other.write_text(pgn(("A", "Toga II", "l")))
+    text = "".join(invoke(games, other, copy, packed, more).stdout.split())  # long paths are broken anywhere
+    assert f"fileswiththesamecontent,whosegamescountmorethanonce:{games}={copy}={packed}" in text
+    assert f"={more}" not in text
+    assert listed(games, other, copy)["same_content"] == [[str(games), str(copy)]]
+    test = invoke(games, copy, "--sprt", "Fruit 2.1", "Toga II", "0", "5").stdout
+    assert f"{games}={copy}" in "".join(test.split())
+    assert "same content" not in invoke(games, other, more).stdout
+
+
+CLUB = [
+    ("GNU Go", "Pachi", 2, "spring", 3),
+    ("GNU Go", "Fuego", 0, "autumn", 0),
+    ("Pachi", "Fuego", 2, "spring", 0),
+    ("Fuego", "Pachi", 1, "autumn", -2),
+]
+
+
+@pytest.fixture
+def club(tmp_path: Path) -> Path:
+    """Two tournaments of Go in one file, games at odds among theirs."""
+    path, words = tmp_path / "club.pgn", ("0-1", "1/2-1/2", "1-0")
+    given = {3: '[Handicap "White gives 3"]\n', 0: "", -2: '[Handicap "Black gives 2"]\n'}
+    path.write_text(
+        "".join(
+            f'[Event "{event}"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{words[points]}"]\n{given[stones]}\n'
+            f"{words[points]}\n\n"
+            for white, black, points, event, stones in CLUB
+        )
+    )
+    return path
+
+
+def by_hand(event: str | None, *, odds: bool) -> list[RatedGame]:
+    """The games of the club; all of one event, or each of its own for None."""
+    return [
+        RatedGame(white, black, points, number, event or own, stones)
+        for number, (white, black, points, own, stones) in enumerate(CLUB, 1)
+        if odds or not stones
+    ]
+
+
+@pytest.mark.parametrize("odds", [True, False])
+@pytest.mark.parametrize("words", [(), ("--by-event",)])
+def test_go_ratings_of_files(club: Path, words: tuple[str, ...], odds: bool) -> None:
+    """A file, or each Event tag, is a tournament; a stone counts a grade; engines enter with grades or ratings."""
+    event, start = None if words else "all", {"GNU Go": 1500.0, "Pachi": 2100.0}
+    entry = ("--start", "gnu=6k", "--start", "Pachi=2100", *(["--odds"] if odds else []))
+    for system, settings in (("gor", gor.CzechSettings()), ("egf", gor.EgfSettings())):
+        found = listed(club, "--system", system, *entry, *words)
+        wanted = {one.engine: one.after for one in gor.rate(by_hand(event, odds=odds), settings, start)}
+        assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
+        assert (found["model"], found["start"], found["skipped"]) == (system, start, 0 if odds else 2)
+
+
+def test_elo_and_egf2021_of_files(club: Path) -> None:
+    """Game by game, with settings."""
+    found = listed(club, "--system", "elo", "--setting", "k=40", "--start", "Fuego=100", "--odds")
+    wanted = {
+        one.engine: one.after for one in elo.rate(by_hand(None, odds=True), elo.EloSettings(k=40), {"Fuego": 100.0})
+    }
+    assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
+    found = listed(club, "--system", "egf2021", "--setting", "start_value=2 dan", "--odds")
+    settings = gor.Egf2021Settings(start_value=2200.0)
+    wanted = {one.engine: one.after for one in gor.rate_egf2021(by_hand(None, odds=True), settings, {})}
+    assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
+
+
+def test_lists_of_other_systems_have_the_forms_of_lists(club: Path, tmp_path: Path) -> None:
+    """Text, CSV and pictures; filters and notes as for likelihood lists, but nothing that needs errors."""
+    text = invoke(club, "--system", "gor", "--exclude", "Fuego", "--odds").stdout
+    assert text.startswith("GoR, Czech 1998")
+    assert "games left out: 3 of engines that are not wanted" in text
+    assert invoke(club, "--system", "gor", "--csv").stdout.startswith("rank,name,rating,games\n1,")
+    assert invoke(club, "--system", "gor", "-o", tmp_path / "list.svg").exit_code == 0
+    assert invoke(club, "--system", "gor", "--strict").exit_code == 9
+    assert invoke(club, "--system", "gor", "--odds", "--strict").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--system", "gor", "--start", "Pachi=30k"), "no grade '30k'"),
+        (("--system", "gor", "--start", "Pachi=strong"), "'strong' is not a valid rating"),
+        (("--system", "elo", "--start", "Pachi=6k"), "Elo has none"),
+        (("--system", "gor", "--start", "Nobody=6k"), "'Nobody' has no games here"),
+        (("--system", "gor", "--setting", "start_value=30k"), "start_value: no grade '30k'"),
+        (("--system", "gor", "--anchor", "Pachi=2000"), "anchors is for the system ml"),
+        (("--system", "gor", "--matrix", "los"), "for --system ml"),
+        (("--start", "Pachi=6k"), "--start is for --system"),
+        (("--by-event",), "--by-event is for --system"),
+        (("--setting", "k=40"), "--setting is for --system"),
+    ],
+)
+def test_what_a_system_does_not_know_is_rejected(club: Path, words: tuple[str, ...], told: str) -> None:
+    """In one line with the option."""
+    done = invoke(club, *words)
+    assert told in f"{done.exception}{done.output}"
+    assert done.exit_code
+
+
+def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:
+    """With the prior it is told to rest on it; without it has no rating, and says so."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("A", "B", "w" * 9), ("B", "C", "wl" * 9)))
+    assert any("rests on the prior" in remark for remark in row(listed(path), "A")["remarks"])
+    apart = listed(path, "--prior", "none")
+    assert [one["name"] for one in apart["unrated"]] == ["A"]
+    assert {one["name"] for one in apart["list"]} == {"B", "C"}
+
+
+def test_hostile_names_move_no_cursor(tmp_path: Path) -> None:
+    """Escapes of a terminal are gone; names that begin like a formula are the same in CSV and JSON."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("\x1b[2J=evil\u202e", "-5 engine", "wdl" * 9)))
+    assert "\x1b" not in invoke(path).output
+    cells = [line.split(",")[1] for line in invoke(path, "--csv").stdout.splitlines()[1:]]
+    assert sorted(cells) == ["-5 engine", "[2J=evil"]
+    assert row(listed(path), "-5 engine")["games"] == 27
+
+
+def test_a_bar_needs_a_terminal_and_a_big_file(
+    games: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither a pipe nor a small file gets one."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(gamefiles, "BIG", 1)
+    with gamefiles.reading_bar((games,)) as told:
+        told(10)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with gamefiles.reading_bar((games,)) as told:
+        told(games.stat().st_size)
+    assert "reading" in capsys.readouterr().err
+    monkeypatch.setattr(gamefiles, "BIG", 10**9)
+    with gamefiles.reading_bar((games,)) as told:
+        told(10)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("words", [(), ("--json",), ("--csv",)])
+def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -> None:
+    """Nothing but the numbers: the start decides about small files."""
+    heavy = ("sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store")
+    code = (
+        "import sys; from enginetour.cli.main import main\n"
+        f"sys.argv = ['enginetour', 'rate', {str(games)!r}, *{words!r}]\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_numbers_wait_for_the_games(tmp_path: Path) -> None:
+    """What cannot be read is refused before numpy is loaded."""
+    code = (
+        "import sys; from enginetour.cli.main import main\n"
+        f"sys.argv = ['enginetour', 'rate', {str(tmp_path / 'none.pgn')!r}]\n"
+        "try: main()\nexcept SystemExit as end: print(end.code, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "False"]
+    assert "none.pgn: cannot read" in done.stderr

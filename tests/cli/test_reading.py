@@ -1,0 +1,264 @@
+"""Tests of cli/reading."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.cli import common
+from enginetour.interop.files import shipped
+from tests.support.databases import Server, add_game, draft, game, open_log
+from tests.support.network import Stage, move, start
+from tests.support.tournaments import config, pgn_games, read, started, tour
+
+# What reading commands say to what they do not know, and what a run says of itself.
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A round robin of three, finished."""
+    made = tmp_path_factory.mktemp("reading")
+    tour(made, "run", config(made, ("wren1", "wren2", "wren3"), "roundrobin", "").name)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("games", "--engine", "Wren 4"), "did you mean 'Wren "),
+        (("games", "--termination", "crsh"), "did you mean 'crash'"),
+        (("ratings", "--anchor", "Wren 4=2000"), "did you mean 'Wren "),
+        (("ratings", "--all", "--anchor", "Nobody=2000"), "Nobody"),
+        (("ratings", "--anchor", "Wren 1=nan"), "NAME=RATING"),
+        (("ratings", "--system", "elo", "--anchor", "Wren 1=2000"), "--system ml"),
+        (("standings", "--edition", "7"), "edition 7"),
+    ],
+)
+def test_a_name_that_is_not_there_is_refused(folder: Path, words: tuple[str, ...], told: str) -> None:
+    """An empty table would look like an answer."""
+    done = tour(folder, *words, expect=None)
+    assert done.returncode in (2, 3)
+    assert done.stdout == ""
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("status",), ("standings",), ("crosstable",), ("standings", "-t"), ("export", "csv", "-t")]
+)
+def test_a_tournament_is_named_by_its_configuration_too(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """One file is what a tester knows: with its workspace's database, from whatever folder."""
+    monkeypatch.delenv("ENGINETOUR_DB", raising=False)
+    there = tour(folder, *words, "trial").stdout
+    assert there
+    assert tour(tmp_path, *words, str(folder / "trial.toml")).stdout == there
+    nowhere = tour(folder, *words, "other.toml", expect=2)
+    assert "there is no tournament 'other.toml'; known: trial" in nowhere.stderr
+    mistyped = tour(tmp_path, *words, str(folder / "other.toml"), expect=3)
+    assert mistyped.stderr == f"enginetour: {folder / 'other.toml'}: no such file, expected a configuration\n"
+
+
+def test_a_configuration_tells_where_the_files_of_its_tournament_are(
+    workspace: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, server: Server
+) -> None:
+    """A database on a server has no folder: engines, PGN and report were those of where somebody stood."""
+    monkeypatch.setenv("ENGINETOUR_DB", server.schema())
+    path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "")
+    tour(workspace, "run", str(path))
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    tour(elsewhere, "void", "2", "-t", str(path))
+    assert pgn_games(workspace / "results" / "trial.pgn") == 2
+    tour(elsewhere, "report", str(path))
+    assert (workspace / "results" / "trial-report" / "index.html").is_file()
+    (workspace / "engines").mkdir()
+    wren = (shipped("engines") / "wren4.toml").read_text("utf-8").replace("{here}", str(shipped("engines")))
+    (workspace / "engines" / "mine.toml").write_text(wren, "utf-8")
+    tour(elsewhere, "add", "mine", "--name", "Mine", "-t", str(path))
+    (below := workspace / "games").mkdir()
+    tour(below, "report")
+    assert not (below / "results").exists()
+    assert not any(elsewhere.iterdir())
+
+
+def test_where_a_list_may_stand_a_configuration_is_its_tournament(folder: Path) -> None:
+    """Lists are named, not files; -t beside it would be a second tournament."""
+    assert tour(folder, "ratings", "trial.toml").stdout == tour(folder, "ratings", "-t", "trial").stdout
+    assert "a tournament is named by -t" in tour(folder, "ratings", "trial", expect=2).stderr
+
+
+def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_path: Path) -> None:
+    """It names the key, as two tournaments in one command are told."""
+    (tmp_path / "x.toml").write_text("tournament = 3\n", "utf-8")
+    done = tour(folder, "status", str(tmp_path / "x.toml"), expect=3)
+    assert "x.toml: no name under [tournament]" in done.stderr
+    assert f"did you mean {tmp_path / 'x'}.toml?" in tour(folder, "run", str(tmp_path / "x"), expect=3).stderr
+    assert "give one of them" in tour(folder, "status", "trial", "-t", "trial", expect=2).stderr
+
+
+@pytest.mark.parametrize("command", ["status", "standings", "crosstable", "games"])
+def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str) -> None:
+    """A third of the time such a command took went into loading these (measured)."""
+    code = (
+        f"import sys; from enginetour.cli.main import main; sys.argv = ['enginetour', {command!r}]\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        "heavy = {'numpy', 'chess', 'networkx', "
+        "'enginetour.tournament.config.load', 'enginetour.tournament.run'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert done.stderr.endswith("[]\n")
+
+
+def test_a_configuration_where_a_number_belongs_is_told_how_it_is_named(folder: Path) -> None:
+    """Beside the others' `status trial.toml`, people write `games trial.toml`."""
+    for command in ("games", "void"):
+        done = tour(folder, command, "trial.toml", expect=2)
+        assert "'trial.toml' is no number; a tournament is named by -t trial.toml" in done.stderr
+    assert "'nothing' is not a valid number" in tour(folder, "games", "nothing", expect=2).stderr
+
+
+def test_no_games_are_told(folder: Path) -> None:
+    """On stderr, so that a table stays a table."""
+    assert "no such games" in tour(folder, "games", "--termination", "crash").stderr
+
+
+def test_the_crosstable_as_json_names_the_opponents(folder: Path) -> None:
+    """Numbers of columns would change their meaning with every game."""
+    rows = read(folder, "crosstable")["table"]
+    assert {row["name"]: set(row["against"]) for row in rows} == {
+        name: {"Wren 1", "Wren 2", "Wren 3"} - {name} for name in ("Wren 1", "Wren 2", "Wren 3")
+    }
+
+
+def test_every_json_is_one_object_or_the_list_of_games(folder: Path) -> None:
+    """Only `games` is a list."""
+    for command in ("status", "standings", "crosstable", "ratings", "systems"):
+        assert isinstance(json.loads(tour(folder, command, "--json").stdout), dict)
+    assert isinstance(read(folder, "games"), list)
+    assert isinstance(json.loads(tour(folder, "engines", "list", "--json").stdout), dict)
+
+
+def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:
+    """With the database it was given, and how far it is when it goes on; at the end the next edition."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "")
+    words = ("run", path.name, "--db", "my games.db")
+    first = tour(tmp_path, *words, "--max-games", "1", expect=8)
+    assert "enginetour run trial.toml --db 'my games.db' goes on" in first.stderr
+    assert "continuing after 1 of 3 games" in tour(tmp_path, *words).stderr
+    again = tour(tmp_path, *words).stderr
+    assert "has ended after 3 games" in again
+    assert "enginetour run trial.toml --db 'my games.db' --new" in again
+
+
+def test_a_name_in_a_pgn_is_the_name(tmp_path: Path) -> None:
+    """Braces belong to comments, a tag may hold them: ratings of other tools keep the names apart."""
+    more = '\n[[entrants]]\nengine = "wren1"\nname = "A {b}"'
+    tour(tmp_path, "run", config(tmp_path, ("wren2",), "roundrobin", "", more).name)
+    assert 'A {b}"]' in tour(tmp_path, "export", "pgn").stdout
+
+
+def test_what_cannot_be_written_can_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database of somebody else, or on a disk that is mounted so: lists need no right to write."""
+    from enginetour.store.database import Database
+
+    opened: list[bool] = []
+    real = Database.open.__func__  # type: ignore[attr-defined]
+
+    def noted(cls: type[Database], /, path: Path, *, readonly: bool = False, **more: Any) -> Database:
+        opened.append(readonly)
+        return real(cls, path, readonly=readonly, **more)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(Database, "open", classmethod(noted))
+    for words in (("status",), ("standings",), ("crosstable",), ("games", "1"), ("ratings",), ("export", "pgn")):
+        tour(folder, *words)
+    assert opened == [True] * 6
+
+
+@pytest.mark.parametrize("place", ["missing/games.pgn", "."])
+def test_an_export_makes_no_folders(place: str, folder: Path) -> None:
+    """A folder that is not there, or a folder for a file: one line, and nothing is made."""
+    before = sorted(path.name for path in folder.iterdir())
+    assert "-o" in tour(folder, "export", "pgn", "-o", place, expect=2).stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it wrote last is there once it does not answer any more."""
+    (tmp_path / "results").mkdir()
+    store, log = open_log(tmp_path / "results" / "enginetour.db")
+    monkeypatch.setattr("enginetour.tournament.control.ask", lambda *_: add_game(log, game()) and None)
+    with store:
+        assert read(tmp_path, "status")["games_done"] == 1
+
+
+def test_status_breaks_its_sentences_at_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a terminal "54 adjudication-resign" was broken in mid-word; a pipe has a sentence a line as before."""
+    words = "bubble · autumn · finished\nended by: 54 adjudication-resign, 9 adjudication-tablebase, 3 time"
+    assert common.folded(words) == words
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    assert common.folded(words).splitlines() == [
+        "bubble · autumn · finished",
+        "ended by: 54 adjudication-resign, 9",
+        "  adjudication-tablebase, 3 time",
+    ]
+
+
+# ``status --watch``: how far a tournament is, again and again, as long as it runs.
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_it_looks_every_two_seconds_until_the_run_is_over(
+    options: tuple[str, ...], stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in the air is told of each look, and the last look is the end."""
+    pauses: list[float] = []
+    stage.playing = [start() | move(2, score=-20)]
+    with ExitStack() as run:
+        run.enter_context(stage.running())
+
+        def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 2:
+                run.close()
+                stage.store.create_tournament(draft("winter"))  # the newest from now on
+
+        monkeypatch.setattr(time, "sleep", sleep)
+        done = tour(stage.database.parents[1], "status", "--watch", *options)
+    assert pauses == [2.0, 2.0]
+    assert done.stderr == "tournament autumn, edition 1\n"  # once
+    told = done.stdout
+    assert (told.count("running"), told.count("stopped"), told.count("Fruit"), told.count("autumn")) == (2, 1, 2, 3)
+
+
+def test_a_stopped_tournament_is_looked_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing would change."""
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waits"))
+    assert "stopped" in tour(stage.database.parents[1], "status", "--watch").stdout
+
+
+def test_ctrl_c_ends_it_without_a_word(stage: Stage) -> None:
+    """The signal ends it, which a shell shows as 130."""
+    folder = stage.database.parents[1]
+    with (
+        stage.running(),
+        (folder / "err").open("w+") as err,
+        started(folder, "status", "--watch", stderr=err) as looking,
+    ):
+        assert looking.stdout is not None
+        assert "running" in looking.stdout.readline()
+        looking.send_signal(signal.SIGINT)
+        assert looking.wait(20) == -signal.SIGINT
+        err.seek(0)
+        assert err.read().strip() == "tournament autumn, edition 1"

@@ -1,0 +1,184 @@
+"""Tests of cli/screen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from enginetour.cli import screen as screen_module
+from enginetour.cli.screen import REDRAW_S, Broadcast, LiveTable
+from enginetour.reports.progress import Progress
+from enginetour.tournament.control import ask, socket_path, subscribe
+from tests.support.tournaments import config, default_signals, ended, running, scripted, task_for, until
+from tests.support.tournaments import scheduler as tournaments_scheduler
+
+# The live table of a terminal.
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTable, list[float], list[float]]:
+    """A table, its clock, and when it was drawn."""
+    now, drawn = [100.0], list[float]()
+    made = LiveTable(Progress("roundrobin", "autumn"), clock=lambda: now[0])
+    draw = made.draw
+
+    def noted() -> None:
+        drawn.append(now[0])
+        draw()
+
+    monkeypatch.setattr(made, "draw", noted)
+    return made, now, drawn
+
+
+def test_quick_games_bring_no_redraw_each(screen: tuple[LiveTable, list[float], list[float]]) -> None:
+    """Twice a second is often enough for a person; the last picture has them all."""
+    table, now, drawn = screen
+    loop = tournaments_scheduler(ended)
+    for number in range(1, 25):
+        table.game(number, ended(task_for(loop.format.offers(loop.state)[0], 0)), ())
+        table.progress(loop)
+        now[0] += REDRAW_S / 8
+    table.close()
+    assert drawn == [100.0, 100.0 + REDRAW_S, 100.0 + 2 * REDRAW_S, now[0]]
+
+
+def test_trouble_is_shown_at_once(screen: tuple[LiveTable, list[float], list[float]]) -> None:
+    """A person should read it now."""
+    table, now, drawn = screen
+    loop = tournaments_scheduler(ended)
+    table.progress(loop)
+    now[0] += REDRAW_S / 8
+    table.trouble("the disk is full")
+    table.progress(loop)
+    table.close()
+    assert drawn[:2] == [100.0, now[0]]
+    assert table.words == ["the disk is full"]
+
+
+def test_a_busy_machine_is_told_above_the_table(
+    screen: tuple[LiveTable, list[float], list[float]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As long as it lasts, in every picture."""
+    table, _, _ = screen
+    table.picture.event(0, "crowd", {"crowded": True, "share": 0.31, "load": 15.0, "processors": 2})
+    table.close()
+    assert "WARNING: load 15 on 2 processors: clocks are unreliable." in capsys.readouterr().out
+
+
+def test_a_stop_is_told_in_the_table(tmp_path: Path) -> None:
+    """A line beside it broke the picture, and the next one wiped it: Ctrl-C seemed to do nothing for a minute."""
+    (tmp_path / "results").mkdir()
+    engines = scripted("Ada", "uci", "--fault", "hang", "--at", "1") + scripted("Bo", "uci")
+    path = config(tmp_path, (), "roundrobin", "", engines, tc="600")
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    terminal, theirs = os.openpty()
+    os.set_blocking(terminal, False)
+    seen = bytearray()
+
+    def shows(words: bytes) -> bool:
+        with suppress(OSError):  # nothing to read; at the end nobody writes any more
+            seen.extend(os.read(terminal, 65536))
+        return words in seen
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "enginetour", "run", str(path)],
+        cwd=tmp_path,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"},
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        preexec_fn=default_signals,
+    ) as run:
+        os.close(theirs)
+        try:
+            until(lambda: shows(b"now: Ada"))
+            run.send_signal(signal.SIGINT)
+            until(lambda: shows(b"stopping: running games may end within 60 s; Ctrl-C again drops them"))
+            assert b"games \xc2\xb7 stopping" in seen
+            run.send_signal(signal.SIGINT)
+            until(lambda: not shows(b"\0") and run.poll() is not None)
+            _, said = run.communicate(timeout=60)
+        finally:
+            run.kill()
+    os.close(terminal)
+    assert run.returncode == 130
+    assert b"stopping" not in said
+
+
+# A running tournament as subscribers hear it.
+
+
+class Server:
+    """A socket's server that keeps what it is told."""
+
+    def __init__(self, listeners: int) -> None:
+        self.listeners = listeners
+        self.told: list[Any] = []
+
+    def publish(self, event: Any) -> None:
+        self.told.append(dict(event))
+
+
+def scheduler(**more: Any) -> Any:
+    return SimpleNamespace(**{"stopping": "", "paused": False, "slots": 1, **more})
+
+
+def heard(listeners: int) -> tuple[Broadcast, Server]:
+    made, server = Broadcast(Progress("roundrobin", "autumn")), Server(listeners)
+    made.server = server  # type: ignore[assignment]
+    return made, server
+
+
+def test_nobody_listening_costs_nothing() -> None:
+    """Without a subscriber nothing is published, and without a socket neither."""
+    made, server = heard(0)
+    made.event(0, "move", {"ply": 1})
+    made.publish({"event": "game"})
+    made.progress(scheduler())
+    assert server.told == []
+    Broadcast(Progress("roundrobin", "autumn")).event(0, "move", {"ply": 1})
+
+
+def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once while nothing happens, again after a game, a pause, and a while."""
+    now = 0.0
+    monkeypatch.setattr(screen_module, "time", SimpleNamespace(monotonic=lambda: now))
+    made, server = heard(1)
+    for _ in range(3):
+        made.progress(scheduler())
+    assert [event["event"] for event in server.told] == ["progress"]
+    assert "playing" not in server.told[0]
+    made.picture.done = 1
+    made.progress(scheduler())
+    made.progress(scheduler(paused=True))
+    now = screen_module.BROADCAST_S
+    made.progress(scheduler(paused=True))
+    assert [(event["games_done"], event["state"]) for event in server.told[1:]] == [
+        (1, "running"), (1, "paused"), (1, "paused"),
+    ]  # fmt: skip
+
+
+def test_a_run_is_heard_move_by_move(tmp_path: Path) -> None:
+    """Start, moves with scores, clocks and stamp, end, the game of the journal, progress: over the socket of a run."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500\ngames_per_pairing = 2", tc="5+0.05")
+    with running(tmp_path, path):
+        place = socket_path(tmp_path / "results" / "enginetour.db", "trial")
+        events = subscribe(place)
+        assert events is not None
+        seen: dict[str, Any] = {}
+        while not {"start", "move", "end", "game", "progress"} <= seen.keys():
+            event = next(events)
+            seen[event["event"]] = event
+        status = ask(place, {"do": "status"})
+    assert {"slot", "ply", "uci", "score", "depth", "nodes", "pv", "clocks", "at"} <= seen["move"].keys()
+    assert {"white", "black", "variant", "fen", "moves", "tc", "clocks", "at"} <= seen["start"].keys()
+    assert (seen["game"]["tournament"], seen["progress"]["tournament"]) == ("trial", "trial")
+    assert status is not None
+    assert all(len(game["moves"]) == game.get("ply", len(game["moves"])) for game in status["playing"])

@@ -1,0 +1,168 @@
+"""Tests of cli/simulate."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from enginetour.cli.main import cli
+from enginetour.cli.simulate import decisions
+from enginetour.interop.bubblecase import trace
+from enginetour.model.errors import InputRefused, TourError, UsageRefused
+from tests.laws.bubble_cases import check_invariants
+from tests.laws.bubble_oracle import MISREADINGS, oracle_trace
+
+# Cases played without engines, against golden traces made by the naive second bubble.
+
+CASES = sorted((Path(__file__).parents[1] / "golden" / "bubble").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_golden_traces(path: Path) -> None:
+    """Every decision, every game in order and every colour is as written."""
+    case = json.loads(path.read_text("utf-8"))
+    found = json.loads(json.dumps(trace(decisions(path.read_text("utf-8"), path.name))))
+    assert found == case["expected"]
+    assert list(found) == ["format", "steps", "ranking", "withdrawn", "games_total"]
+    check_invariants(case, found)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_the_oracle_still_says_what_is_written(path: Path) -> None:
+    """Golden texts and the naive reading of the rules belong together."""
+    case = json.loads(path.read_text("utf-8"))
+    assert oracle_trace(case) == case["expected"]
+
+
+@pytest.mark.parametrize("misread", MISREADINGS)
+def test_every_misreading_changes_a_golden_trace(misread: str) -> None:
+    """A bubble that reads this rule wrongly would be caught by the golden cases."""
+
+    def caught(path: Path) -> bool:
+        case = json.loads(path.read_text("utf-8"))
+        try:
+            return bool(oracle_trace(case, misread) != case["expected"])
+        except (AssertionError, IndexError, ValueError):
+            return True
+
+    assert any(caught(path) for path in CASES)
+
+
+def test_bad_cases_name_their_file() -> None:
+    """The place given is the place told."""
+    with pytest.raises(InputRefused) as refusal:
+        decisions({}, "x.json")
+    assert str(refusal.value).startswith("x.json: format")
+
+
+# The command `simulate`.
+
+CASE = min((Path(__file__).parents[1] / "golden" / "bubble").glob("*.json"))
+QUICK = Path(__file__).parents[2] / "configs" / "quickstart.toml"
+
+
+def simulate(*words: str) -> str:
+    result = CliRunner().invoke(cli, ["simulate", *words], catch_exceptions=False, standalone_mode=False)
+    assert not result.return_value
+    return result.stdout
+
+
+def refused(kind: type[TourError], *words: str) -> str:
+    with pytest.raises(kind) as refusal:
+        simulate(*words)
+    return str(refusal.value)
+
+
+def test_systems_side_by_side() -> None:
+    """A line a system with errors, the difference in words below, 80 columns; JSON and CSV have all numbers."""
+    words = (
+        "--compare",
+        "roundrobin, entropy:placement=['PTS','SOS']:model=gor",
+        "--entrants",
+        "6",
+        "--rounds",
+        "3",
+        "--fields",
+        "5",
+    )
+    text = simulate(*words)
+    assert text.startswith("5 fields of 6 engines, 3 rounds, strengths ± 150, noise 150\n")
+    assert "entropy:placement=['PTS','SOS']:model=gor over roundrobin: by table" in " ".join(text.split())
+    rows = json.loads(simulate(*words, "--json"))
+    assert [row["system"] for row in rows] == ["roundrobin", "entropy:placement=['PTS','SOS']:model=gor"]
+    assert [row["games"] for row in rows] == [15, 9]
+    assert f"{rows[0]['tau_table']:.3f}±{rows[0]['tau_table_error']:.3f}" in text
+    head, first, _ = simulate(*words, "--csv").splitlines()
+    assert first.split(",")[head.split(",").index("tau_fit")] == str(rows[0]["tau_fit"])
+
+
+def test_a_configuration_without_its_engines() -> None:
+    """Games, accuracy and the time they would take; the expected number lies in the bounds."""
+    text = simulate(str(QUICK), "--fields", "4")
+    assert text.startswith("quickstart: 4 simulations, random strengths ± 150")
+    for word in ("games, at least", "games, expected", "games, at most", "time, expected", "tau by table"):
+        assert word in text
+    found = json.loads(simulate(str(QUICK), "--fields", "4", "--json"))
+    assert found["fewest"] <= found["games"] <= found["most"]
+    assert found["hours"] > 0
+
+
+def test_a_rated_configuration(tmp_path: Path) -> None:
+    """As strong as rated: nothing random but the games, and a spread would do nothing."""
+    entrants = "".join(f'[[entrants]]\nengine = "wren{n}"\nrating = {1000 * n}\n' for n in (4, 3, 2, 1))
+    config = tmp_path / "rated.toml"
+    config.write_text(
+        f'[tournament]\nname = "rated"\n[format]\nsystem = "roundrobin"\n[play]\ntc = "depth=1"\n{entrants}', "utf-8"
+    )
+    text = simulate(str(config), "--fields", "10")
+    assert "strengths as rated, noise 0" in text and "time, expected" not in text
+    assert json.loads(simulate(str(config), "--fields", "10", "--json"))["tau_fit"] == 1
+    assert "--spread does nothing" in refused(UsageRefused, str(config), "--spread", "100")
+
+
+def test_a_case() -> None:
+    """The trace of the bubble as it is written."""
+    case = json.loads(CASE.read_text("utf-8"))
+    assert json.loads(simulate("--case", str(CASE), "--json")) == case["expected"]
+    assert "ranking, best first: " in simulate("--case", str(CASE))
+
+
+@pytest.mark.parametrize("case", ["mixed-1.json", "everybody-withdraws.json", "empty.json"])
+def test_the_text_of_a_case_has_all_of_its_trace(case: str) -> None:
+    """Each step shows who entered by which rule, who left and why, and who is parked then."""
+    path = CASE.parent / case
+    expected = json.loads(path.read_text("utf-8"))["expected"]
+    blocks = re.split(r"^ *(?=[0-9]+  )", simulate("--case", str(path)), flags=re.MULTILINE)[1:]
+    assert len(blocks) == len(expected["steps"])
+    for block, step in zip(blocks, expected["steps"], strict=True):
+        assert block.startswith(f"{step['step']}  ")
+        replacements = [left["replacement"] for left in step["withdrawals"] if left["replacement"]]
+        for entry in [*step["entered"], *replacements]:
+            assert re.search(rf"\b{entry['engine']}\b.* \(rule {entry['rule']}\)", block)
+        assert f"parked: {', '.join(step['parked']) or 'nobody'}" in block
+        assert f"({step['decision']['reason']}), {step['games_total']} games" in block
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "found none"),
+        (("--case", "x.json", "--compare", "dutch"), "found --case and --compare"),
+        (("--case", str(CASE), "--fields", "3"), "--fields does nothing with --case"),
+        (("--case", str(CASE), "--csv"), "--csv does nothing with --case"),
+        ((str(QUICK), "--rounds", "3"), "--rounds does nothing with CONFIG"),
+        (("--compare", "dutc"), "did you mean 'dutch'?"),
+    ],
+)
+def test_what_cannot_be_asked(words: tuple[str, ...], told: str) -> None:
+    """One of three things to play, and no option that would do nothing."""
+    assert told in refused(UsageRefused, *words)
+
+
+def test_a_case_that_is_not_there() -> None:
+    """The file is named."""
+    assert "nosuch.json: cannot read" in refused(InputRefused, "--case", "nosuch.json")

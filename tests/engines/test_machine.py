@@ -1,0 +1,412 @@
+"""Tests of engines/machine."""
+
+from __future__ import annotations
+
+import bz2
+import os
+import threading
+import time
+from pathlib import Path
+from queue import SimpleQueue
+from unittest import mock
+
+import pytest
+
+from enginetour.cli import run
+from enginetour.engines import machine as cores
+from enginetour.engines.machine import CPUS, Allowed, Cores, Machine, Workload, allowed, bind, elsewhere, find, here
+from enginetour.engines.process import EngineProcess, end_all
+from enginetour.model.errors import InputRefused, MachineFailure
+from enginetour.model.game import Game, Opening, Pairing
+from enginetour.model.task import EngineSpec, GameTask, Rules, Side, Terms
+from enginetour.model.timecontrol import TimeControl
+from enginetour.store.tournaments import Store
+from enginetour.tournament import places
+from enginetour.tournament import run as run_module
+from enginetour.tournament.limits import own_cores
+from enginetour.tournament.places import LocalPlace
+from tests.support.engines import COMMAND, KEPT, LONG, odd, scripted, task
+from tests.support.tournaments import LONG_S, config, entrant, read, tour
+
+# Cores of their own for engines.
+
+
+def machine(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, siblings: dict[int, str], ours: set[int], quota: int = 99
+) -> Cores:
+    """A machine with these threads, of which we may use some; two want a core in each slot."""
+    for number, text in siblings.items():
+        place = folder / f"cpu{number}" / "topology"
+        place.mkdir(parents=True)
+        (place / "thread_siblings_list").write_text(f"{text}\n")
+        (place / "physical_package_id").write_text("0\n")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: ours)
+    monkeypatch.setattr(cores, "allowed", lambda: Allowed(min(len(ours), quota)))
+    return find(2, folder)
+
+
+EIGHT = {0: "0,4", 1: "1,5", 2: "2,6", 3: "3,7", 4: "0,4", 5: "1,5", 6: "2,6", 7: "3,7"}
+
+
+def test_siblings_are_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four cores of two threads carry two slots of two, and are refused a third; no two engines share a core."""
+    found = machine(tmp_path, monkeypatch, EIGHT, set(range(8)))
+    assert [found.engines(slot) for slot in (0, 1)] == [(0, 1), (2, 3)]
+    assert not found.lacking(2)
+    told = "3 slots of 2 want 6 cores of their own, there are 4, their 8 processors are threads of them"
+    assert found.lacking(3) == told
+    assert found.others(0, 1) == (2, 6, 3, 7)
+    assert found.others(1, 2) == (2, 3)
+    assert found.rest(2) == ()
+
+
+def test_only_what_we_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An affinity that leaves one thread of a core leaves that one; neighbours 0-1 stay together."""
+    found = machine(tmp_path, monkeypatch, {0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}, {1, 2, 3})
+    assert found.cores == ((1,), (2, 3))
+    assert found.engines(0) == (1, 2)
+
+
+def test_a_quota_is_no_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group that may use three processors' time cannot fill four cores; without a topology all are plain."""
+    assert machine(tmp_path, monkeypatch, EIGHT, set(range(8)), quota=3).lacking(2)
+    assert find(1, tmp_path / "none").cores == ((0,), (1,), (2,))
+
+
+def test_we_go_elsewhere_and_come_back() -> None:
+    """Every thread of ours is bound while games run, and is as before afterwards; no room changes nothing."""
+    before = os.sched_getaffinity(0)
+    first, *others = sorted(before)
+    with elsewhere(Cores(((first,), *((number,) for number in others)), 1), 1):
+        assert os.sched_getaffinity(0) == (set(others) or before)
+    assert os.sched_getaffinity(0) == before
+    Cores(((first,),), 1, tuple(before)).keep_off(1)
+    assert os.sched_getaffinity(0) == before
+    bind(2**22, (first,))  # nobody has this number: pid_max, proc_sys_kernel(5)
+
+
+def test_engines_of_a_slot_have_its_cores(tmp_path: Path) -> None:
+    """Their processes are bound before the program is loaded, to what the slot was given; else they run anywhere."""
+    first, here = min(os.sched_getaffinity(0)), os.sched_getaffinity(0)
+    for given, bound in (((first,), {first}), ((), here)):
+        with mock.patch.dict(os.environ, {CPUS: ",".join(map(str, given))}):
+            process = EngineProcess(odd("quiet"))
+        try:
+            assert os.sched_getaffinity(process.engine_pid) == bound
+        finally:
+            end_all([process])
+
+
+def processors(game: Game) -> set[str]:
+    """Those that the engines of a game said they may use, a text for each answer."""
+    return {line.split()[-1] for move in game.moves for line in move.lines}
+
+
+def test_each_slot_has_cores_of_its_own() -> None:
+    """The engines of a place's slots run where they belong, and nowhere else."""
+    found = find(1)
+    slots = min(2, len(found.cores))
+    specs = scripted("uci", "tells-processors"), scripted("cecp", "tells-processors")
+    white, black = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
+    task = GameTask(Pairing("w", "b"), white, black, Opening(), Rules(), keep_lines=KEPT)
+    with LocalPlace(slots, cores=found) as place:
+        games = [place.submit(task, slot).result(LONG_S) for slot in range(slots)]
+    assert [processors(game) for game in games if isinstance(game, Game)] == [
+        {str(found.cores[slot][0])} for slot in range(slots)
+    ]
+
+
+def test_a_tournament_with_affinity(tmp_path: Path) -> None:
+    """The setting reaches its engines: with it they have one processor each game, without it all of ours."""
+    specs = [scripted("uci", "tells-processors", name="U"), scripted("cecp", "tells-processors", name="C")]
+    entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
+    for affinity, expected in (("true", find(1).engines(0)), ("false", os.sched_getaffinity(0))):
+        path = config(tmp_path, (), "match", "games = 2", entrants, name=affinity, tc="60")
+        play = f"[play]\naffinity = {affinity}\nkeep_lines = '{KEPT}'\n"
+        path.write_text(path.read_text().replace("[play]\n", play))
+        tour(tmp_path, "run", str(path))
+        with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+            told = processors(store.tournament(affinity).game(1).game)
+        assert told == {",".join(map(str, sorted(expected)))}
+
+
+@pytest.fixture
+def binds(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[tuple[int, tuple[int, ...]]]:
+    """What would be bound where, by process; nobody is, so that processors need not be there."""
+    told: SimpleQueue[tuple[int, tuple[int, ...]]] = SimpleQueue()
+    for module in (cores, places):
+        monkeypatch.setattr(module, "bind", lambda pid, processors: told.put((pid, processors)))
+    return told
+
+
+def drained(told: SimpleQueue[tuple[int, tuple[int, ...]]]) -> list[tuple[bool, tuple[int, ...]]]:
+    """So far: whether it was this process or a slot's, and to what."""
+    return [(pid == os.getpid(), to) for pid, to in (told.get() for _ in range(told.qsize()))]
+
+
+FOUR_CORES = Cores(((0,), (1,), (2,), (3,)), 1, (0, 1, 2, 3))
+
+
+def test_slots_and_we_keep_off_the_engines(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
+    """A slot's process and ours have what no slot's engines have, also after a change of slots."""
+    with LocalPlace(2, command=COMMAND, cores=FOUR_CORES) as place:
+        place.submit(task("draw"), 1).result(LONG_S)
+        assert drained(binds) == [(True, (2, 3)), (False, (2, 3))]
+        place.resize(3)
+        place.submit(task("draw"), 1).result(LONG_S)
+        assert drained(binds) == [(True, (3,)), (False, (3,))]
+
+
+def test_without_room_nobody_is_in_another_slots_way(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
+    """Then a slot's process shares the cores of its own engines, and we run anywhere."""
+    with LocalPlace(4, command=COMMAND, cores=FOUR_CORES) as place:
+        place.submit(task("draw"), 3).result(LONG_S)
+        assert drained(binds) == [(True, (0, 1, 2, 3)), (False, (3,))]
+
+
+def test_a_run_is_elsewhere_from_before_its_first_game_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, binds: SimpleQueue[tuple[int, tuple[int, ...]]]
+) -> None:
+    """The scheduler goes off the engines' cores, its slot follows, and at the end we are where we were."""
+    before = tuple(os.sched_getaffinity(0))
+    first = min(before)
+    there = Cores(((first,), (1001,), (1002,)), 1, before)
+    for module in (run_module, run):
+        monkeypatch.setattr(module, "own_cores", lambda *_: there)
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+    path.write_text(path.read_text().replace("[play]", "[play]\naffinity = true"))
+    tour(tmp_path, "run", str(path))
+    assert drained(binds) == [(True, (1001, 1002))] * 2 + [(False, (1001, 1002)), (True, before)]
+
+
+def test_processors_that_are_not_there(tmp_path: Path) -> None:
+    """A processor that was taken away is the machine's failure, with its number."""
+    with mock.patch.dict(os.environ, {CPUS: "1000"}), pytest.raises(MachineFailure, match="processors 1000 cannot"):
+        EngineProcess(odd("quiet"))
+
+
+@pytest.mark.parametrize(("threads", "ponder", "each"), [(1, False, 1), (3, False, 3), (3, True, 6)])
+def test_a_slot_has_as_many_as_its_engines_threads(threads: int, ponder: bool, each: int) -> None:
+    """Those of its hungriest pair, of which both may think at a time."""
+    specs = [EngineSpec(name, ("/x",), "uci", options=(("Threads", str(threads)),), ponder=ponder) for name in "AB"]
+    sides = [Side(spec, TimeControl.parse(LONG)) for spec in specs]
+    with pytest.raises(InputRefused, match=f"7: affinity: 1000 slots of {each} want {1000 * each} cores of their own"):
+        own_cores(sides, 1000, "t.toml:7")
+
+
+def test_refused_with_the_reason(tmp_path: Path) -> None:
+    """Where cores lack, check and run say so at the line that asks for them; the log may go on without."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    plain = path.read_text()
+    path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true\nslots = 1000'))
+    for command in ("check", "run"):
+        done = tour(tmp_path, command, str(path), expect=3)
+        assert "affinity: 1000 slots of 1 want 1000 cores of their own, there are" in done.stderr
+        assert f"trial.toml:{1 + path.read_text()[: path.read_text().index('affinity')].count(chr(10))}" in done.stderr
+    before = os.sched_getaffinity(0)
+    path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true'))
+    tour(tmp_path, "run", str(path), "--max-games", "1")
+    assert os.sched_getaffinity(0) == before
+    path.write_text(plain)
+    tour(tmp_path, "run", str(path))
+
+
+# Clocks by the speed of the machine: measured once, kept with the tournament, in every game's record.
+
+OLD = '\n[[entrants]]\nname = "Old"\ncommand = ["true"]\nprotocol = "cecp"\n'
+
+
+def test_the_work_is_the_same_everywhere() -> None:
+    """Other bytes would be another measure."""
+    text = cores.work()
+    assert len(text) == 799_999
+    assert text.startswith(b"d8h8 e2d1 a5f2 f8d4 ")
+    assert cores.speed(rounds=1) > 0
+
+
+def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of one process measure at the same moment."""
+
+    spent: list[int] = []
+
+    def busy() -> None:
+        begun = time.thread_time_ns()
+        sum(range(3_000_000))
+        spent.append(time.thread_time_ns() - begun)
+
+    def beside(*_: object) -> None:
+        other = threading.Thread(target=busy)
+        other.start()
+        other.join()
+
+    monkeypatch.setattr(bz2, "compress", beside)
+    charged = len(cores.work()) * 1000 / (cores.speed(rounds=1) * cores.REFERENCE)
+    assert charged < spent[0] / 10
+
+
+@pytest.mark.parametrize(
+    ("control", "speed", "expected"),
+    [
+        ("10+0.1", 2.0, "5+0.05"),
+        ("40/60", 0.5, "40/120"),
+        ("1,nodes=10", 0.1, "10,nodes=10"),
+        ("depth=9", 3.0, "depth=9"),
+    ],
+)
+def test_times_are_divided_and_nodes_are_not(control: str, speed: float, expected: str) -> None:
+    """A machine twice as fast has half the time; a number of nodes is the same work anywhere."""
+    side = Side(EngineSpec("E", ("/e",), "uci"), TimeControl.parse(control), black=Terms(TimeControl.parse("1"), 9))
+    played = side.playing(white=True).at_speed(speed)
+    assert (str(played.tc), played.speed) == (expected, speed)
+    assert side.at_speed(None) is side
+
+
+def test_what_was_measured_here_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another host or processor is another machine; a number of the user's own needs no measure."""
+    monkeypatch.setattr(cores, "speed", lambda: 1.5)
+    first = here("measure")
+    assert first.speed == 1.5
+    monkeypatch.setattr(cores, "speed", lambda: 7.0)
+    assert here("measure", first.to_json()) == first
+    assert here("measure", {**first.to_json(), "host": "elsewhere"}).speed == 7.0
+    assert here("measure", {**first.to_json(), "processor": "another"}).speed == 7.0
+    assert here(2.0, first.to_json()).speed == 2.0
+    assert here(None, first.to_json()).speed is None
+    assert Machine("h", "p", 1.6).words == "speed 1.6 of h (p): times are multiplied by 0.625"
+
+
+def test_a_tournament_is_played_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """check and run tell it, the games have the clocks they were played by, a resume takes what was measured."""
+    monkeypatch.setattr(cores, "speed", lambda: 2.0)
+    tc = '60+1,depth=1"\nspeed = "measure"\n#'
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2", tc=tc)
+    assert "times are multiplied by 0.500" in tour(tmp_path, "check", str(path)).stdout
+    assert "times are multiplied by 0.500" in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout
+    monkeypatch.setattr(cores, "speed", lambda: 5.0)
+    tour(tmp_path, "run", str(path))
+    assert {(line["white_tc"], line["black_tc"]) for line in read(tmp_path, "games")} == {("30+0.5,depth=1",) * 2}
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        log = store.tournament("trial")
+        assert log.config["machine"] == cores.here(2.0).to_json()
+        assert [(log.game(number).game.white.speed, log.game(number).game.black.speed) for number in (1, 2)] == [
+            (2.0, 2.0)
+        ] * 2
+
+
+@pytest.mark.parametrize(
+    ("speed", "tc", "words"),
+    [
+        ('"measure"', "movetime=1", "Old takes a fixed time a move in whole seconds only, found movetime=1.003"),
+        ("1.5", "movetime=1", "found movetime=0.666"),
+        ("0.1", "86400", "Wren 1: 86400 times 10 is more than a day"),
+        ('"fast"', "9", "play.speed"),
+        ("0", "9", "play.speed"),
+    ],
+)
+def test_refused(tmp_path: Path, speed: str, tc: str, words: str) -> None:
+    """What an engine cannot be told, and what is no speed, at its line."""
+    path = config(tmp_path, ("wren1",), "roundrobin", "", OLD, tc=f'{tc}"\nspeed = {speed}\n#')
+    line = path.read_text().splitlines().index(f"speed = {speed}") + 1
+    refused = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert words in refused
+    assert f"trial.toml:{line}" in refused
+
+
+def test_a_clock_of_more_than_a_day_is_refused_once_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only then is it known; nothing was written."""
+    monkeypatch.setattr(cores, "speed", lambda: 0.1)
+    path = config(tmp_path, ("wren1", "wren3"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
+    assert "more than a day" in tour(tmp_path, "run", str(path), expect=3).stderr
+
+
+def test_a_speed_that_keeps_whole_seconds_is_taken(tmp_path: Path) -> None:
+    """Half a machine: two seconds a move, which every CECP engine can be told."""
+    path = config(tmp_path, ("wren2", "wren4"), "roundrobin", "", tc='movetime=1"\nspeed = 0.5\n#')
+    tour(tmp_path, "check", str(path))
+
+
+# How many processors games may have.
+
+FOUR = {0, 1, 2, 3}
+
+
+def group(folder: Path, path: str, **files: str) -> None:
+    (folder / path).mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / path / name.replace("__", ".", 1)).write_text(text)
+
+
+def found(tmp_path: Path, own: str, monkeypatch: pytest.MonkeyPatch) -> Allowed:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: FOUR)
+    (tmp_path / "own").write_text(own)
+    return allowed(tmp_path / "own", tmp_path / "groups")
+
+
+def test_affinity_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a quota it is those we are bound to; "max" is none, and so is a kernel without groups."""
+    group(tmp_path / "groups", "a", cpu__max="max 100000\n")
+    assert str(found(tmp_path, "0::/a\n", monkeypatch)) == "4 processors"
+    assert allowed(tmp_path / "missing", tmp_path / "groups") == Allowed(4)
+
+
+def test_the_smallest_quota_above_us_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group's quota holds for all groups below it; a part of a processor is none."""
+    group(tmp_path / "groups", "outer/inner", cpu__max="300000 100000\n")
+    group(tmp_path / "groups", "outer", cpu__max="250000 100000\n")
+    assert str(found(tmp_path, "0::/outer/inner\n", monkeypatch)) == "2 processors (a quota of 2.5 of 4)"
+
+
+def test_a_tiny_quota_is_one_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One slot is always possible; the root's own file is that of a container."""
+    group(tmp_path / "groups", "", cpu__max="20000 100000\n")
+    assert found(tmp_path, "0::/../..\n", monkeypatch).count == 1
+
+
+def test_the_older_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 1 has two files, and a hierarchy for each controller."""
+    group(tmp_path / "groups", "cpu/box", cpu__cfs_quota_us="100000\n", cpu__cfs_period_us="50000\n")
+    assert found(tmp_path, "7:memory:/box\n4:cpu,cpuacct:/box\n", monkeypatch).count == 2
+    group(tmp_path / "groups", "cpu/box", cpu__cfs_quota_us="-1\n")
+    assert found(tmp_path, "4:cpu,cpuacct:/box\n", monkeypatch).count == 4
+
+
+# How busy the machine was.
+
+
+@pytest.fixture
+def stat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(cores, "STAT", tmp_path / "stat")
+    return tmp_path / "stat"
+
+
+def test_steal_is_a_share_of_the_time_since(stat: Path) -> None:
+    """Guest time is in user time already and not counted twice; what passed before does not matter."""
+    stat.write_text("cpu  100 0 50 800 0 0 0 900 70 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
+    seen = Workload()
+    stat.write_text("cpu  160 0 60 820 0 0 0 910 90 0\n")
+    assert seen.steal() == 0.1
+
+
+@pytest.mark.parametrize("text", [None, "", "cpu  1 2 3 4\n", "intr 1 2 3 4 5 6 7 8 9\n", "cpu  1 1 1 1 1 1 1 1\n"])
+def test_what_the_kernel_does_not_tell(stat: Path, text: str | None) -> None:
+    """No file, an older kernel, another system, no time passed: None, never a made-up number."""
+    if text is not None:
+        stat.write_text(text)
+    assert Workload().steal() is None
+
+
+def test_the_larger_load_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load that ends with the game, or begins in it, was there."""
+    for loads in ([2.5, 0.5], [0.5, 2.5]):
+        monkeypatch.setattr(os, "getloadavg", lambda loads=loads: (loads.pop(), 0.0, 0.0))
+        assert Workload().load() == 2.5
+
+
+def test_no_load_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """getloadavg fails where /proc is hidden."""
+
+    def hidden() -> tuple[float, float, float]:
+        raise OSError
+
+    monkeypatch.setattr(os, "getloadavg", hidden)
+    assert Workload().load() is None

@@ -1,0 +1,652 @@
+"""Tests of engines/process."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.cli.output import Outlet
+from enginetour.engines import machine, process, strays
+from enginetour.engines import protocol as base
+from enginetour.engines.process import ENDING, EngineProcess, end_all, kill_living, living, wait
+from enginetour.engines.sandbox import wipe
+from enginetour.engines.starting import LAUNCHER, RECORD, records, without_namespace
+from enginetour.engines.wire import Intake
+from enginetour.model.errors import StartFailed
+from enginetour.model.game import Termination
+from enginetour.model.task import EngineSpec, ProbeTask
+from enginetour.referee import relay, seats
+from enginetour.referee.talk import Link
+from enginetour.tournament.cluster.place import LoopThread
+from enginetour.tournament.control import ControlServer
+from enginetour.tournament.places import LocalPlace
+from tests.support.engines import BOTH, ODD, SECOND, Protocol, alive, drawn, game, lines_of, lost, odd, scripted, sound
+from tests.support.tournaments import BUSY_S, LONG_S, left_running, until
+
+# One engine process: its start, its pipes, its end, and nothing of it left.
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """Whatever a test does, its engines end with it."""
+    yield
+    kill_living()
+
+
+def outside(engine: EngineProcess, number: int) -> int:
+    """The process id, as we see it, of the process with this number in the engine's namespace."""
+    if engine.init is None:
+        return number
+    for pid in strays.family(engine.init):
+        with open(f"/proc/{pid}/status", errors="replace") as file:
+            inside = next(line.split()[-1] for line in file if line.startswith("NSpid:"))
+        if int(inside) == number:
+            return pid
+    raise AssertionError(f"no process {number} in its namespace")
+
+
+def child_of(engine: EngineProcess) -> int:
+    """The process id, as we see it, of the child that it told of."""
+    return outside(engine, int(next(line for line in lines_of(engine, 1) if line.startswith("child")).split()[1]))
+
+
+@pytest.fixture(params=["pid", "off"])
+def namespace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With a PID namespace, where this machine has one for us, and without."""
+    monkeypatch.setenv("ENGINETOUR_NAMESPACE", request.param)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_an_engine_starts_in_a_clean_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Own session, default signals, no core file, first victim when memory lacks, 3 descriptors, little environment."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setenv("SECRET", "s")
+    monkeypatch.setenv("WANTED", "w")
+    monkeypatch.setenv("ENGINETOUR_PASS_ENV", "WANTED, MISSING")
+    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    try:
+        engine = EngineProcess(odd("report", "{scratch}/x", env=(("NET", "{scratch}/net"),)), tag="run-1")
+    finally:
+        signal.signal(signal.SIGINT, old)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+    told = json.loads(lines_of(engine, 1)[0])
+    scratch = str(engine.scratch)
+    assert stat.S_IMODE(engine.scratch.stat().st_mode) == 0o700
+    environment = told.pop("environment")
+    assert environment.pop("ENGINETOUR_TAG") == engine.tag
+    assert engine.tag.startswith("run-1/")
+    environment.pop("LC_CTYPE", None)  # set by the Python in which the scripted engine runs
+    assert environment == {
+        "PATH": os.environ["PATH"],
+        "HOME": os.environ["HOME"],
+        "TMPDIR": scratch,
+        "LANG": "C.UTF-8",
+        "WANTED": "w",
+        "NET": f"{scratch}/net",
+    }
+    assert told == {
+        "session": True,
+        "blocked": "0" * 16,
+        "ignored": [],
+        "core": [0, 0],
+        "oom": 500,
+        "cwd": scratch,
+        "descriptors": [0, 1, 2],
+        "arguments": [f"{scratch}/x"],
+    }
+    engine.end()
+    assert engine.exit_status() == "exit 0"
+    assert not engine.scratch.exists()
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_the_working_directory_follows_the_rule(tmp_path: Path) -> None:
+    """The program's own folder if it can be written, never the system's, else scratch; a named folder as named."""
+    program = tmp_path / "engine"
+    program.write_text("#!/bin/sh\npwd\nread x\n")
+    program.chmod(0o755)
+    for spec, expected in (
+        (EngineSpec("own", (str(program),), "uci"), str(tmp_path)),
+        (EngineSpec("system", ("/bin/sh", "-c", "pwd"), "uci"), None),
+        (EngineSpec("named", (str(program),), "uci", dir="/"), "/"),
+        (EngineSpec("asked", (str(program),), "uci", dir="scratch"), None),
+        (EngineSpec("script", ("/bin/sh", str(program)), "uci"), str(tmp_path)),
+    ):
+        engine = EngineProcess(spec)
+        assert lines_of(engine, 1) == [expected or str(engine.scratch)], spec.name
+        engine.kill()
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_generated_files_lie_in_scratch_and_nowhere_else() -> None:
+    """Files of the engine file are written with {scratch} replaced; a name that leads outside is refused."""
+    engine = EngineProcess(odd("quiet", files=(("sub/engine.ini", "book = {scratch}/book.bin\n"),)))
+    assert (engine.scratch / "sub" / "engine.ini").read_text() == f"book = {engine.scratch}/book.bin\n"
+    for name in ("../escape", "/tmp/escape"):
+        with pytest.raises(StartFailed, match="outside"):
+            EngineProcess(odd("quiet", files=((name, ""),)))
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_every_failed_start_is_named(tmp_path: Path) -> None:
+    """Missing, a folder, not executable, no interpreter, wrong architecture, no program: each in its own words."""
+    elf = bytearray(Path("/proc/self/exe").read_bytes()[:4096])
+    elf[18:20] = b"\xf3\x00" if elf[18:20] != b"\xf3\x00" else b"\x3e\x00"  # RISC-V or x86-64
+    cases = {
+        "plain": (b"echo", 0o644, "not executable"),
+        "orphan": (b"#!/no/such/interpreter -x\n", 0o755, "interpreter /no/such/interpreter is missing"),
+        "windows lines": (b"#!/bin/sh\r\nexec stockfish\r\n", 0o755, "end as on Windows, in CR LF"),
+        "foreign": (bytes(elf), 0o755, "another processor architecture"),
+        "windows": (b"MZ\x90\x00", 0o755, "wine"),
+        "text": (b"just text\n", 0o755, "neither a program"),
+    }
+    for name, (content, mode, words) in cases.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        path.chmod(mode)
+        with pytest.raises(StartFailed, match=words) as caught:
+            EngineProcess(EngineSpec(name, (str(path),), "uci"))
+        assert caught.value.category == "start-failure"
+    with pytest.raises(StartFailed, match="is missing"):
+        EngineProcess(EngineSpec("gone", (str(tmp_path / "gone"),), "uci"))
+    with pytest.raises(StartFailed, match="a folder"):
+        EngineProcess(EngineSpec("folder", (str(tmp_path),), "uci"))
+    with pytest.raises(StartFailed, match="cannot be entered"):
+        EngineProcess(EngineSpec("lost", ("/bin/true",), "uci", dir=str(tmp_path / "gone")))
+    with pytest.raises(StartFailed, match="null byte"):
+        EngineProcess(EngineSpec("null", ("/bin/true", "a\0b"), "uci"))
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No descriptor and no scratch folder outlives a start that failed, or an engine that ended."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(StartFailed):
+            EngineProcess(EngineSpec("gone", ("/no/such/engine",), "uci"))
+        EngineProcess(odd("quiet")).kill()
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_an_answer_before_the_death_is_read_and_the_death_is_named(namespace: str) -> None:
+    """Output written before a crash is there to read; then comes the end, with the signal's name and its last words."""
+    engine = EngineProcess(odd("crashes"))
+    assert lines_of(engine, 9) == ["bestmove e2e4"]
+    assert engine.eof
+    until(engine.exit_status)
+    assert engine.exit_status() == "signal 11 (SIGSEGV)"
+    assert engine.stderr() == ("about to fail",)
+    engine.kill()
+    assert engine.exit_status() == "signal 11 (SIGSEGV)"
+    assert engine.traffic()[-1].endswith(" < bestmove e2e4")
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_the_end_is_seen_though_a_child_holds_the_pipes(namespace: str) -> None:
+    """A dead engine is at its end of file at once, though a child keeps its pipes open; the child dies too."""
+    engine = EngineProcess(odd("forks"))
+    child = child_of(engine)
+    deadline = time.monotonic_ns() + 10 * SECOND
+    while not engine.eof:
+        assert wait((engine,), None, deadline).readable
+        engine.read()
+    until(engine.exit_status)
+    assert engine.exit_status() == "exit 3"
+    assert not alive(child) or engine.init is None
+    engine.kill()
+    until(lambda: not alive(child))
+    assert engine.orphans == ()
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_the_end_is_seen_after_the_last_words() -> None:
+    """Output that came together with the end is read first; then the end is seen, though a child holds the pipes."""
+    engine = EngineProcess(odd("forks"))
+    until(engine.exit_status)
+    said = b""
+    while not engine.eof:
+        assert wait((engine,), None, time.monotonic_ns() + SECOND).readable, "its end was not seen"
+        said += engine.read()[0]
+    assert said.startswith(b"child ")
+    engine.kill()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("state", ["alive", "ended"])
+def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace: str) -> None:
+    """A daemon that an engine left behind is found by its namespace or its tag, killed and reported."""
+    engine = EngineProcess(odd("escapes"))
+    child = child_of(engine)
+    assert os.getsid(child) not in (engine.pid, engine.engine_pid)
+    name = Path(f"/proc/{child}/comm").read_text().strip()
+    if state == "alive":
+        engine.kill()
+    else:
+        engine.end()
+    assert not alive(child)
+    assert [told.startswith(f"{name} (") for told in engine.orphans] == [True]
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("name", [b"x\rstray 9", b"a\nfailed exec 2", b"\xff) S 1 (", b")\x85\x0b\x1c", b"running"])
+def test_any_name_of_a_leftover_process_is_reported(name: bytes, namespace: str) -> None:
+    """Line breaks, brackets and bytes that are not UTF-8 in a name: it is ended and reported once, in one line."""
+    engine = EngineProcess(odd("renamed", name.hex()))
+    child = child_of(engine)
+    engine.end()
+    assert not alive(child)
+    (told,) = engine.orphans
+    assert told.isprintable()
+    assert told.endswith(")")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize(
+    "junk", [b"stray 9\n", b"\nstray 9 zz\ninit 0\n", b"failed namespace 1\n", b"\xff" * 65_000, b"running\r\x1c\n" * 9]
+)
+def test_an_engine_that_writes_into_the_pipe_of_its_report_harms_nobody(junk: bytes) -> None:
+    """What is not the launcher's is ignored, also where it fills the pipe; the next engine starts as usual."""
+    if without_namespace():
+        pytest.skip(f"no PID namespace here: {without_namespace()}")
+    engine = EngineProcess(odd("scribbles", junk.hex()))
+    lines_of(engine, 1)
+    engine.end()
+    assert engine.orphans == ()
+    assert engine.deaf is False
+    again = EngineProcess(odd("escapes"))
+    child = child_of(again)
+    again.end()
+    assert not alive(child)
+    assert len(again.orphans) == 1
+    assert not without_namespace()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([b"ready", b"init 7", b"stray 9 6162"])), max_size=9))
+def test_whatever_a_report_holds_is_read_without_an_error(lines: list[bytes]) -> None:
+    """Records of the launcher are found among any bytes, and nothing else is taken for one."""
+    found = records(b"".join(line + b"\n" for line in lines))
+    assert all(RECORD.fullmatch(b" ".join(record)) for record in found)
+    assert [record for record in found if record == [b"init", b"7"]] == [[b"init", b"7"]] * sum(
+        line.split(b"\n").count(b"init 7") for line in lines
+    )
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_path: Path) -> None:
+    """Names are in the same file as sizes; a carriage return in one begins no line."""
+    for name in (b"\rRssAnon: 0", b"\rRssAnon: x", b"\rVmHWM: x", b"VmHWM:"):
+        engine = EngineProcess(odd("renamed", name.hex()))
+        child_of(engine)
+        assert machine.excess([engine.engine_pid], 1).startswith("killed: ")
+        assert (seats.Footprint(engine.engine_pid).look() or 0) > 1000
+        engine.kill()
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_only_the_right_tag_is_signalled() -> None:
+    """Ending one engine's leftovers touches no other engine, nor a process whose tag only begins the same."""
+    tag = (
+        f"night-\udcff-{os.getpid()}"  # of a folder that is no UTF-8; tests of another process may run beside this one
+    )
+    one, other = EngineProcess(odd("quiet"), tag=tag), EngineProcess(odd("quiet"), tag=f"{tag}ly")
+    mine = {one.pid, *strays.family(one.pid)}
+    assert {seen.pid for seen, _ in strays.end_tagged((tag,))} == mine
+    assert other.exit_status() == ""
+    until(one.exit_status)
+    assert one.exit_status() == "signal 9 (SIGKILL)"
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_child_in_the_engines_own_session_is_no_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What dies with the group a moment later than the engine is nothing to report."""
+    engine = EngineProcess(odd("forks"))
+    until(engine.exit_status)
+    late = strays.Seen(10**9, "slow", "R", os.getpid(), engine.pid, engine.pid, 1)
+    monkeypatch.setattr(strays, "end_adopted", lambda living: [late])
+    engine.kill()
+    assert engine.orphans == ()
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_deaf_engines_end_together() -> None:
+    """Engines that ignore `quit` and SIGTERM are killed, all at the same time, and marked; polite ones are not."""
+    engines = [EngineProcess(odd("deaf")) for _ in range(8)]
+    polite = EngineProcess(odd("quiet"))
+    for engine in engines:
+        lines_of(engine, 1)
+    begun = time.monotonic()
+    end_all([*engines, polite])
+    assert time.monotonic() - begun < 15  # 2.5 by the ladder; one after the other would be 20
+    assert [engine.deaf for engine in [*engines, polite]] == [True] * 8 + [False]
+    assert [engine.exit_status() for engine in engines] == ["signal 9 (SIGKILL)"] * 8
+    assert polite.exit_status() == "exit 0"
+    assert not any(alive(engine.pid) for engine in engines)
+    end_all(engines)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("whom", ["pid", "engine_pid"])
+def test_a_stopped_engine_dies_too(whom: str, namespace: str) -> None:
+    """SIGKILL reaches what SIGSTOP has stopped, the engine or its launcher."""
+    engine = EngineProcess(odd("quiet"))
+    os.kill(getattr(engine, whom), signal.SIGSTOP)
+    engine.kill()
+    assert not alive(engine.engine_pid)
+    assert engine.exit_status() == "signal 9 (SIGKILL)"
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_an_engine_that_does_not_read_never_blocks_us() -> None:
+    """A full pipe keeps what fits, then the engine counts as broken."""
+    engine = EngineProcess(odd("unread"))
+    for _ in range(3):
+        engine.write(b"x" * 40_000)
+    assert (engine.wants_write, engine.broken) == (True, False)
+    assert wait((engine,), None, time.monotonic_ns() + SECOND // 20).readable == ()
+    engine.write(b"x" * 40_000)
+    assert (engine.wants_write, engine.broken) == (False, True)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_closed_input_is_a_fact_and_no_exception() -> None:
+    """Writing to an engine that closed its input sets `broken`."""
+    engine = EngineProcess(odd("closes-stdin"))
+    assert lines_of(engine, 1) == ["closed"]
+    assert engine.write(b"go\n") <= time.monotonic_ns()
+    assert engine.broken
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_closed_input_is_seen_without_a_write() -> None:
+    """A wait tells of it, once, and nothing is lost of what the engine says."""
+    engine = EngineProcess(odd("closes-stdin"))
+    until(lambda: wait((engine,), None, time.monotonic_ns() + SECOND).readable and engine.broken)
+    assert lines_of(engine, 1) == ["closed"]
+    assert wait((engine,), None, time.monotonic_ns() + SECOND // 20).readable == ()
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_waiting_input_is_pushed_when_there_is_room() -> None:
+    """A long command reaches an engine that reads slowly, in order."""
+    engine = EngineProcess(odd("quiet"))
+    for number in range(1000):
+        engine.write(b"%0100d\n" % number)
+        if engine.wants_write:
+            wait((engine,), None, time.monotonic_ns())
+            engine.read()
+    assert not engine.broken
+    end_all((engine,))
+    assert engine.exit_status() == "exit 0"
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("mode", ["chatter", "endless"])
+def test_output_does_not_move_a_deadline_nor_fill_memory(mode: str) -> None:
+    """An engine that prints for ever meets its absolute deadline, and costs constant memory."""
+    engine = EngineProcess(odd(mode))
+    intake = Intake()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert wait((engine,), None, time.monotonic_ns() + 60 * SECOND).readable, "it said nothing"
+    deadline = time.monotonic_ns() + SECOND // 2
+    total = last = 0
+    while wait((engine,), None, deadline).readable and time.monotonic_ns() < deadline:
+        data, last = engine.read()
+        intake.feed(data)
+        total += len(data)
+    assert time.monotonic_ns() >= deadline
+    assert total
+    assert last > deadline - SECOND // 4  # it went on to the end
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 5_000, f"{grown} KiB more after {total} bytes"
+    engine.kill()
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_flood_on_stderr_is_drained_and_bounded() -> None:
+    """stderr never blocks an engine: 3 MB pass, the last lines stay, escaped."""
+    engine = EngineProcess(odd("complains"))
+    assert lines_of(engine, 1) == ["done"]
+    assert len(engine._stderr) <= 64 * 1024
+    until(lambda: engine.stderr(1) == ("the last words",))
+    assert engine.stderr(2)[0] == "nonsense \\x1b[31m"
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_wait_ends_for_the_control_pipe() -> None:
+    """The control descriptor is in every wait."""
+    engine = EngineProcess(odd("quiet"))
+    reading, writing = os.pipe()
+    os.write(writing, b"!")
+    wake = wait((engine,), reading, time.monotonic_ns() + 10 * SECOND)
+    assert (wake.readable, wake.control) == ((), True)
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM, 0])
+def test_the_signal_that_ended_an_engine_is_told(number: int, namespace: str) -> None:
+    """An abort is an abort and a segmentation fault one, though another process stands between."""
+    engine = EngineProcess(odd("quiet"))
+    engine.write(f"kill {number}\n".encode() if number else b"quit\n")
+    until(engine.exit_status)
+    assert engine.exit_status() == (f"signal {number} ({signal.Signals(number).name})" if number else "exit 0")
+    engine.kill()
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_polite_signal_reaches_the_engine(namespace: str) -> None:
+    """SIGTERM to the group is passed on to an engine that knows nothing of `quit`, and ends it."""
+    engine = EngineProcess(EngineSpec("sleeper", ("/bin/sleep", "600"), "uci", dir="scratch"))
+    engine.signal(signal.SIGTERM)
+    until(engine.exit_status)
+    assert engine.exit_status() == "signal 15 (SIGTERM)"
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_engines_die_with_a_parent_that_was_killed(namespace: str) -> None:
+    """After SIGKILL of the process that started it, an engine that ignores everything is gone."""
+    program = (
+        "import sys, time; from enginetour.engines.process import EngineProcess; "
+        "from enginetour.model.task import EngineSpec; "
+        f"e = EngineProcess(EngineSpec('deaf', (sys.executable, '-I', '-S', {ODD!r}, 'deaf'), 'uci')); "
+        "print(e.engine_pid, e.scratch, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        pid, scratch = parent.stdout.readline().split()
+        assert alive(int(pid))
+        parent.kill()
+    until(lambda: not alive(int(pid)))
+    wipe(Path(scratch))
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_the_launcher_does_not_start_an_engine_for_a_dead_parent(tmp_path: Path) -> None:
+    """When the parent is another one than expected the engine is never started."""
+    reading, writing = os.pipe()
+    mark = tmp_path / "ran"
+    call = [*LAUNCHER, "1", str(writing), "/", "namespace=pid", "--", "/usr/bin/touch", str(mark)]
+    ended = subprocess.run(call, pass_fds=(writing,), check=False)
+    os.close(writing)
+    assert ended.returncode == 1
+    assert os.read(reading, 10) == b""
+    assert not mark.exists()
+    os.close(reading)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_scratch_is_wiped_without_following_links(tmp_path: Path) -> None:
+    """Folders without rights, links, odd names and depth are removed; what a link points at stays."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "book").write_text("x")
+    engine = EngineProcess(odd("litters"))
+    assert lines_of(engine, 1) == ["littered"]
+    (engine.scratch / "out").symlink_to(kept)
+    deep = engine.scratch
+    for _ in range(300):
+        deep = deep / "deeper"
+        deep.mkdir()
+    engine.kill()
+    assert not engine.scratch.exists()
+    assert (kept / "book").read_text() == "x"
+    link = tmp_path / "link"
+    link.symlink_to(kept)
+    assert wipe(link) == 1
+    assert (kept / "book").exists()
+
+
+# Which threads hear the signals that end us.
+
+SIGNS = sum(1 << (number - 1) for number in ENDING)  # proc(5), SigBlk
+
+
+def blocked(task: Path) -> bool:
+    """A thread or process hears none of them."""
+    fields = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines() if ":\t" in line)
+    return int(fields["SigBlk"], 16) & SIGNS == SIGNS
+
+
+def threads() -> set[str]:
+    return set(os.listdir("/proc/self/task"))
+
+
+def test_only_the_main_thread_hears_them(tmp_path: Path) -> None:
+    """Where another one might have been given a SIGTERM, a main thread that waited for something slept on."""
+    before = threads()
+    reader, writer = os.pipe()
+    Outlet(writer)  # its thread ends with the process
+    loop = LoopThread("loop")
+    with LocalPlace(1) as place, ControlServer(tmp_path / "socket", SimpleQueue()):
+        until(lambda: len(threads() - before) == 4)
+        until(lambda: all(blocked(Path("/proc/self/task", each)) for each in threads() - before))
+        place.submit(ProbeTask(sound())).result(LONG_S)
+        (slot,) = place._slots.values()
+        assert not blocked(Path("/proc", str(slot.process.pid)))  # it has a main thread of its own
+    loop.wait_for(loop.end())
+    loop.join()
+    os.close(reader)
+    os.close(writer)
+
+
+# Engines behind a command that passes on what is said, as those of another machine are behind ssh.
+
+UNDISTURBED_NS = 100_000  # of a write: two more processes pass the answer on, and a sleep is no shorter than asked
+RELAYING = str(Path(__file__).parents[1] / "programs" / "relaying.py")
+
+
+class Looking(Link):
+    """What of an engine is running, by its mark, when its game has its first move."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+        self.seen: list[str] = []
+
+    def tell(self, name: str, payload: object) -> None:
+        if name == "moves" and not self.seen:
+            self.seen = left_running(self.mark)
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Iterator[Path]:
+    """What the wrapper and its program can be found by; neither is alive afterwards."""
+    yield tmp_path
+    assert not living
+    until(lambda: not left_running(tmp_path), BUSY_S)
+
+
+def wrapped(engine: EngineSpec, mark: Path, *words: str) -> EngineSpec:
+    """The same behind the wrapper."""
+    command = (sys.executable, "-E", "-S", RELAYING, "--mark", str(mark), *words, *engine.command)
+    return replace(engine, command=command)
+
+
+@pytest.fixture
+def writing(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
+    """By engine: how long each write took that set it thinking, in ns; its clock starts behind that."""
+    go, write = base.Engine.go, EngineProcess.write
+    took: dict[str, list[int]] = {}
+    last = 0
+
+    def timed_write(process: EngineProcess, data: bytes) -> int:
+        nonlocal last
+        begun = time.monotonic_ns()
+        stamp = write(process, data)
+        last = stamp - begun
+        return stamp
+
+    def timed_go(engine: base.Engine, ask: base.Ask) -> int:
+        stamp = go(engine, ask)
+        took.setdefault(engine.spec.name, []).append(last)
+        return stamp
+
+    monkeypatch.setattr(relay, "native", None)  # it writes by itself
+    monkeypatch.setattr(EngineProcess, "write", timed_write)
+    monkeypatch.setattr(base.Engine, "go", timed_go)
+    return took
+
+
+@BOTH
+def test_the_way_of_an_answer_is_charged(protocol: Protocol, mark: Path, writing: dict[str, list[int]]) -> None:
+    """The clock is that of this side: each move costs what its answer was held back, whatever the engine says.
+
+    Who was preempted in the write before it has not waited that long for the answer, and the clock says so.
+    """
+    here, looking = replace(sound(protocol), name="here"), Looking(mark)
+    played = drawn(game(wrapped(sound(protocol), mark, "--ms", "30"), here, link=looking))
+    assert not played.incidents
+    assert {"relaying.py" in command for command in looking.seen} == {True, False}
+    spent = [move.elapsed_ms for move in played.moves[::2]]
+    for charged, own_ns in zip(spent, writing["sound"], strict=True):
+        assert charged >= (30 if own_ns < UNDISTURBED_NS else (30 * base.MS - own_ns) // base.MS), own_ns
+    assert played.moves[-2].clock_ms == 60_000 - sum(spent)
+
+
+@BOTH
+def test_an_answer_that_is_long_under_way_loses_on_time(protocol: Protocol, mark: Path) -> None:
+    """The engine itself has answered at once."""
+    engine = wrapped(replace(sound(protocol), name="far"), mark, "--ms", "1000")
+    lost(game(engine, sound(protocol), white_tc="0.2"), "far", Termination.TIME)
+
+
+@pytest.mark.parametrize("apart", [(), ("--apart",)])
+@BOTH
+def test_a_kill_takes_both(
+    protocol: Protocol, apart: tuple[str, ...], mark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine that hears nothing any more goes with its wrapper, in the wrapper's session or in one of its own."""
+    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+    monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
+    engine = wrapped(scripted(protocol, "deaf", at=1), mark, *apart)
+    lost(game(engine, sound(protocol), white_tc="0.2"), "deaf", Termination.TIME)
+
+
+@pytest.mark.parametrize("apart", [(), ("--apart",)])
+@BOTH
+def test_a_lost_connection_is_a_crash(protocol: Protocol, apart: tuple[str, ...], mark: Path) -> None:
+    """The wrapper ends while a move is owed: its exit code is told, and what it leaves behind does not stay."""
+    engine = wrapped(replace(sound(protocol), name="far"), mark, "--breaks", "2", *apart)
+    played = lost(game(engine, sound(protocol)), "far", Termination.CRASH)
+    assert played.plies == 2
+    assert "exit 255" in played.cause

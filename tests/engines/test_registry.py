@@ -1,0 +1,385 @@
+"""The engines we know, and how each is started."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enginetour.engines.enginefile import EngineEntry, read_entry, write_entry
+from enginetour.engines.registry import candidates, find, find_program, load, named, to_spec
+from enginetour.interop.files import shipped
+from enginetour.model.errors import EngineRefused, InputRefused
+from enginetour.model.task import Quirks, Resources
+from enginetour.tournament.config.sections import EntrantSection
+from tests.support.engines import PLAYING_SCRIPT
+from tests.support.tournaments import config, tour
+
+DEBIAN = {
+    "stockfish": "clock movetime nodes depth",
+    "ethereal": "clock movetime depth",
+    "toga2": "clock movetime depth",
+    "glaurung": "clock movetime depth",
+    "fairy-stockfish": "clock movetime nodes depth",
+    "gnuchess-uci": "clock movetime depth",
+    "sjaakii-uci": "clock movetime depth",
+    "gnuchess-cecp": "clock movetime",
+    "fairymax": "clock movetime depth",
+    "phalanx": "clock movetime",
+    "hoichess": "clock movetime depth",
+    "sjaakii-cecp": "clock movetime depth",
+    "polyglot-stockfish-cecp": "clock movetime depth nodes",
+    "fairy-stockfish-cecp": "clock movetime depth",
+}
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder as the whole PATH; programs can be put there by `_program`."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr("enginetour.engines.registry.GAMES", (str(tmp_path / "games"),))
+    return folder
+
+
+def _program(path: Path) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_shipped_files() -> None:
+    """Every engine file we ship loads, has a name of its own, a family and an origin; limits are as surveyed."""
+    registry = load([shipped("engines")])
+    entries = {entry.id: entry for entry in registry.entries()}
+    assert set(entries) == {*DEBIAN, *(f"wren{level}" for level in range(1, 9))}
+    assert len({entry.name for entry in entries.values()}) == len(entries)
+    for name, limits in DEBIAN.items():
+        assert entries[name].obeyed == set(limits.split()), name
+        assert entries[name].package, name
+    for entry in entries.values():
+        assert entry.family, entry.id
+        assert entry.origin, entry.id
+        assert entry.version, entry.id
+    assert {entry.protocol for entry in entries.values() if entry.family == "wren"} == {"uci", "cecp"}
+    assert entries["gnuchess-cecp"].quirks.protover_delay_ms == 100
+    assert {entry.quirks.tells_features for entry in entries.values() if entry.protocol == "cecp"} == {True}
+    assert entries["fairymax"].quirks.movetime == "level"
+    assert not entries["hoichess"].quirks.st_fraction
+    assert entries["sjaakii-cecp"].quirks.movetime_margin_ms == 500
+    assert entries["fairy-stockfish-cecp"].quirks.no_cores
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "init", "words"),
+    [
+        ("stockfish", {"Threads": "1", "Ponder": "false"}, (), ()),
+        ("ethereal", {"Threads": "1", "Ponder": "false"}, (), ()),
+        ("fairy-stockfish", {"Threads": "1", "Ponder": "false"}, (), ()),
+        ("toga2", {"Number of Threads": "1", "Ponder": "false", "OwnBook": "false"}, (), ()),
+        ("glaurung", {"Threads": "1", "Ponder": "false", "OwnBook": "false", "Use Search Log": "false"}, (), ()),
+        ("gnuchess-uci", {"Ponder": "false", "OwnBook": "false"}, (), ("--uci",)),
+        ("sjaakii-uci", {"Ponder": "false", "UCI_Chess960": "false"}, (), ()),
+        ("gnuchess-cecp", {}, ("book off",), ()),
+        ("phalanx", {}, (), ("-b-", "-l-")),
+        ("hoichess", {}, ("book off",), ()),
+        ("fairy-stockfish-cecp", {"Ponder": "false"}, (), ()),
+    ],
+)
+def test_one_thread_no_pondering_no_book(
+    name: str, options: dict[str, str], init: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    """Whatever an engine's defaults are: two of the surveyed think in two threads, others ponder or have books."""
+    entry = load([shipped("engines")]).get(name)
+    assert options.items() <= {key: str(value).lower() for key, value in entry.options.items()}.items()
+    assert entry.quirks.init == init
+    assert entry.command[1:] == words
+
+
+@pytest.mark.engine("stockfish")
+@pytest.mark.engine("polyglot")
+def test_polyglot_ini() -> None:
+    """The adapter's ini is generated with the engine's absolute path; its place is the process's scratch folder."""
+    spec = to_spec(load([shipped("engines")]).get("polyglot-stockfish-cecp"))
+    assert spec.command[1] == "{scratch}/stockfish.ini"
+    ((name, text),) = spec.files
+    assert name == "stockfish.ini"
+    assert f"EngineCommand = {find_program('stockfish', Path('/'))}\n" in text
+
+
+def test_wren_starts_by_our_python() -> None:
+    """Our own engines are started by the running interpreter, from the folder of their files."""
+    spec = to_spec(load([shipped("engines")]).get("wren3"))
+    assert spec.command == (sys.executable, str(shipped("engines") / "wren.py"), "3")
+    assert spec.dir == "scratch"
+
+
+def test_unknown_id() -> None:
+    """An unknown engine is told with the nearest id and the command that lists them."""
+    with pytest.raises(InputRefused) as caught:
+        load([shipped("engines")]).get("stokfish", "t.toml:4")
+    told = "t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'?; list them by: enginetour engines list"
+    assert str(caught.value) == told
+
+
+def test_order_of_folders(tmp_path: Path) -> None:
+    """A file of the workspace goes before a shipped one of the same id; hidden files are none."""
+    write_entry(tmp_path, EngineEntry("stockfish", "Mine", ("mine",), "uci"))
+    (tmp_path / ".hidden.toml").write_text("")
+    registry = load([tmp_path, tmp_path / "missing", shipped("engines")])
+    assert registry.get("stockfish").name == "Mine"
+    assert registry.get("toga2").name == "Toga II 3.0"
+    assert ".hidden" not in registry.ids
+
+
+def test_ids_count_upwards(tmp_path: Path) -> None:
+    """Ids with numbers are listed by size."""
+    for name in ("e10", "e9", "d"):
+        (tmp_path / f"{name}.toml").write_text("")
+    assert load([tmp_path]).ids == ("d", "e9", "e10")
+
+
+def test_a_broken_file_stops_only_its_users(tmp_path: Path) -> None:
+    """A broken engine file is refused when it is asked for and not before."""
+    write_entry(tmp_path, EngineEntry("good", "Good", ("good",), "uci"))
+    (tmp_path / "broken.toml").write_text("name = 1\n")
+    registry = load([tmp_path])
+    assert registry.get("good").name == "Good"
+    with pytest.raises(InputRefused, match=r"broken\.toml:1: name"):
+        registry.get("broken")
+
+
+def test_missing_program(programs: Path) -> None:
+    """A missing program is an engine refused, with the package that brings it."""
+    entry = EngineEntry("x", "X 1", ("nowhere",), "uci", package="x-chess")
+    with pytest.raises(EngineRefused) as caught:
+        to_spec(entry)
+    assert caught.value.exit_code == 4
+    assert str(caught.value).startswith("X 1: no program 'nowhere', looked in PATH and ")
+    assert str(caught.value).endswith("; apt install x-chess")
+
+
+def test_where_programs_are_looked_for(programs: Path, tmp_path: Path) -> None:
+    """PATH goes before the games folders; a path begins at the engine file; what cannot run is no program."""
+    _program(tmp_path / "games" / "one")
+    assert find_program("one", tmp_path) == str(tmp_path / "games" / "one")
+    _program(programs / "one")
+    assert find_program("one", tmp_path) == str(programs / "one")
+    assert find_program("./games/../bin/one", tmp_path) == str(programs / "one")
+    (programs / "text").write_text("")
+    assert find_program("text", tmp_path) is None
+    assert find_program("./bin", tmp_path) is None
+
+
+def test_links_stay(programs: Path, tmp_path: Path) -> None:
+    """A program that is a link is started by the link's name: environments and dispatchers live by it."""
+    _program(programs / "one")
+    (tmp_path / "two").symlink_to(programs / "one")
+    assert find_program("./two", tmp_path) == str(tmp_path / "two")
+
+
+def test_placeholders(programs: Path, tmp_path: Path) -> None:
+    """Placeholders are filled in everywhere but for the scratch folder, which each process has of its own."""
+    one = _program(programs / "one")
+    entry = EngineEntry(
+        "x",
+        "X",
+        ("{python}", "{here}/x.py", "{scratch}/x", "{program:one}", "{other}"),
+        "uci",
+        folder=tmp_path,
+        dir="nets",
+        env={"NET": "{here}/net"},
+        options={"Net": "{here}/net"},
+        files={"x.ini": "a={program:one}\nb={scratch}\n"},
+    )
+    spec = to_spec(entry)
+    assert spec.command == (sys.executable, f"{tmp_path}/x.py", "{scratch}/x", str(one), "{other}")
+    assert spec.dir == str(tmp_path / "nets")
+    assert spec.env == (("NET", f"{tmp_path}/net"),)
+    assert spec.options == (("Net", f"{tmp_path}/net"),)
+    assert spec.files == (("x.ini", f"a={one}\nb={{scratch}}\n"),)
+
+
+def test_a_net_named_from_the_folder_of_the_file(programs: Path, tmp_path: Path) -> None:
+    """Alone or behind a flag: the engine runs elsewhere, and did not find ``--weights=nets/a.pb``."""
+    _program(programs / "one")
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "a.pb").touch()
+    words = ("nets/a.pb", "--weights=nets/a.pb", "-w=gone.pb", "--threads=2")
+    spec = to_spec(EngineEntry("x", "X", ("one", *words), "uci", folder=tmp_path))
+    assert spec.command[1:] == (f"{tmp_path}/nets/a.pb", f"--weights={tmp_path}/nets/a.pb", *words[2:])
+
+
+def test_options_go_over(programs: Path) -> None:
+    """A configuration's options replace the file's whatever their case; truth is written small."""
+    _program(programs / "one")
+    entry = EngineEntry("x", "X", ("one",), "uci", options={"Hash": 16, "OwnBook": False})
+    spec = to_spec(entry, name="Mine", options={"hash": 64, "Contempt": 0.5, "Ponder": True})
+    assert spec.name == "Mine"
+    assert spec.options == (("Hash", "64"), ("OwnBook", "false"), ("Contempt", "0.5"), ("Ponder", "true"))
+
+
+def test_matching(programs: Path, tmp_path: Path) -> None:
+    """A section means one engine, all of a glob, or a command of its own; its settings go over the file's."""
+    registry = load([shipped("engines")])
+    assert [entry.id for entry in registry.matching(EntrantSection(glob="wren*"), tmp_path)] == [
+        f"wren{n}" for n in range(1, 9)
+    ]
+    (changed,) = registry.matching(
+        EntrantSection(engine="hoichess", quirks={"line_delay_ms": 5}, limits=("clock",), dir="d", env={"A": "b"}),
+        tmp_path,
+    )
+    assert changed.quirks == replace(registry.get("hoichess").quirks, line_delay_ms=5)
+    assert changed.obeyed == {"clock"}
+    (confined,) = registry.matching(
+        EntrantSection(
+            engine="wren1", resources={"memory": 900}, sandbox="landlock", pass_env=("A",), keep_scratch=True
+        ),
+        tmp_path,
+    )
+    spec = to_spec(confined)
+    assert (spec.resources, spec.sandbox) == (Resources(memory=900), "landlock")
+    assert (spec.pass_env, spec.keep_scratch) == (("A",), True)
+    assert (changed.dir, dict(changed.env)) == (str(tmp_path / "d"), {"A": "b"})
+    _program(tmp_path / "mine")
+    (own,) = registry.matching(EntrantSection(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
+    assert to_spec(own).command == (str(tmp_path / "mine"), "-x")
+    assert own.name == "My engine"
+    assert own.obeyed == {"clock", "movetime"}
+
+
+def test_matching_nothing(tmp_path: Path) -> None:
+    """A glob without engines, an unknown id and an unknown quirk are refused at their place."""
+    registry = load([shipped("engines")])
+    for asked, told in (
+        (EntrantSection(glob="x*"), "t:3: no engine file matches 'x\\*'"),
+        (EntrantSection(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
+        (EntrantSection(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
+        (
+            EntrantSection(engine="wren1", resources={"memry": 9}),
+            "t:3: unknown resource 'memry', did you mean 'memory'",
+        ),
+        (
+            EntrantSection(engine="wren1", resources={"nice": 20}),
+            "t:3: resources.nice: .* less than or equal to 19, found 20",
+        ),
+    ):
+        with pytest.raises(InputRefused, match=told):
+            registry.matching(asked, tmp_path, "t:3")
+
+
+def test_find(programs: Path, tmp_path: Path) -> None:
+    """Known programs here that have no file yet are found, also with a version behind the name, and only once."""
+    _program(tmp_path / "games" / "toga2")
+    _program(programs / "gnuchess")
+    _program(programs / "stockfish-16.1")
+    _program(programs / "stockfish_tools")
+    (programs / "stockfish").symlink_to(programs / "stockfish-16.1")
+    folder = tmp_path / "engines"
+    found = {entry.id: entry for entry in find(folder)}
+    assert set(found) == {"gnuchess-cecp", "gnuchess-uci", "stockfish", "toga2"}
+    _program(programs / "stockfish-17")
+    for entry in find(folder):
+        write_entry(folder, entry)
+    assert load([folder]).ids == ("gnuchess-cecp", "gnuchess-uci", "stockfish", "stockfish-17", "toga2")
+    newer = load([folder]).get("stockfish-17")
+    assert (newer.name, newer.command) == ("Stockfish 15.1 (stockfish-17)", (str(programs / "stockfish-17"),))
+    assert find(folder) == ()
+
+
+def test_candidates(programs: Path) -> None:
+    """A new command is tried as UCI, then as CECP; known programs get the arguments they need."""
+    _program(programs / "gnuchess")
+    _program(programs / "mine")
+    uci, cecp = candidates(("gnuchess",), programs)
+    assert (uci.protocol, uci.command[1:], uci.quirks) == ("uci", ("--uci",), Quirks())
+    assert (cecp.protocol, cecp.command[1:], cecp.quirks) == ("cecp", (), Quirks())
+    uci, cecp = candidates(("./mine", "-a"), programs)
+    assert uci.command == cecp.command == (str(programs / "mine"), "-a")
+    assert (uci.name, uci.options) == ("mine", ())
+    with pytest.raises(EngineRefused):
+        candidates(("nothing",), programs)
+
+
+def test_find_leaves_out_what_cannot_start(programs: Path, tmp_path: Path) -> None:
+    """An adapter without the engine behind it is not found."""
+    _program(programs / "polyglot")
+    assert find(tmp_path / "engines") == ()
+    _program(programs / "stockfish")
+    assert {entry.id for entry in find(tmp_path / "engines")} == {"polyglot-stockfish-cecp", "stockfish"}
+
+
+def test_found_engines_have_the_names_that_they_report(programs: Path, tmp_path: Path) -> None:
+    """Another release than the known one, a development build, a protocol that reports none; each name once."""
+    for name in ("gnuchess", "hoichess", "phalanx", "stockfish", "stockfish-9", "toga2"):
+        _program(programs / name)
+    found = find(tmp_path / "engines")
+    reported = {
+        "gnuchess-cecp": "GNU Chess", "gnuchess-uci": "GNU Chess 6.2.9", "hoichess": "HoiChess 0.22.0-3-debian",
+        "phalanx": "Phalanx XXIV", "stockfish": "Stockfish 17.1", "stockfish-9": "Stockfish 17.1", "toga2": "",
+    }  # fmt: skip
+    entries = {entry.id: entry for entry in named(found, reported, ["HoiChess 0.22.0"])}
+    assert {engine: (entry.name, entry.version) for engine, entry in entries.items()} == {
+        "gnuchess-cecp": ("GNU Chess 6.2.9 (CECP)", "6.2.9"),
+        "gnuchess-uci": ("GNU Chess 6.2.9", "6.2.9"),
+        "hoichess": ("HoiChess 0.22.0 (hoichess)", "0.22.0"),
+        "phalanx": ("Phalanx XXIV", ""),
+        "stockfish": ("Stockfish 17.1", "17.1"),
+        "stockfish-9": ("Stockfish 17.1 (stockfish-9)", "17.1"),
+        "toga2": ("Toga II 3.0", "3.0.0.1SE1"),
+    }
+    (long,) = named([entry for entry in found if entry.id == "toga2"], {"toga2": "T" * 103}, ())
+    assert read_entry(write_entry(tmp_path / "engines", long)).name == "T" * 100
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "reported", "differs"),
+    [
+        ("Stockfish 15.1", "15.1", "Stockfish 17.1", True),
+        ("Stockfish 15.1", "", "Stockfish dev-20240101-abc", True),
+        ("Stockfish", "15.1", "Stockfish 17.1 64-bit", True),
+        ("Stockfish 17.1", "17.1", "Stockfish 17.1 64-bit", False),
+        ("SF 17.1 net A", "", "Stockfish 17.1", False),
+        ("Lc0 v0.31", "", "Lc0 v0.31.0", True),
+        ("Lc0 v0.31.0", "", "Lc0 0.31.0+git.abc", False),
+        ("Crafty 25.2", "", "Crafty-25.2", False),
+        ("My engine", "", "Mine 2.0", False),
+        ("GNU Chess 6.2.7", "6.2.7", "GNU Chess", False),
+        ("Phalanx XXV", "25", "Phalanx XXV", False),
+    ],
+)
+def test_a_file_that_states_another_release(name: str, version: str, reported: str, differs: bool) -> None:
+    """Only what both state is compared: words, processors and names that people chose are no difference."""
+    assert EngineEntry("x", name, ("x",), "uci", version=version).contradicts(reported) is differs
+
+
+def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` and `run` name file, engine and next step; `find` writes the name that the engine reports."""
+    monkeypatch.setattr("enginetour.engines.registry.GAMES", ())
+    monkeypatch.setattr("enginetour.engines.registry.GAMES", ())
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "stockfish"
+    threads = "s/^uciok/option name Threads type spin default 1 min 1 max 1\\nuciok/"
+    script = f'{sys.executable} -E -S {PLAYING_SCRIPT} --protocol uci --fault "17.1" | /bin/sed -u "{threads}"'
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    path = config(tmp_path, ("wren1", "stockfish"), "match", "games = 2")
+    words = "Stockfish 15.1: the engine file says 'Stockfish 15.1', the engine reports 'Scripted 17.1'. Hint: "
+    assert f"warning: {words}enginetour engines find writes" in tour(tmp_path, "check", str(path)).stdout
+    assert (
+        f"warning: {words}enginetour engines find writes"
+        in tour(tmp_path, "run", str(path), "--max-games", "1", expect=None).stdout
+    )
+    assert "Scripted 17.1" in tour(tmp_path, "engines", "find").stdout
+    assert load([tmp_path / "engines"]).get("stockfish").name == "Scripted 17.1"
+    assert "the engine file says" not in tour(tmp_path, "check", str(path), expect=None).stdout
+
+
+def test_a_missing_folder_is_empty(tmp_path: Path) -> None:
+    """Folders that are not there hold no engines."""
+    assert load([tmp_path / "none"]).ids == ()

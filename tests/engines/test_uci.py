@@ -1,0 +1,812 @@
+"""Tests of engines/uci."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import chess
+import pytest
+
+from enginetour.engines import protocol, uci
+from enginetour.engines.cecp_lines import last_thought
+from enginetour.engines.position import MAX_LINE, Position
+from enginetour.engines.process import living
+from enginetour.engines.protocol import Ask, Setup
+from enginetour.engines.start import open_engine
+from enginetour.engines.uci import UciEngine
+from enginetour.engines.uci_lines import filled, go_words, plain, read_option
+from enginetour.engines.uci_lines import last_thought as uci_lines_last_thought
+from enginetour.engines.wire import Thought
+from enginetour.interop.files import shipped
+from enginetour.model.errors import StartFailed
+from enginetour.model.game import Game, Outcome, Termination
+from enginetour.model.task import Declared, EngineSpec
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link, converse
+from tests.support.engines import Protocol, game, scripted
+from tests.support.tournaments import config, tour
+
+# UCI: lines read, words sent, options pressed.
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("option name Hash type spin default 16 min 1 max 33554432", Declared("Hash", "spin", "16", 1, 33554432)),
+        ("option name Clear Hash type button", Declared("Clear Hash", "button")),
+        ("option name Ponder type check default false", Declared("Ponder", "check", "false")),
+        ("option name SyzygyPath type string default <empty>", Declared("SyzygyPath", "string", "<empty>")),
+        (
+            "option name NullMove Pruning type combo default Always var Always var Fail High var Never",
+            Declared("NullMove Pruning", "combo", "Always", None, None, ("Always", "Fail High", "Never")),
+        ),
+        (
+            "option name a name of type default type check default true",
+            Declared("a name of type default", "check", "true"),
+        ),
+        ("option name Big type spin default 0 min -9 max " + "9" * 25, Declared("Big", "spin", "0", -9, int("9" * 25))),
+        (
+            "option name Mode type combo default default var default var Tal var max",
+            Declared("Mode", "combo", "default", None, None, ("default", "Tal", "max")),
+        ),
+        (
+            "option name Mode type combo var default var var var min 3 default var",
+            Declared("Mode", "combo", "var", None, None, ("default", "var", "min 3")),
+        ),
+        (
+            "option name Mode type combo default var Solid var Wild",
+            Declared("Mode", "combo", "", None, None, ("Solid", "Wild")),
+        ),
+        (
+            "option name Time type type combo default type spin var type spin var name",
+            Declared("Time type", "combo", "type spin", None, None, ("type spin", "name")),
+        ),
+        (
+            "option name Script type string default min 5 type check default true",
+            Declared("Script", "string", "min 5 type check default true"),
+        ),
+        ("option name type string type string default x", Declared("type string", "string", "x")),
+        ("option name Low type spin min 1 max 9 default 2", Declared("Low", "spin", "2", 1, 9)),
+        ("option name Low type spin default min 1 max 9", Declared("Low", "spin", "", 1, 9)),
+        ("option name Calm type check true", Declared("Calm", "check")),
+    ],
+)
+def test_options_as_declared(line: str, option: Declared) -> None:
+    """Names and values with blanks and words of the protocol; numbers beyond 64 bits stay as declared."""
+    assert read_option(line) == option
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "option",
+        "option name",
+        "option name X",
+        "option name X type wheel",
+        "option name X type spin default 1 min a max 2",
+    ],
+)
+def test_options_that_cannot_be_used(line: str) -> None:
+    """Unknown types and spins without numbers are no options."""
+    assert read_option(line) is None
+
+
+def test_escapes_and_blanks_are_stripped() -> None:
+    """Coloured boards and titles leave their text, bad UTF-8 leaves marks."""
+    assert plain(b"\x1b[1;31mid\x1b[0m  name \t X\x1b]0;title\x07 \r") == "id name X"
+    assert plain(b"\xff ok") == "\ufffd ok"
+    assert plain(b"\xef\xbb\xbf bestmove\x08 g1f3\0") == "bestmove g1f3"
+
+
+@pytest.mark.parametrize(
+    ("text", "thought"),
+    [
+        (b"info depth 12 seldepth 20 score cp -31 nodes 99 pv e2e4 e7e5\n", Thought(-31, 12, 99, "e2e4 e7e5", 20)),
+        (b"info depth 3 score mate 2 nodes 5\n", Thought(31_998, 3, 5)),
+        (b"info depth 3 score mate -2 lowerbound nodes 5\n", Thought(-31_998, 3, 5, bound=1)),
+        (b"info depth 0 score mate 0\n", Thought(-32_000, 0)),
+        (b"info depth 1 score cp 5\ninfo depth 2 currmove e2e4\ninfo string score cp 9\n", Thought(5, 1)),
+        (
+            b"info depth 1 score cp 5 multipv 1 pv a2a3\ninfo depth 1 multipv 2 score cp 1\n",
+            Thought(5, 1, None, "a2a3"),
+        ),
+        (b"info score cp 7 upperbound depth 4\n", Thought(7, 4, bound=-1)),
+        (b"info depth 1 score cp 5\ninfo depth 2 score cp nan nodes 3\n", Thought(5, 1)),
+        (b"info depth 1 score cp\n", Thought()),
+        (b"info depth 5 score cp 10 nodes 9 string net score cp -900 pv a2a3\n", Thought(10, 5, 9)),
+        (b"info depth 5 score string cp 9\n", Thought()),
+        (b"info depth 5 score cp 10 pv e2e4 string b1c3\n", Thought(10, 5, None, "e2e4")),
+        (b"info depth 1 score\nx score y\n", Thought()),
+        (b"", Thought()),
+    ],
+)
+def test_the_last_scored_line(text: bytes, thought: Thought) -> None:
+    """Mates as +-(32000 - n); other variations, strings and lines without a score change nothing."""
+    assert uci_lines_last_thought(text) == thought
+
+
+def test_the_last_exact_score() -> None:
+    """Bounds are passed over, and where there is nothing else there is no score."""
+    bound = b"info depth 9 score cp 90 lowerbound nodes 5\ninfo depth 9 score cp 200 lowerbound nodes 7\n"
+    assert uci_lines_last_thought(b"info depth 8 score cp 40 nodes 3\n" + bound, bounds=False) == Thought(40, 8, 3)
+    assert uci_lines_last_thought(bound, bounds=False) == Thought()
+
+
+def ask(tc: str, **kept: object) -> Ask:
+    return Ask(Position(), white=False, tc=TimeControl.parse(tc), **kept)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("read", "line"), [(uci_lines_last_thought, b"info depth 1 score cp 5 pv "), (last_thought, b"1 5 1 1 ")]
+)
+def test_a_pv_is_cut(read: Callable[[bytes], Thought], line: bytes) -> None:
+    """At 200 plies, and at 2 KB of words that are longer than moves."""
+    assert read(line + b"e2e4 " * 300 + b"\n").pv.split() == ["e2e4"] * 200
+    assert len(read(line + b"e2e4-and-more " * 199 + b"\n").pv) == 2_048
+
+
+def test_go_tells_the_clocks_by_colour() -> None:
+    """wtime is White's, whoever asks; moves to go where the stage has an end."""
+    clocks = {"own_ms": 900, "other_ms": 1200, "own_increment_ms": 10, "other_increment_ms": 20}
+    assert go_words(ask("1+0.01", **clocks)) == "go wtime 1200 btime 900 winc 20 binc 10"
+    assert go_words(ask("5/1", own_ms=900, moves_to_go=4)) == "go wtime 900 btime 900 winc 0 binc 0 movestogo 4"
+
+
+def test_go_tells_limits() -> None:
+    """Fixed time, nodes, depth; beside a clock where configured."""
+    assert go_words(ask("movetime=0.1")) == "go movetime 100"
+    assert go_words(ask("nodes=1000")) == "go nodes 1000"
+    assert go_words(ask("movetime=1,nodes=1")) == "go movetime 1000 nodes 1"
+    assert go_words(ask("1,depth=8", own_ms=1000)) == "go wtime 1000 btime 1000 winc 0 binc 0 depth 8"
+
+
+def shaken(fault: str = "", options: tuple[tuple[str, str], ...] = (), **quirks: Any) -> tuple[UciEngine, object]:
+    """An engine after its handshake, and how that ended; the engine is dead."""
+    engine = open_engine(scripted("uci", fault, options=options, **quirks))
+    assert isinstance(engine, UciEngine)
+    end = converse({engine: engine.handshake()}, Link())[engine]
+    engine.kill()
+    return engine, end
+
+
+def test_what_a_handshake_leaves() -> None:
+    """Names, options, and what was sent: the standard settings and the user's."""
+    engine, end = shaken(options=(("hash", "32"), ("Clear Hash", ""), ("style", "very risky"), ("Log", "{scratch}/x")))
+    assert end is None
+    assert (engine.own_name, engine.author) == ("Scripted", "the tests")
+    assert [option.name for option in engine.declared] == ["Hash", "Ponder", "Clear Hash", "OwnBook", "Style", "Log"]
+    sent = [line.split(" > ", 1)[1] for line in engine.process.traffic() if " > " in line]
+    assert sent == [
+        "uci",
+        "isready",
+        "setoption name Ponder value false",
+        "setoption name OwnBook value false",
+        "setoption name Hash value 32",
+        "setoption name Clear Hash",
+        "setoption name Style value Very Risky",
+        f"setoption name Log value {engine.process.scratch}/x",
+        "isready",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("Personality", value) for value in ("default", "Tal", "max")),
+        *(("Fill", value) for value in ("no", "fen_only", "always")),
+        *(("Time type", value) for value in ("type", "name")),
+        ("Script", "min 5 max 9"),
+        ("Big", "12345678901234567890"),
+    ],
+)
+def test_every_declared_value_can_be_set(name: str, value: str) -> None:
+    """Values that are keywords of the protocol, and numbers beyond 64 bits, reach the engine as they are declared."""
+    command = (sys.executable, str(Path(__file__).parents[1] / "cases" / "engines" / "combo_keywords.py"))
+    engine = open_engine(EngineSpec("Combo", command, "uci", dir="scratch", options=((name, value),)))
+    end = converse({engine: engine.handshake()}, Link())[engine]
+    engine.kill()
+    assert end is None
+    assert any(
+        line.endswith(f"info string got setoption name {name} value {value}") for line in engine.process.traffic()
+    )
+
+
+def test_the_opponent_is_named_where_that_is_an_option() -> None:
+    """In letters that every engine reads, ahead of the game."""
+    engine, _ = shaken()
+    setup = Setup(Position(), TimeControl.parse("1"), "M\u00fcller\n 2")
+    next(engine.new_game(setup))
+    assert not any("UCI_Opponent" in line for line in engine.process.traffic())
+    engine._options["uci_opponent"] = Declared("UCI_Opponent", "string")
+    next(engine.new_game(setup))
+    sent = [line.split(" > ", 1)[1] for line in engine.process.traffic(3)]
+    assert sent == ["setoption name UCI_Opponent value none none computer Mller 2", "ucinewgame", "isready"]
+
+
+def test_odd_options_are_one_warning_a_kind() -> None:
+    """Duplicates, unknown types and spins without numbers do not stop a handshake."""
+    engine, end = shaken("odd-options")
+    assert end is None
+    assert sorted(engine.notes) == ["double-option", "odd-option"]
+    assert "a name type type" in [option.name for option in engine.declared]
+
+
+def test_options_without_end_are_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory does not grow with what an engine declares; one warning says so."""
+    monkeypatch.setattr(uci, "MOST_OPTIONS", 3)
+    engine, end = shaken()
+    assert end is None
+    assert [option.name for option in engine.declared] == ["Hash", "Ponder", "Clear Hash"]
+    assert list(engine.notes) == ["many-options"]
+
+
+def test_a_wrong_option_is_never_sent() -> None:
+    """The handshake fails with what is allowed."""
+    engine, end = shaken(options=(("Hash", "abc"),))
+    assert isinstance(end, StartFailed)
+    assert end.category == "bad-option"
+    assert engine.problems == ("option 'Hash' is a whole number from 1 to 1024, found 'abc'",)
+    assert not any("setoption" in line for line in engine.process.traffic())
+
+
+def test_a_silent_engine_gets_a_hint() -> None:
+    """No output at all: perhaps its output waits in a buffer."""
+    _, end = shaken("silent", handshake_timeout=0.3)
+    assert isinstance(end, StartFailed)
+    assert end.category == "start-timeout"
+    assert "does it flush stdout" in end.detail
+
+
+def test_the_words_of_a_late_engine_name_its_setting() -> None:
+    """A late start and a late pong each have their own; `line_delay_ms` is named where an empty line woke it twice."""
+    _, late = shaken("no-uciok", handshake_timeout=0.3)
+    assert isinstance(late, StartFailed)
+    assert late.detail == "no uciok within 0.3 s; if it needs longer, set handshake_timeout under quirks"
+    engine, _ = shaken()
+    assert (
+        engine.stall_words(10**9)
+        == "no answer to a ping within 1 s; if it needs longer, set ready_timeout under quirks"
+    )
+    engine.reads_single_lines = True
+    assert engine.stall_words(10**9).endswith("set line_delay_ms = 100 under quirks")
+
+
+def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
+    """Older engines write nodes, speed and hash in lines of their own; strings and other variations tell nothing."""
+    text = (
+        b"info nodes 7 nps 70 tbhits 1\ninfo depth 5 score cp 9 pv e2e4\n"
+        b"info time 10 nodes 900 nps 90000 hashfull 12\ninfo multipv 2 nps 1\ninfo string nps 5\n"
+    )
+    assert filled(uci_lines_last_thought(text), text) == Thought(9, 5, 900, "e2e4", nps=90_000, hashfull=12, tbhits=1)
+
+
+# Engines in their opponents' time: hits, misses, and every fault meanwhile.
+
+SLOW = 0.4  # s that the opponent thinks, so that there is time to ponder in
+
+
+@pytest.fixture
+def nothing_left() -> object:
+    """Every test ends with no engine alive."""
+    yield
+    assert not living
+
+
+def ponderer(fault: str = "", *, hint: str = "", at: int = 1, seconds: float = 0.1, **more: Any) -> EngineSpec:
+    """A UCI engine that expects its opponent to shuffle knights, or always `hint`."""
+    spec = scripted("uci", fault, name=fault or "ponderer", at=at, seconds=seconds, **more)
+    command = (*spec.command, "--hint", hint)
+    return replace(spec, command=command, ponder=True, offered=(("Ponder", "true"),))
+
+
+def thinker(moves: str = "", **more: Any) -> EngineSpec:
+    """An opponent that thinks at its first search, long enough to be pondered on."""
+    return scripted("uci", "late", name="thinker", at=1, moves=moves, seconds=SLOW, **more)
+
+
+OTHERWISE = "b8c6,c6b8"  # moves that no knight of the king's side expects
+
+
+def said(played: Game, name: str) -> str:
+    side = played.white if played.pairing.white == name else played.black
+    return " ".join(side.warnings)
+
+
+def uneventful(played: Game) -> bool:
+    """Nobody was at fault, and nothing was told of pondering or answers out of turn; fixed PVs may be doubted."""
+    told = said(played, played.pairing.white) + said(played, played.pairing.black)
+    odd = any(kind in told for kind in ("early-answer", "ponder-move", "out-of-turn"))
+    return not odd and all(incident.is_warning for incident in played.incidents)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
+    """The expected move comes, `ponderhit` ends the wait, and the record counts it."""
+    link = EngineShelf()
+    played = game(ponderer(), thinker(), shelf=link)
+    traffic = "\n".join(link.take(ponderer())[0].process.traffic(200))  # type: ignore[union-attr]
+    link.close_all()
+    for engine in list(living):
+        engine.kill()
+    assert (played.outcome, played.termination) == (Outcome.DRAW, Termination.REPETITION), played.cause
+    assert played.white.ponders is not None
+    assert played.white.ponders >= (played.white.ponder_hits or 0) >= 1
+    assert "position startpos moves g1f3 g8f6" in traffic
+    assert "go ponder wtime " in traffic
+    assert "ponderhit" in traffic
+    assert played.black.ponders is None
+    assert uneventful(played)
+    assert played.moves[2].score == 31  # what was said before `ponderhit` is of this search
+    told = {name: total for name, _, total in played.white.effort}
+    assert told["nodes_ms"] > played.white.think_ms  # its nodes too: they were shared out to its own clock's time alone
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
+    """The owed answer (a1a1 here) is taken off the clock before the new `go`."""
+    played = game(ponderer(hint="g8f6"), thinker(OTHERWISE))
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert played.white.ponders
+    assert played.white.ponder_hits == 0
+    assert uneventful(played)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("moves", ["", OTHERWISE])
+def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that loses what comes in the first 30 ms of a ponder search hears hit and miss all the same."""
+    monkeypatch.setattr(uci, "BEGIN_NS", 5_000 * protocol.MS)
+    hasty = scripted("uci", "late", name="thinker", at=1, moves=moves, seconds=0.01)
+    played = game(ponderer("ponder-deaf-at-first", seconds=0.03, hint="g8f6" if moves else ""), hasty)
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert played.white.ponders
+    assert played.relay_us is not None
+    assert uneventful(played)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
+    """0.3 s between stop and answer cost the clock nothing."""
+    played = game(ponderer("ponder-late", seconds=0.3, hint="g8f6"), thinker(OTHERWISE))
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert played.white.longest_ms < 300
+    assert uneventful(played)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_second_answer_to_stop_is_no_move() -> None:
+    """It was played, as it happened to be legal, and the engine's own next move was illegal then."""
+    played = game(ponderer("ponder-stops-twice", hint="g8f6"), thinker(OTHERWISE))
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert "b1c3" not in {move.uci for move in played.moves}
+    assert "out-of-turn: answered 'b1c3'" in said(played, "ponder-stops-twice")
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that cannot be brought to its next move has lost."""
+    monkeypatch.setattr(uci, "OWED_NS", 100 * protocol.MS)
+    played = game(ponderer("ponder-deaf"), thinker(OTHERWISE))
+    assert (played.outcome, played.termination, played.culprit) == (Outcome.BLACK, Termination.STALL, "ponder-deaf")
+    assert "pondering on another move" in played.cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("moves", ["", OTHERWISE])
+def test_a_crash_while_pondering_is_one(moves: str) -> None:
+    """It is judged at the engine's turn, however long its opponent thought: by 0.4 s it is over no clock."""
+    played = game(ponderer("ponder-crash"), thinker(moves), white_tc="0.2+0.1")
+    assert (played.outcome, played.termination, played.culprit) == (Outcome.BLACK, Termination.CRASH, "ponder-crash")
+    assert played.plies == 2
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_silence_after_ponderhit_loses_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clock runs from `ponderhit` on."""
+    monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
+    played = game(ponderer("ponder-silent"), thinker(), white_tc="0.2+0.1")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+    assert "after the flag" in played.cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_an_answer_while_pondering_counts_at_the_hit() -> None:
+    """It cost no time, and is one warning."""
+    played = game(ponderer("ponder-early"), thinker())
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert (played.moves[2].uci, played.moves[2].elapsed_ms, played.moves[2].score) == ("f3g1", 0, 31)
+    assert "early-answer" in said(played, "ponder-early")
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_an_answer_while_pondering_is_nothing_after_a_miss() -> None:
+    """The position was another: the engine is asked as always."""
+    played = game(ponderer("ponder-early"), thinker(OTHERWISE))
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert played.white.ponder_hits == 0
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_ponder_move_that_nobody_sees_is_none() -> None:
+    """A control character is no word: nothing to ponder on, and nothing to warn of."""
+    played = game(ponderer(hint="\x07"), thinker())
+    assert (played.outcome, played.white.ponders, said(played, "ponderer")) == (Outcome.DRAW, 0, "")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("hint", ["a1a1", "e2e5", "(none)", "\x07?"])
+def test_an_illegal_ponder_move_is_ignored(hint: str) -> None:
+    """One warning, no search, no verdict."""
+    played = game(ponderer(hint=hint), thinker())
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert played.white.ponders == 0
+    assert "ponder-move" in said(played, "ponderer")
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_guess_that_ends_the_game_is_not_pondered_on() -> None:
+    """Who expects to be mated is not asked what it would do then."""
+    white = replace(ponderer(hint="d8h4", moves="f2f3,g2g4"), name="fool")
+    played = game(white, scripted("uci", "late", name="thinker", at=2, moves="e7e5,d8h4", seconds=SLOW))
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.MATE)
+    assert played.white.ponders == 0
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_after_an_answer_out_of_turn_the_guess_goes_behind_a_fence() -> None:
+    """The process pings in front of each ponder search from then on, and plays on."""
+    played = game(ponderer("two", at=1), thinker())
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert "out-of-turn" in said(played, "two")
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_who_did_not_declare_it_does_not_ponder() -> None:
+    """Wanted is not enough: the option must be there and be true."""
+    spec = replace(ponderer(), options=(("Ponder", "false"),))
+    assert game(spec, thinker()).white.ponders is None
+    assert game(ponderer(line_delay_ms=1), thinker()).white.ponders is None
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("black", [False, True])
+def test_both_sides_may_ponder(black: bool) -> None:
+    """One thinks, the other ponders, and a game that ends meanwhile leaves no answer owed for the next."""
+    shelf = EngineShelf()
+    pair = [ponderer("late", seconds=0.05), replace(ponderer("late", seconds=0.05, at=2), name="other")]
+    for _ in range(2):
+        played = game(*(reversed(pair) if black else pair), shelf=shelf)
+        assert played.outcome is Outcome.DRAW, played.cause
+        assert uneventful(played)
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("protocol", ["cecp"])
+def test_cecp_engines_hear_hard_or_easy(protocol: Protocol) -> None:
+    """They begin to ponder by themselves."""
+    for ponder, word in ((True, " hard"), (False, " easy")):
+        shelf = EngineShelf()
+        spec = replace(scripted(protocol, name="c"), ponder=ponder)
+        assert game(spec, scripted(protocol, name="d"), shelf=shelf).outcome is Outcome.DRAW
+        engine = shelf.take(spec)[0]
+        assert engine is not None
+        assert any(line.endswith(word) for line in engine.process.traffic(200))
+        shelf.end(engine)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_the_line_of_a_guess_is_one_move_longer() -> None:
+    """Also where it begins anew after an irreversible move; the position itself stays."""
+    position = Position()
+    assert position.line_with(chess.Move.from_uci("e2e4")) == b"position startpos moves e2e4"
+    position.push(chess.Move.from_uci("e2e4"))
+    assert position.line_with(chess.Move.from_uci("e7e5")) == b"position startpos moves e2e4 e7e5"
+    assert position.line == b"position startpos moves e2e4"
+    position.shorten(MAX_LINE)
+    assert position.line_with(chess.Move.from_uci("e7e5")).endswith(b" moves e7e5")
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
+    """For all or for one; a resume with another is refused."""
+    path = config(tmp_path, ("wren1",), "roundrobin", "games_per_pairing = 2", '\n[[entrants]]\nengine = "wren2"\n')
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    text = path.read_text()
+    path.write_text(text + "ponder = true\n")
+    assert "ponder of Wren 2 is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
+    path.write_text(text.replace("[play]", "[play]\nponder = true"))
+    assert "play.ponder is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_guess_is_asked_with_the_clocks_as_they_stand() -> None:
+    """Its own after its move, and its opponent's, whose time runs from now on."""
+    spec, shelf = ponderer(), EngineShelf()
+    played = game(spec, thinker(), white_tc="60+1", black_tc="50+2", shelf=shelf)
+    assert played.outcome is Outcome.DRAW, played.cause
+    (engine,) = shelf.take(spec)
+    assert engine is not None
+    lines = [line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > go ponder" in line]
+    shelf.end(engine)
+    clocks = [52_000, *(move.clock_ms for move in played.moves[1::2])]
+    possible = [
+        f"go ponder wtime {move.clock_ms} btime {other} winc 1000 binc 2000"
+        for move, other in zip(played.moves[::2], clocks, strict=False)
+    ]
+    assert len(lines) == played.white.ponders
+    assert lines
+    assert set(lines) <= set(possible)
+
+
+# Our own engine, in both protocols.
+
+WREN = shipped("engines") / "wren.py"
+ITALIAN = ["e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "f8c5"]
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1"
+
+
+class Talk:
+    """A running Wren and what is said to it."""
+
+    def __init__(self, level: int) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(WREN), str(level)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def __enter__(self) -> Talk:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def say(self, *lines: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("".join(f"{line}\n" for line in lines))
+        self.process.stdin.flush()
+
+    def lines(self) -> Iterator[str]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            yield line.rstrip("\n")
+
+    def until(self, *starts: str) -> list[str]:
+        """What comes up to the first line that begins so, that one included."""
+        heard: list[str] = []
+        for line in self.lines():
+            heard.append(line)
+            if line.startswith(starts):
+                return heard
+        raise AssertionError(f"no {starts}, only {heard}")
+
+    def best(self, moves: Sequence[str], limit: str) -> str:
+        played = f" moves {' '.join(moves)}" if moves else ""
+        self.say(f"position startpos{played}", f"go {limit}")
+        return self.until("bestmove")[-1].split()[1]
+
+
+def _uci(level: int) -> Talk:
+    talk = Talk(level)
+    talk.say("uci", "isready")
+    talk.until("readyok")
+    return talk
+
+
+def _cecp(level: int, *lines: str) -> Talk:
+    talk = Talk(level)
+    talk.say("xboard", "protover 2", "new", *lines, "ping 7")
+    talk.until("pong 7")
+    return talk
+
+
+def test_uci_handshake() -> None:
+    """It names itself and its level, and declares Level and Seed."""
+    with Talk(3) as talk:
+        talk.say("uci")
+        heard = talk.until("uciok")
+    assert heard[0] == "id name Wren 3"
+    assert "option name Level type spin default 3 min 1 max 8" in heard
+    assert "option name Seed type spin default 0 min 0 max 2147483647" in heard
+
+
+def test_cecp_handshake() -> None:
+    """It declares what a referee needs, between done=0 and done=1."""
+    with Talk(4) as talk:
+        talk.say("xboard", "protover 2")
+        heard = talk.until("feature done=1")
+    assert heard[0] == "feature done=0"
+    for feature in ("ping=1", "setboard=1", "usermove=1", "time=1", "reuse=1", "draw=0", "sigint=0", 'myname="Wren 4"'):
+        assert any(feature in line for line in heard), feature
+    assert 'feature option="Level -spin 4 1 8"' in heard
+
+
+@pytest.mark.parametrize("level", range(1, 9))
+def test_uci_game(level: int) -> None:
+    """Every level plays a legal game against itself, under depth, with the history sent as it grows."""
+    board = chess.Board()
+    with _uci(level) as talk:
+        for _ in range(40):
+            if board.is_game_over():
+                break
+            moves = [move.uci() for move in board.move_stack]
+            board.push(board.parse_uci(talk.best(moves, "depth 2")))
+        talk.say("quit")
+        assert talk.process.wait() == 0
+
+
+def test_cecp_game() -> None:
+    """Two Wrens play a legal game over CECP by the clock, each getting one `go`."""
+    board = chess.Board()
+    with _cecp(2, "level 0 0:01 0.05", "post") as white, _cecp(4, "level 0 0:01 0.05", "post") as black:
+        black.say("force")
+        for ply in range(40):
+            if board.is_game_over():
+                break
+            mover, other = (white, black) if board.turn else (black, white)
+            clock = ("time 100", "otim 100")
+            if ply == 0:
+                mover.say(*clock, "go")
+            elif ply == 1:
+                mover.say(*clock, f"usermove {board.peek().uci()}", "go")
+            else:
+                mover.say(*clock, f"usermove {board.peek().uci()}")
+            heard = mover.until("move ")
+            assert not [line for line in heard if line.startswith(("Error", "Illegal"))]
+            board.push(board.parse_uci(heard[-1].split()[1]))
+            assert other is not mover
+
+
+@pytest.mark.parametrize("limit", ["nodes 300", "depth 2"])
+@pytest.mark.parametrize("level", [1, 3, 8])
+def test_same_seed_same_moves(level: int, limit: str) -> None:
+    """Under nodes and depth a seed plays the same moves, whatever was played before; another seed plays others."""
+    lines = [ITALIAN[:n] for n in range(7)]
+
+    def answers(seed: int, order: list[list[str]]) -> dict[int, str]:
+        with _uci(level) as talk:
+            talk.say(f"setoption name Seed value {seed}")
+            return {len(line): talk.best(line, limit) for line in order}
+
+    first = answers(5, lines)
+    assert first == answers(5, lines[::-1])
+    if level < 8:
+        assert first != answers(6, lines)
+
+
+def test_level_option() -> None:
+    """The Level option counts over the command line; what is out of range changes nothing."""
+    with _uci(8) as weak, _uci(1) as plain:
+        weak.say("setoption name Level value 1", "setoption name Level value 9", "setoption name Level value x")
+        assert [weak.best(ITALIAN[:n], "depth 3") for n in range(7)] == [
+            plain.best(ITALIAN[:n], "depth 3") for n in range(7)
+        ]
+
+
+@pytest.mark.parametrize("level", range(2, 9))
+def test_mates_when_it_can(level: int) -> None:
+    """From the second level on it sees a mate in one."""
+    with _uci(level) as talk:
+        talk.say(f"position fen {MATE_IN_ONE}", "go depth 3")
+        assert talk.until("bestmove")[-1] == "bestmove a1a8"
+
+
+def test_score_lines() -> None:
+    """Score lines have depth, score, nodes, time and a legal line; a mate is told as one."""
+    with _uci(8) as talk:
+        talk.say(f"position startpos moves {' '.join(ITALIAN)}", "go depth 3")
+        for line in talk.until("bestmove")[:-1]:
+            words = line.split()
+            assert words[:2] == ["info", "depth"]
+            assert {"score", "nodes", "time", "pv"} <= set(words)
+            board = chess.Board()
+            for move in [*ITALIAN, *words[words.index("pv") + 1 :]]:
+                board.push(board.parse_uci(move))
+        talk.say(f"position fen {MATE_IN_ONE}", "go depth 2")
+        assert " score mate 1 " in talk.until("bestmove")[-2]
+    with _cecp(8, "post", "sd 3", "force", f"setboard {MATE_IN_ONE}") as talk:
+        talk.say("go")
+        heard = talk.until("1-0")
+    assert heard[-3].split()[1] == "100001"
+    assert heard[-2:] == ["move a1a8", "1-0 {White mates}"]
+
+
+def test_hears_while_thinking() -> None:
+    """In an endless search it answers isready, and stop brings its move; quit ends it at once."""
+    with _uci(8) as talk:
+        talk.say("position startpos", "go infinite", "isready")
+        assert talk.until("readyok")[-1] == "readyok"
+        talk.say("stop")
+        board = chess.Board()
+        assert board.is_legal(chess.Move.from_uci(talk.until("bestmove")[-1].split()[1]))
+        talk.say("go infinite", "quit")
+        assert talk.process.wait() == 0
+
+
+def test_infinite_waits_for_stop() -> None:
+    """A level that has seen all it looks at keeps its move until stop."""
+    with _uci(1) as talk:
+        talk.say("position startpos", "go infinite", "isready")
+        assert not [line for line in talk.until("readyok") if line.startswith("bestmove")]
+        talk.say("stop")
+        talk.until("bestmove")
+
+
+def test_cecp_hears_while_thinking() -> None:
+    """While thinking it answers ping, moves at `?`, and drops its move at force."""
+    with _cecp(8, "level 0 60 0", "time 360000") as talk:
+        talk.say("go", "ping 8")
+        assert talk.until("pong 8") == ["pong 8"]
+        talk.say("?")
+        talk.until("move ")
+        talk.say("usermove e7e5", "usermove d7d5", "force", "ping 9")
+        heard = talk.until("pong 9")
+        assert not [line for line in heard if line.startswith("move ")]
+        talk.say("new", "force", "usermove e2e4", "usermove e7e5", "ping 10")
+        assert talk.until("pong 10") == ["pong 10"]
+
+
+def test_cecp_mistakes() -> None:
+    """Illegal moves, bad positions, unknown commands and bad numbers are answered, and it lives on."""
+    with _cecp(4, "force") as talk:
+        talk.say("usermove e2e5", "setboard nonsense", "frobnicate", "sd x", "level 1", "ping 8")
+        assert talk.until("pong 8") == [
+            "Illegal move: e2e5",
+            "tellusererror Illegal position",
+            "Error (unknown command): frobnicate",
+            "Error (bad argument): sd x",
+            "Error (bad argument): level 1",
+            "pong 8",
+        ]
+
+
+def test_finished_positions() -> None:
+    """Mated or stalemated it says so instead of moving."""
+    with _uci(8) as talk:
+        talk.say("position startpos moves f2f3 e7e5 g2g4 d8h4", "go depth 2")
+        assert talk.until("bestmove")[-1] == "bestmove (none)"
+    with _cecp(8, "force", "setboard 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1") as talk:
+        talk.say("go")
+        assert talk.until("1/2")[-1] == "1/2-1/2 {Stalemate}"
+
+
+def test_end_of_file() -> None:
+    """It ends with its input, idle or thinking, and with status 0."""
+    for lines in ([], ["uci"], ["uci", "position startpos", "go infinite"]):
+        with Talk(8) as talk:
+            talk.say(*lines)
+            assert talk.process.stdin is not None
+            talk.process.stdin.close()
+            assert talk.process.wait() == 0
+            talk.process.stdin = None
+
+
+def test_impossible_level() -> None:
+    """A level that is none is refused."""
+    done = subprocess.run([sys.executable, str(WREN), "9"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "a level is 1 to 8, found 9\n"
+
+
+def test_clock_left() -> None:
+    """By its own sums it keeps a reserve: half a second and 20 ms a move last for a thousand moves."""
+    sys.path.insert(0, str(WREN.parent))
+    try:
+        from wren_voice import share
+    finally:
+        sys.path.remove(str(WREN.parent))
+    rest = 500.0
+    for _ in range(1000):
+        soft, hard = share(rest, 20, 0)
+        assert 0 < soft <= hard < rest
+        rest += 20 - hard
+        assert rest > 100
+    for left in (1, 2, 40):
+        assert share(1000, 0, left)[1] < 500

@@ -1,0 +1,171 @@
+"""Tests of formats/pairing/gorounds."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.pairing.field import Board, Dice, Field, Member, Unpairable
+from enginetour.formats.pairing.gorounds import (
+    Bars,
+    current_ratings,
+    entry_ratings,
+    gopair_bye,
+    in_order,
+    refuse_unrated,
+    remarks_on_unrated,
+    same_family,
+    seated,
+    whites,
+    whole_round,
+)
+from tests.support.databases import field_of, random_field, rated
+
+# Who rests in an odd field.
+
+
+def drawn(field: Field, marked: tuple[int, ...] = (), leaving: tuple[int, ...] = ()) -> set[int]:
+    """Everybody who can get gopair's bye, over many draws."""
+    ratings = tuple(round(member.rating or 0) for member in field.members)
+    return {
+        gopair_bye(field, field.present, ratings, Dice(draw), marked=marked, leaving=leaving) for draw in range(200)
+    }
+
+
+def test_gopair_asks_the_middle() -> None:
+    """Of eleven the first and the last by rating are left out; in round 1 losses are not asked."""
+    assert drawn(field_of(rated(*range(11)))) == set(range(1, 10))
+
+
+def test_gopair_asks_for_a_loss() -> None:
+    """From round 2 on; a loss by forfeit is one, a draw is none."""
+    assert drawn(field_of(rated(5, 4, 3, 2, 1), "A1B C=D E")) == {1}
+    assert drawn(field_of(rated(5, 4, 3, 2, 1), "A+B C=D E")) == {1}
+
+
+def test_gopair_when_nobody_fits() -> None:
+    """The conditions are dropped in the order of gopair: to stay, no missed round, the middle, a loss."""
+    assert drawn(field_of(rated(5, 4, 3, 2, 1), "A=B C=D E")) == {0, 1, 2, 3}
+    assert drawn(field_of(rated(5, 4, 3, 2, 1), "A=B", "C=D")) == {0, 1, 2, 3}
+    field = field_of(rated(5, 4, 3, 2, 1), "A1B C1D E")
+    assert drawn(field) == {1, 3} and drawn(field, leaving=(1,)) == {3} and drawn(field, leaving=(1, 3)) == {1, 3}
+    ends = field_of(rated(*range(11)), "A1B C1D E1F G1H I1J K", "A1C E1G", "E1A")
+    assert drawn(ends) == {2, 6}, "of the losers the two at the ends by rating are left out, the others missed a round"
+    ends = field_of(rated(*range(11)), "A1K B=C D=E F=G H=I J")
+    assert drawn(ends) == {10}, "a loss is the last condition to be dropped: the only loser is at an end"
+
+
+def test_marked_ones_are_the_whole_pool() -> None:
+    """A marked entrant has the bye even if it had one before; of several, one that missed the fewest rounds."""
+    field = field_of(rated(5, 4, 3, 2, 1), "A1B C=D E")
+    assert drawn(field, (2, 3)) == {2, 3}
+    assert drawn(field, (4,)) == {4}
+    assert drawn(field, (3, 4)) == {3}
+
+
+# Ratings as they stand before a round.
+
+
+def test_before_round_1_nothing_changes() -> None:
+    """Entry ratings to the last thousandth; byes and forfeits alone change nothing either."""
+    members = rated(2000, 1900.5, 1800)
+    assert current_ratings(field_of(members)) == (2_000_000, 1_900_500, 1_800_000)
+    assert current_ratings(field_of(members, "A+B C")) == (2_000_000, 1_900_500, 1_800_000)
+
+
+def test_games_move_them() -> None:
+    """The winner as far up as the loser down; four games of a match are more than one."""
+    one = current_ratings(field_of(rated(1000, 1000), "A1B"))
+    four = current_ratings(field_of(rated(1000, 1000), "A1B", win=8))
+    assert sum(one) == sum(four) == 2_000_000 and 1_000_000 < one[0] < four[0]
+
+
+def test_who_brings_no_rating() -> None:
+    """At the start it is refused by name; later it comes as the average, and that is said."""
+    members = (Member("A", 1000.0), Member("B", 1100.0), Member("C"))
+    with pytest.raises(ValueError, match="no rating of C: set rating"):
+        refuse_unrated(members)
+    field = Field(members, (), (0, 1, 2))
+    assert entry_ratings(field)[2] == 1_050_000
+    assert remarks_on_unrated(field) == ("C brought no rating: the average of the others is taken",)
+
+
+def test_equal_ratings_stand_in_entry_order() -> None:
+    """Best first, the last word is the entry order."""
+    assert in_order((5, 9, 5, 7), (2, 0, 1, 3)) == [1, 3, 0, 2]
+
+
+# The whole round at once.
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**9), rounds=st.integers(0, 5), family=st.booleans())
+def test_fewest_bars_are_broken_then_the_sum_decides(seed: int, rounds: int, family: bool) -> None:
+    """Rematches count before families, their rounds before families too; against all fifteen rounds of six."""
+    field = random_field(seed, 6, rounds)
+    bars = Bars(forbid_family=family)
+
+    def worth(one: int, other: int) -> int:
+        return (one * other * (seed % 997)) % 31
+
+    def price(pairs: tuple[tuple[int, int], ...]) -> tuple[object, ...]:
+        met = sorted((field.meetings[one][other] for one, other in pairs if field.met(one, other)), reverse=True)
+        kin = sum(family and same_family(field, *pair) for pair in pairs)
+        latest = [met.count(number) for number in range(5, 0, -1)]
+        return len(met), latest, kin, -sum(worth(*pair) for pair in pairs)
+
+    pairs, remarks = whole_round(field, field.present, worth, bars)
+    every = [tuple(zip(order[::2], order[1::2], strict=True)) for order in permutations(range(6))]
+    assert price(tuple(pairs)) == min(map(price, every))
+    broken = price(tuple(pairs))
+    assert len(remarks) == int(str(broken[0])) + int(str(broken[2]))
+
+
+def test_strict_says_what_it_would_have_to_allow() -> None:
+    """Names, and the setting that allows it."""
+    field = field_of(rated(2, 1, families="ff"), "A1B")
+    with pytest.raises(Unpairable, match=r"A - B is a rematch of round 1.*one family.*strict = false"):
+        whole_round(field, field.present, lambda *_: 0, Bars(strict=True, forbid_family=True))
+
+
+def test_nobody_is_a_round_too() -> None:
+    """No pairs, nothing to say."""
+    assert whole_round(field_of(()), (), lambda *_: 0, Bars()) == ([], ())
+
+
+# Who has White.
+
+FOUR = rated(4, 3, 2, 1)
+
+
+def test_the_balance_first() -> None:
+    """More Whites than Blacks before: Black now, whoever comes first in the pair."""
+    field = field_of(FOUR, "A1B C1D")
+    assert seated(field, [(0, 3), (2, 1)], "x") == (Board(3, 0), Board(1, 2))
+
+
+def test_then_the_last_colours_that_differ() -> None:
+    """A and C are both level: A had White last, so C has it now; before that they do not look."""
+    field = field_of(FOUR, "B1A C1D", "A1D B1C")
+    assert seated(field, [(0, 2)], "x") == (Board(2, 0),)
+
+
+def test_else_the_lot() -> None:
+    """Drawn from the seed, the same for both orders of the pair; both colours come up."""
+    boards = set()
+    for seed in range(20):
+        field = field_of(FOUR, seed=seed)
+        one, other = seated(field, [(0, 1)], "x"), seated(field, [(1, 0)], "x")
+        assert one == other
+        boards.add(one)
+    assert len(boards) == 2
+
+
+def test_gopair_counts_whites_alone() -> None:
+    """Two Whites and two Blacks are more Whites than none in no game; forfeits are no games."""
+    field = field_of(FOUR, "A1B C", "B1A C+D")
+    assert whites(field, 0) == 1 and whites(field, 2) == 0
+    assert seated(field, [(0, 2)], "x", whites) == (Board(2, 0),)

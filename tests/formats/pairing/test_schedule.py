@@ -1,0 +1,252 @@
+"""Tests of formats/pairing/schedule."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.pairing.schedule import (
+    LONGEST_WINDOW,
+    Colours,
+    Docket,
+    Order,
+    berger,
+    circle,
+    match_games,
+    rounds_of,
+    slide,
+    window,
+)
+from enginetour.model.game import Outcome, Pairing
+
+# Games scheduled ahead.
+
+GAMES = tuple(Pairing("A", name, encounter=n) for n, name in enumerate("BCDEF", 1))
+
+
+def docket() -> Docket:
+    return Docket().renewed(GAMES, 2)
+
+
+def test_a_window_is_offered_and_moves_on() -> None:
+    """As many open games as the window is wide, the earliest first."""
+    day = docket()
+    assert day.open() == GAMES[:2]
+    day = day.finished(GAMES[1], Outcome.DRAW)
+    assert day.open() == (GAMES[0], GAMES[2])
+    for game in (GAMES[0], *GAMES[2:]):
+        assert day.open()
+        day = day.finished(game, Outcome.WHITE)
+    assert (day.open(), day.left) == ((), 0)
+
+
+def test_a_voided_game_comes_back_and_nothing_else_goes() -> None:
+    """Showing it again takes no other game out of the window."""
+    day = docket().finished(GAMES[0], Outcome.DRAW)
+    assert day.voidable(GAMES[0]) is Outcome.DRAW
+    again = day.reopened(GAMES[0])
+    assert again.open() == (GAMES[0], *day.open())
+    assert again.left == 5
+
+
+def test_called_off_games_may_still_come_in_once() -> None:
+    """A game in the air when its engine left is no error, and does not count; twice is an error."""
+    day, called_off = docket().without("B")
+    assert called_off == GAMES[:1] and day.open() == GAMES[1:3] and day.left == 4
+    assert not day.counts(GAMES[0])
+    day = day.finished(GAMES[0], Outcome.BLACK)
+    assert day.left == 4
+    with pytest.raises(ValueError, match="finished already"):
+        day.counts(GAMES[0])
+    assert day.voidable(GAMES[0]) is None
+
+
+def test_what_cannot_have_happened_is_refused() -> None:
+    """Unknown games, other colours, doubles, and voids of what is not finished or void already."""
+    day = docket()
+    with pytest.raises(ValueError, match="never on offer"):
+        day.counts(Pairing("A", "Z"))
+    with pytest.raises(ValueError, match="other colours"):
+        day.counts(Pairing("B", "A"))
+    with pytest.raises(ValueError, match="not a finished game"):
+        day.voidable(GAMES[0])
+    day = day.finished(GAMES[0], Outcome.DRAW)
+    with pytest.raises(ValueError, match="finished already"):
+        day.counts(GAMES[0])
+    later = day.renewed(())
+    assert later.voidable(GAMES[0]) is None
+    with pytest.raises(ValueError, match="not a finished game"):
+        later.struck_out(GAMES[0], Outcome.DRAW).voidable(GAMES[0])
+
+
+def test_a_match_is_played_in_encounters_of_two_legs() -> None:
+    """Four games are two openings with both colours each."""
+    games = list(match_games("A", "B", games=4, encounter=7, number=3))
+    assert [(g.white, g.meeting, g.leg, g.encounter, g.round) for g in games] == [
+        ("A", 1, 1, 7, 3),
+        ("B", 1, 2, 7, 3),
+        ("A", 2, 1, 8, 3),
+        ("B", 2, 2, 8, 3),
+    ]
+    assert [(g.meeting, g.leg) for g in match_games("A", "B", games=1, encounter=1, number=1)] == [(1, 1)]
+
+
+def test_two_idle_entrants_leave_room_in_the_window() -> None:
+    """The window is wider than all games of two entrants, up to its longest."""
+    assert window(99) > 2 * 99
+    assert window(10**6) == LONGEST_WINDOW
+
+
+def test_a_thousand_slots_have_something_to_do() -> None:
+    """A round robin of a hundred offers an encounter of two games for each of them, also in its only cycle."""
+    names = [f"E{n}" for n in range(100)]
+    pairs = [(a, b) for a in names for b in names if a < b]
+    games = [game for n, pair in enumerate(pairs) for game in match_games(*pair, games=2, encounter=n, number=1)]
+    assert len({game.pair for game in Docket().renewed(games, window(200)).open()}) > 1000
+
+
+def test_more_games_fill_the_window() -> None:
+    """Games that come later show up as far as there is room."""
+    more = tuple(replace(game, meeting=2) for game in GAMES)
+    assert Docket().renewed(GAMES[:1], 3).extended(more).open() == (GAMES[0], *more[:2])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 150), st.lists(st.tuples(st.sampled_from("fffffhrxwn"), st.integers(0, 10**6)), max_size=250))
+def test_what_is_open_is_what_is_reached_and_not_played(width: int, acts: list[tuple[str, int]]) -> None:
+    """Whatever became of the games, in whatever order, the open ones stand in playing order, none is lost or double."""
+    names = [f"E{n}" for n in range(10)]
+    rounds = [Pairing(a, b, meeting) for meeting in range(1, 6) for a in names for b in names if a < b]
+    day = Docket().renewed(rounds[:150], width)
+    for act, number in acts:
+        if act == "w":
+            day = day.without(names[number % len(names)])[0]
+            continue
+        hidden = [game for game in day.games[day.reach :] if day.scheduled(game.key)]
+        played = [game for game in day.games if game.key in day.played]
+        some = {"f": day.open(), "h": hidden, "r": played, "x": rounds[150:], "n": day.open()}[act]
+        if some:
+            day = changed(day, act, some[number % len(some)], number)
+        assert day.open() == tuple(game for game in day.games[: day.reach] if game.key not in day.played)
+
+
+def changed(day: Docket, act: str, game: Pairing, number: int) -> Docket:
+    if act == "r":
+        return day.reopened(game)
+    if act == "n":
+        return day.renumbered([replace(game, encounter=number)])
+    if act == "x":
+        return day if game.key in day.place else day.extended([game])
+    return day.finished(game, Outcome.DRAW)
+
+
+# Orders of a round robin, with their colours.
+
+SEATED: tuple[Order, ...] = ("seats", "circle")
+
+
+def colours_of(order: Order, colours: Colours, entrants: int) -> list[str]:
+    """Of every entrant, round by round."""
+    found = [""] * entrants
+    for pairs in rounds_of(order, colours, entrants):
+        for white, black in pairs:
+            found[white] += "w"
+            found[black] += "b"
+    return found
+
+
+def widest(order: Order, colours: Colours, parity: int) -> int:
+    """The largest difference of colours in fields up to 24."""
+    found = [run for count in range(2 + parity, 25, 2) for run in colours_of(order, colours, count)]
+    return max(abs(run.count("w") - run.count("b")) for run in found)
+
+
+def test_seats_as_printed() -> None:
+    """Ten entrants, the first three rounds; lower seat first in each column's pair."""
+    printed = ["1-6 2-7 3-8 4-9 5-10", "1-7 6-8 2-9 3-10 4-5", "1-8 7-9 6-10 2-5 3-4"]  # Vuorinen 2010, 3.1
+    wanted = [[frozenset(map(int, pair.split("-"))) for pair in line.split()] for line in printed]
+    found = [[frozenset(seat + 1 for seat in pair) for pair in pairs] for pairs in rounds_of("seats", "balanced", 10)]
+    assert found[:3] == wanted
+
+
+def test_circle_is_the_circle_method() -> None:
+    """The same pairs in the same rounds and board order; Berger's order is his table."""
+    for count in range(13):
+        for ours, plain in zip(rounds_of("circle", "balanced", count), circle(count), strict=True):
+            assert [set(pair) for pair in ours] == [set(pair) for pair in plain]
+        assert rounds_of("berger", "balanced", count) == berger(count)
+
+
+@pytest.mark.parametrize("colours", ["balanced", "rows"])
+@pytest.mark.parametrize("order", SEATED)
+def test_everybody_meets_once(order: Order, colours: Colours) -> None:
+    """In as few rounds as can be, nobody twice in one."""
+    for count in range(13):
+        rounds = rounds_of(order, colours, count)
+        assert len(rounds) == (0 if count < 2 else count - 1 + count % 2)
+        assert sorted(tuple(sorted(pair)) for pairs in rounds for pair in pairs) == list(combinations(range(count), 2))
+        for pairs in rounds:
+            assert len({seat for pair in pairs for seat in pair}) == 2 * len(pairs) == count - count % 2
+
+
+@pytest.mark.parametrize("order", SEATED)
+def test_colours_are_as_told(order: Order) -> None:
+    """By columns one apart at most, two in odd fields, and never three alike in an even one; by rows three and four."""
+    assert [widest(order, "balanced", parity) for parity in (0, 1)] == [1, 2]
+    assert [widest(order, "rows", parity) for parity in (0, 1)] == [3, 4]
+    runs = [run for count in range(2, 25, 2) for run in colours_of(order, "balanced", count)]
+    assert not any("www" in run or "bbb" in run for run in runs)
+
+
+def test_rows_take_turns() -> None:
+    """The whole upper row has White, then the whole lower row."""
+    first, second = rounds_of("seats", "rows", 6)[:2]
+    assert first == ((0, 3), (1, 4), (2, 5))
+    assert second == ((4, 0), (5, 3), (2, 1))
+
+
+# Seats and rounds.
+
+
+def test_berger_six_as_printed() -> None:
+    """The table for six is the one of the handbook."""
+    printed = "1-6 2-5 3-4 | 6-4 5-3 1-2 | 2-6 3-1 4-5 | 6-5 1-4 2-3 | 3-6 4-2 5-1"  # FIDE C.05 annex 1
+    assert " | ".join(" ".join(f"{w + 1}-{b + 1}" for w, b in pairs) for pairs in berger(6)) == printed
+
+
+@pytest.mark.parametrize("seats", range(13))
+def test_everybody_meets_once_schedules(seats: int) -> None:
+    """Every pair meets once, nobody sits twice in a round, and there are as few rounds as can be."""
+    for rounds in (berger(seats), circle(seats)):
+        pairs = [tuple(sorted(pair)) for boards in rounds for pair in boards]
+        assert sorted(pairs) == list(combinations(range(seats), 2))
+        assert len(rounds) == (0 if seats < 2 else seats - 1 + seats % 2)
+        for boards in rounds:
+            seated = [seat for pair in boards for seat in pair]
+            assert len(seated) == len(set(seated)) == seats - seats % 2
+
+
+@pytest.mark.parametrize("seats", range(2, 25))
+def test_berger_colours_are_fair(seats: int) -> None:
+    """Whites and Blacks differ by one at most, by nothing in an odd field, and never three alike in a row."""
+    colours: dict[int, str] = dict.fromkeys(range(seats), "")
+    for boards in berger(seats):
+        for white, black in boards:
+            colours[white] += "w"
+            colours[black] += "b"
+    for run in colours.values():
+        assert abs(run.count("w") - run.count("b")) == (1 - seats % 2)
+        assert "www" not in run and "bbb" not in run
+
+
+@pytest.mark.parametrize(("front", "back"), [(0, 3), (1, 5), (3, 5), (5, 3), (4, 4), (2, 0)])
+def test_rows_slide_past_each_other(front: int, back: int) -> None:
+    """Each of one row meets each of the other once, and nobody sits twice in a round."""
+    rounds = slide(front, back)
+    met = Counter(pair for boards in rounds for pair in boards)
+    assert met == Counter((a, b) for a in range(front) for b in range(back))
+    for boards in rounds:
+        assert len({a for a, _ in boards}) == len({b for _, b in boards}) == len(boards)

@@ -1,0 +1,129 @@
+"""AccelRat: near ratings meet, ratings rank."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.accelrat import AccelRat, AccelRatOptions, Undesirability
+from enginetour.formats.pairing.field import Field, Unpairable
+from enginetour.formats.pairing.gorounds import current_ratings
+from tests.support.databases import field_of, names, random_field, rated
+
+
+def accelrat(**settings_: Any) -> AccelRat:
+    return AccelRat(AccelRatOptions(**settings_))
+
+
+def test_neighbours_by_rating_meet_first() -> None:
+    """From the top, the nearest; the last without an earlier bye rests."""
+    field = field_of(rated(1500, 1800, 1700, 1400, 1750))
+    paired = accelrat().pair(field)
+    assert names(field, paired) == "BE AC, D"
+    assert paired.guarantee == "by rule" and paired.remarks == ()
+
+
+def test_a_family_is_half_a_stone() -> None:
+    """A 1800 rather meets C 1715 than its sibling B 1750 (50 + 50 points), but not D 1690."""
+    members = rated(1800, 1750, 1715, 1690, families="ff")
+    field = field_of(members)
+    assert names(field, accelrat().pair(field)) == "AC BD"
+    assert names(field, accelrat(family=0.3).pair(field)) == "AB CD"
+
+
+def test_origins() -> None:
+    """One origin is 0.1; where origins are hardware, two may be kept apart instead."""
+    field = field_of(rated(1800, 1795, 1787, 1700, origins="xxyx"))
+    assert names(field, accelrat().pair(field)) == "AC BD"
+    assert names(field, accelrat(mismatch=0.5).pair(field)) == "AB CD"
+
+
+def test_ratings_move_after_each_round() -> None:
+    """A lost twice and stands behind all who won, whatever it came with."""
+    field = field_of(rated(1500, 1490, 1480, 1470, 1460, 1450), "B1A C1D E1F", "D1A B=E C1F")
+    found = current_ratings(field)
+    assert sorted(range(6), key=found.__getitem__) == [0, 5, 3, 4, 1, 2]
+    assert names(field, accelrat().pair(field)) == "BC DE AF"
+
+
+def test_a_dead_end_is_solved_as_a_whole_and_said() -> None:
+    """A-B, C-D would leave two who have met; the least sum over the whole round is found instead."""
+    field = field_of(rated(1800, 1790, 1500, 1490), "C=D A1B", "A=C B=D")
+    paired = accelrat(rounds=3).pair(field)
+    assert names(field, paired) == "AD BC"
+    field = field_of(rated(1800, 1790, 1500, 1490), "C=D A+B")
+    paired = accelrat(rounds=3).pair(field)
+    assert names(field, paired) == "AC BD"
+    assert paired.guarantee == "fallback: dead end from the top, least sum instead; maximum weight, certified"
+    assert paired.remarks == ("dead end from the top: the whole round has the least sum of undesirability",)
+
+
+def test_rematches_only_where_nothing_else_is_left() -> None:
+    """The oldest ones, and told; with `strict` there is no round."""
+    field = field_of(rated(1800, 1790, 1500, 1490), "A1B C1D", "A1C B1D", "A1D B1C")
+    paired = accelrat(rounds=3).pair(field)
+    assert names(field, paired) == "AB CD"
+    assert paired.remarks[1:] == (
+        "A - B is a rematch of round 1: none without it",
+        "C - D is a rematch of round 1: none without it",
+    )
+    with pytest.raises(Unpairable, match="strict = false allows it"):
+        accelrat(rounds=3, strict=True).pair(field)
+
+
+def test_the_bye_of_gopair() -> None:
+    """By lot among the middle with a loss, here the only one."""
+    field = field_of(rated(1800, 1790, 1500), "A1B C")
+    assert accelrat(rounds=3, bye="gopair").pair(field).byes == (1,)
+
+
+def test_the_table_is_by_rating() -> None:
+    """Who won most is not first if its opponents were weak."""
+    field = field_of(rated(2400, 2300, 1000, 900), "B1A C1D", "A=B C1D")
+    table = accelrat(rounds=3).table(field, (0, 1, 2, 3))
+    assert [line.name for line in table] == ["B", "A", "C", "D"]
+    assert table[2].half_points == 4 and table[0].tiebreaks[0][0] == "RATING"
+
+
+def test_ratings_and_rounds_are_asked_for() -> None:
+    """One clear sentence before game 1."""
+    with pytest.raises(ValueError, match="no rating of B"):
+        accelrat(rounds=1).check((rated(1500)[0], rated(0)[0].__class__("B")))
+    with pytest.raises(ValueError, match="at most 3"):
+        accelrat(rounds=4).check(rated(1, 2, 3, 4))
+
+
+def undesirability(field: Field, options: AccelRatOptions) -> Undesirability:
+    ratings = current_ratings(field)
+    return Undesirability(field, ratings, options.family, options.origin, options.mismatch)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**9), rounds=st.integers(0, 3), mismatch=st.sampled_from([0.0, 0.4]))
+def test_each_pair_was_the_best_left_or_the_sum_is_least(seed: int, rounds: int, mismatch: float) -> None:
+    """By rule: nobody left was nearer to the highest; fallback: no round of legal pairs has a smaller sum."""
+    field = random_field(seed, 6, rounds)
+    system = accelrat(mismatch=mismatch)
+    paired, far = system.pair(field), undesirability(field, system.options)
+    pairs = [board.pair for board in paired.boards]
+    if paired.guarantee == "by rule":
+        left = set(field.present)
+        for pair in pairs:
+            top = min(left, key=lambda place: (-far.ratings[place], place))
+            assert top in pair
+            partner = sum(pair) - top
+            left -= {top}
+            assert all(far(top, partner) <= far(top, other) for other in left if not field.met(top, other))
+            left -= {partner}
+        assert not left
+        return
+    rounds_ = [tuple(zip(order[::2], order[1::2], strict=True)) for order in permutations(field.present)]
+    legal = [found for found in rounds_ if not any(field.met(*pair) for pair in found)]
+    if legal:
+        assert sum(far(*pair) for pair in pairs) == min(sum(far(*pair) for pair in found) for found in legal)
+    else:
+        assert any("rematch" in remark for remark in paired.remarks)

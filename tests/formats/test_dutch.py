@@ -1,0 +1,270 @@
+"""Tests of formats/dutch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.formats.base import make_format, options_model
+from enginetour.formats.dutch import BREACH, CERTIFIED, EVEN, Dutch, DutchOptions, explain, pair_dutch
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn, Unpairable
+from enginetour.formats.rounds import Rounds
+from enginetour.model.game import Entrant, GameFinished, Outcome, Withdrawn
+from tests.support.databases import entered, unmet
+from tests.support.tournaments import config, tour
+
+# The Dutch system as a format, and what it does when no legal round is left.
+
+FOUR = tuple(map(Entrant, "ABCD"))
+
+
+def whites(seed: int = 1, **settings: Any) -> list[tuple[str, str]]:
+    """White and Black of the first round's games."""
+    format_ = make_format("dutch", options_model("dutch")(rounds=3, **settings), seed)
+    return [(game.white, game.black) for game in format_.offers(format_.start(FOUR))]
+
+
+def test_the_initial_colour() -> None:
+    """Chosen, or drawn by lot from the seed and then the same on every machine."""
+    assert whites(initial_colour="white") == [("A", "C"), ("D", "B")]
+    assert whites(initial_colour="black") == [("C", "A"), ("B", "D")]
+    lots = [whites(seed)[0][0] for seed in range(1, 9)]
+    assert lots == [whites(seed)[0][0] for seed in range(1, 9)]
+    assert set(lots) == {"A", "C"}
+
+
+def test_swiss_is_dutch() -> None:
+    """Two names of one system."""
+    swiss, dutch = (make_format(name, options_model(name)(rounds=3)) for name in ("swiss", "dutch"))
+    assert swiss.offers(swiss.start(FOUR)) == dutch.offers(dutch.start(FOUR))
+
+
+def test_baku_separates_the_halves() -> None:
+    """The upper half is paired inside itself in the accelerated rounds."""
+    assert whites(acceleration="baku", initial_colour="white") == [("A", "B"), ("C", "D")]
+
+
+def test_both_colours_in_a_match_are_told() -> None:
+    """Colours count for nothing then, and nobody is led to believe that this is FIDE."""
+    format_ = make_format("dutch", options_model("dutch")(rounds=3, games_per_pairing=2))
+    state = format_.start(FOUR)
+    fields = dict(format_.notes(state)[0].fields)
+    assert EVEN in str(fields["guarantee"]) and fields["remarks"] == [EVEN]
+    assert state.field.win == 4
+
+
+def test_the_table_is_by_fide_tie_breaks() -> None:
+    """Points, Buchholz with one cut and without, Sonneborn-Berger, direct encounter."""
+    format_ = make_format("dutch", options_model("dutch")(rounds=1))
+    state = format_.start(FOUR)
+    for game in format_.offers(state):
+        state = format_.step(state, GameFinished(game, Outcome.DRAW))
+    assert [code for code, _ in format_.standings(state)[0].tiebreaks] == ["BH-C1", "BH", "SB", "DE"]
+
+
+def test_a_strict_tournament_may_end_early() -> None:
+    """Then the bounds say so, and no legal round is an end with a reason."""
+    format_ = make_format("dutch", options_model("dutch")(rounds=3, strict=True))
+    assert format_.remaining(format_.start(FOUR)) == (2, 6)
+    with pytest.raises(Unpairable, match="no legal round is left for E1, E2, E3, E4"):
+        pair_dutch(unmet(4, ()), strict=True)
+
+
+def met_again(*rounds: tuple[tuple[int, int], ...]) -> Field:
+    """Four who met as said, with level games and no colours."""
+    field = entered(4, 9)
+    for pairs in rounds:
+        row = [Turn()] * 4
+        for one, other in pairs:
+            row[one], row[other] = Turn(Kind.PLAYED, other, points=1), Turn(Kind.PLAYED, one, points=1)
+        field = replace(field, history=(*field.history, tuple(row)))
+    return field
+
+
+def test_the_least_recent_rematches() -> None:
+    """All have met: the pairs of the first round meet again, and it is said."""
+    field = met_again(((0, 3), (1, 2)), ((0, 1), (2, 3)), ((0, 2), (1, 3)))
+    paired = pair_dutch(field)
+    assert {board.pair for board in paired.boards} == {(0, 3), (1, 2)}
+    assert paired.guarantee.startswith(BREACH)
+    assert paired.remarks == ("E1 and E4 meet again, last in round 1", "E2 and E3 meet again, last in round 1")
+
+
+def test_fewest_rematches_come_before_the_least_recent() -> None:
+    """One rematch of the last round is better than two old ones."""
+    field = met_again(((0, 1), (2, 3)), ((0, 2),), ((1, 2),), ((0, 3),))
+    assert {board.pair for board in pair_dutch(field).boards} == {(0, 2), (1, 3)}
+
+
+def test_a_third_colour_comes_before_a_rematch() -> None:
+    """Two that are both due Black and have not met are paired when the other way is a rematch."""
+    row = tuple(
+        Turn(Kind.PLAYED, other, colour, 1) for other, colour in ((2, WHITE), (3, WHITE), (0, BLACK), (1, BLACK))
+    )
+    swap = tuple(
+        Turn(Kind.PLAYED, other, colour, 1) for other, colour in ((3, WHITE), (2, WHITE), (1, BLACK), (0, BLACK))
+    )
+    paired = pair_dutch(replace(entered(4, 9), history=(row, swap)))
+    assert {board.pair for board in paired.boards} == {(0, 1), (2, 3)}
+    assert paired.remarks == ("E1 and E2 are both due the same colour", "E3 and E4 are both due the same colour")
+
+
+def test_a_second_bye_comes_before_a_rematch() -> None:
+    """Three who have all had the bye: somebody has it once more, and no two meet twice."""
+    byes = replace(entered(3, 9), history=((Turn(Kind.BYE, points=2),) * 3,))
+    paired = pair_dutch(byes)
+    assert paired.boards == (Board(0, 1),) and paired.byes == (2,)
+    assert paired.remarks == ("E3 gets the bye, but already had a bye or a win without a game (C2)",)
+
+
+def test_a_third_colour_comes_before_a_second_bye() -> None:
+    """The first two are both due Black and have had a full point for nothing: they meet, the third rests."""
+    first = (Turn(Kind.PLAYED, 3, WHITE, 1), Turn(Kind.PLAYED, 4, WHITE, 1), Turn())
+    second = (Turn(Kind.PLAYED, 4, WHITE, 1), Turn(Kind.PLAYED, 3, WHITE, 1), Turn())
+    lower = [tuple(Turn(Kind.PLAYED, other, BLACK, 1) for other in pair) for pair in ((0, 1), (1, 0))]
+    given = (*[Turn(Kind.FULL_BYE, points=2)] * 2, *[Turn()] * 3)
+    history = ((*first, *lower[0]), (*second, *lower[1]), given)
+    paired = pair_dutch(replace(entered(5, 9), history=history, present=(0, 1, 2)))
+    assert paired.byes == (2,)
+    assert paired.remarks == ("E1 and E2 are both due the same colour",)
+
+
+def test_families_apart() -> None:
+    """They meet when it is forbidden only if nothing else is left, and then it is said."""
+    field = entered(4, 9)
+    kin = tuple(replace(member, family="f" if place in (0, 2) else "") for place, member in enumerate(field.members))
+    field = replace(field, members=kin)
+    assert {board.pair for board in pair_dutch(field).boards} == {(0, 2), (1, 3)}
+    assert {board.pair for board in pair_dutch(field, forbid_family=True).boards} == {(0, 3), (1, 2)}
+    alone = replace(field, present=(0, 2))
+    assert pair_dutch(alone, forbid_family=True).remarks == ("E1 and E3 are of one family",)
+
+
+def test_the_criteria_of_a_pair() -> None:
+    """Both won with White: they share a score group and have met nobody, but both wish for Black."""
+    members = entered(4, 3).members
+    won, lost = (Turn(Kind.PLAYED, None, colour, points, games=1) for colour, points in ((WHITE, 2), (BLACK, 0)))
+    row = tuple(replace(turn, opponent=other) for turn, other in ((won, 2), (won, 3), (lost, 0), (lost, 1)))
+    field = Field(members, (row,), tuple(range(4)), 3)
+    told = {name: met for name, met, _ in explain(field, 1, 0)}
+    assert told["not met before"] and told["inside one score group"] and told["no third colour in a row"]
+    assert not told["colour wishes met"]
+    across = {name: met for name, met, _ in explain(field, 0, 2)}
+    assert not across["not met before"] and not across["inside one score group"] and across["colour wishes met"]
+
+
+@pytest.mark.parametrize("points", [0.0, 0.5, 1.0])
+def test_nobody_rests_twice_whatever_a_bye_is_worth(points: float) -> None:
+    """Seven entrants and four rounds of our own: four byes go to four of them, and are worth what the setting says."""
+    format_ = Rounds(Dutch(DutchOptions(rounds=4, bye_points=points)))
+    state = format_.start(tuple(Entrant(name) for name in "ABCDEFG"))
+    while games := format_.offers(state):
+        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    byes = [str(dict(note.fields)["byes"]) for note in state.notes if note.kind == "round"]
+    assert len(set(byes)) == 4
+    turns = [turn for row in state.field.history for turn in row if turn.kind is Kind.BYE]
+    assert [turn.points for turn in turns] == [2 * points] * 3  # the last round stays open
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"bye_points": 1.5}, "bye_points must be between 0 and 1 in steps of 0.5 .found 1.5."),
+        ({"bye_points": 0.3}, "in steps of 0.5"),
+        ({"bye_points": -1}, "greater than or equal to 0"),
+        ({"bye_points": 1.5, "games_per_pairing": 2, "scoring": "match"}, "between 0 and 1"),
+    ],
+)
+def test_a_bye_is_worth_no_more_than_a_win(settings: dict[str, object], words: str) -> None:
+    """In points of what a match is worth."""
+    with pytest.raises(ValueError, match=words):
+        DutchOptions.model_validate(settings)
+    assert DutchOptions(bye_points=2, games_per_pairing=2).won_match == 4
+
+
+def test_a_round_without_a_legal_pairing_says_so_itself() -> None:
+    """The warning stands with the round that breaks the rule, not with a later one."""
+    away = {name: [1, 2, 3, 4] for name in "DE"}
+    format_ = Rounds(Dutch(DutchOptions.model_validate({"rounds": 4, "bye_points": 0, "absent": away})))
+    state = format_.start(tuple(Entrant(name) for name in "ABCDE"))
+    while games := format_.offers(state):
+        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    rounds = [dict(note.fields) for note in state.notes if note.kind == "round"]
+    assert [bool(one["remarks"]) for one in rounds] == [False, False, False, True]
+    assert [BREACH in str(one["guarantee"]) for one in rounds] == [False, False, False, True]
+
+
+def test_who_is_left_alone_has_no_second_bye_in_silence() -> None:
+    """Of three entrants one is absent and one withdraws: the last rests, again and again with a warning."""
+    format_ = Rounds(Dutch(DutchOptions.model_validate({"rounds": 3, "absent": {"B": [2, 3]}})))
+    state = format_.start(tuple(Entrant(name) for name in "ABC"))
+    state = format_.step(state, Withdrawn("C"))
+    while games := format_.offers(state):
+        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    rounds = [dict(note.fields) for note in state.notes if note.kind == "round"]
+    assert [one["byes"] for one in rounds] == [["C"], ["A"], ["A"]]
+    assert [one["remarks"] for one in rounds[:2]] == [[], []]
+    assert rounds[2]["remarks"] == ["A gets the bye, but already had a bye or a win without a game (C2)"]
+
+
+def test_a_first_round_without_a_legal_pairing_says_so(tmp_path: Path) -> None:
+    """check warns of it, and run shows round 1 with its warnings before the first game, like every later round."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), "dutch", "rounds = 2\nforbid_family = true")
+    told = tour(tmp_path, "check", str(path)).stdout
+    assert told.count("warning: round 1: ") == 2 and "Wren 1 and Wren 3 are of one family" in told
+    shown = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    first = next(line for line in (shown.stdout + shown.stderr).splitlines() if "round 1: " in line)
+    assert "Wren 1 and Wren 3 are of one family" in first
+
+
+# Every round of recorded tournaments: the same pairs, colours and byes as another implementation's.
+
+FILES = sorted((Path(__file__).parents[1] / "golden" / "trf").glob("*.trf"))
+COLOURS = {"w": WHITE, "b": BLACK}
+POINTS = {"1": 2, "+": 2, "U": 2, "F": 2, "=": 1, "H": 1}
+UNPLAYED = {"U": Kind.BYE, "H": Kind.HALF_BYE, "F": Kind.FULL_BYE}
+
+
+def turn_of(text: str) -> Turn:
+    """The ten columns of a round: opponent, colour, result."""
+    opponent, colour, result = text[:4].strip(" 0"), text[5:6], text[7:8]
+    if not opponent:
+        return Turn(UNPLAYED.get(result, Kind.ABSENT), points=POINTS.get(result, 0))
+    kind = Kind.FORFEIT if result in "+-" else Kind.PLAYED
+    return Turn(kind, int(text[:4]) - 1, COLOURS.get(colour, NEITHER), POINTS.get(result, 0))
+
+
+def rounds_of(path: Path) -> Iterator[tuple[Field, int, set[Board], tuple[int, ...]]]:
+    """Field and initial colour before each round, then its boards and bye."""
+    lines = [line[91:] for line in path.read_text().splitlines() if line.startswith("001")]
+    rounds = max(-(-len(line) // 10) for line in lines)
+    history = tuple(tuple(turn_of(line[10 * r : 10 * r + 10]) for line in lines) for r in range(rounds))
+    members = tuple(Member(f"{number}") for number in range(1, len(lines) + 1))
+    whole = Field(members, history, rounds=rounds)
+    there = whole.before(1).present
+    count, first = next((n, history[0][m]) for n, m in enumerate(there, 1) if history[0][m].paired)
+    initial = first.colour if count % 2 else -first.colour
+    for number, row in enumerate(history, 1):
+        boards = {Board(m, t.opponent) for m, t in enumerate(row) if t.opponent is not None and t.colour == WHITE}
+        yield whole.before(number), initial, boards, tuple(m for m, t in enumerate(row) if t.kind is Kind.BYE)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_round_as_recorded(path: Path) -> None:
+    """Pairs, colours and the bye of each round, from what was known before it."""
+    for field, initial, boards, byes in rounds_of(path):
+        paired = pair_dutch(field, initial_colour=initial)
+        assert (set(paired.boards), paired.byes) == (boards, byes), f"round {field.number}"
+        assert paired == Paired(paired.boards, byes, CERTIFIED)
+
+
+def test_there_are_rounds_to_compare() -> None:
+    """139 of them, with 2018 pairs and 73 byes: a reader that finds nothing proves nothing."""
+    rounds = [case for path in FILES for case in rounds_of(path)]
+    assert len(rounds) == 139
+    assert sum(len(boards) for _, _, boards, _ in rounds) == 2018
+    assert sum(len(byes) for *_, byes in rounds) == 73

@@ -1,0 +1,126 @@
+"""EPM: floats from the middle, then backtracking with pointers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.epm import Epm, EpmOptions, Steps, TooLong, backtracked, first_round, floats
+from enginetour.formats.pairing.field import Field, Unpairable
+from enginetour.formats.pairing.gorounds import Bars
+from tests.support.databases import field_of, names, random_field, rated
+
+
+def epm(**settings_: Any) -> Epm:
+    return Epm(EpmOptions(**settings_))
+
+
+def noise(one: int, other: int) -> int:
+    """Weights without a pattern, all different."""
+    return hash((min(one, other), max(one, other))) % 1009
+
+
+def plain(field: Field, order: list[int]) -> list[tuple[int, int]] | None:
+    """The first round there is, by plain recursion: the highest with each of its list in turn."""
+    if not order:
+        return []
+    one, *rest = order
+    for other in sorted((other for other in rest if not field.met(one, other)), key=lambda other: -noise(one, other)):
+        further = plain(field, [member for member in rest if member != other])
+        if further is not None:
+            return [(one, other), *further]
+    return None
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**9), count=st.sampled_from([4, 6, 8]), rounds=st.integers(0, 7))
+def test_pointers_find_what_recursion_finds(seed: int, count: int, rounds: int) -> None:
+    """Pair for pair, and that there is no round where there is none."""
+    field = random_field(seed, count, rounds)
+    assert backtracked(field, range(count), noise, Bars(), Steps(10**6)) == plain(field, list(range(count)))
+
+
+def test_the_middle_floats_to_the_middle() -> None:
+    """Of three the second, to the second of three; then the nearest pairs, the lower group's choice of equals last."""
+    field = field_of(rated(*[1] * 6))
+    chosen = list(floats(field, [[0, 1, 2], [3, 4, 5]], Bars()))
+    assert chosen[0] == [(1, 4)] and chosen[1:3] == [[(1, 3)], [(1, 5)]] and chosen[3:5] == [[(0, 4)], [(2, 4)]]
+    assert len(chosen) == 9
+
+
+def test_floats_go_on_to_lower_groups() -> None:
+    """A group made odd by a float floats itself; whoever has met is passed over; an empty group is too."""
+    field = field_of(rated(*[1] * 6), "A=C")
+    assert next(floats(field, [[0], [1, 2, 3, 4], [5]], Bars())) == [(0, 3), (2, 5)]
+    assert next(floats(field, [[0], [1], [2], [3]], Bars())) == [(0, 1), (2, 3)]
+    assert list(floats(field, [[0], [2]], Bars())) == []
+
+
+def test_the_next_float_is_tried() -> None:
+    """A met C, D and F, so it cannot do without B or E, who float first; with B - D it meets E."""
+    field = field_of(rated(*[1] * 6), "A=C", "A=D", "A=F")
+    groups = [[0, 1, 2], [3, 4, 5]]
+    assert first_round(field, groups, lambda *_: 0, Bars(), Steps(99)) == ([(0, 4), (1, 3), (2, 5)], 2)
+
+
+def test_steps_run_out() -> None:
+    """Then the whole round is matched by the same weights, and that is said."""
+    field = field_of(rated(*[1] * 6))
+    with pytest.raises(TooLong):
+        backtracked(field, range(6), noise, Bars(), Steps(2))
+    paired = epm(steps=2).pair(field)
+    assert paired.guarantee == "fallback: 2 steps without a round; maximum weight, certified"
+    assert paired.remarks == ("2 steps without a round: the whole round is matched by the same weights",)
+
+
+def test_no_round_at_all() -> None:
+    """Everybody has met everybody: the oldest rematches, or the end if strict."""
+    field = field_of(rated(1, 1, 1, 1), "A1B C1D", "A1C B1D", "A1D B1C")
+    paired = epm(rounds=3).pair(field)
+    assert paired.guarantee.startswith("fallback: no round whichever way the odd groups float")
+    assert names(field, paired) in ("AB CD", "CD AB") and len(paired.remarks) == 3
+    with pytest.raises(Unpairable, match="rematch of round 1"):
+        epm(rounds=3, strict=True).pair(field)
+
+
+def test_lists_by_the_older_function() -> None:
+    """Families apart in round 1, where nothing else tells the four from each other; fold pairs first and last."""
+    field = field_of(rated(4, 3, 2, 1, families="f  f"))
+    assert "AD" not in names(field, epm(seeding="fold").pair(field))
+    assert names(field_of(rated(4, 3, 2, 1)), epm(seeding="fold").pair(field_of(rated(4, 3, 2, 1)))) == "AD BC"
+    assert names(field_of(rated(4, 3, 2, 1)), epm(seeding="slip").pair(field_of(rated(4, 3, 2, 1)))) == "AC BD"
+    worths = {reason.name: reason.worth for reason in epm().explain(field, 0, 3)}
+    assert worths["family"] == 0 and worths["not met"] == 10**12
+
+
+def test_half_the_wins_lift_the_bar_on_families() -> None:
+    """A and B have three of five wins: their family is nothing to them any more."""
+    field = field_of(rated(4, 3, 2, 1, families="ff"), "A1C B1D", "A1D B1C", "A+C B+D")
+    worth = [{reason.name: reason.worth for reason in epm(exempt_wins=on).explain(field, 0, 1)} for on in (True, False)]
+    assert worth[0]["family"] == 20_000 * 10**6 and worth[1]["family"] == 0
+
+
+def test_groups_are_mcmahon_scores() -> None:
+    """Two groups of four meet inside; after two missed rounds I has one point more, in the pairing alone."""
+    members = rated(2400, 2300, 2200, 2100, 1000, 900, 800, 700, 2350, 1050)
+    field = field_of(members, "A1E B1F C1G D1H", "B0A C0D F1E H1G")
+    system = epm()
+    assert system.scores(field)[0] == (2, 2, 2, 2, 0, 0, 0, 0, 2, 0)
+    assert [score / 2 for score in system.scores(field)[-1]] == [3, 2, 2, 3, 0, 1, 0, 1, 2, 1]
+    table = {line.name: dict(line.tiebreaks)["MMS"] / 2 for line in system.table(field, field.present)}
+    assert (table["I"], table["J"], table["A"]) == (1, 0, 3)
+    paired = system.pair(field)
+    assert names(field, paired)[:5] in ("AD BI", "AD IB")
+    told = " ".join(system.rules(field, paired, 0, 8))
+    assert "groups of MMS 3 and 2" in told
+    everywhere = epm(absence="standings").table(field, field.present)
+    assert {line.name: dict(line.tiebreaks)["MMS"] / 2 for line in everywhere}["I"] == 2
+
+
+def test_the_last_rests() -> None:
+    """By wins, sums over opponents and rating, unless it did before."""
+    assert epm(rounds=3).pair(field_of(rated(1, 3, 2))).byes == (0,)
+    assert epm(rounds=3).pair(field_of(rated(1, 3, 2), "B1C A")).byes == (2,)

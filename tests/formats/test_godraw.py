@@ -1,0 +1,161 @@
+"""GoDraw: guided lot inside score groups."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.godraw import Draw, GoDraw, GoDrawOptions, Stuck, fell_and_won, lost_last
+from enginetour.formats.pairing.field import Dice, Field, Unpairable
+from enginetour.formats.pairing.gorounds import Bars, group_of, score_groups
+from tests.support.databases import field_of, names, random_field, rated
+
+
+def godraw(**settings_: Any) -> GoDraw:
+    return GoDraw(GoDrawOptions(**settings_))
+
+
+def drawn(field: Field, *, colours: bool = False) -> set[frozenset[tuple[int, int]]]:
+    """Every round that comes up in sixty draws; those without an end are left out."""
+    found = set()
+    for number in range(60):
+        with suppress(Stuck):
+            pairs = Draw(field, Bars(), colours, Dice(number)).pairs(field.present)
+            found.add(frozenset((min(pair), max(pair)) for pair in pairs))
+    return found
+
+
+def test_groups_are_whole_wins() -> None:
+    """Half a win belongs to the group below."""
+    assert score_groups(field_of(rated(1, 1, 1, 1, 1, 1), "A1B C=D E1F"), range(6)) == [[0, 4], [1, 2, 3, 5]]
+
+
+def test_without_origins_and_families_all_rounds_come_up() -> None:
+    """Four equal entrants have three rounds."""
+    assert len(drawn(field_of(rated(1, 1, 1, 1)))) == 3
+
+
+def test_origins_meet_each_other() -> None:
+    """Two of each are never paired among themselves; the largest meets the second largest first."""
+    apart = drawn(field_of(rated(*[1] * 4, origins="xxyy")))
+    assert apart == {frozenset({(0, 2), (1, 3)}), frozenset({(0, 3), (1, 2)})}
+    field = field_of(rated(*[1] * 6, origins="xxxyyz"))
+    first = {Draw(field, Bars(), colours=False, dice=Dice(number)).pairs(range(6))[0] for number in range(40)}
+    assert {one for one, _ in first} == {0, 1, 2} and {other for _, other in first} == {3, 4}
+
+
+def test_families_meet_each_other_inside_one_origin() -> None:
+    """And across origins the sibling is passed over."""
+    assert all((0, 1) not in found for found in drawn(field_of(rated(*[1] * 4, families="ff"))))
+    field = field_of(rated(*[1] * 4, families="f f ", origins="xxyy"))
+    first = {Draw(field, Bars(), colours=False, dice=Dice(number)).pairs(range(4))[0] for number in range(40)}
+    assert {pair for pair in first if 0 in pair} == {(0, 3), (3, 0)}
+
+
+def test_colours_are_wanted() -> None:
+    """A and C had White, B and D Black: each meets one of the other kind, where colours matter."""
+    field = field_of(rated(1, 1, 1, 1), "A=B C=D")
+    assert drawn(field, colours=True) == {frozenset({(0, 3), (1, 2)})}
+    assert len(drawn(field)) == 2
+
+
+def test_who_floats() -> None:
+    """Of the odd upper group one that lost goes down, to one that floated down and won."""
+    field = field_of(rated(*[1] * 6), "A1D B1E C1F", "A1B C1D E1F")
+    assert [group_of(field, place) for place in range(6)] == [2, 1, 2, 0, 1, 0]
+    assert [lost_last(field, place) for place in range(6)] == [False, True, False, True, False, True]
+    third = field_of(rated(*[1] * 6), "A1D B1E C1F", "A1B D1C E1F")
+    assert [fell_and_won(third, place) for place in range(6)] == [False] * 6
+    fell = field_of(rated(*[1] * 6), "A1D B1E C1F", "A1B C1D E1F", "A1C B1D E1F")
+    assert [fell_and_won(fell, place) for place in range(6)] == [False, True, False, False, True, False]
+    odd = field_of(rated(*[1] * 6), "A1D B1E C1F", "A1B E1C D1F")
+    assert [group_of(odd, place) for place in range(6)] == [2, 1, 1, 1, 1, 0]
+    found = {pair for found in drawn(odd) for pair in found}
+    assert {pair for pair in found if 0 in pair} == {(0, 2), (0, 4)}  # it has met the others
+    assert {pair for pair in found if 5 in pair} == {(1, 5)}  # B lost last; so did C, which has met F
+
+
+def test_the_bye_is_drawn_first_from_the_last_group() -> None:
+    """Never somebody who had one while another had none."""
+    field = field_of(rated(*[1] * 5), "A1B C1D E")
+    byes = {Draw(field, Bars(), False, Dice(number)).bye(field.present) for number in range(40)}
+    assert byes == {1, 3}
+
+
+def test_draws_without_end_are_matched_as_a_whole() -> None:
+    """A and B have met, and so have C and D: with A against B at the top there is no round of groups at all."""
+    field = field_of(rated(1, 1, 1, 1), "A1C B1D", "A1D B1C")
+    paired = godraw(rounds=3, attempts=7).pair(field)
+    assert names(field, paired) == "AB CD" and paired.guarantee == "by rule: draw 1"
+    stuck = field_of(rated(1, 1, 1, 1), "A1C B1D", "A=B C=D")
+    paired = godraw(rounds=3, attempts=7).pair(stuck)
+    assert names(stuck, paired) == "AD BC"
+    assert paired.guarantee == "fallback: 7 draws without an end; maximum weight, certified"
+    assert paired.remarks == ("7 draws without an end: the whole round is matched by the same preferences",)
+
+
+def test_strict() -> None:
+    """Everybody has met everybody: no round, or the oldest rematches and a word about them."""
+    field = field_of(rated(1, 1, 1, 1), "A1B C1D", "A1C B1D", "A1D B1C")
+    assert [remark[:29] for remark in godraw(rounds=3).pair(field).remarks[1:]] == [
+        "A - B is a rematch of round 1",
+        "C - D is a rematch of round 1",
+    ]
+    with pytest.raises(Unpairable, match="rematch of round 1"):
+        godraw(rounds=3, strict=True).pair(field)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**9), rounds=st.integers(0, 4))
+def test_a_draw_pairs_groups_and_nobody_twice(seed: int, rounds: int) -> None:
+    """No rematch, one float at most out of a group; as a whole: no round with nearer groups, by the squares of gaps."""
+    field = random_field(seed, 6, rounds)
+    system = godraw(attempts=5)
+    paired, field = system.pair(field), replace(field, counted=system.scores(field))
+    pairs = [board.pair for board in paired.boards]
+    assert sorted(place for pair in pairs for place in pair) == list(range(6))
+
+    def gap(pair: tuple[int, int]) -> int:
+        return abs(group_of(field, pair[0]) - group_of(field, pair[1]))
+
+    if paired.guarantee.startswith("by rule"):
+        assert not any(field.met(*pair) for pair in pairs)
+        upper = [max(group_of(field, place) for place in pair) for pair in pairs if gap(pair)]
+        assert len(upper) == len(set(upper))
+        return
+    every = [tuple(zip(order[::2], order[1::2], strict=True)) for order in permutations(range(6))]
+    legal = [found for found in every if not any(field.met(*pair) for pair in found)]
+    if legal:
+        assert sum(gap(pair) ** 2 for pair in pairs) == min(sum(gap(pair) ** 2 for pair in found) for found in legal)
+    else:
+        assert any("rematch" in remark for remark in paired.remarks)
+
+
+def test_draws_begin_from_bands() -> None:
+    """Bands, bar and floor set the groups of round 1; with one group, or without ratings, it is a Swiss."""
+    field = field_of(rated(2400, 2300, 1000, 900))
+    pairs = {
+        groups: {names(field, godraw(groups=groups).pair(replace(field, seed=seed))) for seed in range(30)}
+        for groups in ("table", 1)
+    }
+    assert pairs["table"] == {"AB CD"} and pairs[1] >= {"AB CD", "AC BD", "AD BC"}
+    unrated = replace(field, members=tuple(replace(one, rating=None) for one in field.members))
+    warning = "all start alike: this is a Swiss; no entrant has a rating"
+    assert godraw().foreword(unrated) == (("warning", warning),)
+    assert godraw(bar=23, floor=9, groups="bands").starts(field).wins == (14, 14, 1, 0)
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    """And another seed another round, now and then."""
+    members = rated(*[1] * 8)
+    found = [names(field_of(members, seed=seed), godraw().pair(field_of(members, seed=seed))) for seed in range(10)]
+    assert found == [
+        names(field_of(members, seed=seed), godraw().pair(field_of(members, seed=seed))) for seed in range(10)
+    ]
+    assert len(set(found)) > 1

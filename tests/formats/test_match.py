@@ -1,0 +1,479 @@
+"""The match of two: its schedule, its stop rule, what a void or a withdrawal does to it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from enginetour.formats.base import replay
+from enginetour.formats.match import WINDOW, Match, MatchOptions, MatchState
+from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import (
+    Added,
+    Entrant,
+    Event,
+    Extended,
+    GameFinished,
+    GameVoided,
+    Outcome,
+    Pairing,
+    Replaced,
+    Withdrawn,
+)
+from enginetour.ratings.pentanomial import class_counts, error_of, statistics_of
+from enginetour.ratings.sequential import Sprt, Walk, follow, step
+from enginetour.reports.sprt import live, status, story, under_test
+from tests.support.tournaments import config, tour
+
+TWO = (Entrant("New"), Entrant("Base"))
+SHORT = {"elo0": 0.0, "elo1": 100.0}
+BY_FIRST = (Outcome.BLACK, Outcome.DRAW, Outcome.WHITE)  # by half points of White
+
+
+def match(**settings: object) -> Match:
+    return Match(MatchOptions.model_validate({"games": 400, "sprt": SHORT} | settings))
+
+
+def ended(pairing: Pairing, half_points: int) -> GameFinished:
+    """A game in which New scores so much."""
+    return GameFinished(pairing, BY_FIRST[half_points if pairing.white == "New" else 2 - half_points])
+
+
+def played(
+    format_: Match, state: MatchState, scores: Iterable[int], dice: random.Random | None = None
+) -> tuple[MatchState, list[GameFinished]]:
+    """Games in the order offered, or any; New scores in game n what `scores` has there. Until the end of either."""
+    known, events = list(scores), list[GameFinished]()
+    while offers := [game for game in format_.offers(state) if state.number(game) < len(known)]:
+        game = dice.choice(offers) if dice else offers[0]
+        events.append(ended(game, known[state.number(game)]))
+        state = format_.step(state, events[-1])
+    return state, events
+
+
+def luck(seed: int) -> list[int]:
+    dice = random.Random(seed)
+    return [dice.choice([0, 1, 1, 2, 2]) for _ in range(400)]
+
+
+def test_both_play_each_opening_with_both_colours() -> None:
+    """Encounters of two games; with one game an opening the colours take turns."""
+    pairs = match(games=4).offers(match(games=4).start(TWO))
+    assert [(g.white, g.meeting, g.leg, g.encounter) for g in pairs] == [
+        ("New", 1, 1, 1), ("Base", 1, 2, 1), ("New", 2, 1, 2), ("Base", 2, 2, 2),
+    ]  # fmt: skip
+    singles = match(games=4, games_per_pairing=1)
+    assert [(g.white, g.meeting, g.leg) for g in singles.offers(singles.start(TWO))] == [
+        ("New", 1, 1), ("Base", 2, 1), ("New", 3, 1), ("Base", 4, 1),
+    ]  # fmt: skip
+
+
+def test_without_a_test_all_games_are_played() -> None:
+    """Their number is known, the table has them, nothing is decided."""
+    format_ = match(games=6, sprt=None)
+    state = format_.start(TWO)
+    assert format_.remaining(state) == (6, 6)
+    state, _ = played(format_, state, [2, 1, 0, 2, 2, 1])
+    assert format_.remaining(state) == (0, 0)
+    assert [(line.rank, line.name, line.half_points, line.games) for line in format_.standings(state)] == [
+        (1, "New", 8, 6), (2, "Base", 4, 6),
+    ]  # fmt: skip
+    assert [note.kind for note in format_.notes(state)] == ["schedule"]
+    assert format_.tested(state) is None
+    assert format_.foretold() is None
+
+
+@pytest.mark.parametrize("field", [1, 3])
+def test_a_match_has_two_entrants(field: int) -> None:
+    """Any other field is refused, with the format that would take it."""
+    with pytest.raises(InputRefused, match="between two entrants"):
+        match().start(tuple(Entrant(f"E{n}") for n in range(field)))
+
+
+@pytest.mark.parametrize("model", ["logistic", "normalized", "bayesian"])
+@pytest.mark.parametrize(("legs", "asked"), [(1, True), (2, True), (2, False)])
+def test_the_verdict_is_that_of_the_walk(model: str, legs: int, asked: bool) -> None:
+    """After each complete unit, in the order of the schedule: pairs, or games where the test is by games."""
+    format_, scores = match(games_per_pairing=legs, sprt=SHORT | {"model": model, "pairs": asked}), luck(3)
+    state, events = played(format_, format_.start(TWO), scores)
+    pairs = legs == 2 and asked and model != "bayesian"
+    units = [scores[n] + scores[n + 1] for n in range(0, 400, 2)] if pairs else scores
+    walk = follow(Sprt(0, 100, model), units, 5 if pairs else 3)  # type: ignore[arg-type]
+    assert state.verdict == walk.verdict == "H1"
+    assert state.walk is not None
+    assert state.walk.stopped == walk.stopped
+    assert len(events) == sum(walk.stopped) * (2 if pairs else 1)
+    fields = dict(format_.notes(state)[-1].fields)
+    assert fields["verdict"] == "H1"
+    assert fields["counts"] == list(walk.stopped)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_order_of_finishing_does_not_move_the_verdict(seed: int) -> None:
+    """Any order, with a void now and then: the same decision after the same games; the log replays to the state."""
+    format_, scores, dice = match(), luck(seed), random.Random(seed)
+    straight, _ = played(format_, format_.start(TWO), scores)
+    state, events = format_.start(TWO), list[Event]()
+    while offers := format_.offers(state):
+        game = dice.choice(offers[:16])  # as with sixteen slots
+        event = ended(game, scores[state.number(game)])
+        events += [GameFinished(game, Outcome.VOID), event] if dice.random() < 0.05 else [event]
+        state = format_.step(state, event)
+    assert straight.verdict
+    assert state.notes == straight.notes
+    assert state.walk == straight.walk
+    assert replay(format_, TWO, events) == state
+
+
+def worst(counts: Sequence[int]) -> float:
+    """The error, and with half an outcome more of each kind; without one more than any that is asked for here."""
+    return max(error_of(counts) or 999, error_of([count + 0.5 for count in counts]) or 999)
+
+
+def test_an_error_to_reach_ends_it() -> None:
+    """At the first look, in the order of the schedule, at which half of the interval is no larger; not by one game."""
+    format_, scores = match(games=400, sprt=None, error=40.0), luck(3)
+    assert format_.remaining(format_.start(TWO)) == (2, 400)
+    state, events = played(format_, format_.start(TWO), scores)
+    counts = class_counts((scores[n] + scores[n + 1] for n in range(0, len(events), 2)), 5)
+    last = scores[len(events) - 2] + scores[len(events) - 1]
+    before = [count - (place == last) for place, count in enumerate(counts)]
+    assert worst(counts) <= 40 < worst(before)
+    assert format_.offers(state) == () and format_.remaining(state) == (0, 0)
+    note = format_.notes(state)[-1]
+    shown = "-".join(map(str, counts))
+    assert (note.kind, note.text) == ("known", f"error {error_of(counts):.1f} Elo after {sum(counts)} pairs ({shown})")
+    other, _ = played(format_, format_.start(TWO), scores, random.Random(1))
+    assert other.notes == state.notes
+    assert replay(format_, TWO, events) == state
+    opened = format_.step(state, GameVoided(state.pairing(0), events[0].outcome))
+    assert format_.notes(opened)[-1].text.startswith("an error of 40 Elo is taken back: a game of encounter 1 is void")
+    assert format_.offers(opened)[0] == state.pairing(0)
+    with pytest.raises(ValueError, match="is decided: error"):
+        format_.step(state, Extended((("games", 402),)))
+
+
+def test_equal_results_are_not_certainty() -> None:
+    """Nineteen drawn pairs and a better one spread as if it were known to 17 Elo, drawn ones alone to less."""
+    format_ = match(games=400, sprt=None, error=20.0)
+    state, _ = played(format_, format_.start(TWO), [1] * 38 + [2, 1])
+    assert (error_of(state.seen) or 99) < 17
+    assert not state.known
+    drawn, events = played(format_, format_.start(TWO), [1] * 400)
+    assert drawn.known and 40 < len(events) < 100
+
+
+@pytest.mark.parametrize(("worst", "known"), [(0, True), (2, False)])
+def test_a_side_that_wins_nearly_all(worst: int, known: bool) -> None:
+    """The interval far from equality is that of the likelihood; who has not lost a point has none."""
+    format_ = match(games=4000, sprt=None, error=90.0)
+    scores = [2 if n % 50 else worst for n in range(1, 4001)]
+    state, events = played(format_, format_.start(TWO), scores)
+    assert state.known is known
+    assert format_.offers(state) == ()
+    if known:
+        told = statistics_of(state.seen)
+        assert told.by_profile and told.high is not None and told.low is not None
+        assert (told.high - told.low) / 2 == pytest.approx(error_of(state.seen))
+        assert len(events) < 4000
+
+
+def test_an_error_that_is_not_reached() -> None:
+    """All games are played, and how well it is known is told."""
+    format_ = match(games=40, sprt=None, error=5.0)
+    state, _ = played(format_, format_.start(TWO), luck(3)[:40])
+    assert format_.notes(state)[-1].kind == "undecided"
+    assert (
+        format_.notes(state)[-1].text.startswith("error ") and " after all 20 pairs (" in format_.notes(state)[-1].text
+    )
+    longer = format_.step(state, Extended((("games", 42),)))
+    assert len(format_.offers(longer)) == 2
+
+
+def test_the_likely_length_until_an_error() -> None:
+    """For equals with half of the games drawn within a tenth of what is simulated, and nearer with every pair."""
+    format_, dice = match(games=4000, sprt=None, error=20.0), random.Random(5)
+    lengths = [len(played(format_, format_.start(TWO), dice.choices([0, 1, 1, 2], k=4000))[1]) for _ in range(20)]
+    mean = sum(lengths) / len(lengths)
+    assert format_.likely(format_.start(TWO)) == pytest.approx(mean, rel=0.1)
+    state, _ = played(format_, format_.start(TWO), dice.choices([0, 1, 1, 2], k=400))
+    assert format_.likely(state) == pytest.approx(mean - 400, rel=0.1)
+
+
+def decided(format_: Match) -> tuple[MatchState, tuple[Pairing, ...]]:
+    """A match at its verdict, and the games that were on offer a moment before."""
+    state, scores = format_.start(TWO), luck(3)
+    while True:
+        offers = format_.offers(state)
+        after = format_.step(state, ended(offers[0], scores[state.number(offers[0])]))
+        if after.verdict:
+            return after, offers[1:]
+        state = after
+
+
+def test_a_decided_match_offers_nothing_and_takes_what_is_in_the_air() -> None:
+    """Such games count in the table and for the strength, once, and change no verdict."""
+    format_ = match()
+    state, flying = decided(format_)
+    assert format_.offers(state) == ()
+    assert format_.remaining(state) == (0, 0)
+    assert format_.likely(state) == 0
+    before = format_.tested(state)
+    after = state
+    for game in flying[:4]:
+        after = format_.step(after, ended(game, 0))
+    told = format_.tested(after)
+    assert told is not None
+    assert before is not None
+    assert after.notes == state.notes
+    assert told.walk.verdict == before.walk.verdict
+    assert told.after_stop == before.after_stop
+    assert told.pairs is not None
+    assert before.pairs is not None
+    assert told.pairs[0] == before.pairs[0] + 2
+    assert sum(told.games) == sum(before.games) + 4
+    assert format_.standings(after)[1].half_points == format_.standings(state)[1].half_points + 8
+    for wrong in (flying[0], Pairing("New", "Base", 400, 1)):
+        with pytest.raises(ValueError, match=r"finished already|never on offer"):
+            format_.step(after, ended(wrong, 0))
+    assert format_.step(after, GameFinished(flying[5], Outcome.VOID)) == after
+
+
+def test_a_void_game_of_the_walk_takes_the_verdict_back() -> None:
+    """It is offered again with all that was open; played again as before, the verdict falls again at the same place."""
+    format_ = match()
+    state, flying = decided(format_)
+    game, scores = state.pairing(7), luck(3)
+    after = format_.step(state, GameVoided(game, ended(game, scores[7]).outcome))
+    assert after.verdict == ""
+    assert format_.notes(after)[-1].kind == "reopened"
+    assert format_.offers(after) == (game, *flying)
+    assert format_.remaining(after)[0] == 1
+    again = format_.step(after, ended(game, scores[7]))
+    assert again.walk == state.walk
+    assert format_.notes(again)[-1] == format_.notes(state)[-1]
+
+
+def test_a_void_game_beyond_the_verdict_only_leaves_the_counts() -> None:
+    """Nothing is offered for it; it can be voided once."""
+    format_ = match()
+    state, flying = decided(format_)
+    over = format_.step(state, ended(flying[0], 0))
+    assert format_.step(over, GameVoided(flying[0], ended(flying[0], 0).outcome)) == state
+    with pytest.raises(ValueError, match="not a finished game"):
+        format_.step(state, GameVoided(flying[0], Outcome.DRAW))
+
+
+def test_a_long_game_makes_the_look_wait() -> None:
+    """Nothing is looked at beyond it, and no more than a window of games is offered meanwhile."""
+    format_ = match(games=1000)
+    state = format_.start(TWO)
+    long = format_.offers(state)[0]
+    while offers := [game for game in format_.offers(state) if game != long]:
+        state = format_.step(state, ended(offers[0], 2))
+    assert len(state.outcomes) == WINDOW - 1
+    assert state.verdict == ""
+    assert format_.step(state, ended(long, 2)).verdict == "H1"
+
+
+def test_games_may_run_out_before_the_test_knows() -> None:
+    """That is a decision too; more games go on where it stood, and a void reopens it."""
+    format_ = match(games=4)
+    state, _ = played(format_, format_.start(TWO), [1] * 4)
+    assert [note.kind for note in format_.notes(state)] == ["schedule", "undecided"]
+    assert format_.remaining(state) == (0, 0)
+    longer = format_.step(state, Extended((("games", 8),)))
+    assert format_.remaining(longer) == (2, 4)
+    assert [game.meeting for game in format_.offers(longer)] == [3, 3, 4, 4]
+    opened = format_.step(state, GameVoided(state.pairing(0), Outcome.DRAW))
+    assert format_.notes(opened)[-1].kind == "reopened"
+    assert len(format_.offers(opened)) == 1
+
+
+def test_two_it_stays() -> None:
+    """Nobody joins or is replaced, and what is decided is not made longer."""
+    format_ = match()
+    state, _ = decided(format_)
+    for event in (Added(Entrant("Third")), Replaced("Base", Entrant("Third")), Extended((("games", 402),))):
+        with pytest.raises(ValueError, match=r"stays between|is decided"):
+            format_.step(state, event)
+    for games in (398, 401):
+        with pytest.raises(ValueError, match="even number of games above 400"):
+            format_.step(format_.start(TWO), Extended((("games", games),)))
+
+
+@pytest.mark.parametrize("games", [1, 3, 7])
+def test_an_odd_number_has_each_game_on_an_opening_of_its_own(games: int) -> None:
+    """One game, or seven: colours take turns, the last opening has one game like all others; it can be made longer."""
+    format_ = match(games=games, games_per_pairing=1, sprt=None)
+    state, events = played(format_, format_.start(TWO), [2] * games)
+    assert [event.pairing.meeting for event in events] == list(range(1, games + 1))
+    assert [event.pairing.white for event in events] == [("New", "Base")[n % 2] for n in range(games)]
+    assert format_.offers(state) == ()
+    assert format_.remaining(state) == (0, 0)
+    longer = format_.step(state, Extended((("games", games + 1),)))
+    assert [game.white for game in format_.offers(longer)] == [("New", "Base")[games % 2]]
+    with pytest.raises(ValueError, match=f"only a number of games above {games} can be added"):
+        format_.step(state, Extended((("games", games),)))
+
+
+def test_who_leaves_breaks_the_match_off() -> None:
+    """What is in the air counts for the ratings only, once."""
+    format_ = match()
+    state, _ = played(format_, format_.start(TWO), [2, 2])
+    flying = format_.offers(state)[0]
+    state = format_.step(state, Withdrawn("New"))
+    assert format_.offers(state) == ()
+    assert format_.notes(state)[-1].text == "New withdraws, the match is broken off"
+    assert format_.notes(format_.step(decided(format_)[0], Withdrawn("New")))[-1].text == "New withdraws"
+    late = format_.step(state, ended(flying, 2))
+    assert format_.standings(late) == format_.standings(state)
+    assert [(line.rank, line.name, line.half_points) for line in format_.standings(late)] == [
+        (1, "Base", 0), (None, "New", 4),
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="finished already"):
+        format_.step(late, ended(flying, 2))
+    assert format_.step(late, GameVoided(flying, ended(flying, 2).outcome)) == state
+
+
+def test_the_likely_length_is_that_of_simulated_tests() -> None:
+    """At the start, for a truth in the middle and the draws assumed: within a fifth of the mean of 150 tests."""
+    format_, test = match(games=4000), Sprt(0, 100)
+    dice, lengths = random.Random(5), []
+    for _ in range(150):
+        walk = Walk((0,) * 5)
+        while not walk.verdict:
+            walk = step(test, walk, sum(dice.choices([0, 1, 2], [0.1785, 0.5, 0.3215], k=2)))  # 50 Elo: score 0.5715
+        lengths.append(2 * sum(walk.stopped))
+    mean = sum(lengths) / len(lengths)
+    assert format_.likely(format_.start(TWO)) == pytest.approx(mean, rel=0.2)
+    told = format_.foretold()
+    assert told is not None
+    assert told["middle"] == pytest.approx(mean, rel=0.2)
+    assert told["elo0"] < told["middle"] > told["elo1"]
+
+
+def test_what_is_told_while_it_runs() -> None:
+    """The line of cutechess, the strength beside it, the object of `status --json`."""
+    format_ = match()
+    state, _ = played(format_, format_.start(TWO), luck(3)[:20])
+    found = format_.tested(state)
+    assert found is not None
+    line, strength = live(("New", "Base"), found)
+    assert line == "SPRT: llr 2.47 (83.8%), lbound -2.94, ubound 2.94"
+    assert strength.startswith("New - Base · W 12 D 6 L 2 · pairs 0-0-3-4-3 · Elo +190.8 (")
+    assert "LOS" in strength
+    final = under_test(format_, decided(format_)[0])
+    assert final is not None
+    assert live(*final)[0].endswith(" - H1 was accepted")
+    told = json.loads(json.dumps(status(*final), allow_nan=False))
+    assert told["engines"] == ["New", "Base"]
+    state, flying = decided(format_)
+    for game in flying[:2]:
+        state = format_.step(state, ended(game, 1))
+    over = under_test(format_, state)
+    assert over is not None
+    assert {"what": "since then", "value": "1 pair, which changes no verdict"} in story("", *over).rows
+    assert told["verdict"] == "H1"
+    assert told["estimate"]["low"] < told["estimate"]["elo"] < told["estimate"]["high"]
+    assert sum(told["pentanomial"]) * 2 == told["games"]
+    robin = RoundRobin(RoundRobinOptions())
+    assert under_test(robin, robin.start(TWO)) is None
+    assert under_test(format_, format_.start(TWO)) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("games = 101", "games_per_pairing = 1 takes any number"),
+        ("sprt = { elo0 = 5, elo1 = 0 }", "first bound is below the second"),
+        ('sprt = { elo0 = 0, elo1 = 5, model = "elo" }', "'logistic', 'normalized' or 'bayesian'"),
+        ("sprt = { elo0 = 0, elo1 = 5, alhpa = 0.1 }", "did you mean 'alpha'"),
+        ("sprt = true", "write sprt = {"),
+        ("error = 5\nsprt = { elo0 = 0, elo1 = 5 }", "sprt and error both end a match"),
+        ("error = 0", "error"),
+        ("error = inf", "error"),
+        ("error = 1e-200", "error"),
+        ("games_per_pairing = 4", "games_per_pairing"),
+    ],
+)
+def test_a_match_that_cannot_be_is_refused_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+    """File, line, what was found, in one line."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", line)
+    error = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert "trial.toml:6: " in error
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
+    """With two slots, through a stop: one verdict, and every reader tells the same."""
+    settings = "games = 40\nsprt = { elo0 = 0, elo1 = 150 }"
+    path = config(tmp_path, ("wren8", "wren1"), "match", settings)
+    tour(tmp_path, "run", str(path), "--slots", "2", "--max-games", "4", expect=None)
+    done = tour(tmp_path, "run", str(path), "--slots", "2")
+    assert "H1 after " in done.stdout
+    found = json.loads(tour(tmp_path, "status", "--json").stdout)
+    assert found["state"] == "finished"
+    assert found["remaining"] == [0, 0]
+    assert found["games_done"] < 40
+    assert found["sprt"]["verdict"] == "H1"
+    assert found["sprt"]["engines"] == ["Wren 8", "Wren 1"]
+    assert "test · trial" in done.stdout
+    assert "at the stop" in done.stdout
+    told = json.loads(tour(tmp_path, "ratings", "--sprt", "Wren 8", "Wren 1", "0", "150", "--json").stdout)
+    assert told["sprt"]["verdict"] == "H1"
+    assert f"H1 after {told['sprt']['stopped_after']} pairs" in done.stdout
+
+
+def scores_of(pairs: Sequence[int]) -> list[int]:
+    """Games of such pairs."""
+    return [points for pair in pairs for points in (min(pair, 2), max(pair - 2, 0))]
+
+
+def test_an_even_match_accepts_the_lower_bound() -> None:
+    """Draws only: H0, in words that name the first entrant and the risk."""
+    format_ = match()
+    state, _ = played(format_, format_.start(TWO), scores_of([2] * 200))
+    assert state.verdict == "H0"
+    assert format_.notes(state)[-1].text.endswith("New is less than 100 Elo ahead, wrong in 5 %")
+
+
+def test_check_tells_how_long_a_test_lasts(tmp_path: Path) -> None:
+    """On average, for three truths, by which rule; nothing of it without a test."""
+    path = config(tmp_path, ("wren2", "wren1"), "match", "sprt = { elo0 = 0, elo1 = 40 }")
+    told = tour(tmp_path, "check", str(path)).stdout
+    assert "games until a verdict, on average: elo0 " in told
+    assert "(Wald; half of the games drawn)" in told
+    plain = config(tmp_path, ("wren2", "wren1"), "match", "games = 10", name="plain")
+    assert "verdict" not in tour(tmp_path, "check", str(plain)).stdout
+
+
+def test_a_third_entrant_is_refused_with_its_line(tmp_path: Path) -> None:
+    """Before any engine starts; nothing is written."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3"), "match", "games = 10")
+    error = tour(tmp_path, "run", str(path), expect=3).stderr
+    line = path.read_text().splitlines().index('engine = "wren3"')
+    assert f"trial.toml:{line}: a match is between two entrants, found 3" in error
+    assert not (tmp_path / "results" / "enginetour.db").exists()
+
+
+def test_the_line_of_the_test_comes_with_the_progress(tmp_path: Path) -> None:
+    """Every ten games, as cutechess prints it."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 12\nsprt = { elo0 = 0, elo1 = 1 }")
+    assert "\nSPRT: llr " in tour(tmp_path, "run", str(path)).stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "whites"),
+    [({}, "abab"), ({"swap": False}, "aaaa"), ({"reverse": True}, "baba"), ({"swap": False, "reverse": True}, "bbbb")],
+)
+def test_colours_can_stay_or_begin_the_other_way(settings: dict[str, bool], whites: str) -> None:
+    """Without `swap` the first has White in every game, with `reverse` the second begins."""
+    match = Match(MatchOptions.model_validate({"games": 4, **settings}))
+    assert "".join(pairing.white for pairing in match.offers(match.start((Entrant("a"), Entrant("b"))))) == whites

@@ -1,0 +1,236 @@
+"""Tests of formats/options."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.base import SYSTEMS, make_format, options_model, replay
+from enginetour.formats.options import RatingHandicap, without_odds_colours
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
+from enginetour.formats.pairing.mcmahon import founders
+from enginetour.formats.rounds import Rounds, RoundsState
+from enginetour.interop.pairers import Foreign, Separated, pairer
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Added, Entrant, Event, GameFinished, Outcome, Pairing, Withdrawn
+
+# A handicap by rating difference.
+
+GIVING = sorted(name for name in SYSTEMS if "handicap" in options_model(name).model_fields)
+BY_SCORE = {"mcmahon", "gerlach", "gotha-2005", "swiss-cat"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "settings", "expected"),
+    [
+        (2350.0, 2000.0, {}, 2),
+        (2000.0, 2350.0, {}, -2),
+        (2199.0, 2000.0, {}, 0),
+        (2350.0, 2000.0, {"correction": 0}, 3),
+        (2350.0, 2000.0, {"per": 50.0}, 6),
+        (4000.0, 1000.0, {}, 9),
+        (4000.0, 1000.0, {"ceiling": 3}, 3),
+        (2900.0, 2000.0, {"threshold": 2200.0}, 1),
+        (2900.0, 2300.0, {"threshold": 2200.0}, 0),
+        (2900.0, None, {}, 0),
+    ],
+)
+def test_between(one: float, other: float | None, settings: dict[str, Any], expected: int) -> None:
+    """What is left of the difference after the correction, up to the ceiling; above the threshold all are equal."""
+    assert RatingHandicap(**settings).between(one, other) == expected
+
+
+def test_the_stronger_has_white() -> None:
+    """A pair at odds is turned where it must be; an even pair keeps the colours of its system."""
+    field = Field((Member("A", 2000.0), Member("B", 2500.0), Member("C", 2040.0), Member("D", 2000.0)))
+    paired = RatingHandicap().seated(field, Paired((Board(0, 1), Board(3, 2)), (), "by rule", ("said",)))
+    assert paired == Paired((Board(1, 0, 4), Board(3, 2)), (), "by rule", ("said",))
+
+
+def test_colours_at_odds_are_nobodys() -> None:
+    """A system sees the colours of even games alone."""
+    even = Turn(Kind.PLAYED, 1, WHITE, 2), Turn(Kind.PLAYED, 0, BLACK, 0)
+    odd = Turn(Kind.PLAYED, 1, WHITE, 2, 3), Turn(Kind.PLAYED, 0, BLACK, 0, -3)
+    seen = without_odds_colours(Field((Member("A"), Member("B")), (even, odd)))
+    assert [[turn.colour for turn in row] for row in seen.history] == [[WHITE, BLACK], [NEITHER, NEITHER]]
+    assert [turn.handicap for turn in seen.history[1]] == [3, -3]
+
+
+def test_who_has_no_rating() -> None:
+    """The first of them are named with the key to set."""
+    ratings = {"A": 1.0, **dict.fromkeys("BCDEFGH")}
+    with pytest.raises(ValueError, match=r"B, C, D, E, F and 2 more has none: give rating"):
+        RatingHandicap().check(ratings)
+
+
+def entrants(*ratings: float | None) -> tuple[Entrant, ...]:
+    return tuple(Entrant(f"E{number}", rating=rating) for number, rating in enumerate(ratings, 1))
+
+
+@pytest.mark.parametrize("system", GIVING)
+@settings(max_examples=20)
+@given(ratings=st.lists(st.integers(1000, 3000), min_size=4, max_size=7), games=st.sampled_from([1, 2]))
+def test_every_system(system: str, ratings: list[int], games: int) -> None:
+    """By rating the odds are those of the pair in every game; whoever gives has White in the first of a match."""
+    handicap = {"correction": 0, "ceiling": 4}
+    given_options = {"games_per_pairing": games, "handicap": handicap}
+    given_options |= {"rounds": 2} if SYSTEMS[system].rounds else {}
+    field = entrants(*map(float, sorted(ratings, reverse=True)))
+    format_ = make_format(system, options_model(system).model_validate(given_options))
+    known = {entrant.name: entrant.rating for entrant in field}
+    state = format_.start(field)
+    seen = 0
+    for _ in range(100):
+        offers = format_.offers(state)
+        if not offers:
+            break
+        (game,) = islice(offers, 1)
+        if game.leg == 1:
+            assert game.handicap >= 0
+        if system not in BY_SCORE:
+            assert game.handicap == RatingHandicap(**handicap).between(known[game.white], known[game.black])
+        state = format_.step(state, GameFinished(game, Outcome.DRAW))
+        seen += 1
+    assert seen >= 2 * games
+
+
+def games_of(system: str, field: tuple[Entrant, ...], *joining: Entrant, **settings: Any) -> tuple[Pairing, ...]:
+    format_ = make_format(system, options_model(system).model_validate({"handicap": {}, **settings}))
+    state = format_.start(field)
+    for entrant in joining:
+        state = format_.step(state, Added(entrant))
+    return format_.offers(state)
+
+
+def test_the_other_leg_gives_the_same() -> None:
+    """Both colours of an opening are played at the same odds: the sign follows the colours."""
+    (one, other) = games_of("roundrobin", entrants(2000.0, 2500.0), games_per_pairing=2)
+    assert (one.white, one.handicap) == ("E2", 4)
+    assert (other.white, other.handicap) == ("E1", -4)
+    assert one.encounter == other.encounter
+
+
+@pytest.mark.parametrize("system", sorted(BY_SCORE))
+def test_mcmahon_scores(system: str) -> None:
+    """Five bands apart at the start, less the one that is not given, are four in the game."""
+    settings = (
+        {"rounds": 1, "categories": 1}
+        if system == "swiss-cat"
+        else {"rounds": 1, "groups": "bands", "bar": 99, "floor": 0}
+    )
+    (game,) = games_of(system, entrants(2000.0, 2500.0), **settings)
+    assert (game.white, game.handicap) == ("E2", 4)
+
+
+def test_whoever_joins() -> None:
+    """A newcomer plays at the odds of its rating, and even games without one."""
+    newcomers = Entrant("N", rating=2400.0), Entrant("U")
+    found = {
+        game.pair: (game.white, game.handicap) for game in games_of("gauntlet", entrants(2000.0, 2000.0), *newcomers)
+    }
+    assert found["E1", "N"] == ("N", 3)
+    assert found["E1", "U"][1] == 0
+
+
+def test_a_round_tells_its_odds() -> None:
+    """The note of a round has the bands of its boards, and says nothing of them where all are even."""
+    for ratings, told in (((2500.0, 2000.0), [4]), ((2000.0, 2000.0), None)):
+        format_ = make_format("dutch", options_model("dutch").model_validate({"handicap": {}, "rounds": 1}))
+        note = next(note for note in format_.notes(format_.start(entrants(*ratings))) if note.kind == "round")
+        assert dict(note.fields).get("odds") == told
+        assert ("(odds 4)" in note.text) == (told is not None)
+
+
+@pytest.mark.parametrize(("system", "settings"), [("roundrobin", {}), ("dutch", {"rounds": 1})])
+def test_unrated_fields_are_refused(system: str, settings: dict[str, Any]) -> None:
+    """A handicap by rating needs ratings."""
+    with pytest.raises(ValueError, match="goes by ratings and E2 has none"):
+        games_of(system, entrants(2000.0, None), **settings)
+
+
+# Leave asked for: who is away when, what it brings, and what cannot be asked.
+
+FIVE = tuple(Entrant(name, rating=1500.0 - 100 * place) for place, name in enumerate("ABCDE"))
+
+
+def rounds(system: str, **settings: Any) -> Rounds:
+    found = make_format(system, options_model(system).model_validate({"rounds": 3, **settings}))
+    assert isinstance(found, Rounds)
+    return found
+
+
+def played(format_: Rounds, state: RoundsState) -> tuple[RoundsState, list[Event]]:
+    """All games won by White."""
+    events: list[Event] = []
+    while offers := format_.offers(state):
+        events.append(GameFinished(offers[0], Outcome.WHITE))
+        state = format_.step(state, events[-1])
+    return state, events
+
+
+@pytest.mark.parametrize("system", ["dutch", "mcmahon", "swiss-gotha", "entropy", "accelrat", "godraw", "epm"])
+def test_leave_is_kept_to(system: str) -> None:
+    """Whoever asked is not paired then and has half a match of a half-point bye; bounds of games are true."""
+    format_ = rounds(system, absent={"A": [1, 3]}, half_bye={"C": [2], "D": [2]}, games_per_pairing=2)
+    state = format_.start(FIVE)
+    bounds = format_.remaining(state)
+    state, events = played(format_, state)
+    assert bounds == (len(events), len(events)) == (2 * (2 + 1 + 2), 2 * (2 + 1 + 2))
+    assert replay(format_, FIVE, events).notes == state.notes
+    first, second = (dict(zip("ABCDE", row, strict=True)) for row in state.field.history)
+    assert (first["A"].kind, first["A"].points) == (Kind.ABSENT, 0)
+    assert [(second[name].kind, second[name].points) for name in "CD"] == [(Kind.HALF_BYE, 2)] * 2
+    assert "half-point bye C, D" in state.notes[-2].text and "absent A" in state.notes[-1].text
+
+
+def test_a_round_that_nobody_can_play_passes() -> None:
+    """When all but one are away because somebody withdrew, that one has the bye and the next round is played."""
+    format_ = rounds("dutch", absent={"A": [2], "B": [2]}, half_bye={"C": [2]})
+    state = format_.step(format_.start(FIVE), Withdrawn("D"))
+    state, _ = played(format_, state)
+    assert state.field.number == 3 and state.running
+    assert [turn.kind for turn in state.field.history[1]] == [Kind.ABSENT] * 2 + [Kind.HALF_BYE, Kind.ABSENT, Kind.BYE]
+    assert {note.text.split(";")[0] for note in state.notes} >= {"round 2: nobody meets"}
+
+
+def test_whoever_withdraws_has_no_more_half_points() -> None:
+    """A half-point bye asked for lapses with the entrant."""
+    format_ = rounds("dutch", half_bye={"A": [3]})
+    state, _ = played(format_, format_.step(format_.start(FIVE), Withdrawn("A")))
+    assert format_.standings(state)[-1].half_points == 0 and state.half == ()
+
+
+def test_limits_do_not_move_with_leave() -> None:
+    """Bar and floor follow from those paired in round 1, before it and after it alike."""
+    format_ = rounds("mcmahon", half_bye={"E": [1]}, bar="auto", floor="auto")
+    state = format_.start(FIVE)
+    before = founders(state.field)
+    state, _ = played(format_, state)
+    assert founders(state.field) == before == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"absent": {"F": [1]}}, "'F', who is no entrant"),
+        ({"half_bye": {"A": [4]}}, "round 4, the last is 3"),
+        ({"absent": {"A": [2]}, "half_bye": {"A": [2]}}, "in round 2"),
+        ({"absent": {name: [3] for name in "ABCD"}}, "fewer than two entrants in round 3"),
+    ],
+)
+def test_what_cannot_be_asked(settings: dict[str, Any], words: str) -> None:
+    """Nobody of that name, no such round, both kinds at once, nobody left to play."""
+    with pytest.raises(ValueError, match=words):
+        rounds("dutch", **settings).start(FIVE)
+
+
+@pytest.mark.parametrize("key", ["absent", "half_bye"])
+def test_one_round_has_its_own_option(key: str) -> None:
+    """The next round of another program's tournament is told by --absent; a setting for it would do nothing."""
+    foreign = Foreign(Separated((Member("A"), Member("B")), (), (0, 1), 1), ("1", "2"), {}, {})
+    with pytest.raises(UsageRefused, match="plans the rounds"):
+        pairer("dutch", foreign, {key: {"A": [1]}})

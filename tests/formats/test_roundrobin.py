@@ -1,0 +1,388 @@
+"""Tests of formats/roundrobin."""
+
+from collections import Counter
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
+from enginetour.formats.pairlist import ListState
+from enginetour.formats.roundrobin import (
+    Gauntlet,
+    GauntletOptions,
+    RoundRobin,
+    RoundRobinOptions,
+    Scheveningen,
+    ScheveningenOptions,
+)
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Replaced, Withdrawn
+from tests.support.databases import field, played, surplus
+
+# Round robin by hand.
+
+
+def test_six_play_the_printed_table() -> None:
+    """The first two rounds of Berger's table for six."""
+    state = RoundRobin(RoundRobinOptions()).start(field(6))
+    first = [(game.round, game.white, game.black) for game in state.docket.games[:6]]
+    assert first == [
+        (1, "E0", "E5"),
+        (1, "E1", "E4"),
+        (1, "E2", "E3"),
+        (2, "E5", "E3"),
+        (2, "E4", "E2"),
+        (2, "E0", "E1"),
+    ]
+
+
+@pytest.mark.parametrize(("cycles", "games"), [(1, 1), (2, 1), (3, 1), (1, 2), (2, 4)])
+@pytest.mark.parametrize("count", [2, 5, 6])
+def test_cycles_and_matches(count: int, cycles: int, games: int) -> None:
+    """Everybody meets everybody as often as asked, with fair colours, and every opening has one number."""
+    all_games = RoundRobin(RoundRobinOptions(cycles=cycles, games_per_pairing=games)).start(field(count)).docket.games
+    pairs = Counter(game.pair for game in all_games)
+    assert len(pairs) == count * (count - 1) // 2
+    assert set(pairs.values()) == {cycles * games}
+    assert len({game.key for game in all_games}) == len(all_games)
+    assert max(abs(extra) for extra in surplus(all_games).values()) <= 1
+    encounters = [(game.encounter, game.pair, game.meeting) for game in all_games]
+    assert len({number for number, _, _ in encounters}) == len(set(encounters))
+    assert sorted({number for number, _, _ in encounters}) == list(range(1, len(set(encounters)) + 1))
+
+
+def test_second_cycle_turns_the_colours() -> None:
+    """With one game a match, the return game has the other colours and another opening."""
+    state = RoundRobin(RoundRobinOptions(cycles=2)).start(field(4))
+    first, second = state.docket.games[:6], state.docket.games[6:]
+    assert [(game.white, game.black) for game in second] == [(game.black, game.white) for game in first]
+    assert {game.meeting for game in second} == {2}
+    assert [game.round for game in second] == [game.round + 3 for game in first]
+
+
+def test_table_of_a_finished_round_robin() -> None:
+    """Points with Sonneborn-Berger, direct encounter and wins behind them."""
+    format_ = RoundRobin(RoundRobinOptions())
+    lines = format_.standings(played(format_, format_.start(field(4))))
+    assert [(line.rank, line.name, line.half_points, line.games) for line in lines] == [
+        (1, "E0", 6, 3),
+        (2, "E1", 4, 3),
+        (3, "E2", 2, 3),
+        (4, "E3", 0, 3),
+    ]
+    assert lines[0].tiebreaks == (("SB", 2 * 4 + 2 * 2), ("DE", 0), ("WIN", 3))
+
+
+def finished(format_: RoundRobin, entrants: tuple[Entrant, ...], results: str) -> ListState:
+    """All games with these results in the order of the list: 1, = or 0 for White."""
+    state = format_.start(entrants)
+    outcomes = {"1": Outcome.WHITE, "=": Outcome.DRAW, "0": Outcome.BLACK}
+    for game, result in zip(state.docket.games, results, strict=False):
+        state = format_.step(state, GameFinished(game, outcomes[result]))
+    return state
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    count=st.integers(2, 6),
+    games=st.sampled_from([1, 2]),
+    cycles=st.sampled_from([1, 2]),
+    results=st.text("1=0", max_size=60),
+    gone=st.booleans(),
+)
+def test_the_usual_codes_by_choice(count: int, games: int, cycles: int, results: str, gone: bool) -> None:
+    """PTS, SB, DE chosen have the values of the table without a choice, however far it is played."""
+    lines = []
+    for codes in ((), ("PTS", "SB", "DE")):
+        options = RoundRobinOptions(cycles=cycles, games_per_pairing=games, placement=codes)
+        format_ = RoundRobin(options)
+        state = finished(format_, field(count), results)
+        if gone:
+            state = format_.step(state, Withdrawn("E0"))
+        table = format_.standings(state)
+        lines.append({line.name: (line.half_points, line.games, *line.tiebreaks[:2]) for line in table})
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("code", sorted(PLACEMENT_CODES))
+def test_every_code_orders_a_round_robin(code: str) -> None:
+    """Alone and after the points, also in an odd field and while it is played."""
+    entrants = tuple(Entrant(f"E{number}", rating=2000.0 - 60 * number) for number in range(5))
+    for games, results in ((1, "1=01=01=01"), (2, "1=01=01=01")):
+        format_ = RoundRobin(RoundRobinOptions(games_per_pairing=games, placement=tuple(dict.fromkeys(("PTS", code)))))
+        lines = format_.standings(finished(format_, entrants, results))
+        assert sorted(line.name for line in lines) == [f"E{number}" for number in range(5)]
+        assert [line.half_points for line in lines] == sorted((line.half_points for line in lines), reverse=True)
+
+
+def test_the_least_predictable_game_is_removed() -> None:
+    """A and B are level; without the game between the nearest ratings A has more."""
+    entrants = tuple(
+        Entrant(name, rating=rating) for name, rating in zip("ABCD", (2000, 1990, 1700, 1650), strict=True)
+    )
+    format_ = RoundRobin(RoundRobinOptions(placement=("PTS", "LPR")))
+    state = format_.start(entrants)
+    won = {"AB": "B", "AC": "A", "AD": "A", "BC": "C", "BD": "B", "CD": "D"}
+    for game in state.docket.games:
+        is_white = won["".join(sorted(game.pair))] == game.white
+        state = format_.step(state, GameFinished(game, Outcome.WHITE if is_white else Outcome.BLACK))
+    lines = format_.standings(state)
+    assert [(line.name, line.half_points, dict(line.tiebreaks)["LPR"]) for line in lines] == [
+        ("A", 4, 4),
+        ("B", 4, 2),
+        ("C", 2, 2),
+        ("D", 2, 0),
+    ]
+
+
+def test_rounds_of_rest_are_not_cut() -> None:
+    """In an odd field the lowest of the opponents is left out of SOS-1, not the round without one."""
+    format_ = RoundRobin(RoundRobinOptions(placement=("PTS", "SOS-1", "DC", "SOS")))
+    lines = format_.standings(finished(format_, field(3), "111"))
+    assert all(dict(line.tiebreaks)["SOS-1"] == dict(line.tiebreaks)["SOS"] - 2 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("codes", "told"), [(["LRP"], "unknown code 'LRP', did you mean 'LPR'"), ("LPR", "a list of codes is wanted")]
+)
+def test_codes_that_are_none(codes: object, told: str) -> None:
+    """A code that does not exist, or a word instead of a list, is refused."""
+    with pytest.raises(ValidationError, match=told):
+        RoundRobinOptions.model_validate({"placement": codes})
+    (note, *_) = RoundRobin(RoundRobinOptions(placement=("SOS", "DC", "SDC"))).start(field(3)).notes
+    assert note.is_warning
+
+
+def test_a_withdrawn_entrant_leaves_the_table_of_the_others() -> None:
+    """Its unplayed games are off, its played ones give the others nothing, and it stands last."""
+    format_ = RoundRobin(RoundRobinOptions())
+    state = played(format_, format_.start(field(4)), 3)
+    flying = next(game for game in format_.offers(state) if "E3" in game.pair)
+    state = format_.step(state, Withdrawn("E3"))
+    assert all("E3" not in game.pair for game in format_.offers(state))
+    late = format_.step(state, GameFinished(flying, Outcome.WHITE))
+    assert format_.standings(late) == format_.standings(state)
+    lines = format_.standings(played(format_, late))
+    assert [(line.rank, line.name, line.half_points, line.games, line.status) for line in lines] == [
+        (1, "E0", 4, 2, ""),
+        (2, "E1", 2, 2, ""),
+        (3, "E2", 0, 2, ""),
+        (None, "E3", 0, lines[3].games, "withdrawn"),
+    ]
+    assert lines[3].games > 0
+    with pytest.raises(ValueError, match="withdrawn already"):
+        format_.step(late, Withdrawn("E3"))
+    with pytest.raises(ValueError, match="not in this tournament"):
+        format_.step(late, Withdrawn("Z"))
+
+
+def test_a_voided_game_is_on_offer_again() -> None:
+    """Also when it was the last; unless one of the two has withdrawn."""
+    format_ = RoundRobin(RoundRobinOptions())
+    state = played(format_, format_.start(field(3)))
+    game = state.docket.games[0]
+    again = format_.step(state, GameVoided(game, Outcome.WHITE))
+    assert format_.offers(again) == (game,)
+    assert sum(line.games for line in format_.standings(again)) == 4
+    gone = format_.step(format_.step(state, Withdrawn(game.white)), GameVoided(game, Outcome.WHITE))
+    assert format_.offers(gone) == ()
+    with pytest.raises(ValueError, match="not a finished game"):
+        format_.step(gone, GameVoided(game, Outcome.WHITE))
+
+
+def test_who_joins_plays_everybody_after_the_others() -> None:
+    """No pairing of the others moves, and colours are fair."""
+    format_ = RoundRobin(RoundRobinOptions(cycles=2))
+    state = format_.start(field(4))
+    more = format_.step(state, Added(Entrant("late")))
+    assert more.docket.games[:12] == state.docket.games
+    new = more.docket.games[12:]
+    assert Counter(name for game in new for name in game.pair) == {"late": 8, "E0": 2, "E1": 2, "E2": 2, "E3": 2}
+    assert set(surplus(new).values()) == {0}
+    assert [game.round for game in new] == list(range(7, 15))
+    with pytest.raises(ValueError, match="already"):
+        format_.step(more, Added(Entrant("E0")))
+
+
+def test_replaced_takes_the_place_in_the_list() -> None:
+    """It starts with no games and meets all who are present."""
+    format_ = RoundRobin(RoundRobinOptions())
+    state = played(format_, format_.start(field(4)), 2)
+    state = format_.step(state, Replaced("E1", Entrant("F1")))
+    assert state.names == ("E0", "F1", "E1", "E2", "E3")
+    lines = format_.standings(played(format_, state))
+    assert [line.games for line in lines if line.rank] == [3, 3, 3, 3]
+
+
+def test_more_cycles_after_comings_and_goings() -> None:
+    """Those present play the new cycle, newcomers among them; who joins later plays all of them."""
+    format_ = RoundRobin(RoundRobinOptions())
+    state = format_.step(format_.start(field(4)), Withdrawn("E0"))
+    state = format_.step(state, Added(Entrant("F")))
+    state = format_.step(state, Extended((("cycles", 2),)))
+    assert state.notes[-1].text == "2 cycles instead of 1: 6 more games"
+    state = played(format_, format_.step(state, Added(Entrant("G"))))
+    assert {line.games for line in format_.standings(state) if line.rank is not None} == {8}
+    with pytest.raises(ValueError, match="only more than 2 cycles"):
+        format_.step(state, Extended((("cycles", 2),)))
+
+
+def test_decisions_are_noted() -> None:
+    """Schedule, withdrawals and late entries, each in a sentence."""
+    format_ = RoundRobin(RoundRobinOptions())
+    state = format_.step(format_.step(format_.start(field(4)), Withdrawn("E3")), Added(Entrant("F")))
+    assert [note.kind for note in format_.notes(state)] == ["schedule", "withdraw", "add"]
+    assert format_.notes(state)[0].text == "4 entrants, 3 rounds, 6 games"
+    assert format_.remaining(state) == (6, 6) == (format_.likely(state),) * 2
+
+
+@pytest.mark.parametrize("order", ["seats", "circle"])
+def test_other_orders_are_whole_round_robins(order: Literal["seats", "circle"]) -> None:
+    """Twice round: everybody meets everybody with both colours, and the board order is that of the columns."""
+    state = RoundRobin(RoundRobinOptions(order=order, cycles=2)).start(field(6))
+    assert Counter((game.white, game.black) for game in state.docket.games) == Counter(
+        (one.name, other.name) for one in field(6) for other in field(6) if one != other
+    )
+    opponent = {"seats": "E3", "circle": "E5"}[order]
+    assert (state.docket.games[0].white, state.docket.games[0].black) == ("E0", opponent)
+
+
+def test_rows_need_rows() -> None:
+    """The Berger tables have their own colours."""
+    with pytest.raises(ValidationError, match="needs rows"):
+        RoundRobinOptions(colours="rows")
+    state = RoundRobin(RoundRobinOptions(order="seats", colours="rows")).start(field(6))
+    assert {game.white for game in state.docket.games[:3]} == {"E0", "E1", "E2"}
+
+
+# Gauntlet by hand.
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_gauntlet_pairs_and_colours(count: int) -> None:
+    """Every seed meets all others and only them, nobody twice in a round, seeds with equal colours."""
+    for seeds in range(1, count):
+        for meet in (False, True):
+            options = GauntletOptions(seeds=seeds, seeds_meet=meet, cycles=2)
+            games = Gauntlet(options).start(field(count)).docket.games
+            front = {f"E{number}" for number in range(seeds)}
+            pairs = Counter(game.pair for game in games)
+            among = seeds * (seeds - 1) // 2 if meet else 0
+            assert len(pairs) == seeds * (count - seeds) + among
+            assert set(pairs.values()) == {2}
+            assert all(front & set(pair) and (meet or not front.issuperset(pair)) for pair in pairs)
+            assert all(surplus(games)[name] == 0 for name in front)
+            once = Gauntlet(options.model_copy(update={"cycles": 1})).start(field(count)).docket.games
+            assert all(abs(surplus(once)[name]) <= 1 for name in front)
+            for number in {game.round for game in games}:
+                seated = [name for game in games if game.round == number for name in game.pair]
+                assert len(seated) == len(set(seated))
+
+
+def test_gauntlet_seeds_by_name() -> None:
+    """Named seeds may stand anywhere in the list; names must be entrants, and somebody must be left."""
+    state = Gauntlet(GauntletOptions(seeds=["E2"])).start(field(4))
+    assert {game.pair for game in state.docket.games} == {("E0", "E2"), ("E1", "E2"), ("E2", "E3")}
+    for seeds in (["E9"], 4, ["E0", "E1", "E2", "E3"]):
+        with pytest.raises(ValueError, match="seeds"):
+            Gauntlet(GauntletOptions(seeds=seeds)).start(field(4))
+
+
+def test_gauntlet_table_has_the_seeds_on_top() -> None:
+    """A seed that lost all its games still stands above the field it played; ranks run through."""
+    gauntlet = Gauntlet(GauntletOptions(seeds=["E3"]))
+    lines = gauntlet.standings(played(gauntlet, gauntlet.start(field(4))))
+    assert [(line.rank, line.name, line.half_points) for line in lines] == [
+        (1, "E3", 0),
+        (2, "E0", 2),
+        (2, "E1", 2),
+        (2, "E2", 2),
+    ]
+
+
+def test_gauntlet_newcomers_meet_whom_they_should() -> None:
+    """A new opponent meets the seeds; a replaced seed is a seed."""
+    gauntlet = Gauntlet(GauntletOptions(seeds=2, games_per_pairing=2))
+    state = gauntlet.start(field(4))
+    more = gauntlet.step(state, Added(Entrant("late"))).docket.games[len(state.docket.games) :]
+    assert {game.pair for game in more} == {("E0", "late"), ("E1", "late")} and len(more) == 4
+    state = gauntlet.step(state, Replaced("E0", Entrant("F0")))
+    assert state.seeds == {"E0", "E1", "F0"}
+    assert {game.pair for game in gauntlet.offers(state) if "F0" in game.pair} == {("E2", "F0"), ("E3", "F0")}
+    meeting = Gauntlet(GauntletOptions(seeds=2, seeds_meet=True))
+    state = meeting.step(meeting.start(field(4)), Replaced("E0", Entrant("F0")))
+    assert ("E1", "F0") in {game.pair for game in meeting.offers(state)}
+
+
+# Scheveningen by hand.
+
+
+@pytest.mark.parametrize("count", range(2, 10))
+def test_everybody_meets_the_other_team(count: int) -> None:
+    """And nobody of its own, nobody twice in a round, in as few rounds as can be, colours one apart at most."""
+    for size in range(1, count):
+        games = Scheveningen(ScheveningenOptions(team=size)).start(field(count)).docket.games
+        first = {f"E{number}" for number in range(size)}
+        assert Counter(len(first & set(game.pair)) for game in games) == {1: size * (count - size)}
+        assert len({game.pair for game in games}) == len(games)
+        assert max(game.round for game in games) == max(size, count - size)
+        assert max(abs(extra) for extra in surplus(games).values()) <= 1
+        for number in {game.round for game in games}:
+            seated = [name for game in games if game.round == number for name in game.pair]
+            assert len(seated) == len(set(seated))
+
+
+def test_teams() -> None:
+    """The first half by default, the larger one; or so many; or by name, wherever they stand."""
+    for team, first in ((None, {"E0", "E1", "E2"}), (2, {"E0", "E1"}), (["E4"], {"E4"})):
+        assert Scheveningen(ScheveningenOptions(team=team)).start(field(5)).seeds == first
+    for team, found in ((0, "too few"), ([], "empty"), (["E1", "E1"], "twice")):
+        with pytest.raises(ValidationError, match=found):
+            ScheveningenOptions(team=team)
+    for count, team, found in ((5, 5, "nobody to play"), (5, ["Z"], "not an entrant"), (1, None, "nobody to play")):
+        with pytest.raises(InputRefused, match=found):
+            Scheveningen(ScheveningenOptions(team=team)).start(field(count))
+
+
+def test_the_winning_team_stands_first() -> None:
+    """With its points; ranks inside a team, running through. A level match leaves the first team on top."""
+    format_ = Scheveningen(ScheveningenOptions(team=["E2", "E3"]))
+    state = format_.start(field(4))
+    lines = format_.standings(state)
+    assert [(line.rank, line.name, line.status) for line in lines][:3] == [
+        (1, "E2", "team 1: 0 of 0"),
+        (1, "E3", "team 1: 0 of 0"),
+        (3, "E0", "team 2: 0 of 0"),
+    ]
+    lines = format_.standings(played(format_, state))
+    assert [(line.rank, line.name, line.half_points, line.status) for line in lines] == [
+        (1, "E0", 4, "team 2: 4 of 4"),
+        (1, "E1", 4, "team 2: 4 of 4"),
+        (3, "E2", 0, "team 1: 0 of 4"),
+        (3, "E3", 0, "team 1: 0 of 4"),
+    ]
+
+
+def test_newcomers_join_the_smaller_team() -> None:
+    """The second if level; one that takes another's place takes its team."""
+    format_ = Scheveningen(ScheveningenOptions(games_per_pairing=2))
+    state = format_.step(format_.start(field(4)), Added(Entrant("F")))
+    assert Counter(len({"E0", "E1"} & set(game.pair)) for game in state.docket.games[8:]) == {1: 4}
+    state = format_.step(state, Added(Entrant("G")))
+    assert state.seeds == {"E0", "E1", "G"}
+    assert Counter(game.pair for game in state.docket.games[12:]) == {("E2", "G"): 2, ("E3", "G"): 2, ("F", "G"): 2}
+    state = format_.step(state, Replaced("E0", Entrant("H")))
+    assert "H" in state.seeds
+    state = format_.step(state, Withdrawn("E2"))
+    games = {line.name: line.games for line in format_.standings(played(format_, state)) if line.rank is not None}
+    assert games == {"E1": 4, "G": 4, "H": 4, "E3": 6, "F": 6}
+
+
+def test_colours_come_back_in_the_second_cycle() -> None:
+    """Two cycles of single games: both colours against everybody."""
+    games = Scheveningen(ScheveningenOptions(cycles=2)).start(field(6)).docket.games
+    assert set(surplus(games).values()) == {0}
+    assert len({(game.white, game.black) for game in games}) == len(games) == 18

@@ -1,0 +1,213 @@
+"""Tests of interop/gamepairs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.cli.main import cli
+from enginetour.interop.gamefilter import Naming
+from enginetour.interop.gamepairs import match_games, openings_of_games
+from enginetour.interop.gametags import Games, Partners
+from enginetour.interop.pgn import read_games
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
+from enginetour.ratings.pairs import Openings
+from enginetour.ratings.pentanomial import paired
+from enginetour.reports.pgn import games_text
+from enginetour.store.tournaments import Store
+from tests.cli.test_rate import invoke as test_rate_invoke
+from tests.cli.test_rate import listed, row
+from tests.support.databases import add_game, draft, game
+
+# Pairs on one opening in game files: what the errors of a list from files go by.
+
+NAMES = (b"Ada", b"Bob", b"Cid", b"Bob 2")
+WORDS = (b"1-0", b"1/2-1/2", b"0-1", b"*")
+FENS = ('[FEN "4k3/8/8/8/8/1P6/8/4K3 w - - 0 1"]', '[FEN "4k3/8/8/8/8/2P5/8/4K3 w - - 0 1"]')
+
+each = st.tuples(
+    st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from(WORDS), st.integers(0, 3), st.booleans()
+)
+
+
+def called(name: str) -> str | None:
+    """Two versions of one name, and one that is not wanted."""
+    return {"Bob 2": "Bob", "Cid": None}.get(name, name)
+
+
+@given(st.lists(each, max_size=60))
+def test_pairs_are_those_that_the_tests_count(played: list[tuple[bytes, bytes, bytes, int, bool]]) -> None:
+    """The same pairs as game by game: finished games that are taken, between two names, in the order of the files."""
+    games = Games()
+    games.add([row[0] for row in played], [row[1] for row in played], [row[2] for row in played], "here")
+    games.openings.extend([opening for _, _, _, opening, _ in played])
+    taken = np.array([wanted for *_, wanted in played], dtype=np.bool_)
+    partners, points = Partners[int](), defaultdict[int, list[int]](list)
+    for place, (white, black, word, opening, wanted) in enumerate(played):
+        names = called(white.decode()), called(black.decode())
+        if wanted and word != b"*" and None not in names and names[0] != names[1]:
+            ada_is_white, got = names[0] == "Ada", {b"1-0": 2, b"1/2-1/2": 1, b"0-1": 0}[word]
+            key = partners.pair_of("Ada - Bob", opening, "white" if ada_is_white else "black", place)
+            points[key].append(got if ada_is_white else 2 - got)
+    counts = [0] * 5
+    for both in points.values():
+        if len(both) == 2:
+            counts[sum(both)] += 1
+    expected: Openings = (
+        {("Ada", "Bob"): (counts[0], counts[1], counts[2], counts[3], counts[4])} if any(counts) else {}
+    )
+    assert openings_of_games(games, called, ("Ada", "Bob"), taken) == expected
+
+
+def written(path: Path, *games: tuple[str, str, str, str]) -> Path:
+    """White, Black, result and a FEN tag or nothing, game by game."""
+    path.write_text(
+        "".join(
+            f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{fen}\n\n1. Kd1 {result}\n\n'
+            for white, black, result, fen in games
+        )
+    )
+    return path
+
+
+def test_openings_that_decide_games_make_errors_smaller(tmp_path: Path) -> None:
+    """White wins each game: every pair is level, and scatters far less than two games that have nothing in common."""
+    path = written(tmp_path / "g.pgn", *((*ends, "1-0", FENS[0]) for _ in range(30) for ends in ("AB", "BA")))
+    single, paired = listed(path), listed(path, "--pairs")
+    assert [line["rating"] for line in single["list"]] == [line["rating"] for line in paired["list"]]
+    ratio = row(paired, "A")["plus"] / row(single, "A")["plus"]
+    # 20 pairs are believed that scatter as independent games do; of the 30 that were seen one goes to the rating.
+    assert ratio == pytest.approx((20 / 49) ** 0.5, rel=0.01)
+    assert any("errors by opening pairs: 0.64 x those of single games, 30 pairs" in line for line in paired["caption"])
+
+
+def test_games_that_are_no_pairs_are_told(tmp_path: Path) -> None:
+    """Without an opening, on two of them, or always with one colour: errors are those of single games."""
+    games = [("A", "B", "1-0", ""), ("B", "A", "1-0", ""), ("A", "B", "0-1", FENS[0]), ("B", "A", "0-1", FENS[1])]
+    path = written(tmp_path / "g.pgn", *games, ("A", "B", "1-0", FENS[0]))
+    assert "no two games are a pair" in test_rate_invoke(path, "--pairs").output
+    assert "no two games are a pair" not in test_rate_invoke(path).output
+    assert listed(path, "--pairs")["list"] == listed(path)["list"]
+
+
+def test_names_and_filters_hold_for_pairs_too(tmp_path: Path) -> None:
+    """An alias joins a pair, a pattern and too few games take it out, and a day's filter half of it."""
+    games = [("A", "B", "1-0", FENS[0]), ("B old", "A", "0-1", FENS[0]), ("A", "B", "1-0", FENS[1])]
+    path = written(tmp_path / "g.pgn", *games, ("B", "A", "1-0", FENS[1]), ("A", "C", "1/2-1/2", ""))
+    told = [
+        next((line for line in listed(path, "--pairs", *words)["caption"] if "opening pairs" in line), "none")
+        for words in ((), ("--alias", "B old=B"), ("--exclude", "C"), ("--include", "A", "--include", "C"))
+    ]
+    assert [line.rpartition(", ")[2] for line in told] == ["1 pair", "2 pairs", "1 pair", "none"]
+
+
+# A sequential test straight from PGN: which games are pairs, and that a file says what the store says.
+
+
+def pgnmatch_written(*games: tuple[str, str, str, str], moves: str = "1. e4 {+0.3/9 1s} 1-0") -> str:
+    """White, Black, result and further tags a game."""
+    return "".join(
+        f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{tags}\n{moves}\n\n'
+        for white, black, result, tags in games
+    )
+
+
+def met(path: Path, *aliases: tuple[str, str]) -> list[tuple[object, int]]:
+    return list(match_games(read_games([path]), Naming(dict(aliases)), "A", "B"))
+
+
+def fen(number: int, clocks: str = "0 1") -> str:
+    """A position of its own for 1 to 6."""
+    return f'[SetUp "1"]\n[FEN "4k3/8/8/8/8/{number}P{7 - number}/8/4K3 w - - {clocks}"]\n'
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "g.pgn"
+
+
+def test_colours_swapped_on_one_position_are_a_pair(path: Path) -> None:
+    """Wherever they stand among other games; the same colours again wait for another partner."""
+    path.write_text(
+        pgnmatch_written(
+            ("A", "B", "1-0", fen(1)),
+            ("A", "B", "1/2-1/2", fen(2)),
+            ("C", "A", "1-0", fen(1)),
+            ("A", "B", "0-1", fen(1)),
+            ("B", "A", "0-1", fen(1)),
+            ("B", "A", "1-0", fen(1)),
+            ("B", "A", "*", fen(2)),
+        )
+    )
+    games = met(path)
+    assert [points for _, points in games] == [2, 1, 0, 2, 0]
+    assert paired(games) == [4, 0]
+
+
+def test_long_and_packed_files(tmp_path: Path, path: Path) -> None:
+    """A pair may begin in one file and end in another, packed or not; games are read in pieces of any size."""
+    text = pgnmatch_written(
+        *[(*("AB" if number % 2 else "BA"), "1-0", fen(number // 2 % 4 + 1)) for number in range(40)]
+    )
+    path.write_text(text)
+    assert len(paired(met(path))) == 20
+    packed = tmp_path / "more.pgn.gz"
+    packed.write_bytes(gzip.compress((text + pgnmatch_written(("A", "B", "1-0", fen(6)))).encode()))
+    path.write_text(text + pgnmatch_written(("B", "A", "1-0", fen(6))))
+    assert len(paired(match_games(read_games([path, packed]), Naming(), "A", "B"))) == 41
+
+
+def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:
+    """The export of a match has its pairs, its counts and its ratio."""
+    path = tmp_path / "match.pgn"
+    outcomes = [Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.WHITE, Outcome.DRAW, Outcome.WHITE, Outcome.WHITE]
+    with Store.open(tmp_path / "x.db") as store:
+        log = store.create_tournament(draft())
+        for number, outcome in enumerate(outcomes):
+            names = ("Fruit", "Toga") if number % 2 == 0 else ("Toga", "Fruit")
+            add_game(log, game(*names, outcome, meeting=number // 2 + 1, leg=number % 2 + 1))
+        path.write_text("".join(games_text(log)))
+    ours = json.loads(invoke("ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5", "--db", tmp_path / "x.db").stdout)
+    theirs = json.loads(invoke("rate", path, "--sprt", "Fruit", "Toga", "0", "5").stdout)
+    assert {key: ours[key] for key in ("games", "wins", "pentanomial", "elo", "los", "sprt")} == {
+        key: theirs[key] for key in ("games", "wins", "pentanomial", "elo", "los", "sprt")
+    }
+    assert theirs["lone_games"] == 1
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(cli, [*map(str, words), "--json"], standalone_mode=True)
+
+
+def test_names_and_refusals(path: Path) -> None:
+    """Aliases count; strangers, one engine, engines that never met and options of lists are refused."""
+    path.write_text(pgnmatch_written(("A", "B", "1-0", ""), ("A 2", "B", "1-0", ""), ("C", "B", "1-0", "")))
+    assert [points for _, points in met(path, ("A 2", "A"))] == [2, 2]
+    for words, refusal in (
+        (("A", "D"), "'D' has no games here"),
+        (("A", "A"), "one engine"),
+        (("A", "C"), "have not met"),
+    ):
+        done = invoke("rate", path, "--sprt", *words, 0, 5)
+        assert isinstance(done.exception, UsageRefused)
+        assert refusal in str(done.exception)
+    for words in (
+        ("--min-games", "3"),
+        ("--since", "2026-01-01"),
+        ("--head-to-head", "A"),
+        ("-o", "x.txt"),
+        ("--errors-for", "A"),
+    ):
+        assert "--sprt makes no list" in invoke("rate", path, "--sprt", "A", "B", 0, 5, *words).output
+    assert "leave out --pairs" in invoke("rate", path, "--sprt", "A", "B", 0, 5, "--pairs").output
+    assert "belongs to --sprt" in invoke("rate", path, "--alpha", "0.1").output
+    assert json.loads(invoke("rate", path, "--sprt", "A", "B", 0, 5, "--alias", "A 2=A").stdout)["games"] == 2

@@ -1,0 +1,334 @@
+"""Tests of interop/gametags."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from click.testing import CliRunner
+
+from enginetour.cli.main import cli
+from enginetour.interop import pgn
+from enginetour.interop.gamefilter import GameFilter
+from enginetour.interop.gametags import LONGEST_OPENING, NOT_TOLD, Partners, bands_in, is_standard
+from enginetour.interop.pgn import PIECE, read_games, scan
+from enginetour.interop.tally import OF_VARIANT
+from enginetour.model.game import Outcome
+from enginetour.reports.pgn import games_text
+from enginetour.store.check import inspect
+from enginetour.store.definition import ListDefinition
+from enginetour.store.games import meetings
+from enginetour.store.lists import list_of
+from enginetour.store.ratings import ratings_of, refresh
+from enginetour.store.selection import selected
+from enginetour.store.tournaments import Store
+from tests.support.databases import add_game, draft, enter, game, invoke, meddled, rows
+from tests.support.tournaments import tour
+
+# Openings of games in files: what tells one, and which two games are a pair.
+
+FEN = '[FEN "4k3/8/8/8/8/1P6/8/4K3 w - - 0 1"]\n'
+OTHER = FEN.replace("1P6", "2P5")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def told(folder: Path, *games: tuple[str, str], end: str = "\n") -> list[int]:
+    """The openings of games with these tags and moves, by both readers."""
+    path = folder / "g.pgn"
+    content = "".join(
+        f'[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n{tags}\n{moves} 1-0\n\n' for tags, moves in games
+    )
+    path.write_bytes(content.replace("\n", end).encode())
+    quick = list(read_games([path]).openings)
+    with patch.object(pgn, "_quick_game", lambda games, at, piece: False):
+        assert list(read_games([path]).openings) == quick
+    assert len(quick) == len(games)
+    return quick
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_openings(folder: Path, end: str) -> None:
+    """The position without its clocks, moves marked as book, our encounters and numbers; none where nothing tells."""
+    clocks = FEN.replace("0 1", "5 9")
+    one, same, other = told(folder, (FEN, "1. e4"), (clocks, "1. d4"), (OTHER, "1. e4"), end=end)
+    assert one == same != other and NOT_TOLD not in (one, other)
+    one, same, other, longer = told(
+        folder,
+        ("", "1. e4 {book} 1... c5 {book} 2. Nf3 {+0.1/9 1s} d6 {book}"),
+        ("", "1. e4 {book} c5 $1 {\n book, Sicilian} 2. Nc3 {0.1}"),
+        ("", "1. e4 {book} e5 {book} 2. Nf3 {+0.1/9 1s}"),
+        ("", "1. e4 {book} c5 {book} 2. Nf3 {book} d6"),
+        end=end,
+    )
+    assert one == same and len({one, other, longer, NOT_TOLD}) == 4
+    third, fourth = told(folder, ('[Encounter "3"]\n', "1. e4 {+0.3/9 1s}"), ('[Encounter "4"]\n', "1. e4"), end=end)
+    assert len({third, fourth, NOT_TOLD}) == 3
+    assert told(folder, ("", "1. e4 c5"), ("", "1. e4 {a book} c5 {book}"), end=end) == [NOT_TOLD] * 2
+    ours = '[Encounter "3"]\n[OpeningNumber "{}"]\n'
+    one, own_book, other = told(
+        folder,
+        (ours.format(7), "1. e4 {book} c5 {book} 2. Nf3 {0.1}"),
+        (ours.format(7), "1. e4 {book} c5 {book} 2. Nc3 {book} Nc6 {book}"),
+        (ours.format(8), "1. e4 {book} c5 {book} 2. Nf3 {0.1}"),
+        end=end,
+    )
+    assert one == own_book != other
+
+
+def test_tags_that_only_look_like_one(folder: Path) -> None:
+    """A tag that quotes another, one that begins alike, two in a line, two of a name: the last holds."""
+    alone, quoted, alike, in_line, twice, words = told(
+        folder,
+        (FEN, "1. e4"),
+        ('[Annotator "see [FEN 3]"]\n' + FEN, "1. e4"),
+        ('[FENCE "x"]\n' + FEN, "1. e4"),
+        ('[SetUp "1"] ' + FEN, "1. e4"),
+        (OTHER + FEN, "1. e4"),
+        ('[Annotator "see [FEN 3]"]\n', "1. e4 {[FEN 3]}"),
+    )
+    assert {alone, quoted, alike, in_line, twice} == {alone}
+    assert alone != NOT_TOLD == words
+
+
+def test_games_of_endless_length(folder: Path) -> None:
+    """Only the front is looked at, by both readers alike."""
+    long = "1. e4 {book} " + "e5 {book} " * LONGEST_OPENING
+    assert len({*told(folder, ("", long), ("", "1. e4 {book}")), NOT_TOLD}) == 3
+
+
+def test_partners() -> None:
+    """Colours swapped, the same engines, the same opening, first come first served; untold openings stay alone."""
+    partners = Partners[int]()
+    games = [
+        ("AB", 7, "white"),
+        ("AB", 7, "white"),
+        ("AC", 7, "black"),
+        ("AB", 8, "black"),
+        ("AB", 7, "black"),
+        ("AB", NOT_TOLD, "white"),
+        ("AB", NOT_TOLD, "black"),
+        ("AB", 7, "black"),
+        ("AB", 7, "black"),
+        ("AB", 8, "white"),
+    ]
+    found = [partners.pair_of(*told, place) for place, told in enumerate(games)]  # type: ignore[arg-type]
+    assert found == [0, 1, 2, 3, 0, 5, 6, 1, 8, 3]
+
+
+# Games of files at odds: known by their tags, in no list of even games, and there when they are asked for.
+
+ODDS = (0, 2, -1, 0, 1, 0)  # bands that White gives, game by game
+RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.DRAW, Outcome.BLACK, Outcome.BLACK)
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """A tournament of Fruit and Toga with a handicap in three of its six games, as it is exported."""
+    path = tmp_path / "handicap.pgn"
+    with Store.open(tmp_path / "home.db") as store:
+        log = store.create_tournament(draft())
+        for meeting, (bands, outcome) in enumerate(zip(ODDS, RESULTS, strict=True), 1):
+            made = game(outcome=outcome, meeting=meeting)
+            clocks = ("60+0.5", "180+2") if bands > 0 else ("180+2", "60+0.5" if bands else "180+2")
+            pairing = replace(made.pairing, handicap=bands)
+            add_game(log, replace(made, pairing=pairing, white_tc=clocks[0], black_tc=clocks[1]))
+        path.write_text("".join(games_text(log)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("tags", "bands"),
+    [
+        ({}, 0),
+        ({"Handicap": "White gives 2"}, 2),
+        ({"Handicap": "Black gives 13"}, -13),
+        ({"Handicap": "two stones"}, None),
+        ({"Handicap": "none"}, 0),
+        ({"Odds": "Queen"}, None),
+        ({"TimeOdds": "-"}, 0),
+        ({"Handicap": "White gives 1", "TimeOdds": "2:1"}, 1),
+        ({"Oddsmaker": "Queen"}, 0),
+    ],
+)
+def test_what_tags_say(tags: dict[str, str], bands: int | None) -> None:
+    """Bands where our own words tell them, else that there are odds; blank words and denials are none."""
+    assert bands_in({name.encode(): value.encode() for name, value in tags.items()}) == bands
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"odds": True},
+        {"time_classes": ("blitz",)},
+        {"time_classes": ("odds",), "odds": True},
+        {"tc": ("60*",), "odds": True},
+    ],
+)
+def test_lists_elsewhere_are_those_at_home(tmp_path: Path, export: Path, parts: dict[str, Any]) -> None:
+    """The same games, ratings and caption, with and without games at odds, by class and by control."""
+    definition = ListDefinition.model_validate(parts)
+    with Store.open(tmp_path / "home.db") as home, Store.open(tmp_path / "away.db") as away:
+        assert (enter(away, export).games, enter(home, export).games) == (6, 0)
+        ours, theirs = list_of(home, selected(home, definition)), list_of(away, selected(away, definition))
+        assert [(row.name, row.rating, row.games) for row in theirs.rows] == [
+            (row.name, row.rating, row.games) for row in ours.rows
+        ]
+        assert theirs.caption == ours.caption
+        assert selected(away, definition).left_out == selected(home, definition).left_out
+
+
+def test_even_systems_and_tests_leave_them_out(tmp_path: Path, export: Path) -> None:
+    """Incremental ratings, a sequential test and the import's own list count three games of six."""
+    with Store.open(tmp_path / "x.db") as away:
+        found = enter(away, export, "club")
+        assert (found.games, found.odds) == (6, 3)
+        refresh(away, "elo")
+        assert ratings_of(away, "elo")["Fruit"][1] == 3
+        assert len(meetings(away.database, "Fruit", "Toga").games) == 3
+    told = invoke(tmp_path, "import", "--list").output
+    assert "at odds" in told
+    own = invoke(tmp_path, "ratings", "-t", "club").output
+    assert "games at odds, apart from the list: 3; the giver scored" in " ".join(own.split())
+
+
+@pytest.mark.parametrize("change", [("", ""), ("[White ", "%\n[White "), ("\n", "\r\n")])
+def test_both_readers_know_them(tmp_path: Path, export: Path, change: tuple[str, str]) -> None:
+    """The quick one and the careful one, in columns and in a tally."""
+    export.write_bytes(export.read_bytes().decode().replace(*change).encode() if change[0] else export.read_bytes())
+    games = read_games([export])
+    assert games.odds == {1: 2, 2: -1, 4: 1}
+    assert set(games.black_control) == {1, 2, 4}
+    assert scan([export]).pairs(str)[0].games.sum() == 3
+    assert scan([export], take_odds=True).pairs(str)[0].games.sum() == 6
+
+
+def test_a_piece_of_long_games_is_looked_through(tmp_path: Path, export: Path) -> None:
+    """One game at odds among thousands, in files of short and of long games, is left out alone."""
+    plain = '[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 {%s} 1-0\n\n'
+    odd = plain.replace('"1-0"]', '"1-0"]\n[Handicap "White gives 1"]')
+    for moves in ("", "+0.31/18 0.104s " * 100):
+        path = tmp_path / "many.pgn"
+        number = 3 * PIECE // (len(plain) + len(moves))
+        path.write_text(plain % moves * number + odd % moves + plain % moves * number)
+        assert scan([path]).pairs(str)[0].games.sum() == 2 * number
+
+
+def test_rate_leaves_them_out_and_says_so(tmp_path: Path, export: Path) -> None:
+    """As the lists of the store do; a game that is unfinished is told once."""
+    text = export.read_text()
+    second = text.split("\n\n[Event")[1].replace('[Result "1/2-1/2"]', '[Result "*"]')
+    export.write_text(f"{text}[Event{second}\n\n")
+    told = json.loads(CliRunner().invoke(cli, ["rate", str(export), "--json"]).stdout)
+    assert (told["games"], told["left_out"]["apart"], told["left_out"]["others"]) == (3, {"odds": 3}, {"*": 1})
+
+
+def test_the_check_counts_them(tmp_path: Path, export: Path) -> None:
+    """The check compares games at odds with what the import says it brought."""
+    with Store.open(tmp_path / "away.db") as away:
+        enter(away, export)
+        assert inspect(away).findings == ()
+        assert [row[9] for row in rows(tmp_path / "away.db", "imported_games")].count("") == 3
+    meddled(tmp_path / "away.db", "UPDATE imports SET odds = 2")
+    with Store.open(tmp_path / "away.db") as away:
+        assert "brought 2 games at odds, 3 are there" in [one.what for one in inspect(away).findings]
+
+
+VARIANTTAGS_RESULTS = ("1-0", "1/2-1/2", "0-1", "1-0")
+MOVES = "1. e4 {[%eval 0.1]} e5 " * 60  # a header is a small part of a game
+PLAIN, LONG = "1. e4 ", MOVES
+
+
+def games(white: str, black: str, tag: str = "", moves: str = PLAIN) -> str:
+    """Four games; `tag` is the value of a Variant tag."""
+    variant = f'[Variant "{tag}"]\n' if tag else ""
+    return "".join(
+        f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{variant}\n{moves}{result}\n\n'
+        for result in VARIANTTAGS_RESULTS
+    )
+
+
+def names(found: dict[str, Any]) -> set[str]:
+    return {row["name"] for row in found["list"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "standard"),
+    [(b"Standard", True), (b"", True), (b"?", True), (b"From Position", True), (b"chess960", False), (b"\xff", False)],
+)
+def test_which_values_are_standard(value: bytes, standard: bool) -> None:
+    """Spellings in use; whatever is not one of them is another variant."""
+    assert is_standard(value) is standard
+
+
+@pytest.mark.parametrize("moves", [PLAIN, LONG])
+@pytest.mark.parametrize("black", ["[Black ", "[Black  "], ids=["quick", "careful"])
+def test_the_scan_sets_other_variants_aside(tmp_path: Path, moves: str, black: str) -> None:
+    """Whichever way a file is read, and however long its games are."""
+    path = tmp_path / "mixed.pgn"
+    path.write_text((games("A", "B", "", moves) + games("A", "B", "Crazyhouse", moves)).replace("[Black ", black))
+    assert scan([path]).results.tobytes().count(OF_VARIANT) == len(VARIANTTAGS_RESULTS)
+    kept = read_games([path])
+    assert len(kept.variants) == len(VARIANTTAGS_RESULTS)
+    assert GameFilter().taken(kept)[1] == {"variant": len(VARIANTTAGS_RESULTS)}
+    assert GameFilter(variant="crazyhouse").taken(kept)[1] == {"variant": len(VARIANTTAGS_RESULTS)}
+
+
+def test_a_word_in_a_comment_is_none(tmp_path: Path) -> None:
+    """What looks like the tag inside of moves says nothing."""
+    path = tmp_path / "comment.pgn"
+    path.write_text(games("A", "B", moves='1. e4 {\n[Variant "Atomic"]\n} '))
+    assert not scan([path]).results.tobytes().count(OF_VARIANT)
+    assert not read_games([path]).variants
+
+
+def test_a_list_of_files_is_of_one_variant(tmp_path: Path) -> None:
+    """Standard unless told, by every spelling of the tag; what is left out is told."""
+    path = tmp_path / "mixed.pgn"
+    path.write_text(games("A", "B", "Standard") + games("C", "D", "Fischerandom") + games("E", "F", "Atomic"))
+    assert names(json.loads(tour(tmp_path, "rate", str(path), "--json").stdout)) == {"A", "B"}
+    assert "games left out: 8 of other variants (chess960 4, atomic 4; --variant NAME takes one)" in " ".join(
+        tour(tmp_path, "rate", str(path)).stdout.split()
+    )
+    shuffled = json.loads(tour(tmp_path, "rate", str(path), "--variant", "chess960", "--json").stdout)
+    assert names(shuffled) == {"C", "D"}
+    done = tour(tmp_path, "rate", str(path), "--variant", "atomics", expect=2)
+    assert "did you mean 'atomic'" in done.stderr
+
+
+def test_a_file_of_another_variant_is_told(tmp_path: Path) -> None:
+    """No list without a game, and how to get one."""
+    path = tmp_path / "frc.pgn"
+    path.write_text(games("C", "D", "chess 960"))
+    assert "4 of other variants (chess960 4; --variant NAME" in " ".join(
+        tour(tmp_path, "rate", str(path), expect=3).stderr.split()
+    )
+
+
+def test_an_import_is_of_one_variant(tmp_path: Path) -> None:
+    """Standard unless told; others are left out, told by name, and taken by an import for lists of theirs."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "mixed.pgn").write_text(games("A", "B") + games("C", "D", "Atomic"))
+    (tmp_path / "atomic.pgn").write_text(games("C", "D", "Atomic"))
+    assert "games left out: 4 of other variants" in tour(tmp_path, "import", "mixed.pgn").stdout
+    assert names(json.loads(tour(tmp_path, "ratings", "--all", "--json").stdout)) == {"A", "B"}
+    assert "4 of other variants" in tour(tmp_path, "import", "atomic.pgn", expect=3).stderr
+    told = " ".join(tour(tmp_path, "import", "mixed.pgn", "--variant", "atomic", "--name", "loud").stdout.split())
+    assert "4 games imported" in told and "games left out: 4 of other variants (standard 4;" in told
+    assert "nothing new" in tour(tmp_path, "import", "mixed.pgn").stdout
+    for more in ((), ("--as-of", "2100-01-01"), ("--tc", "*")):  # by kept counts, and by games
+        every = ("ratings", "--all", "--json", *more)
+        assert names(json.loads(tour(tmp_path, *every).stdout)) == {"A", "B"}
+        assert names(json.loads(tour(tmp_path, *every, "--variant", "atomic").stdout)) == {"C", "D"}
+    assert "have not met" in tour(tmp_path, "ratings", "--all", "--sprt", "C", "D", "0", "5", expect=2).stderr
+    assert names(json.loads(tour(tmp_path, "ratings", "--all", "--system", "elo", "--json").stdout)) == {"A", "B"}
+    assert tour(tmp_path, "db", "check").stdout.startswith("sound")
+    assert "did you mean 'atomic'" in tour(tmp_path, "import", "mixed.pgn", "--variant", "atomics", expect=2).stderr

@@ -1,0 +1,452 @@
+"""Tests of interop/pairers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import chess.pgn
+import pytest
+
+from enginetour.formats.base import SYSTEMS, make_format, options_model
+from enginetour.formats.dutch import Dutch, DutchOptions
+from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Kind, Member, Paired, Unpairable
+from enginetour.formats.rounds import Rounds
+from enginetour.interop.pairers import Foreign, Separated, conversation, foreign, game, next_round, with_round
+from enginetour.interop.trf import Cell, read
+from enginetour.model.errors import InputRefused
+from tests.conftest import find_program
+from tests.interop.test_trf import entry
+from tests.support.databases import add_game, field_of, full_game, meddled, rated, sound_log
+from tests.support.databases import game as databases_game
+from tests.support.tournaments import tour
+
+# Fields from tournament report files: rounds that agree, who is there, and the new round written back.
+
+SMALL = sorted((Path(__file__).parents[1] / "golden" / "trf").glob("*_n[0-9]_*.trf")) + sorted(
+    (Path(__file__).parents[1] / "golden" / "trf").glob("*_n1[0-9]_*.trf")
+)
+
+
+def before(*lines: str, number: int | None = None, rounds: int | None = 9) -> Foreign:
+    return foreign(read("\n".join(lines), "f.trf"), number=number, rounds=rounds)
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
+def test_every_recorded_round_is_written_as_it_stood(path: Path) -> None:
+    """Paired anew by the Dutch system: opponents, colours and byes; what was not asked for says so too."""
+    report = read(path.read_bytes(), str(path))
+    rounds = max(len(one.cells) for one in report.entries)
+    for number in range(1, rounds + 1):
+        found = foreign(report, number=number)
+        system = Dutch(DutchOptions.model_validate({"rounds": rounds, **found.settings}))
+        fresh = with_round(report, found, next_round(system, found.field))
+        for old, new in zip(report.entries, fresh.entries, strict=True):
+            stood = old.cells[number - 1] if number <= len(old.cells) else Cell()
+            written = new.cells[number - 1]
+            assert (written.opponent, written.colour) == (stood.opponent, stood.colour)
+            assert written.opponent or written.result == stood.result.replace(" ", "Z")
+            assert new.cells[: number - 1] == tuple((*old.cells, *[Cell()] * number)[: number - 1])
+        assert found.warnings == ()
+
+
+def test_letters_become_turns() -> None:
+    """Games, unrated ones, forfeits, byes of all kinds; old letters without an opponent too."""
+    found = before(
+        entry(1, "   2 w W", "   2 b +", "0000 - F", "0000 - +", points="4.0"),
+        entry(2, "   1 b L", "   1 w -", "0000 - H", "0000 - =", points="1.0"),
+        entry(3, "0000 - U", "0000 - Z", "        ", "   4 w D", points="1.5"),
+        entry(4, "        ", "0000 - -", "0000   Z", "   3 b D", points="0.5"),
+    )
+    kinds = [[(turn.kind, turn.points) for turn in found.field.turns(place)] for place in range(4)]
+    full, half, away = (Kind.FULL_BYE, 2), (Kind.HALF_BYE, 1), (Kind.ABSENT, 0)
+    assert kinds[0] == [(Kind.PLAYED, 2), (Kind.FORFEIT, 2), full, full]
+    assert kinds[1] == [(Kind.PLAYED, 0), (Kind.FORFEIT, 0), half, half]
+    assert kinds[2] == [(Kind.BYE, 2), away, away, (Kind.PLAYED, 1)]
+    assert kinds[3] == [away, away, away, (Kind.PLAYED, 1)]
+    first = found.field.turns(0)
+    assert [turn.colour for turn in first[:2]] == [WHITE, BLACK] and [turn.games for turn in first[:2]] == [1, 0]
+    assert found.field.number == 5 and found.field.present == (0, 1, 2, 3) and found.warnings == ()
+
+
+def test_other_points() -> None:
+    """Three for a win, one for a draw; absence and the allocated bye have their own."""
+    found = before(
+        "162  W 3.0    D 1.0    A 0.5    P 2.0",
+        entry(1, "   2 w 1", "0000 - U", points="5.0"),
+        entry(2, "   1 b 0", "0000 - H", points="1.0"),
+        entry(3, "0000 - Z", "   4 w 1", points="3.5"),
+        entry(4, "0000 - Z", "   3 b 0", points="0.5"),
+    )
+    assert found.field.win == 6 and found.field.scores == (10, 2, 7, 1) and found.warnings == ()
+
+
+def test_who_is_there() -> None:
+    """Byes of the next round, in its column or in a line 240, keep away; whoever came late is there."""
+    lines = (
+        "142 5", "240 H 002    1", "240 Z 003    2",
+        entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3), entry(4, "        ", "0000 - Z"),
+    )  # fmt: skip
+    found = before(*lines, rounds=None)
+    assert found.field.number == 2 and found.field.rounds == 5 and found.field.present == (1, 2)
+    assert found.asked == {0: Kind.HALF_BYE, 3: Kind.ABSENT}
+    written = with_round(read("\n".join(lines)), found, Paired((Board(1, 2),)))
+    assert [one.cells[1].text() for one in written.entries] == ["0000 - H", "   3 w  ", "   2 b  ", "0000 - Z"]
+
+
+def test_who_is_away_from_the_next_round() -> None:
+    """A line XXZ says it of the round to be paired and of no earlier one; written, the round's column says it."""
+    lines = ("XXR 5", "XXZ 1 3", entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3), entry(4))
+    found = before(*lines, rounds=None)
+    assert found.field.present == (1, 3) and found.asked == {0: Kind.ABSENT, 2: Kind.ABSENT}
+    assert before(*lines, rounds=5, number=1).field.present == (0, 1)
+    written = with_round(read("\n".join(lines)), found, Paired((Board(1, 3),)))
+    assert [one.cells[1].text() for one in written.entries] == ["0000 - Z", "   4 w  ", "0000 - Z", "   2 b  "]
+    assert "XXZ" not in written.text() and "XXR 5" in written.text()
+
+
+def test_points_of_an_absence() -> None:
+    """BBZ says those of one who asked for it, BBF those of a forfeit that was lost; without it they are alike."""
+    lines = [entry(1, "0000 - Z", "   2 w -"), entry(2, "0000 - U", "   1 b +")]
+    for said, points in ((("BBZ  0.5",), (1, 0)), (("BBF  0.5",), (1, 1)), (("BBF  0.5", "BBZ  0.0"), (0, 1))):
+        history = before(*said, *lines, rounds=3).field.history
+        assert (history[0][0].points, history[1][0].points) == points
+
+
+def test_the_settings_of_a_file() -> None:
+    """Its colour, declared or seen in the first round with games, without later entrants; its acceleration."""
+    assert before("152 B", entry(1), entry(2)).settings == {"initial_colour": "black"}
+    late = before(entry(1), entry(2, "   3 b 1", points="1.0"), entry(3, "   2 w 0"))
+    assert late.settings == {"initial_colour": "black"}
+    second = before(
+        entry(1, "   2 - -", "   3 b 1", points="1.0"), entry(2, "   1 - +"), entry(3, "        ", "   1 w 0"), rounds=3
+    )
+    assert second.settings == {"initial_colour": "black"}
+    baku = before("192 FIDE_DUTCH_2025_BAKU", entry(1), entry(2))
+    assert baku.settings == {"acceleration": "baku"} and baku.warnings == ()
+    assert before("192 FIDE_DUBOV", entry(1), entry(2)).warnings == ("f.trf: pairing system FIDE_DUBOV has no effect",)
+
+
+def test_virtual_points_are_data() -> None:
+    """Points of 250 and XXA lines count in their rounds as written, whatever acceleration the file names."""
+    blank = [entry(number) for number in range(1, 5)]
+    given = before("192 FIDE_DUTCH_2025_BAKU", "250       1.5 001 002    1    2", *blank, rounds=7)
+    assert given.field.virtual == ((3, 3, 0, 0),) and given.settings == {}
+    played = [entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3, "   4 w ="), entry(4, "   3 b =")]
+    assert before("XXA    2  0.5  1.0", *played, rounds=7).field.virtual == ((0, 1, 0, 0), (0, 2, 0, 0))
+    assert before(*played, rounds=7).field.virtual == ()
+
+
+def test_a_bye_alone_in_the_round_is_fixed() -> None:
+    """One U without any opponent is a bye given before the pairing; the others are there, unless they are absent."""
+    first = (entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"))
+    third = entry(3, "0000 - U", "", points="1.0")
+    fixed = before(entry(1, "   2 w 1", "0000 - U", points="1.0"), first[1], third).field
+    assert (fixed.number, fixed.bye, fixed.present) == (2, 0, (1, 2))
+    done = before(
+        entry(1, "   2 w 1", "0000 - U", points="2.0"), entry(2, "   1 b 0", "0000 - Z"), entry(3, "0000 - U", "")
+    )
+    assert (done.field.number, done.field.bye, done.field.present) == (3, None, (0, 1, 2))
+
+
+def test_several_byes_before_the_round_is_paired_are_refused() -> None:
+    """The round has no games yet; entrants without a cell are not absent from it."""
+    lines = [entry(number, *["0000 - U"] * (number < 3)) for number in range(1, 6)]
+    with pytest.raises(InputRefused, match=r"one bye in round 1, which has no games, found byes of 1, 2"):
+        before(*lines)
+    gone = [entry(number, "0000 - Z") for number in range(3, 6)]
+    assert before(*lines[:2], *gone).field.number == 2
+
+
+def test_who_rests_by_decision() -> None:
+    """The bye comes with the round; a second one and an odd rest are told; the initial color counts its taker."""
+    system = Dutch(DutchOptions(rounds=3, initial_colour="white"))
+    blank = before("152 W", *[entry(number) for number in range(1, 6)], rounds=3).field
+    paired = next_round(system, blank.resting(0))
+    assert (paired.boards, paired.byes) == ((Board(3, 1), Board(2, 4)), (0,))
+    played = [entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3, "0000 - U", points="1.0")]
+    again = next_round(system, before(*played, rounds=3).field.resting(2).parted(2, 1))
+    assert again.byes == (2,) and again.remarks[-1].startswith("E3 has the bye by decision, but already had a bye")
+    with pytest.raises(Unpairable, match="3 entrants are left besides E1, who has the bye: an even number is needed"):
+        next_round(system, replace(blank, present=(0, 1, 2, 3)).resting(0))
+
+
+def test_pairing_numbers_may_go_by_the_order_of_lines() -> None:
+    """XXC rank means the place of a line, not the rank in its columns (JaVaFo's manual); labels stay the numbers."""
+    lines = [entry(number)[:85] + f"{5 - number:4d}  " for number in (3, 1, 4, 2)]
+    assert before("XXC rank", *lines).labels == ("3", "1", "4", "2")
+    assert before(*lines).labels == ("1", "2", "3", "4")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "words"),
+    [
+        ("   2 w 1", "   3 b 0", "f.trf:1: expected round 1 of 1: an opponent that names 1 too, found 3 in line 2"),
+        ("   2 w 1", "        ", "an opponent that names 1 too, found none in line 2"),
+        ("   2 w 1", "   1 w 0", "w on one side and b on the other, found w here and w in line 2"),
+        ("   2 - 1", "   1 - 0", "found - here and - in line 2"),
+        ("   2 w 1", "   1 b 1", "results that fit each other, found 1 here and 1 in line 2"),
+        ("   2 w 1", "   1 b =", "results that fit each other"),
+        ("   2 w 1", "   1 b -", "results that fit each other"),
+        ("   2 w H", "   1 b 0", "the result of a game, found H with opponent 2"),
+        ("   9 w 1", "   1 b 0", "the number of another entrant, found 9"),
+        ("   1 w 1", "   1 b 0", "the number of another entrant, found 1"),
+        ("0000 - 1", "0000 - Z", "an opponent, found the result 1 without one"),
+        ("   2 w  ", "   1 b  ", "a result, found none: the round is not finished"),
+    ],
+)
+def test_lines_that_contradict(one: str, two: str, words: str) -> None:
+    """File, line, round and entrant, and what the other line says."""
+    with pytest.raises(InputRefused, match=words):
+        before(entry(1, one), entry(2, two), entry(3, "   4 w =", points="0.5"), entry(4, "   3 b =", points="0.5"))
+
+
+def test_points_that_do_not_add_up_are_a_warning() -> None:
+    """Believed are the rounds; a round not finished may be counted or not."""
+    found = before(entry(1, "   2 w 1", points="2.0"), entry(2, "   1 b 0"))
+    assert found.warnings == ("f.trf:1: 2 points, but the rounds of 1 add up to 1; the rounds are believed",)
+    assert found.field.scores == (2, 0)
+    half = (entry(2, "   3 w =", "0000 - Z", points="0.5"), entry(3, "   2 b =", "0000 - Z", points="0.5"))
+    twice = before(entry(1, "0000 - U", "0000 - U", points="2.0"), *half)
+    assert twice.warnings == ("entrant 1 has two allocated byes",)
+
+
+@pytest.mark.parametrize(
+    ("number", "rounds", "words"),
+    [
+        (None, None, r"the number of rounds in a line 142 \(or --rounds\), found none"),
+        (None, 1, "a round left to pair, or --rounds above 1, found all of them paired"),
+        (3, 9, "a round to pair from 1 to 2, found 3"),
+    ],
+)
+def test_rounds_that_cannot_be(number: int | None, rounds: int | None, words: str) -> None:
+    """No end, none left, one too far."""
+    with pytest.raises(InputRefused, match=words):
+        before(entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), number=number, rounds=rounds)
+
+
+def test_pairs_apart_are_never_made() -> None:
+    """They count as met in the round to be paired, so the others make room; where there is none it is told."""
+    blank = [entry(number) for number in range(1, 5)]
+    free = before("152 W", *blank, rounds=3).field
+    apart = before("152 W", "260 001 001    1    3", *blank, rounds=3).field
+    system = Dutch(DutchOptions(rounds=3, initial_colour="white"))
+    assert (0, 2) in {board.pair for board in next_round(system, free).boards}
+    assert apart.apart == {(0, 2)} and apart.meetings[0] == {2: 1}
+    assert (0, 2) not in {board.pair for board in next_round(system, apart).boards}
+    with pytest.raises(Unpairable, match="it has E1 - E2, who must not meet, says the file"):
+        next_round(system, before("XXP 1 2", *blank[:2], rounds=1).field)
+    assert before("260 002 003    1    3", *blank, rounds=3).field.apart == set()
+
+
+def test_nobody_or_one_alone_cannot_be_paired() -> None:
+    """It is told who is there."""
+    field = field_of(rated(3, 2, 1))
+    system = Dutch(DutchOptions(rounds=3))
+    for present, words in (((), "nobody is there for round 1"), ((1,), "only B is there for round 1: two are needed")):
+        with pytest.raises(Unpairable, match=words):
+            next_round(system, Separated(field.members, (), present, 3))
+
+
+# A Swiss that xboard itself plays on a screen nobody sees, paired by `enginetour pair --xboard`.
+
+WREN = Path(__file__).parents[2] / "engines" / "wren.py"
+ROUNDS, NAMES = 3, [f"Wren {level}" for level in (1, 2, 3, 4)]
+SIGNS = {"1-0": "+", "1/2-1/2": "=", "0-1": "-"}
+# The results come last: xboard writes them over themselves, from the end of its file.
+TOURNEY = """\
+-participants {{{names}
+}}
+-seedBase 1
+-tourneyType -1
+-tourneyCycles {rounds}
+-defaultMatchGames 1
+-syncAfterRound true
+-syncAfterCycle true
+-saveGameFile "games.pgn"
+-ponderNextMove false
+-mps 40
+-tc 1
+-inc 0
+-results ""
+"""
+
+
+@contextmanager
+def screen(folder: Path) -> Iterator[str]:
+    """A display of its own number."""
+    told, number = os.pipe()
+    command = [find_program("Xvfb") or "", "-displayfd", str(number), "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
+    with (folder / "screen.txt").open("wb") as log:
+        process = subprocess.Popen(command, pass_fds=[number], stdout=log, stderr=log)
+    os.close(number)
+    try:
+        with open(told, encoding="ascii") as answer:
+            yield f":{answer.readline().strip()}"
+    finally:
+        process.terminate()  # it tidies up its socket and its lock
+        process.wait(timeout=60)
+
+
+def told_by_us(results: str, number: int) -> str:
+    return game(lambda _: Dutch(DutchOptions(rounds=ROUNDS, initial_colour="white")), 4, results, number, rounds=ROUNDS)
+
+
+@pytest.mark.engine("xboard", "Xvfb")
+def test_xboard_plays_a_swiss_of_four(tmp_path: Path) -> None:
+    """To its end, six different pairs in three rounds, each game between those the pairing program named."""
+    engine = f"{sys.executable} {WREN}"
+    known = "\n".join(f'"{name}" -fcp "{engine} {name[-1]}" -fd "{tmp_path}"' for name in NAMES)
+    (tmp_path / "settings").write_text(f"-firstChessProgramNames {{{known}\n}}\n")
+    (tmp_path / "swiss.trn").write_text(TOURNEY.format(names="\n".join(NAMES), rounds=ROUNDS))
+    pairing = f"{sys.executable} -m enginetour pair --xboard --rounds {ROUNDS} --set initial_colour=white"
+    command = [find_program("xboard") or "", "-ini", "settings", "-saveSettingsOnExit", "false"]
+    command += ["-fcp", f"{engine} 1", "-scp", f"{engine} 2", "-pairingEngine", pairing, "-tf", "swiss.trn", "-mm"]
+    command += ["-matchPause", "10", "-xpopup", "-xexit", "-depth", "1", "-adjudicateDrawMoves", "15"]
+    command += ["-soundProgram", "", "-xanimate", "-timeDelay", "0"]
+    with screen(tmp_path) as display, (tmp_path / "said.txt").open("wb") as said:
+        surroundings = os.environ | {"DISPLAY": display, "HOME": str(tmp_path), "NO_AT_BRIDGE": "1"}
+        surroundings["PYTHONPATH"] = str(WREN.parent.parent)
+        xboard = subprocess.Popen(command, cwd=tmp_path, env=surroundings, stdout=said, stderr=said)
+        try:
+            ended = xboard.wait(timeout=120)
+        finally:
+            xboard.kill()  # it does not heed SIGTERM
+            xboard.wait()
+    assert ended == 0, (tmp_path / "said.txt").read_text()
+    with (tmp_path / "games.pgn").open() as file:
+        heads = [read.headers for read in iter(lambda: chess.pgn.read_game(file), None)]
+    signs = "".join(SIGNS[head["Result"]] for head in heads)
+    assert f'-results "{signs}"' in (tmp_path / "swiss.trn").read_text()
+    played = [f"{NAMES.index(head['White']) + 1}-{NAMES.index(head['Black']) + 1}" for head in heads]
+    assert played == [told_by_us(signs[: number - 1], number) for number in range(1, 7)]
+    assert len({frozenset(pair) for pair in played}) == 6
+
+
+# What xboard asks of a pairing program, and what it gets.
+
+
+def make(_: object) -> Dutch:
+    return Dutch(DutchOptions(rounds=3, initial_colour="white"))
+
+
+def asked(*lines: str, rounds: int = 3) -> list[str]:
+    return list(conversation((f"{line}\n" for line in lines), make, rounds=rounds))
+
+
+def test_a_swiss_of_four() -> None:
+    """Games come board by board; the next round follows from the results, and a restart changes nothing."""
+    assert asked("xboard", "protover 2", "results 4 ", "pairing 1", "results 4 +*", "pairing 2") == ["1-3", "4-2"]
+    second = asked("results 4 +-*", "pairing 3", "results 4 +-+*", "pairing 4")
+    assert sorted(sorted(one.split("-")) for one in second) == [["1", "2"], ["3", "4"]]
+    assert asked("results 4 +-+ ", "pairing 3") == second[:1]
+    third = asked("results 4 +-+=", "pairing 5", "quit", "pairing 6")
+    assert len(third) == 1 and set(third[0].split("-")) in ({"1", "4"}, {"2", "3"})
+
+
+def test_an_odd_field_rests_one_in_turn() -> None:
+    """Five play two games a round; nobody rests twice."""
+    resting = set()
+    for number in (1, 3, 5):
+        pairs = [game(make, 5, "+=-+"[: number - 1], at, rounds=3).split("-") for at in (number, number + 1)]
+        resting |= set("12345") - {one for pair in pairs for one in pair}
+    assert len(resting) == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (("results 4 +*", "pairing 3"), "round 1 is not finished, round 2 cannot be paired"),
+        (("results 4 +", "pairing 3"), "round 1 is not finished"),
+        (("results 4 +-+-+-", "pairing 7"), "game 7 is in round 4 of 3; start it with --rounds 4"),
+        (("results 1 ", "pairing 1"), "no game 1 among 1 participants"),
+        (("pairing 1",), "no game 1 among 0 participants"),
+    ],
+)
+def test_what_cannot_be_answered_is_told_to_the_user(lines: tuple[str, ...], words: str) -> None:
+    """By the command of engines that xboard shows in a window; the conversation goes on."""
+    (answer,) = asked(*lines)
+    assert answer.startswith("tellusererror enginetour: ") and words in answer
+    assert asked(*lines, "results 4 ", "pairing 1")[1] == "1-3"
+
+
+def test_the_command_answers_while_it_is_asked(tmp_path: Path) -> None:
+    """Each answer comes before the next question, as xboard waits for it."""
+    command = [sys.executable, "-m", "enginetour", "pair", "--xboard", "--rounds", "2", "--set", "initial_colour=black"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for question, answer in (("results 4 \npairing 1\n", "3-1"), ("results 4 +*\npairing 2\n", "2-4")):
+            process.stdin.write(question)
+            process.stdin.flush()
+            assert process.stdout.readline().strip() == answer
+        process.stdin.write("quit\n")
+        process.stdin.flush()
+        assert process.wait(timeout=60) == 0
+
+
+def test_the_number_of_rounds_must_be_told(tmp_path: Path) -> None:
+    """xboard does not say it."""
+    assert "add --rounds N" in tour(tmp_path, "pair", "--xboard", expect=2).stderr
+    assert "does not pair in rounds" in tour(tmp_path, "pair", "--xboard", "--system", "bubble", expect=2).stderr
+
+
+KEEPING = ("swiss-gotha", "mcmahon", "swiss-cat", "gotha-2005", "gerlach", "dutch", "entropy", "accelrat", "godraw")
+
+
+@pytest.mark.parametrize("system", KEEPING)
+def test_who_must_not_meet_does_not(system: str) -> None:
+    """Pairs that a file keeps apart were made by the Gotha systems, and the round refused, though others were legal."""
+    assert system in SYSTEMS
+    format_ = make_format(system, options_model(system)(rounds=3))
+    assert isinstance(format_, Rounds)
+    members = tuple(Member(f"E{number}", 2000.0 - 50 * number) for number in range(6))
+    blank = Field(members, (), tuple(range(6)), 3, 2, 1)
+    for one in range(6):
+        for other in range(one + 1, 6):
+            field = Separated(blank.members, (), blank.present, 3, 2, 1, apart=frozenset({(one, other)}))
+            assert (one, other) not in {board.pair for board in next_round(format_.system, field).boards}
+
+
+# What rows of databases that others had changed broke; each was our own failure, or the end of the process.
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A game and the rating events of Elo."""
+    (tmp_path / "results").mkdir()
+    store, log = sound_log(tmp_path / "results" / "enginetour.db")
+    with store:
+        add_game(log, replace(full_game(), pairing=databases_game().pairing, replay=0))
+    tour(tmp_path, "ratings", "--all", "--system", "elo")
+    tour(tmp_path, "lists", "define", "all")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("statement", "words", "told"),
+    [
+        # numpy's bincount wrote over the memory of the process
+        ("UPDATE pair_counts SET black = 9223372036854775807", "ratings --all", "which no store has"),
+        ("UPDATE games SET white_engine = 9223372036854775807", "ratings --all --tc *", "which no store has"),
+        (
+            "UPDATE games SET relay = '[\"7\",1,2]' WHERE number = 1",
+            "games 1",
+            "relay_us.0: Input should be a valid int",
+        ),
+        ("DELETE FROM rating_revisions", "ratings --all --system elo", "rating events of elo are of no revision"),
+        ("UPDATE rating_revisions SET settings = '7'", "ratings --all --system elo", "ratings: cannot be read"),
+        ("UPDATE lists SET made = 'x'", "lists show all", "row 1 of lists has 'x' as made"),
+        ("UPDATE tournaments SET config = '7'", "standings", "tournament autumn: cannot be read"),
+    ],
+)
+def test_told_in_a_line(folder: Path, statement: str, words: str, told: str) -> None:
+    """The row or the place, what is in it, and the next step."""
+    meddled(folder / "results" / "enginetour.db", statement)
+    done = tour(folder, *words.split(), expect=5)
+    assert told in done.stderr and done.stderr.count("enginetour: ") == 1 and "db check" in done.stderr
+    tour(folder, "db", "check", expect=5)

@@ -1,0 +1,1224 @@
+"""Tests of interop/pgn."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from operator import add
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+import chess.pgn
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from enginetour.interop import files as files_module
+from enginetour.interop import pgn as pgnscan
+from enginetour.interop import tde, trf
+from enginetour.interop.bubblecase import read_case
+from enginetour.interop.files import MOST_TAGS
+from enginetour.interop.gamefilter import Naming, ratable, read_aliases
+from enginetour.interop.gametags import Claim, Games, tags_of
+from enginetour.interop.pairers import foreign
+from enginetour.interop.pairers import settings as pairers_settings
+from enginetour.interop.pgn import GameReader, game_start, read_games, scan
+from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, result_code, text, unescaped
+from enginetour.interop.toml import read_toml
+from enginetour.model.errors import InputRefused
+from enginetour.openings.positions import Bad
+from enginetour.openings.suites import MOST_PLIES, read_suite
+from enginetour.reports.sheet import Column, Sheet, render
+from enginetour.store.address import Address
+from enginetour.store.definition import ListDefinition
+from enginetour.store.imports import import_games, titles
+from enginetour.store.selection import selected
+from enginetour.store.tournaments import Store
+from enginetour.tournament.config.load import load
+from enginetour.tournament.config.sections import EntrantSection
+from tests.support.faults import TRF
+from tests.support.tournaments import config, tour
+
+# Games one by one: their own bytes, places, days and controls; quick and careful reading agree about all of them.
+
+WORDS = {code: raw.decode() for raw, code in RESULTS.items()}
+SHARING = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def game(
+    white: str = "A",
+    black: str = "B",
+    result: str = "1-0",
+    more: str = "",
+    moves: str = "1. e4 ",
+    ends: str | None = None,
+) -> str:
+    """In the usual order; `more` are lines of tags behind the seven, `ends` is the result behind the moves."""
+    first = '[Event "E"]\n[Site "?"]\n[Date "2024.02.01"]\n[Round "1"]\n'
+    last = result if ends is None else ends
+    return f'{first}[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{more}\n{moves}{last}\n\n'
+
+
+def read(path: Path, content: str | bytes, events: frozenset[str] = frozenset()) -> Games:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_games([path], events)
+
+
+def careful(path: Path) -> Games:
+    with patch.object(pgnscan, "_quick_game", lambda games, at, piece: False):
+        return read_games([path], by_event=True)
+
+
+def noticed(games: Games) -> tuple[object, ...]:
+    """What is left out or told of results."""
+    results = games.others, games.respelled, games.places, games.contradicted, games.contradicted_at
+    return games.broken_games, *results
+
+
+def told(games: Games) -> list[tuple[object, ...]]:
+    """All that is known of every game."""
+    names = [text(raw) for raw in games.names]
+    controls = [raw.decode() for raw in games.controls]
+    columns = (games.white, games.black, games.results, games.days, games.control, games.offsets)
+    rows = zip(zip(*columns, strict=True), games.identities().tolist(), strict=True)
+    return [
+        (names[white], names[black], WORDS.get(result, "*"), day, controls[control], offset, identity, *more)
+        for ((white, black, result, day, control, offset), identity), more in zip(rows, marked(games), strict=True)
+    ]
+
+
+def events(games: Games) -> list[bytes]:
+    """The Event tag of each game."""
+    tags = list(games.event_tags)
+    return [tags[number] for number in games.event]
+
+
+def marked(games: Games) -> list[tuple[object, ...]]:
+    """What few games have."""
+    notes = (games.terminations, games.odds, games.variants, games.black_control)
+    return [tuple(each.get(number) for each in notes) for number in range(games.games)]
+
+
+def test_a_game_has_a_day_a_control_and_a_place(tmp_path: Path) -> None:
+    """The day of its Date tag, 0 where that does not say; the place is where its first tag stands."""
+    odd = game(more='[TimeControl "40/60"]\n').replace("2024.02.01", "2024.??.??")
+    late = (
+        game().replace('[Date "2024.02.01"]\n', "").replace('[Result "1-0"]\n', '[Result "1-0"]\n[Date "1999.12.31"]\n')
+    )
+    content = "; words before\n\n" + game() + odd + late
+    found = told(read(tmp_path / "g.pgn", content))
+    assert [row[3] for row in found] == [20240201, 0, 19991231]
+    assert [row[4] for row in found] == ["", "40/60", ""]
+    assert [content.encode()[int(str(row[5])) :].startswith(b"[Event") for row in found] == [True] * 3
+    assert told(careful(tmp_path / "g.pgn")) == found
+
+
+def test_equal_games_are_told_apart_by_their_number(tmp_path: Path) -> None:
+    """Games without moves keep their count; a file that has grown gives the same identities and new ones."""
+    three = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n'
+    few = set(read(tmp_path / "g.pgn", three * 3).identities().tolist())
+    more = set(read(tmp_path / "g.pgn", three * 2 + game() + three * 3).identities().tolist())
+    assert (len(few), len(more)) == (3, 6)
+    assert few < more
+
+
+def test_files_are_counted_apart(tmp_path: Path) -> None:
+    """The same file twice has the same identities twice."""
+    (tmp_path / "g.pgn").write_text(game() * 2 + game("C"))
+    found = read_games([tmp_path / "g.pgn", tmp_path / "g.pgn"]).identities()
+    assert found[:3].tolist() == found[3:].tolist()
+    assert len(np.unique(found)) == 3
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_make_no_other_game(tmp_path: Path, end: str) -> None:
+    """Nor do a mark at the front, packing, or white space behind the last game."""
+    content = "\n" + game() + game("C", moves="1. e4 {a\n\ncomment} e5\n2. d4 ") + game()
+    wanted = read(tmp_path / "g.pgn", content).identities().tolist()
+    for written in (content.replace("\n", end), "\ufeff" + content[1:], content.rstrip(), content + "\n \n"):
+        assert read(tmp_path / "g.pgn", written).identities().tolist() == wanted
+    assert read(tmp_path / "g.gz", gzip.compress(content.encode())).identities().tolist() == wanted
+
+
+def test_places_count_the_bytes_of_the_file(tmp_path: Path) -> None:
+    """With two bytes a line end, a mark, or both."""
+    for content in (game() * 5, "\ufeff" + game() * 5, "\n\n\n" + game() + "\n" + game()):
+        for end in ("\n", "\r\n"):
+            raw = content.replace("\n", end).encode()
+            for found in (read(tmp_path / "g.pgn", raw), careful(tmp_path / "g.pgn")):
+                assert all(raw[at:].startswith(b"[Event") for at in found.offsets)
+                assert len(set(found.offsets)) == content.count("[Event")
+
+
+def test_any_other_byte_makes_another_game(tmp_path: Path) -> None:
+    """A move, a tag, a result."""
+    games = [
+        game(),
+        game(moves="1. d4 "),
+        game(more='[ECO "B00"]\n'),
+        game(result="0-1"),
+        game().replace("Round", "Rnd"),
+    ]
+    assert len(np.unique(read(tmp_path / "g.pgn", "".join(games)).identities())) == 5
+
+
+def test_broken_games_are_no_part_of_others(tmp_path: Path) -> None:
+    """What stands behind them begins anew, and they are told as the scan does."""
+    bad = game(white="?", moves="1. c4 ")
+    alone = set(read(tmp_path / "g.pgn", game() + game("C")).identities().tolist())
+    found = read(tmp_path / "g.pgn", game() + bad + game("C"))
+    assert set(found.identities().tolist()) == alone
+    assert found.broken == [(f"{tmp_path / 'g.pgn'}:11", "a game whose White has no name")]
+
+
+def test_claims_are_games_of_our_events(tmp_path: Path) -> None:
+    """Only of the events asked for, with what tells the game."""
+    mine = game('Fruit \\"X\\"', "B", more='[GameStartTime "2024-02-01T10:00:00Z"]\n').replace('"E"', '"autumn #2"')
+    content = game() + mine.replace('Round "1"', 'Round "3.17"') + game()
+    claim = Claim(1, "autumn #2", "3.17", 'Fruit "X"', "B", "2024.02.01", "2024-02-01T10:00:00Z")
+    assert read(tmp_path / "g.pgn", content, frozenset({"autumn #2"})).claims == [claim]
+    assert read(tmp_path / "g.pgn", content, frozenset({"winter"})).claims == []
+    with patch.object(pgnscan, "_quick_game", lambda games, at, piece: False):
+        assert read_games([tmp_path / "g.pgn"], frozenset({"autumn #2"})).claims == [claim]
+
+
+def test_a_game_over_many_pieces_is_one(tmp_path: Path) -> None:
+    """A comment longer than what is held at once, and tags that end in another piece."""
+    long = game("C", moves="1. e4 {" + "words [and] more\r\n\n " * 300 + "} e5 ")
+    (tmp_path / "g.pgn").write_text(game() + long + game(more='[Foo "bar"]\n' * 99) + game("D"))
+    whole = told(read_games([tmp_path / "g.pgn"]))
+    assert len(whole) == 4
+    for piece in (100, 257, 1000):
+        with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", 2 * piece):
+            assert told(read_games([tmp_path / "g.pgn"])) == whole
+
+
+def test_files_without_games_are_refused(tmp_path: Path) -> None:
+    """As by the scan, whichever of the files it is."""
+    (tmp_path / "a.pgn").write_text(game())
+    (tmp_path / "b.pgn").write_text("nothing")
+    with pytest.raises(InputRefused, match="no game in it"):
+        read_games([tmp_path / "a.pgn", tmp_path / "b.pgn"])
+
+
+# --- laws
+
+lines = st.sampled_from(
+    ["1. e4", "{", "}", "{ a comment }", "; rest {", "% escaped", "[%eval 1]", "(1. d4 d5)", "", "1-0"]
+)
+fakes = st.sampled_from(
+    ['[White "X"]\n[Black "Y"]\n[Result "1-0"]', '[Result "0-1"]', '[Event "E"]', '\n[Event "E"]\n']
+)
+comments = st.lists(fakes | lines, max_size=3).map(lambda parts: "{" + "\n".join(parts).replace("}", "") + "}")
+moves = st.lists(lines.filter(bool) | comments, max_size=4).map(lambda parts: "\n".join([*parts, ""]))
+names = st.text(st.sampled_from('Ab1 ?{}"\\é'), min_size=1, max_size=4)
+results = st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"] * 2 + ["1/2", " 1-0 ", "0:1", "1-O"])
+ends = st.sampled_from([None] * 9 + ["1-0", "0-1", "*", ""])
+more = st.lists(
+    st.sampled_from(
+        [
+            '[TimeControl "60"]\n',
+            '[Termination "time forfeit"]\n',
+            '[Termination\t"abandoned"]\n',
+            '[ Variant "atomic"]\n',
+            '[Variant "chess"]\n',
+            '[WhiteOdds\n"pawn"]\n',
+            '[Handicap  "White gives 1"]\n',
+            '[Event "F"]\n',
+        ]
+    ),
+    max_size=2,
+).map("".join)
+usual = st.builds(game, names, names, results, st.just("") | more, moves, ends)
+spaced = usual.map(lambda words: words.replace("[Black", "[ Black").replace("[Site ", "[Site\n"))
+three = st.builds('[White "{}"]\n[Black "{}"]\n[Result "1-0"]\n\n'.format, names, names)
+odd = st.builds('[Event "E"]\n[Black "{}"]\n[White "{}"]\n\n[Result "0-1"]\n\n{}\n\n'.format, names, names, moves)
+indented = usual.map(lambda words: words.replace("[", "  [")) | usual.map(
+    lambda words: words.replace("[Date", " [Date")
+)
+tagged = usual | three | odd | spaced | indented | usual.map(lambda words: "\n" + words)
+files = st.builds(add, tagged, st.lists(tagged | st.just("1. e4 e5 0-1\n\n"), max_size=5).map("".join))
+
+
+@SHARING
+@given(files, st.sampled_from(["\n", "\r\n"]), st.sampled_from([60, 200, 1 << 19]))
+def test_quick_and_careful_reading_agree(tmp_path: Path, content: str, end: str, piece: int) -> None:
+    """In every column, whatever the file and however it is cut."""
+    path = tmp_path / "g.pgn"
+    path.write_bytes(content.replace("\n", end).encode())
+    wanted = careful(path)
+    with patch.object(pgnscan, "PIECE", piece):
+        found = read_games([path], by_event=True)
+    assert told(found) == told(wanted)
+    assert events(found) == events(wanted)
+    assert noticed(found) == noticed(wanted)
+    assert found.games == pgnscan.scan([path]).games
+
+
+@SHARING
+@given(files, files)
+def test_a_grown_file_keeps_its_games(tmp_path: Path, content: str, grown: str) -> None:
+    """What was read before the end was appended to is found again, unless a comment swallowed the rest."""
+    (tmp_path / "a.pgn").write_text(content)
+    (tmp_path / "b.pgn").write_text(content + grown)
+    before, after = (read_games([tmp_path / name]).identities().tolist() for name in ("a.pgn", "b.pgn"))
+    assert set(before) <= set(after) or "{" in content
+
+
+# The scan of PGN files: what it counts, where it says it could not, and that quick and careful reading agree.
+
+PGNSCAN_SHARING = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def pgnscan_read(path: Path, content: bytes | str) -> Tally:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return scan([path])
+
+
+def games(tally: Tally) -> Counter[tuple[str, str, str]]:
+    """White, Black and result of every game; results that are none as ``*``."""
+    names = [text(raw) for raw in tally.names]
+    rows = zip(tally.white, tally.black, tally.results, strict=True)
+    return Counter((names[white], names[black], WORDS.get(result, "*")) for white, black, result in rows)
+
+
+def pgnscan_game(white: str = "A", black: str = "B", result: str = "1-0", moves: str = "1. e4 e5") -> str:
+    return f'[Event "E"]\n[Site "?"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n{moves} {result}\n\n'
+
+
+def pgnscan_noticed(tally: Tally) -> tuple[object, ...]:
+    """What is told of results."""
+    return tally.others, tally.respelled, tally.places, tally.contradicted, tally.contradicted_at
+
+
+def pgnscan_careful(path: Path) -> Tally:
+    """The scan with nothing read the quick way."""
+    with patch.object(pgnscan, "_quick", lambda piece, tally: False):
+        return scan([path])
+
+
+def quick_pieces(path: Path) -> list[bool]:
+    """Whether each piece was read the quick way."""
+    plain, seen = pgnscan._quick, []
+
+    def noted(piece: bytes, tally: Tally) -> bool:
+        seen.append(plain(piece, tally))
+        return seen[-1]
+
+    with patch.object(pgnscan, "_quick", noted):
+        scan([path])
+    return seen
+
+
+# --- what is counted
+
+
+def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
+    """Usual files are read the quick way, and unfinished games are counted apart."""
+    found = pgnscan_read(
+        tmp_path / "g.pgn",
+        pgnscan_game() * 2
+        + pgnscan_game("B", "A", "1/2-1/2")
+        + pgnscan_game("B", "C", "*")
+        + pgnscan_game("C", "A", "0-1"),
+    )
+    assert games(found) == {("A", "B", "1-0"): 2, ("B", "A", "1/2-1/2"): 1, ("B", "C", "*"): 1, ("C", "A", "0-1"): 1}
+    assert found.others == {"*": 1}
+    assert not found.broken_games
+    (tmp_path / "g.pgn").write_text(
+        (pgnscan_game() * 2 + pgnscan_game("B", "A", "1/2-1/2") + pgnscan_game("C", "A", "0-1")) * 9
+    )
+    with patch.object(pgnscan, "PIECE", 500):
+        assert all(quick_pieces(tmp_path / "g.pgn"))
+
+
+def test_the_first_game_with_an_unusual_result_is_read_with_care(tmp_path: Path) -> None:
+    """It has a place, and later games with the same result only count."""
+    path = tmp_path / "g.pgn"
+    path.write_text(
+        (pgnscan_game() * 9 + pgnscan_game(result="*") + pgnscan_game() * 9 + pgnscan_game(result="1:0")) * 9
+    )
+    with patch.object(pgnscan, "PIECE", 500):
+        found = scan([path])
+        assert quick_pieces(path).count(False) == 2
+    assert (found.others, found.respelled) == ({"*": 9}, {"1:0": 9})
+    assert found.places == {"*": f"{path}:73", "1:0": f"{path}:153"}
+
+
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        *((result, 0) for result in ("1-0", " 1-0 ", "1 - 0", "1:0", "1\N{EN DASH}0", "1\N{MINUS SIGN}0")),
+        *(
+            (result, 1)
+            for result in ("1/2", "½", "½-½", "½ : ½", "1/2 - 1/2", "0.5-0.5", "0,5-0,5", "1\u20442-1\u20442")
+        ),
+        *((result, 2) for result in ("0-1", "0\N{EM DASH}1", "0\N{NON-BREAKING HYPHEN}1")),
+        *((result, UNFINISHED) for result in ("0-0", "*", "?", "-", "1", "1-O", "", "+/-", "1-0 forfeit", "1-1", "10")),
+        ("1-0" + " " * 99, 0),
+        ("1-0" + "0" * 99, UNFINISHED),
+    ],
+)
+def test_results_are_read_in_usual_spellings(tmp_path: Path, written: str, code: int) -> None:
+    """Dashes, colons, blanks and halves are read; anything else is left out."""
+    found = pgnscan_read(tmp_path / "g.pgn", pgnscan_game() + pgnscan_game(result=written))
+    assert list(found.results) == [0, code]
+    assert list(pgnscan_careful(tmp_path / "g.pgn").results) == [0, code]
+
+
+def test_dashes_of_windows_are_dashes(tmp_path: Path) -> None:
+    """Files in the code page 1252 have results with an en dash or halves too."""
+    content = pgnscan_game() + pgnscan_game(result="0\N{EN DASH}1") + pgnscan_game(result="½-½")
+    assert list(pgnscan_read(tmp_path / "g.pgn", content.encode("cp1252")).results) == [0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("moves", "contradicted"),
+    [
+        ("1. e4 0-1", 1),
+        ("1. e4 *", 1),
+        ("1/2-1/2", 1),
+        ("1. e4 1-0", 0),
+        ("1. e4", 0),
+        ("", 0),
+        ("1. e4 {wins} 0-1 ", 1),
+        ("1. e4 ; 0-1", 0),
+        ("1. e4 1-0 {not 0-1}", 0),
+        ("1. e4\n% 0-1", 0),
+        ("1. e4 11-0-1", 0),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_moves_that_contradict_the_tag_are_noticed(tmp_path: Path, moves: str, contradicted: int, end: str) -> None:
+    """The tag counts, the game is counted as contradicted, and the first has a place, in the middle and at the end."""
+    path = tmp_path / "g.pgn"
+    odd = f'[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n{moves}\n\n'
+    for content, at in (
+        (pgnscan_game() + odd + pgnscan_game(), 9),
+        (pgnscan_game() * 2 + odd, 17),
+        (odd + pgnscan_game(), 1),
+        (odd * 2, 1),
+    ):
+        found = pgnscan_read(path, content.replace("\n", end))
+        assert found.contradicted == content.count(odd) * contradicted
+        assert found.contradicted_at == (f"{path}:{at}" if contradicted else "")
+        assert games(found) == {("A", "B", "1-0"): content.count("Result")}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pgnscan_game().replace("\n", "\r\n"),
+        pgnscan_game().replace("\n", "\r"),
+        "\ufeff" + pgnscan_game(),
+        pgnscan_game().rstrip("\n"),
+        '[White "A"]\n[Black "B"]\n[Result "1-0"]\n',
+        '[White "A"]\n[Black "B"]\n[Result "1-0"]',
+        '[Result "1-0"]\n[Black "B"]\n[Event "x"]\n[White "A"]\n\n*\n',
+        '[White   "A"]\n[Black\t"B"]  \n[Result "1-0" ]\n\n1. e4\n',
+        '[White "A"][Black "B"] [Result "1-0"]\n\n1. e4\n',
+        '[Event "E"][White "A"][Black "B"][Result "1-0"]\n\n1. e4\n',
+        '[White "  A "]\n[Black "B"]\n\n[Result "1-0"]\n\n1. e4\n',
+        "% [White nobody]\n; a comment\n\n\n" + pgnscan_game(),
+        pgnscan_game(moves="1. e4 {a [comment] with } e5 ; {not one\n2. d4"),
+        pgnscan_game(moves='{\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n\n1. d4\n\n[Event "E"]\n} 1. e4'),
+        pgnscan_game(moves='1. e4\n%{ an escaped line\n{ a { b\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n}'),
+        pgnscan_game(moves="1. e4 (1. d4 {\n}) ; }\n{Result: [Result 1-0]}"),
+        pgnscan_game("A", "B").replace("[Site", '[White "Z"]\n[Site'),
+        pgnscan_game().replace('[White "A"]', '[ White  "A" ]'),
+        pgnscan_game().replace('[White "A"]', '[White\n"A"]'),
+        pgnscan_game().replace('[Result "1-0"]', '[Result\t"1-0"\n]'),
+        pgnscan_game().replace('[Result "1-0"]', '[ Result " 1-0 "]'),
+        pgnscan_game().replace("[Event", "[ Event"),
+    ],
+)
+def test_one_game_however_it_is_written(tmp_path: Path, content: str) -> None:
+    """Line ends, marks, blanks, tags in any order and in one line, comments that look like tags."""
+    found = pgnscan_read(tmp_path / "g.pgn", content)
+    assert games(found) == {("A", "B", "1-0"): 1}
+    assert not found.broken_games
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (rb"Foo \"Bar\" 1", 'Foo "Bar" 1'),
+        (rb'Foo "Bar" 1', 'Foo "Bar" 1'),
+        (rb"back\\slash", "back\\slash"),
+        (rb"back\slash", "back\\slash"),
+        (rb"ends\\", "ends\\"),
+        ("Zoë".encode(), "Zoë"),
+        ("Zoë".encode("latin-1"), "Zoë"),
+        (rb"x\"][Black \"y", 'x"][Black "y'),
+        (b"] { [", "] { ["),
+    ],
+)
+def test_names_come_as_they_were_meant(tmp_path: Path, written: bytes, name: str) -> None:
+    """Escapes, quotes that nobody escaped, UTF-8 and Latin-1."""
+    found = pgnscan_read(tmp_path / "g.pgn", pgnscan_game(white="@").encode().replace(b"@", written) * 2)
+    assert games(found) == {(name, "B", "1-0"): 2}
+    assert not found.broken_games
+
+
+def test_names_that_are_not_utf8_are_told(tmp_path: Path) -> None:
+    """Read as Latin-1, and their number said."""
+    assert (
+        pgnscan_read(tmp_path / "g.pgn", pgnscan_game(white="Zoë").encode("latin-1") + pgnscan_game().encode()).latin
+        == 1
+    )
+
+
+def test_files_without_moves_are_read_the_quick_way(tmp_path: Path) -> None:
+    """Three tags a game and no Event: pieces still end between games."""
+    content = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n' * 50
+    with patch.object(pgnscan, "PIECE", 200):
+        found = pgnscan_read(tmp_path / "g.pgn", content)
+        assert games(found) == {("A", "B", "1-0"): 50}
+        assert set(quick_pieces(tmp_path / "g.pgn")[:-1]) == {True}
+
+
+def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
+    """Behind a piece that needed care reading is quick again."""
+    odd = '[Event "E"]\n[Black "B"]\n[White "A"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    (tmp_path / "g.pgn").write_text(pgnscan_game() * 30 + odd + pgnscan_game() * 30)
+    with patch.object(pgnscan, "PIECE", 500):
+        assert games(scan([tmp_path / "g.pgn"])) == {("A", "B", "1-0"): 61}
+        assert quick_pieces(tmp_path / "g.pgn").count(False) == 1
+
+
+def test_files_put_together_with_different_line_ends(tmp_path: Path) -> None:
+    """Games in lines of both kinds count, whichever come first, with moves or without."""
+    for one in (pgnscan_game(), pgnscan_game(moves=""), '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n', LOWER):
+        for unix, dos in ((1, 1), (1, 2), (2, 1), (3, 3)):
+            ends = one * unix, one.replace("\n", "\r\n") * dos
+            for content in ("".join(ends), "".join(ends[::-1]), "".join(ends * 2)):
+                found = pgnscan_read(tmp_path / "g.pgn", content.encode())
+                assert games(found) == {("A", "B", "1-0"): content.lower().count("result")}, content
+                assert not found.broken_games and not found.contradicted
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '[White "A"]\n[ECO "A"] [Result "0-1"]\n',
+        '[White "A"]\n[Black "C"]\n1. d4 *\n',
+        '[Annotator "x\ny"]\n[Result "0-1"]\n[Event "E"]\n',
+        '[ White "A" ]\n[Black "C"]\n[result "1/2-1/2"]\n',
+        " \n1. d4 0-1\n\n",
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_odd_tags_before_a_usual_game_are_read_with_care(tmp_path: Path, odd: str, end: str) -> None:
+    """In its block or before it: games and broken games are those of the careful reader."""
+    path = tmp_path / "g.pgn"
+    for content in (
+        odd + pgnscan_game(),
+        pgnscan_game() + odd + pgnscan_game(),
+        pgnscan_game() * 2 + odd + pgnscan_game("C", "D", "0-1") * 2,
+    ):
+        found, whole = pgnscan_read(path, content.replace("\n", end)), pgnscan_careful(path)
+        assert (games(found), found.broken, pgnscan_noticed(found)) == (
+            games(whole),
+            whole.broken,
+            pgnscan_noticed(whole),
+        )
+
+
+TIGHT = '[Event"E"]\n[White"A"]\n[Black"B"]\n[Result"1-0"]\n\n1. e4 1-0\n\n'
+LOWER = '[event "E"]\n[white "A"]\n[black "B"]\n[result "1-0"]\n\n1. e4 1-0\n\n'
+
+
+@pytest.mark.parametrize("odd", [pgnscan_game().replace("[", "  ["), pgnscan_game().replace("[", "\t["), TIGHT, LOWER])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_tags_with_unusual_blanks_and_case_are_read(tmp_path: Path, odd: str, end: str) -> None:
+    """Blanks before the bracket, none before the value, lower case: such a game counts wherever it stands."""
+    for content in (odd * 2, pgnscan_game() + odd, odd + pgnscan_game(), pgnscan_game() + odd + pgnscan_game()):
+        found = pgnscan_read(tmp_path / "g.pgn", content.replace("\n", end))
+        assert games(found) == {("A", "B", "1-0"): content.lower().count("result")}
+        assert not found.broken_games and not found.contradicted
+
+
+# --- what cannot be counted
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("1. e4 e5 0-1\n\n" + pgnscan_game(), [1]),
+        (pgnscan_game() + "1. e4 e5 0-1\n\n1.d4 *\n\n" + pgnscan_game(), [9, 11]),
+        (pgnscan_game() + "1.e4\n\n", [9]),
+        (pgnscan_game().replace("\n\n1.", "\n\n\n1.") * 2, []),
+        (pgnscan_game(moves="1. e4 {on\n\n1. d4 is met by}") + pgnscan_game(moves="1. e4\n\n2. d4"), []),
+    ],
+)
+def test_games_without_tags_are_told(tmp_path: Path, content: str, lines: list[int], end: str) -> None:
+    """Moves that begin behind the end of a game are left out with their line, and change nothing of that game."""
+    path = tmp_path / "g.pgn"
+    found = pgnscan_read(path, content.replace("\n", end))
+    assert found.broken == [(f"{path}:{line}", "a game without tags") for line in lines]
+    assert games(found) == {("A", "B", "1-0"): content.count("Result")} and not found.contradicted
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        ('[Event "E"]\n[White "A"]\n[Black "B"]\n\n1. e4 1-0\n\n', "without a readable Result tag"),
+        ('[Event "E"]\n[White "A"]\n[Result "1-0"]\n\n1-0\n\n', "without a readable Black tag"),
+        ('[Event "E"]\n[White "A]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n', "without a readable White tag"),
+        (pgnscan_game(white="?"), "White has no name"),
+        (pgnscan_game(black=" "), "Black has no name"),
+        (pgnscan_game(white="A" * 5000), "a name of endless length"),
+        (pgnscan_game(white="A" * 70000), "without a readable White tag"),
+    ],
+)
+def test_broken_games_are_told_with_file_and_line(tmp_path: Path, bad: str, why: str) -> None:
+    """One line each, at the first line of the game; the games around it count."""
+    path = tmp_path / "g.pgn"
+    found = pgnscan_read(path, pgnscan_game() + bad + pgnscan_game())
+    assert games(found) == {("A", "B", "1-0"): 2}
+    [(place, said)] = found.broken
+    assert place == f"{path}:9"
+    assert why in said
+
+
+def test_a_file_that_breaks_off(tmp_path: Path) -> None:
+    """The last game counts when its tags are whole, else it is told; an open comment is told where it began."""
+    path = tmp_path / "g.pgn"
+    whole = pgnscan_game() + pgnscan_game("B", "A")
+    assert games(pgnscan_read(path, whole[:-12])).total() == 2
+    cut = pgnscan_read(path, whole[: whole.rindex("[Result") + 12])
+    assert games(cut).total() == 1
+    assert cut.broken == [(f"{path}:9", "a game without a readable Result tag")]
+    found = pgnscan_read(path, pgnscan_game(moves="1. e4 e5\n{ no end") + pgnscan_game())
+    assert games(found).total() == 1
+    assert found.broken[0][0] == f"{path}:8"
+    assert "comment" in found.broken[0][1]
+
+
+def test_lines_are_right_far_into_a_file(tmp_path: Path) -> None:
+    """Places are counted from the file's first line, in plain and packed files."""
+    content = (pgnscan_game() * 300 + pgnscan_game(white="?") + pgnscan_game() * 300 + pgnscan_game(black="?")).encode()
+    packed = tmp_path / "g.pgn.gz"
+    packed.write_bytes(gzip.compress(content))
+    with patch.object(pgnscan, "PIECE", 700):
+        plain = pgnscan_read(tmp_path / "g.pgn", content)
+        assert [place for place, _ in plain.broken] == [f"{tmp_path}/g.pgn:2401", f"{tmp_path}/g.pgn:4809"]
+        assert [place for place, _ in scan([packed]).broken] == [f"{packed}:2401", f"{packed}:4809"]
+
+
+def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
+    """A line of many pieces is not held whole, and the games around it count."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgnscan_game() + pgnscan_game(moves="x" * 100_000 + " {").replace("{", "}") + pgnscan_game())
+    with patch.object(pgnscan, "PIECE", 1000), patch.object(pgnscan, "LONGEST_PIECE", 5000):
+        found = scan([path])
+    assert games(found) == {("A", "B", "1-0"): 3}
+    assert [why for _, why in found.broken] == ["a line without end"]
+    assert not found.broken_games
+
+
+def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
+    """A block of tags is read on over any number of pieces."""
+    path = tmp_path / "g.pgn"
+    path.write_text(
+        pgnscan_game() + pgnscan_game().replace("[Black", '[Foo "bar"]\n' * 100 + "[Black") + pgnscan_game()
+    )
+    with patch.object(pgnscan, "PIECE", 100), patch.object(pgnscan, "LONGEST_PIECE", 200):
+        found = scan([path])
+    assert games(found) == {("A", "B", "1-0"): 3}
+    assert not found.broken_games
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "no game in it"),
+        (b"\x00\x01\x02" * 99, "no game in it"),
+        (b"1. e4 e5 1-0\n", "no game in it"),
+        ("\ufeffx".encode("utf-16-le"), "UTF-16"),
+        (gzip.compress(pgnscan_game().encode() * 99)[:-20], "cannot be unpacked"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "cannot be unpacked"),
+    ],
+)
+def test_what_is_no_pgn_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    """With the file's name and words, not with an empty list."""
+    with pytest.raises(InputRefused) as refused:
+        pgnscan_read(tmp_path / "g.pgn", content)
+    assert words in refused.value.what
+    assert "g.pgn" in refused.value.place
+
+
+@pytest.mark.parametrize("name", ["missing.pgn", "."])
+def test_unreadable_files_are_refused(tmp_path: Path, name: str) -> None:
+    """No traceback for a folder or a missing file."""
+    with pytest.raises(InputRefused, match="cannot read"):
+        scan([tmp_path / name])
+
+
+# --- ways in
+
+
+def test_packed_and_piped_files_are_the_same(tmp_path: Path) -> None:
+    """A packed file is known by its first bytes; a pipe is read once, from the front."""
+    content = (pgnscan_game() * 40 + pgnscan_game("C", "B", "0-1")).encode()
+    plain = games(pgnscan_read(tmp_path / "g.pgn", content))
+    assert games(pgnscan_read(tmp_path / "packed", gzip.compress(content))) == plain
+    ours, theirs = os.pipe()
+    os.write(theirs, content)
+    os.close(theirs)
+    assert games(scan([Path(f"/dev/fd/{ours}")])) == plain
+    os.close(ours)
+
+
+def test_zstd_is_unpacked_or_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the standard library or its backport; a damaged file is refused, and so is any where neither is there."""
+    zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    content = (pgnscan_game() * 40 + pgnscan_game("C", "B", "0-1")).encode()
+    path = tmp_path / "g.pgn.zst"
+    assert games(pgnscan_read(path, zstd.compress(content))) == games(pgnscan_read(tmp_path / "g.pgn", content))
+    for damaged in (zstd.compress(content)[:-9], zstd.compress(content)[:20] + b"x" * 99):
+        with pytest.raises(InputRefused, match="cannot be unpacked"):
+            pgnscan_read(path, damaged)
+    monkeypatch.setattr(files_module, "_zstd", lambda: None)
+    with pytest.raises(InputRefused, match="extra zst") as refused:
+        pgnscan_read(path, zstd.compress(content))
+    assert "enginetour[zst]" in refused.value.step
+
+
+def test_files_add_up(tmp_path: Path) -> None:
+    """Names are the same in all files, whatever their order there."""
+    (tmp_path / "a.pgn").write_text(pgnscan_game("A", "B"))
+    (tmp_path / "b.pgn").write_text(pgnscan_game("B", "C") + pgnscan_game("A", "B"))
+    assert games(scan([tmp_path / "a.pgn", tmp_path / "b.pgn"])) == {("A", "B", "1-0"): 2, ("B", "C", "1-0"): 1}
+
+
+def test_progress_tells_all_bytes(tmp_path: Path) -> None:
+    """Once each."""
+    (tmp_path / "g.pgn").write_text(pgnscan_game() * 99)
+    told: list[int] = []
+    with patch.object(pgnscan, "PIECE", 300):
+        scan([tmp_path / "g.pgn"], told.append)
+    assert sum(told) == (tmp_path / "g.pgn").stat().st_size
+
+
+@pytest.fixture
+def by_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pgnscan, "WORTH_TWO", 1)
+    monkeypatch.setattr(pgnscan, "START", 0)
+    monkeypatch.setattr(pgnscan, "PIECE", 600)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # another test's thread may still be ending
+
+
+@pytest.mark.usefixtures("by_two")
+def test_two_processes_count_the_same(tmp_path: Path) -> None:
+    """The halves join at the start of a game, places included, and no process stays."""
+    path = tmp_path / "g.pgn"
+    path.write_text("".join(pgnscan_game(f"E{number % 7}", "B") for number in range(200)) + pgnscan_game(white="?"))
+    born: list[int] = []
+    usual = os.fork
+
+    def fork() -> int:
+        born.append(usual())
+        return born[-1]
+
+    with patch.object(os, "fork", fork):
+        found = scan([path])
+    assert born
+    assert games(found) == games(pgnscan_careful(path))
+    assert games(found).total() == 200
+    assert found.broken == [(f"{path}:1601", "a game whose White has no name")]
+    for pid in born:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+@pytest.mark.usefixtures("by_two")
+def test_a_middle_inside_a_comment_is_no_start(tmp_path: Path) -> None:
+    """What looks like games in the second half is a comment begun in the first."""
+    path = tmp_path / "g.pgn"
+    path.write_text(
+        pgnscan_game() * 5 + pgnscan_game(moves="1. e4 { all of this is a comment\n\n" + pgnscan_game("X", "Y") * 40)
+    )
+    assert games(scan([path])) == {("A", "B", "1-0"): 6}
+
+
+@pytest.mark.usefixtures("by_two")
+def test_a_second_process_that_is_killed_costs_nothing(tmp_path: Path) -> None:
+    """Its half is read by the first one."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgnscan_game() * 200)
+    with patch("enginetour.interop.pgn.pickle.dump", side_effect=OSError):
+        assert games(scan([path])).total() == 200
+
+
+# --- laws
+
+letters = st.text(st.sampled_from('AbC 1"\\[]{};%?.é'), min_size=1, max_size=8).filter(lambda name: name.strip(" ?"))
+line_ends = st.sampled_from(["\n", "\r\n"])
+pgnscan_fakes = st.sampled_from(
+    [
+        '[White "X"]\n[Black "Y"]\n[Result "1-0"]',
+        '[Result "0-1"]',
+        '[Event "E"]\n',
+        "1-0\n\n[White",
+        "{",
+        ";",
+        "[%eval 1]",
+    ]
+)
+pgnscan_comments = st.lists(pgnscan_fakes | st.just("text"), max_size=4).map(lambda parts: "{" + "\n".join(parts) + "}")
+pgnscan_moves = st.lists(
+    pgnscan_comments
+    | st.sampled_from(["1. e4", "e5", "2. Nf3\n", "; rest {\n", "\n% { escaped\n", "(1. d4 d5)", "$1", "\n"]),
+    max_size=6,
+).map(" ".join)
+
+
+RESULT_WORDS = [*WORDS.values(), "*"]
+UNUSUAL = ["1/2", " 1-0 ", "0:1", "½-½", "1-O", "", "?"]
+TAGS = ['[{} "{}"]\n'] * 9 + ['[ {}\t"{}" ]\n', '[{}\n"{}"]\n']
+
+
+ASIDE = [("Variant", "atomic"), ("Handicap", "White gives 1")]
+
+
+class Written(NamedTuple):
+    tags: tuple[tuple[str, str], ...]
+    moves: str
+    usual: bool
+    form: str  # of its tags
+
+
+@st.composite
+def written(draw: st.DrawFn) -> Written:
+    """A game with hostile names; its tags usual or shuffled, one of them perhaps missing."""
+    usual = draw(st.booleans())
+    tags = [
+        ("White", draw(letters)),
+        ("Black", draw(letters)),
+        ("Result", result := draw(st.sampled_from(RESULT_WORDS * 2 + UNUSUAL))),
+    ]
+    if not usual:
+        tags = draw(st.permutations([*tags, ("WhiteElo", "2000"), ("Annotator", draw(letters))]))
+        tags = tags[draw(st.integers(0, 1)) :]
+    tags = [*tags, *draw(st.lists(st.sampled_from(ASIDE), max_size=1))]
+    # A blank line in the moves ends a game for some readers and not for others.
+    said = "\n".join(line for line in draw(pgnscan_moves).splitlines() if line.strip())
+    said += draw(st.sampled_from([f" {result}"] * 5 + ["", " ", *(f"\n{word}" for word in RESULT_WORDS)]))
+    return Written((("Event", "E"), *tags), said.strip() or "*", usual, draw(st.sampled_from(TAGS)))
+
+
+def pgn(all_written: list[Written], end: str, *, plain: bool = False) -> bytes:
+    """All tags in the form of the standard, and none that sets a game aside, if `plain`."""
+    blocks = []
+    for one in all_written:
+        form = TAGS[0] if plain else one.form
+        kept = [tag for tag in one.tags if not plain or tag not in ASIDE]
+        tags = "".join(form.format(name, escaped(value.encode()).decode()) for name, value in kept)
+        blocks.append(f"{tags}\n{one.moves}\n\n")
+    return "".join(blocks).replace("\n", end).encode()
+
+
+def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
+    """White, Black and result of the games that have all three tags and names."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    source = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", errors="replace")
+    while (headers := chess.pgn.read_headers(source)) is not None:
+        white, black = (unescaped(headers.get(side, "?").encode()).decode().strip() for side in ("White", "Black"))
+        if {white, black}.isdisjoint(("", "?")):
+            result = headers.get("Result", "*")
+            found[white, black, WORDS.get(result_code(result.encode()), "*")] += 1
+    return found
+
+
+@PGNSCAN_SHARING
+@given(st.lists(written(), min_size=1, max_size=12), line_ends, st.integers(120, 2000))
+def test_quick_and_careful_reading_agree_pgnscan(tmp_path: Path, wrote: list[Written], end: str, piece: int) -> None:
+    """On any file, in pieces of any size, cut anywhere: the same games, the same broken ones in the same lines."""
+    path = tmp_path / "g.pgn"
+    content = pgn(wrote, end)
+    for length in (len(content), len(content) * 2 // 3):
+        path.write_bytes(b'[Event "0"]\n[White "0"]\n[Black "1"]\n[Result "*"]\n\n*\n\n' + content[:length])
+        whole = pgnscan_careful(path)
+        with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", piece):
+            found = scan([path])
+        assert games(found) == games(whole)
+        assert pgnscan_noticed(found) == pgnscan_noticed(whole)
+        assert [broken for broken in found.broken if "without end" not in broken[1]] == whole.broken
+
+
+@PGNSCAN_SHARING
+@given(st.lists(written(), min_size=1, max_size=12), line_ends)
+def test_counted_as_python_chess_does(tmp_path: Path, wrote: list[Written], end: str) -> None:
+    """The same games of whole and of truncated files; missing results are ``*`` there and broken here."""
+    path = tmp_path / "g.pgn"
+    content = pgn(wrote, end, plain=True)
+    for length in (len(content), len(content) * 2 // 3):
+        path.write_bytes(b'[White "0"]\n[Black "1"]\n[Result "1-0"]\n\n*\n\n' + content[:length])
+        tally = scan([path])
+        theirs = by_python_chess(path.read_bytes())
+        ours = games(tally)
+        assert ours - theirs == Counter()
+        unresulted = theirs - ours
+        assert all(result == "*" for _, _, result in unresulted)
+        assert unresulted.total() <= tally.broken_games
+
+
+@given(st.binary(max_size=40))
+def test_escapes_turn_back(value: bytes) -> None:
+    """What is escaped comes back, in a tag line too."""
+    assert unescaped(escaped(value)) == value
+    line = b'[White "' + escaped(value) + b'"]'
+    if not {10, 13} & set(value):
+        assert tags_of(line) == [(b"White", escaped(value))]
+
+
+@given(
+    st.lists(st.sampled_from(["\n", "\r\n", "[White", ' "A"]', '[Event "', "%", ";", "1-0", " "]), max_size=30).map(
+        "".join
+    )
+)
+def test_a_game_starts_behind_a_blank_line(piece: str) -> None:
+    """Every start is the newline before a bracket, with nothing in the line before it."""
+    raw = piece.encode()
+    if cut := game_start(raw):
+        assert raw[cut : cut + 2] == b"\n["
+        assert raw[:cut].rstrip(b"\r").endswith(b"\n")
+
+
+def test_the_tally_of_nothing_joins() -> None:
+    """An empty half is no special case."""
+    tally = Tally()
+    tally.join(Tally())
+    assert tally.games == 0
+    assert UNFINISHED not in tally.results
+
+
+# What files, names and words of others once broke: each was a traceback, a hang, gigabytes, or a file overwritten.
+
+DIGITS = "9" * 5000  # Python reads and writes numbers up to 4300 (int_max_str_digits)
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
+SECONDS = 10  # of processor: each took minutes, or would have; now they are hundredths
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"a = {DIGITS}", "thousands of digits"),
+        (f"b = 1\na = 0x{'f' * 5000}", ":2: a whole number beyond 64 bits"),
+        (f"b = 1\na = [1, {2**63}]", ":2: a whole number beyond 64 bits"),
+        ("b = 1\n" + ".".join(["a"] * 400_000) + " = 1", ":2: a key of more than 32 parts"),
+        ("[" + " . ".join(['"a b"'] * 40) + "]", ":1: a key of more than 32 parts"),
+        ("a = " + "[" * 40 + "]" * 40, "nested too deeply"),
+        ("a" * 999_000, "not TOML"),
+        ("a = " + "'" * 999_000, "not TOML"),
+        ("a" + " " * 999_000, "not TOML"),
+    ],
+)
+def test_toml_that_hung_or_broke(tmp_path: Path, text: str, words: str) -> None:
+    """Numbers, keys and depths that no person writes."""
+    path = tmp_path / "t.toml"
+    path.write_text(text)
+    began = time.process_time()
+    with pytest.raises(InputRefused, match=words):
+        read_toml(path, "a configuration")
+    assert time.process_time() - began < SECONDS
+
+
+def test_dots_that_are_no_keys(tmp_path: Path) -> None:
+    """Words with dots between them are text; line ends of other systems are line ends."""
+    path = tmp_path / "t.toml"
+    path.write_bytes(b"# " + b"." * 99 + b'\r\na.b.c = "' + b"x . " * 99 + b'"\r\nn = [1.5, 2.5]\r\n')
+    assert read_toml(path, "a configuration")[0]["n"] == [1.5, 2.5]
+
+
+def test_a_list_where_the_name_of_a_format_belongs(tmp_path: Path) -> None:
+    """It was an unhashable type."""
+    path = tmp_path / "t.toml"
+    path.write_text('[tournament]\nname = "x"\n[format]\nsystem = ["ml", "elo"]\n[[entrants]]\nengine = "x"\n')
+    with pytest.raises(InputRefused, match=r"t.toml:4: unknown format \['ml', 'elo'\]"):
+        load(path)
+
+
+def test_settings_that_are_no_toml() -> None:
+    """Typed for `pair --set`: too many digits, too many brackets; a word then, which the system refuses."""
+    assert pairers_settings([f"rounds={DIGITS}", "k=" + "[" * 5000]) == {"rounds": DIGITS, "k": "[" * 5000}
+
+
+@pytest.mark.parametrize("counters", [f"0 {DIGITS}", f"{DIGITS} 1", f"hmvc {DIGITS};", f"fmvn {'9' * 4000};"])
+def test_move_counters_of_thousands_of_digits(tmp_path: Path, counters: str) -> None:
+    """In EPD and FEN lines, and in the FEN tag of a game."""
+    (tmp_path / "s.epd").write_text(f"{START} {counters}\n")
+    (found,) = read_suite(tmp_path / "s.epd")
+    assert isinstance(found, Bad)
+    assert "more than 4 digits" in found.why
+    (tmp_path / "s.pgn").write_text(f'[FEN "{START} {counters}"]\n\n1. e4 *\n')
+    (found,) = read_suite(tmp_path / "s.pgn")
+    assert isinstance(found, Bad)
+
+
+@pytest.mark.parametrize("rest", ['c0 "x";' + " " * 65_000, " a" * 32_000, ' "' * 32_000, "a " * 32_000 + '"'])
+def test_blanks_in_a_position_that_count_squared(tmp_path: Path, rest: str) -> None:
+    """An operation of EPD begins at a word: blanks before it are not tried one by one."""
+    (tmp_path / "s.epd").write_text(f"{START} {rest}\n")
+    began = time.process_time()
+    assert len(list(read_suite(tmp_path / "s.epd"))) == 1
+    assert time.process_time() - began < SECONDS
+
+
+def test_a_game_of_endless_moves_or_tags(tmp_path: Path) -> None:
+    """What is held of a game of a suite has an end: 50 MB of moves took 1.7 GB."""
+    path = tmp_path / "s.pgn"
+    path.write_text("1. e4 e5\n" * MOST_PLIES + "*\n\n1. d4 *\n")
+    bad, good = read_suite(path)
+    assert isinstance(bad, Bad)
+    assert "plies" in bad.why
+    assert not isinstance(good, Bad)
+    path.write_text(many(3 * MOST_TAGS) + "\n1. d4 *\n\n1. e4 *\n")
+    bad, good = read_suite(path)
+    assert isinstance(bad, Bad)
+    assert bad.why == "more than 1,000 tags"
+    assert not isinstance(good, Bad)
+
+
+def test_a_suite_that_begins_with_blank_lines(tmp_path: Path) -> None:
+    """They are not kept while its kind is looked for: 50 MB of them took 2.9 GB."""
+    (tmp_path / "suite").write_text("\n" * 1000 + "1. e4 *\n")
+    (found,) = read_suite(tmp_path / "suite")
+    assert not isinstance(found, Bad)
+    assert found.moves == ("e2e4",)
+
+
+def test_tags_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are told and let go, by `rate` and `import` alike; the games behind them count."""
+    game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n'
+    path = tmp_path / "g.pgn"
+    for name, size in (("pgnscan.PIECE", 1000), ("pgnscan.LONGEST_PIECE", 8000), ("pgntags.LONGEST_HEADER", 8000)):
+        monkeypatch.setattr(f"enginetour.interop.{name}", size)
+    path.write_text(game + '[White "C"]\n' + f'[X "{"x" * 100}"]\n' * 900 + '[Black "D"]\n\n1. e4 *\n\n' + game)
+    counted, read = scan([path]), read_games([path])
+    assert counted.games == read.games == 2
+    assert counted.broken == read.broken == [(f"{path}:7", "tags without end")]
+    assert counted.broken_games == read.broken_games == 1
+
+
+NAMES = '[White "C"]\n[Black "D"]\n[Result "1-0"]\n'
+
+
+def many(number: int) -> str:
+    """Lines of tags."""
+    return "".join(f'[T{n} "x"]\n' for n in range(number))
+
+
+FOREIGN_FILES_TAGS = {
+    "behind the names": (NAMES, many(MOST_TAGS - 3)),
+    "before the names": (many(MOST_TAGS - 3), NAMES),
+    "on both sides of a blank line": (NAMES + many(MOST_TAGS // 2), "\n" + many(MOST_TAGS // 2 - 3)),
+    "in one line": (NAMES, '[T"x"]' * (MOST_TAGS - 3) + "\n"),
+    "all alike": (NAMES, '[T "x"]\n' * (MOST_TAGS - 3)),
+}
+
+
+@pytest.mark.parametrize("pieces", [(1 << 17, 1 << 20), (1000, 8000)], ids=["quick", "careful"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("tags", FOREIGN_FILES_TAGS.values(), ids=FOREIGN_FILES_TAGS)
+def test_a_game_of_too_many_tags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, str], ends: str, pieces: tuple[int, int]
+) -> None:
+    """`rate` and `import` note it as one broken game, however it is written, and read the games around it."""
+    monkeypatch.setattr("enginetour.interop.pgn.PIECE", pieces[0])
+    monkeypatch.setattr("enginetour.interop.pgn.LONGEST_PIECE", pieces[1])
+    game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n'
+    first, second = tags
+    for more, games, broken in (("", 3, 0), ('[One "more"]\n', 2, 1), (many(60_000), 2, 1)):
+        path = tmp_path / "g.pgn"
+        path.write_text(game + first + more + second + "\n1. e4 1-0\n\n" + game, newline=ends)
+        for found in (scan([path]), read_games([path])):
+            assert (found.games, found.broken_games) == (games, broken)
+            assert found.broken == [(f"{path}:7", "more than 1,000 tags")] * broken
+
+
+def test_more_tags_than_a_game_may_have_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Millions of them took minutes. Of a file without moves the next game is found by its names."""
+    read = 0
+
+    def counted(line: bytes) -> list[tuple[bytes, bytes]]:
+        nonlocal read
+        read += 1
+        return tags_of(line)
+
+    monkeypatch.setattr("enginetour.interop.gametags.tags_of", counted)
+    path = tmp_path / "g.pgn"
+    for lines in (many(200_000), '[White "x"]\n' * 200_000, '[Event "x"]\n' * 200_000, '[T "x\n' * 200_000):
+        read = 0
+        path.write_text('[White "C"]\n' + many(MOST_TAGS) + lines + NAMES + '[White "E"]\n[Black "F"]\n[Result "*"]\n')
+        found = scan([path])
+        assert (found.games, found.broken_games) == (1, 1)
+        assert read < MOST_TAGS + 20
+
+
+def test_little_of_an_endless_game_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tag, a line, a comment or blanks of 100 MB were held as a whole by `import`, or copied once for each MB."""
+    sizes = {"pgnscan.PIECE": 1000, "pgnscan.LONGEST_PIECE": 4000, "pgntags.LONGEST_HEADER": 8000}
+    for name, size in (sizes | {"pgntags.LONGEST_LINE": 2000, "gamereader.LONGEST_OPENING": 2000}).items():
+        monkeypatch.setattr(f"enginetour.interop.{name}", size)
+    held = 0
+    feed = GameReader.feed
+
+    def watched(reader: GameReader, offset: int, lines: bytes, *, whole: bool = True) -> None:
+        nonlocal held
+        feed(reader, offset, lines, whole=whole)
+        own = reader._open
+        held = max(held, len(reader._bytes) + len(reader._partial) + (len(own._held) + len(own.front) if own else 0))
+
+    monkeypatch.setattr(GameReader, "feed", watched)
+    game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    long = "x" * 200_000
+    endless = (
+        *(f'[Annotator "{long}"]\n\n1. e4', f"\n{long}", "\n1. e4 {" + "x\n" * 100_000 + "}", many(30_000)),
+        *("\n1. e4" + "\n" * 200_000, "\n1. e4" + " \r\n" * 50_000, "\n" + "(\n" * 100_000, "\n1. e4" + " " * 200_000),
+    )
+    path = tmp_path / "g.pgn"
+    for words in endless:
+        path.write_text(f"{game}{NAMES}{words} 1-0\n\n{game}", newline="")
+        held = 0
+        read_games([path])
+        assert 0 < held < 20_000, words[:30]
+
+
+def test_a_register_with_numbers_of_any_length(tmp_path: Path) -> None:
+    """Drops and ratings of hundreds of digits."""
+    path = tmp_path / "register.tde"
+    path.write_text(f"A1 Ada 2.5\nB1 Bea 5k # DROP{DIGITS}\n")
+    assert tde.read(path).listed[1].drops == frozenset()
+    path.write_text(f"A1 Ada {'9' * 400}\n")
+    with pytest.raises(InputRefused, match=r"register.tde:1: expected ID, name, rating"):
+        tde.read(path)
+
+
+def test_a_report_that_says_too_much() -> None:
+    """Few letters that mean millions of pairs, rounds or lines."""
+    entries = "".join(f"001 {n:4d}      {'E':33} 2000\r\n" for n in range(1, 1001)).encode()
+    everybody = " ".join(str(n) for n in range(1, 1001)).encode()
+    for line, words in (
+        (b"XXP " + everybody, "pairs that must not meet"),
+        (b"XXA    1" + b" 1.0" * 100_001, "virtual points"),
+        (b"250      1.0  001 999    1 1000", "virtual points"),
+    ):
+        with pytest.raises(InputRefused, match=words):
+            foreign(trf.read(b"XXR 9\r\n" + line + b"\r\n" + entries))
+    with pytest.raises(InputRefused, match="at most 999 rounds"):
+        trf.read(TRF.replace(b"   2 w 1", b"0000 - Z  " * 1001))
+    with pytest.raises(InputRefused, match="at most 100,000 lines"):
+        trf.read(b"x\n" * 250_000)
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (f'{{"format": {DIGITS}}}', "thousands of digits"),
+        ('{"format": "enginetour-bubble-case/1", "params": {}, "results": [], "ranking": ' + "%s}", "at most 2,000"),
+        ("{" + ",".join(f'"k{n}": 1' for n in range(60_000)) + "}", "format"),
+    ],
+)
+def test_cases_that_hung_or_broke(case: str, words: str) -> None:
+    """Numbers, names and fields by the thousand."""
+    began = time.process_time()
+    with pytest.raises(InputRefused, match=words):
+        read_case(case.replace("%s", json.dumps([str(n) for n in range(50_000)])))
+    assert time.process_time() - began < SECONDS
+
+
+def test_an_endless_line_of_aliases(tmp_path: Path) -> None:
+    """It is refused where it stands."""
+    path = tmp_path / "names.csv"
+    path.write_text("a,b\n" + "c," * 40_000)
+    with pytest.raises(InputRefused, match=r"names.csv:2: a line longer than"):
+        read_aliases(path)
+
+
+def test_a_name_of_any_length_is_cut_in_no_time() -> None:
+    """Sign by sign it took 8 s for 70,000 of them."""
+    columns = (Column("name", "engine", left=True, flexible=True),)
+    began = time.process_time()
+    for name in ("A" * 300_000, "½" * 300_000):
+        lines = render(Sheet("", columns, ({"name": name},)), 80).splitlines()
+        assert max(map(len, lines)) == 80
+        assert lines[1].endswith("…")
+    assert time.process_time() - began < SECONDS
+
+
+def test_a_refusal_has_an_end(tmp_path: Path) -> None:
+    """Whatever it quotes: the name of a key was printed whole."""
+    (tmp_path / "case.json").write_text(json.dumps({"format": "enginetour-bubble-case/1", "x" * 100_000: 1}))
+    (line,) = tour(tmp_path, "simulate", "--case", "case.json", expect=3).stderr.splitlines()
+    assert len(line) == 2000
+
+
+def test_what_no_terminal_can_show(tmp_path: Path) -> None:
+    """Halves of surrogate pairs in names of a case are told by their numbers."""
+    case = {
+        "format": "enginetour-bubble-case/1", "params": {"size": 2, "min_matches": 1, "unpark_threshold": 1},
+        "ranking": ["A\ud800", "B"], "results": [["-1", "0-"]],
+    }  # fmt: skip
+    (tmp_path / "case.json").write_text(json.dumps(case))
+    assert "A\\ud800" in tour(tmp_path, "simulate", "--case", "case.json").stdout
+    assert "A\ud800" in json.loads(tour(tmp_path, "simulate", "--case", "case.json", "--json").stdout)["ranking"]
+
+
+def test_xboard_that_says_no_text() -> None:
+    """A line that is not UTF-8 is no command of the pairing program."""
+    words = [sys.executable, "-m", "enginetour", "pair", "--xboard", "--rounds", "3"]
+    said = b"\xff\xfe\nresults 4\npairing 1\nquit\n"
+    done = subprocess.run(words, input=said, capture_output=True, check=True, env={"PYTHONIOENCODING": "utf-8:strict"})
+    assert done.stdout.count(b"-") == 1
+    assert not done.stderr
+
+
+def test_a_name_that_is_none(tmp_path: Path) -> None:
+    """`add --name` is refused in words, as in a configuration."""
+    tour(tmp_path, "run", config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc="depth=1").name)
+    for words in (("add", "wren3", "--name", "a\x1bb"), ("add", "wren3", "--name", ""), ("add", "")):
+        done = tour(tmp_path, *words, expect=2)
+        assert done.stderr.count("enginetour: ") == 1
+
+
+def test_nul_comes_into_no_store(place: Address, tmp_path: Path) -> None:
+    """A server takes none in a text; what a file made a database with could be copied to none either."""
+    path = tmp_path / "games.pgn"
+    tags = '[Event "x"]\n[White "Fr\0uit"]\n[Black "Toga"]\n[Result "1-0"]\n[TimeControl "4\0/9"]\n\n1. e4 1-0\n\n'
+    path.write_text(tags)
+    with Store.open(place) as store:
+        games = read_games([path], titles(store.database))
+        assert import_games(store.database, "x", games, ratable(games, Naming()), [str(path)]).games == 1
+        assert selected(store, ListDefinition()).names == ("Fr?uit", "Toga")
+    path.write_text('Fruit,"Fr\0uit"\n')
+    with pytest.raises(InputRefused, match="NUL"):
+        read_aliases(path)
+    for field in ("family", "origin"):
+        with pytest.raises(ValueError, match="printable"):
+            EntrantSection.model_validate({"engine": "wren1", field: "x\0y"})
+
+
+def test_a_broken_engine_file_stops_only_who_names_it(tmp_path: Path) -> None:
+    """One slip in one file and `engines list`, `find` and `check`, and every `match`, were refused."""
+    (tmp_path / "engines").mkdir()
+    (tmp_path / "engines" / "bad.toml").write_text('name = "x\n')
+    listed = tour(tmp_path, "engines", "list")
+    assert "wren1" in listed.stdout
+    assert listed.stderr.startswith("passed over: ") and "bad.toml:1: not TOML" in listed.stderr
+    tour(tmp_path, "engines", "check", "wren1", "--step", "name")
+    tour(tmp_path, "match", "wren1", "Wren 3", "--tc", "depth=1", "--write-only")
+    for words in (("engines", "check", "bad"), ("match", "wren1", "bad")):
+        assert "bad.toml:1: not TOML" in tour(tmp_path, *words, expect=3).stderr

@@ -1,0 +1,136 @@
+"""Near misses: which known word is offered to whoever wrote another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour.interop.files import shipped
+from enginetour.model.errors import called, did_you_mean, near, nearest, not_called
+from tests.support.tournaments import config, tour
+
+
+def test_the_nearest_is_offered_as_it_is_written() -> None:
+    """Upper and lower case are one: neither hides what was meant."""
+    assert nearest("FRIUT 2.1", ("Toga II", "Fruit 2.1")) == "Fruit 2.1"
+    assert did_you_mean("hush", ("Hash", "Ponder")) == ", did you mean 'Hash'?"
+
+
+def test_of_two_that_differ_by_case_the_first_in_order_is_offered() -> None:
+    """Whatever order they come in."""
+    assert nearest("frut", ("fruit", "Fruit")) == nearest("frut", ("Fruit", "fruit")) == "Fruit"
+
+
+def test_what_is_like_nothing_is_told_what_there_is() -> None:
+    """A guess that is none would mislead."""
+    assert nearest("crazy", ("hash", "ponder")) is None
+    assert did_you_mean("crazy", ("hash", "ponder")) == ""
+    assert near("crazy", ("ponder", "hash", "hash")) == "; known: hash, ponder"
+    assert near("crazy", ()) == ""
+
+
+def test_the_nearest_is_told_alone() -> None:
+    """A long list beside it would hide it."""
+    assert near("pondr", ("ponder", "hash")) == ", did you mean 'ponder'?"
+
+
+def test_the_beginning_of_one_name_is_that_name() -> None:
+    """Versions are long: "Toga" was told all names there are."""
+    engines = ("Toga II 3.0", "Glaurung 2.2", "GNU Chess 6.2.7", "GNU Chess 6.2.7 (CECP)")
+    assert near("toga", engines) == ", did you mean 'Toga II 3.0'?"
+    assert near("GNU", engines).startswith("; known: ")  # two begin so
+    assert near("Gl", engines).startswith("; known: ")
+
+
+ENGINES = ("Toga II 3.0", "Glaurung 2.2", "GNU Chess 6.2.7", "GNU Chess 6.2.7 (CECP)", "Ada", "ada")
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("Glaurung 2.2", "Glaurung 2.2"),
+        ("glaurung 2.2", "Glaurung 2.2"),
+        ("t", "Toga II 3.0"),
+        ("GNU Chess 6.2.7", "GNU Chess 6.2.7"),
+        ("gnu chess 6.2.7 (", "GNU Chess 6.2.7 (CECP)"),
+        ("gnu chess 6.2.7", "GNU Chess 6.2.7"),
+        ("GNU", None),
+        ("G", None),
+        ("ada", "ada"),
+        ("ADA", None),
+        ("a", None),
+        ("2.2", None),
+        ("", None),
+    ],
+)
+def test_a_name_may_be_its_only_beginning(word: str, name: str | None) -> None:
+    """The very name goes before all, then the name in other letters, then the only one that begins so."""
+    assert called(word, ENGINES) == name
+
+
+def test_what_begins_several_names_is_told_so() -> None:
+    """Three of them at most; a word that begins none is answered with a close one."""
+    assert not_called("GNU", ENGINES) == "; it is the beginning of 'GNU Chess 6.2.7', 'GNU Chess 6.2.7 (CECP)'"
+    assert not_called("x", [f"x{n}" for n in range(5)]).endswith("'x0', 'x1', 'x2' and 2 more")
+    assert not_called("Tuga II 3.0", ENGINES) == ", did you mean 'Toga II 3.0'?"
+
+
+def test_every_command_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
+    """It says what it says for the whole name."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2")
+    named = (
+        path.read_text()
+        .replace('"wren1"', '"wren1"\nname = "Ada Lovelace"')
+        .replace('"wren2"', '"wren2"\nname = "Bea"')
+    )
+    path.write_text(named)
+    tour(tmp_path, "run", str(path))
+    tour(tmp_path, "export", "pgn", "-o", "games.pgn")
+    for words in (
+        "games --engine {ada}",
+        "history {ada} --json",
+        "ratings --against {ada}",
+        "ratings --anchor {ada}=2000",
+        "ratings --loose-anchor {ada}=2000+-50",
+        "ratings --all --anchor {ada}=2000",
+        "ratings --sprt {ada} {bea} 0 5",
+        "ratings --all --sprt {ada} {bea} 0 5",
+        "rate games.pgn --anchor {ada}=2000",
+        "rate games.pgn --against {ada}",
+        "rate games.pgn --sprt {ada} {bea} 0 5",
+        "chart opponents {ada} -o one.svg",
+        "chart score {ada} -o one.svg",
+    ):
+        said = []
+        for ada, bea in (("Ada Lovelace", "Bea"), ("ada", "b")):
+            done = tour(tmp_path, *(word.format(ada=ada, bea=bea) for word in words.split()))
+            picture = tmp_path / "one.svg"
+            said.append((done.stdout, picture.read_text() if "one.svg" in words else ""))
+        assert said[0] == said[1], words
+        refused = tour(tmp_path, *(word.format(ada="Adb", bea="b") for word in words.split()), expect=2)
+        assert "'Adb'" in refused.stderr, words
+    assert "Wren 3 takes the place of Ada Lovelace" in tour(tmp_path, "replace", "ADA", "wren3").stdout
+    assert "Bea withdraws" in tour(tmp_path, "withdraw", "b").stdout
+    assert "it is the beginning of" not in tour(tmp_path, "withdraw", "x", expect=2).stderr
+
+
+def test_pairing_files_take_the_beginning_of_a_name(tmp_path: Path) -> None:
+    """`--bye`, `--absent` and `--why` of `pair`; a number is the entrant's number and no beginning."""
+    lines = (f"001 {n:>4}      {name:<33}" for n, name in enumerate(("Ada", "Adele", "Bea", "Carl", "Dora"), 1))
+    (tmp_path / "five.trf").write_text("012 Five\nXXR 3\n" + "".join(f"{line}\n" for line in lines))
+    whole, part = (tour(tmp_path, "pair", "five.trf", "--bye", name, "--json").stdout for name in ("Carl", "ca"))
+    assert whole == part
+    refused = tour(tmp_path, "pair", "five.trf", "--absent", "Ad", expect=2)
+    assert "no entrant 'Ad'; it is the beginning of 'Ada', 'Adele'" in refused.stderr
+    assert "no entrant '12'" in tour(tmp_path, "pair", "five.trf", "--absent", "12", expect=2).stderr
+
+
+def test_match_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
+    """In front of the dot of an option or setting; one that begins no name is of all engines."""
+    (tmp_path / "engines").mkdir()
+    file = (shipped("engines") / "wren2.toml").read_text().replace("{here}", str(shipped("engines")))
+    (tmp_path / "engines" / "x1.toml").write_text(file.replace('"Wren 2"', '"Ada Lovelace"'))
+    tour(tmp_path, "match", "wren1", "x1", "--games", "2", "--tc", "depth=1", "--entrant", "ada.rating=1234")
+    (written,) = (tmp_path / "results").glob("*.toml")
+    assert "rating = 1234" in written.read_text().partition('"x1"')[2]

@@ -1,0 +1,121 @@
+"""Time odds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.model.task import MOST, EngineSpec, Side, at_odds, divided, divisor, is_divisible
+from enginetour.model.timecontrol import TimeControl
+from tests.support.tournaments import config, read, tour
+
+RATED = "".join(f'\n[[entrants]]\nengine = "wren{n}"\nrating = {rating}' for n, rating in ((1, 1000), (2, 1290)))
+
+OLD = '\n[[entrants]]\nname = "Old"\ncommand = ["true"]\nprotocol = "cecp"\nrating = 1500'
+WHOLE, GIVEN = "60,depth=1", "22.289,depth=1"
+
+
+def test_formula() -> None:
+    """Seven bands are ten doublings, more than the most that is given; none is no odds."""
+    assert divisor(0) == 1
+    assert divisor(1) == pytest.approx(2 ** (10 / 7))
+    assert divisor(3) == pytest.approx(19.504, abs=0.001)
+    assert divisor(4) == divisor(7) == MOST == 32
+
+
+def test_table() -> None:
+    """A table replaces the formula, and its last number holds for all further bands."""
+    assert [divisor(bands, [2, 4, 64]) for bands in range(5)] == [1, 2, 4, 64, 64]
+
+
+@pytest.mark.parametrize(
+    ("control", "by", "expected"),
+    [
+        ("10+0.1", 4, "2.5+0.025"),
+        ("40/60:20/30+0.5", 3, "40/20:20/10+0.166"),
+        ("0+0.001", 32, "0+0.001"),
+        ("movetime=0.1", 32, "movetime=0.003"),
+        ("nodes=1000", 3, "nodes=333"),
+        ("60,depth=8", 2, "30,depth=8"),
+        ("60,nodes=10", 32, "1.875,nodes=1"),
+        ("hourglass=10", 4, "hourglass=2.5"),
+    ],
+)
+def test_divided(control: str, by: float, expected: str) -> None:
+    """Times and nodes are divided, rounded down, never to nothing; depth and moves of a stage stay."""
+    shorter = divided(TimeControl.parse(control), by)
+    assert str(shorter) == expected
+    assert TimeControl.parse(str(shorter)) == shorter
+
+
+def test_depth_alone_cannot_be_divided() -> None:
+    """A depth is no time."""
+    assert not is_divisible(TimeControl.parse("depth=4"))
+    assert all(is_divisible(TimeControl.parse(text)) for text in ("1+0", "movetime=1", "nodes=5", "1,depth=4"))
+
+
+@given(bands=st.integers(-9, 9), base=st.integers(1, 80_000))
+def test_only_the_giver_has_less(bands: int, base: int) -> None:
+    """White gives what is above nothing, Black what is below; the other keeps its clock, both their margins."""
+    tc = TimeControl.parse(f"{base}+1")
+    side = Side(EngineSpec("e", ("/e",), "uci"), tc, 70)
+    white, black = at_odds(side, side, bands)
+    assert (white.tc == tc) == (bands <= 0)
+    assert (black.tc == tc) == (bands >= 0)
+    giver = white if bands > 0 else black
+    assert giver.tc == divided(tc, divisor(abs(bands)))
+    assert white.margin_ms == black.margin_ms == 70
+
+
+def test_a_game_at_odds_is_played_so(tmp_path: Path) -> None:
+    """The stronger side has the shorter clock with either colour; games, PGN, standings and lists tell."""
+    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2\nhandicap = {}", RATED, tc="60,depth=1")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    tour(tmp_path, "run", str(path))
+    games = read(tmp_path, "games")
+    controls = [(game["white"], game["handicap"], game["white_tc"], game["black_tc"]) for game in games]
+    assert controls == [("Wren 2", 1, GIVEN, WHOLE), ("Wren 1", -1, WHOLE, GIVEN)]
+    shown = tour(tmp_path, "games").stdout
+    assert f"White 1: {GIVEN} v {WHOLE}" in shown
+    assert f"Black 1: {WHOLE} v {GIVEN}" in shown
+    told = tour(tmp_path, "games", "2").stdout
+    for tag in ('[Handicap "Black gives 1"]', f'[WhiteTimeControl "{WHOLE}"]', f'[BlackTimeControl "{GIVEN}"]'):
+        assert tag in told
+    assert [line["odds"] for line in read(tmp_path, "standings")["table"]] == [2, 2]
+    assert "games at odds, apart from the list: 2; the giver scored" in tour(tmp_path, "ratings").stdout
+    even, whole = (read(tmp_path, "ratings", "--all", *words) for words in ((), ("--odds",)))
+    assert (even["games"], whole["games"]) == (0, 2)
+    assert any("games left out: 2 by odds" in line for line in even["caption"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "tc", "told"),
+    [
+        ("handicap = {}", "", "depth=3", "Wren 1 plays by depth=3, which odds cannot shorten"),
+        ("handicap = {}", OLD, "movetime=1", 'found movetime=0.371; give it a clock such as "10+0.1", or leave'),
+        ("handicap = { ceiling = 2 }", OLD, 'movetime=2"\nodds = [2, 4]\n#"', "found movetime=0.5; give it a clock"),
+        ("handicap = {}", "", '9"\nodds = [4, 2]\n#"', "never falling"),
+        ("handicap = {}", "", '9"\nodds = []\n#"', "never falling"),
+        ("handicap = {}", "", '9"\nodds = [1]\n#"', "greater than 1"),
+        ("cycles = 1", "", '9"\nodds = [2]\n#"', "odds without a handicap"),
+        ("handicap = {}", '\n[[entrants]]\nengine = "wren3"', "9", "ratings and Wren 3 has none"),
+        ("handicap = { per = 0 }", "", "9", "format.handicap.per"),
+    ],
+)
+def test_refused(tmp_path: Path, settings: str, more: str, tc: str, told: str) -> None:
+    """What cannot be given, or nobody gives, is refused with its line before the first game."""
+    path = config(tmp_path, (), "roundrobin", settings, RATED + more, tc=tc)
+    refused = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert told in refused
+    assert f"{path.name}:" in refused
+
+
+def test_odds_are_frozen(tmp_path: Path) -> None:
+    """Another table is another tournament: a resume refuses it."""
+    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2\nhandicap = {}", RATED, tc="60,depth=1")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    path.write_text(path.read_text().replace('depth=1"', 'depth=1"\nodds = [2]'))
+    assert "play.odds is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr

@@ -1,0 +1,321 @@
+"""Tests of openings/suites."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from enginetour.interop.files import shipped_suite
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Opening
+from enginetour.openings import choice
+from enginetour.openings.choice import OpeningSettings, OpeningSuite
+from enginetour.openings.positions import Bad
+from enginetour.openings.suites import HeldGames, read_suite
+from tests.support.tournaments import config, tour
+
+# Large suites of PGN games: read whole, checked as they are needed.
+
+GOOD = '[Event "x"]\n\n1. e4 e5\n2. Nf3 Nc6 *\n\n'
+ILLEGAL = '[Event "x"]\n\n1. e4 e5\n2. Ke3 *\n\n'
+BROKEN = '[Event "x"]\n[Variant "atomic"]\n\n1. e4 *\n\n'
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four games are many."""
+    monkeypatch.setattr(choice, "GAMES_AHEAD", 3)
+
+
+def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningSuite:
+    """Those games, dealt in their order, one an encounter."""
+    (tmp_path / "a.pgn").write_text("".join(games))
+    read = OpeningSettings(file="a.pgn", order="sequential", **settings)  # type: ignore[arg-type]
+    return choice.load(read, seed=1, legs=1, folder=tmp_path)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("plies", [None, 4, 0])
+def test_they_are_those_that_are_checked_at_once(plies: int | None) -> None:
+    """Place for place, numbers and names too."""
+    held = HeldGames(shipped_suite(), plies)
+    assert list(held) == list(read_suite(shipped_suite(), plies))
+    assert held[-1] == held[59]
+    assert held[3:9:2] == [held[3], held[5], held[7]]
+    with pytest.raises(IndexError):
+        held[60]
+
+
+@pytest.mark.usefixtures("few")
+def test_only_what_is_needed_is_checked(tmp_path: Path) -> None:
+    """A bad game far behind stops nobody; one that is needed is named by the line of its bad move."""
+    found = suite(tmp_path, *[GOOD] * 4, ILLEGAL)
+    assert isinstance(found.openings, HeldGames)
+    found.check(4)
+    bad = r"a\.pgn:24: bad opening, illegal or unreadable move 'Ke3' after 2 plies; mend it, or .*skip_bad = true"
+    with pytest.raises(InputRefused, match=bad):
+        found.openings[4]
+    with pytest.raises(InputRefused, match=r"a\.pgn:4: bad opening, illegal"):
+        suite(tmp_path, ILLEGAL, *[GOOD] * 4).check(1)
+    with pytest.raises(InputRefused, match=r"a\.pgn:17: bad opening, illegal"):  # few: all of them
+        suite(tmp_path, GOOD, GOOD, ILLEGAL.replace("\n", "\n\n\n\n", 1))
+
+
+@pytest.mark.usefixtures("few")
+def test_what_is_no_game_is_refused_at_once(tmp_path: Path) -> None:
+    """Reading finds it, wherever it stands; left out it is counted."""
+    with pytest.raises(InputRefused, match=r"a\.pgn:21: bad opening, variant 'atomic'"):
+        suite(tmp_path, *[GOOD] * 4, BROKEN)
+    found = suite(tmp_path, *[GOOD] * 4, BROKEN, ILLEGAL, skip_bad=True)
+    assert (len(found.openings), found.left_out.count) == (4, 2)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_tournament_from_a_large_suite(tmp_path: Path) -> None:
+    """It is checked and played; lines too long for its games are refused as in a small one."""
+    (tmp_path / "a.pgn").write_text("".join(itertools.repeat(GOOD, 8)))
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2")
+    path.write_text(path.read_text().replace("[play]\n", '[play]\nopenings = { file = "a.pgn" }\n'))
+    assert "openings: 8 from" in tour(tmp_path, "check", path.name).stdout
+    tour(tmp_path, "run", path.name)
+    assert '[OpeningPlies "4"]' in tour(tmp_path, "export", "pgn").stdout
+    path.write_text(path.read_text().replace("[play]\n", "[play]\nmax_moves = 2\n"))
+    assert (
+        "max_moves 2 is reached within the opening 'x' of 4 plies"
+        in tour(tmp_path, "check", path.name, expect=3).stderr
+    )
+
+
+# Opening suites as text.
+
+MATED = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
+
+
+def _read(tmp_path: Path, text: str, name: str, plies: int | None = None) -> list[Opening | Bad]:
+    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    return list(read_suite(tmp_path / name, plies))
+
+
+PGN = """\
+% a line to be passed over
+[Event "First \\"one\\""]
+[Result "1-0"]
+
+1. e4 {a (comment; with 1. d4
+} e5 $1 2.Nf3 (2. f4 exf4 (2... d5)) 2... Nc6 ; to the end of the line 3. Bb5
+3. O-O-O?! *
+[Event "Second"]
+[ECO "A00"]
+[FEN "4k3/8/8/8/8/8/P7/4K2R w K - 3 40"]
+[SetUp "1"]
+1. 0-0 1-0
+
+1.e4 e5 2... Ke7 1/2-1/2
+[Event "Position only"]
+[Opening "Kings"]
+[FEN "4k3/8/8/8/8/8/P7/4K2R b K - 0 40"]
+
+[Event "?"]
+
+1. d4"""
+
+
+def test_pgn(tmp_path: Path) -> None:
+    """Games with comments, variations, glyphs, either zero castling, or tags alone are read as written."""
+    found = _read(tmp_path, PGN, "s.pgn")
+    assert found == [
+        Bad(7, "illegal or unreadable move 'O-O-O' after 4 plies"),
+        Opening("A00", 1, "4k3/8/8/8/8/8/P7/4K2R w K - 3 40", ("e1g1",), "A00"),
+        Bad(14, "illegal or unreadable move 'Ke7' after 2 plies"),
+        Opening("Kings", 2, "4k3/8/8/8/8/8/P7/4K2R b K - 0 40", ()),
+        Opening("", 3, None, ("d2d4",)),
+    ]
+    assert _read(tmp_path, PGN, "s.pgn", plies=1)[0] == Opening('First "one"', 1, None, ("e2e4",))
+
+
+EPD = f"""\
+\ufeffrnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id "the start"; bm e4;\r
+4k3/8/8/8/8/8/P7/4K3 b - - hmvc 12; fmvn 34; id "count; ers";
+4k3/8/8/8/8/8/P7/4K3 b - - 5 60
+4k3/8/8/8/8/8/P7/4K3 b - - 5 60 id "both";
+
+4k3/8/8/8/8/8/P7/4K3 b -
+4k3/8/8/8/8/8/8/4K3 b - -
+{MATED}
+4k3/8/8/8/8/8/P7/4K3 w - - 100 90
+7k/5K2/6Q1/8/8/8/8/8 b - - 0 1
+4k3/8/8/8/8/8/8/4KR1R w Q -
+nonsense in four fields
+4k3/8/8/8/8/8/P7/4K3 b - - hmvc x;
+"""
+
+
+def test_epd(tmp_path: Path) -> None:
+    """Operations id, hmvc and fmvn are kept; positions without a future are refused line by line."""
+    found = _read(tmp_path, EPD, "s.epd")
+    good = [one for one in found if isinstance(one, Opening)]
+    assert good == [
+        Opening("the start", 1, None),
+        Opening("count; ers", 2, "4k3/8/8/8/8/8/P7/4K3 b - - 12 34"),
+        Opening("", 3, "4k3/8/8/8/8/8/P7/4K3 b - - 5 60"),
+        Opening("both", 4, "4k3/8/8/8/8/8/P7/4K3 b - - 5 60"),
+    ]
+    bad = [(one.line, one.why) for one in found if isinstance(one, Bad)]
+    words = [
+        "neither FEN",
+        "neither side can mate",
+        "checkmate",
+        "fifty",
+        "stalemate",
+        "castling",
+        "no position",
+        "whole num",
+    ]
+    assert [line for line, _ in bad] == list(range(6, 14))
+    assert [word for (_, why), word in zip(bad, words, strict=True) if word not in why] == []
+
+
+def test_repetition(tmp_path: Path) -> None:
+    """A line that has stood three times the same is refused, for some engines end there."""
+    knights = "Nf3 Nf6 Ng1 Ng8 " * 2
+    assert _read(tmp_path, knights + "*", "s.pgn") == [Bad(1, "a threefold repetition after 8 plies")]
+    assert isinstance(_read(tmp_path, knights + "*", "s.pgn", plies=7)[0], Opening)
+
+
+def test_whole_games(tmp_path: Path) -> None:
+    """A game played to its end is refused with the way out, and taken when cut."""
+    game = "1. f3 e5 2. g4 Qh4# 0-1"
+    assert _read(tmp_path, game, "s.pgn") == [Bad(1, "checkmate at its end, set plies to cut whole games")]
+    assert _read(tmp_path, game, "s.pgn", plies=3) == [Opening("", 1, None, ("f2f3", "e7e5", "g2g4"))]
+
+
+def test_no_reply(tmp_path: Path) -> None:
+    """A position whose only move is stalemate leaves one side without a move and is refused."""
+    found = _read(tmp_path, "7K/7q/8/8/1Q6/8/p7/k7 w - - 0 1", "s.fen")
+    assert found == [Bad(1, "every move ends the game")]
+
+
+def test_variants(tmp_path: Path) -> None:
+    """Suites of other variants are refused by name."""
+    found = _read(tmp_path, '[Variant "Crazyhouse"]\n\n1. e4 *', "s.pgn")
+    assert found == [Bad(1, "variant 'Crazyhouse', and standard is played")]
+
+
+@pytest.mark.parametrize("name", ["s.pgn.gz", "s.gz", "suite"])
+def test_packed_or_nameless(tmp_path: Path, name: str) -> None:
+    """Gzip is known by its first bytes, PGN by its first sign."""
+    text = b'\n[Event "x"]\n\n1. e4 *'
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    assert list(read_suite(tmp_path / name)) == [Opening("x", 1, None, ("e2e4",))]
+
+
+def test_hostile(tmp_path: Path) -> None:
+    """A line of a megabyte costs one message and the rest of the file stays readable; broken gzip is refused."""
+    fen = "4k3/8/8/8/8/8/P7/4K3 w - - 0 1"
+    found = _read(tmp_path, "x" * 1_000_000 + "\n" + fen + "\n", "s.epd")
+    assert found == [Bad(1, "a line longer than 65,536 bytes"), Opening("", 1, fen)]
+    (tmp_path / "s.epd.gz").write_bytes(gzip.compress(b"hello " * 1000)[:30])
+    with pytest.raises(InputRefused, match="broken gzip"):
+        list(read_suite(tmp_path / "s.epd.gz"))
+    for name, words in (("none.pgn", "no such file"), ("none.epd", "no such file")):
+        with pytest.raises(InputRefused, match=words):
+            list(read_suite(tmp_path / name))
+    assert _read(tmp_path, "1. e4 {never closed", "s.pgn") == [Bad(1, "a comment or variation without end")]
+
+
+def test_names_are_clean(tmp_path: Path) -> None:
+    """Escapes and control signs of foreign files do not reach a name."""
+    found = _read(tmp_path, '[Opening "a\x1b[31m\u202eb  c"]\n\n1. e4 *', "s.pgn")
+    assert [one.name for one in found if isinstance(one, Opening)] == ["a[31mb c"]
+
+
+ANNOTATED = """\
+[Event "Both"] [Opening "Dragon"]
+
+1. e4! e5?! 2. Nf3 !? Nc6?? *
+[Event "One a line"][Result "*"] 1. d4! d5 *
+[Opening "The "Dragon""]
+[White "A \\"B\\""]
+
+1. c4 !! *
+"""
+
+
+def test_annotated_games(tmp_path: Path) -> None:
+    """Marks behind moves, several tags on a line and quotes in a tag, as PGN of books has them."""
+    found = _read(tmp_path, ANNOTATED, "s.pgn")
+    assert found == [
+        Opening("Dragon", 1, None, ("e2e4", "e7e5", "g1f3", "b8c6")),
+        Opening("One a line", 2, None, ("d2d4", "d7d5")),
+        Opening('The "Dragon"', 3, None, ("c2c4",)),
+    ]
+
+
+def test_files_of_windows(tmp_path: Path) -> None:
+    """Names in its own encoding are kept; UTF-16 is called so."""
+    text = '[Opening "Grünfeld"]\r\n\r\n1. d4 {für} Nf6 *\r\n'
+    (tmp_path / "s.pgn").write_bytes(text.encode("cp1252") + b"\x1a")  # as DOS ends files
+    assert list(read_suite(tmp_path / "s.pgn")) == [Opening("Grünfeld", 1, None, ("d2d4", "g8f6"))]
+    (tmp_path / "s.pgn").write_bytes(text.encode("utf-16"))
+    with pytest.raises(InputRefused, match="UTF-16"):
+        list(read_suite(tmp_path / "s.pgn"))
+
+
+def test_packed_otherwise(tmp_path: Path) -> None:
+    """Books come as zip files: it is not their first line that is to be mended."""
+    with zipfile.ZipFile(tmp_path / "s.pgn.zip", "w") as packed:
+        packed.writestr("s.pgn", "1. e4 *")
+    with pytest.raises(InputRefused, match="packed by zip"):
+        list(read_suite(tmp_path / "s.pgn.zip"))
+
+
+def test_an_opening_behind_a_wall_of_pawns_is_no_game(tmp_path: Path) -> None:
+    """Neither side can ever mate, whatever they play (FIDE 5.2.2); with a knight that takes pawns they can."""
+    wall = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 w - - 0 1"
+    assert _read(tmp_path, wall, "s.fen") == [Bad(1, "neither side can mate any more")]
+    open_ = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K1N1 w - - 0 1"
+    assert _read(tmp_path, open_, "s.fen") == [Opening("", 1, open_)]
+
+
+CASES = Path(__file__).parents[1] / "cases" / "openings"
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("en-passant-suffix", Opening("ep", 1, None, ("e2e4", "g8f6", "e4e5", "d7d5", "e5d6", "e7d6", "d2d4"))),
+        (
+            "informant-signs",
+            Opening("dots", 1, None, ("e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5c6", "d7c6", "e1g1")),
+        ),
+        ("bom-and-one-cp1252-byte", Opening("R\u00e9sum\u00e9", 1, None, ("e2e4", "e7e5"))),
+    ],
+)
+def test_files_of_other_programs(name: str, found: Opening) -> None:
+    """Signs behind moves are passed over, and a byte order mark may stand before text that is not UTF-8."""
+    assert list(read_suite(CASES / f"{name}.pgn")) == [found]
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "1. e4! d5?! 2. e5+= f5\u00b1 3. exf6ep+- \u221e Nxf6\u2a72 N 4.d4 TN $14 D *",
+        "1.e4 !? d5 = 2.e5 (=) f5 3.exf6 e.p. +/- Nxf6 4. d4-+ {D} *",
+        "1.e4 d5 2.e5 f5 3.exf6e.p.! Nxf6 -/+ 4. d4\u25a1 1-0",
+    ],
+)
+def test_signs_behind_moves(tmp_path: Path, moves: str) -> None:
+    """With a blank before them or without one."""
+    played = ("e2e4", "d7d5", "e4e5", "f7f5", "e5f6", "g8f6", "d2d4")
+    assert _read(tmp_path, moves, "s.pgn") == [Opening("", 1, None, played)]
+
+
+@pytest.mark.parametrize(("moves", "word"), [("1. e4 -- *", "a null move"), ("1. e4 X *", "'X'"), ("1. e4 e *", "'e'")])
+def test_what_is_no_sign_stays_unreadable(tmp_path: Path, moves: str, word: str) -> None:
+    """A null move, and words that nobody writes behind a move."""
+    (bad,) = _read(tmp_path, moves, "s.pgn")
+    assert isinstance(bad, Bad) and word in bad.why

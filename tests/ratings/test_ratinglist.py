@@ -1,0 +1,555 @@
+"""Tests of ratings/ratinglist."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import exp, log, log10
+from typing import Any, Literal
+
+import pytest
+
+from enginetour.model.errors import InputRefused
+from enginetour.ratings import ratinglist
+from enginetour.ratings.likelihood import ModelName, fit
+from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.ratings.pairs import Counts, pairs_of
+from enginetour.ratings.ratinglist import (
+    FEW,
+    TOO_FEW,
+    at_confidence,
+    bubble_rating_order,
+    grounds_of,
+    opposition,
+    quantile,
+    rating_list,
+    variety,
+)
+from enginetour.ratings.uncertainty import NORMAL_95, errors_of
+from tests.support.databases import row
+
+# Bounds at other confidences than 95 %.
+
+MANY = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "A"): (30, 20, 35)}
+FEWER = {("A", "B"): (5, 1, 2), ("B", "C"): (3, 2, 3), ("C", "A"): (1, 1, 4)}
+CLEAN = {("A", "B"): (12, 0, 0), ("B", "C"): (9, 2, 10), ("C", "B"): (9, 2, 10), ("A", "C"): (12, 1, 0)}
+
+
+def test_known_quantiles() -> None:
+    """1.644854, 1.959964, 2.575829."""
+    assert [quantile(percent) for percent in (90, 95, 99)] == pytest.approx([1.644854, 1.959964, 2.575829], abs=1e-6)
+
+
+def test_normal_errors_grow_with_the_quantile() -> None:
+    """Plus, minus, half the interval and the opponents' error alike; ratings and LOS stay."""
+    usual, wide = rating_list(MANY), at_confidence(rating_list(MANY), 99)
+    ratio = quantile(99) / quantile(95)
+    for before, after in zip(usual.rows, wide.rows, strict=True):
+        for key in ("plus", "minus", "error", "opponents_error"):
+            assert getattr(after, key) == pytest.approx(getattr(before, key) * ratio)
+        assert replace(after, plus=0, minus=0, error=0, opponents_error=0) == replace(
+            before, plus=0, minus=0, error=0, opponents_error=0
+        )
+
+
+def test_a_profile_bound_is_where_the_likelihood_has_fallen_so_far() -> None:
+    """A perfect anchor and one engine without draws: the bound solves its own likelihood, at every confidence.
+
+    One number was fitted to nine games: the fall is 9/8 of that of a sample without end.
+    """
+    from math import exp, log
+
+    won, lost, unit = 7, 2, 400 / log(10)
+
+    def height(points: float) -> float:
+        share = 1 / (1 + exp(-points / unit))
+        return won * log(share) + lost * log(1 - share)
+
+    for percent in (68.0, 90.0, 99.0):
+        found = row(at_confidence(rating_list({("A", "B"): (won, 0, lost)}, anchors={"B": 0.0}), percent), "A")
+        assert FEW in found.remarks
+        assert found.plus is not None and found.minus is not None
+        assert found.error == pytest.approx((found.plus + found.minus) / 2)
+        for end in (found.rating + found.plus, found.rating - found.minus):
+            assert height(found.rating) - height(end) == pytest.approx(9 / 8 * quantile(percent) ** 2 / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("counts", [FEWER, CLEAN])
+def test_more_confidence_is_never_narrower(counts: dict[tuple[str, str], tuple[int, int, int]]) -> None:
+    """Profile bounds too; where there is no end any more the row says so."""
+    found = rating_list(counts)
+    last = {each.name: (0.0, 0.0) for each in found.rows}
+    for percent in (50.0, 80.0, 95.0, 99.0, 99.9):
+        for each in at_confidence(found, percent).rows:
+            if each.plus is None or each.minus is None:
+                assert TOO_FEW in each.remarks
+                continue
+            assert each.plus > last[each.name][0] and each.minus > last[each.name][1]
+            last[each.name] = each.plus, each.minus
+
+
+def test_the_opponents_error_is_ordos() -> None:
+    """The average of the opponents' errors over the games; an anchor has none to add."""
+    found = rating_list(MANY, anchors={"B": 0.0})
+    a, c = row(found, "A"), row(found, "C")
+    assert a.error is not None and c.error is not None
+    assert row(found, "B").opponents_error == pytest.approx((a.error + c.error) / 2)
+    assert a.opponents_error == pytest.approx(c.error / 2)
+    assert row(found, "B").error is None
+
+
+def test_large_pools_have_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One solution of the equations for each number asked gives what the square arrays give, opening pairs included."""
+    both = MANY | {("B", "A"): (15, 40, 30)}
+    openings = {("A", "B"): (1, 5, 15, 14, 5)}
+    wide = at_confidence(rating_list(both, openings=openings), 99)
+    monkeypatch.setattr(ratinglist, "DENSE_ERRORS", 1)
+    asked = at_confidence(rating_list(both, openings=openings, errors_for={"A", "B"}), 99)
+    for name in "AB":
+        assert row(asked, name).plus == pytest.approx(row(wide, name).plus)
+    assert row(asked, "C").plus is None
+    assert row(asked, "A").opponents_error is None
+
+
+MATCH = {("A", "B"): (30, 40, 15)}
+TOP = {("A", "B"): (3, 0, 0), ("C", "A"): (0, 0, 2), ("B", "C"): (1, 1, 1)}
+BOTH = {("A", "B"): (60, 20, 20), ("B", "A"): (30, 30, 40)}
+OTHER = {("X", "Y"): (9, 20, 11), ("Y", "X"): (13, 20, 7), ("Y", "Z"): (4, 2, 1), ("Z", "X"): (1, 3, 6)}
+LONG = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "D"): (30, 20, 35)}
+
+
+def test_match() -> None:
+    """Every number of a row, for a match that can be reckoned by hand."""
+    made = rating_list(MATCH)
+    first, second = made.rows
+    rating = 200 * log10(50 / 35)
+    assert (first.rank, first.name, first.games, first.wins, first.draws, first.losses) == (1, "A", 85, 30, 40, 15)
+    assert (first.rating, first.opponents, first.performance) == pytest.approx((rating, -rating, rating), abs=1e-9)
+    assert (first.plus, first.minus) == pytest.approx([NORMAL_95 * 13.727991] * 2, abs=1e-5)
+    assert (first.score, first.pool) == (50 / 85, 1)
+    assert first.los == pytest.approx(0.987988, abs=1e-6)
+    assert (second.rank, second.los, second.remarks) == (2, None, ())
+    assert (made.draw_rate, made.games, made.pools, made.caption) == (40 / 85, 85, (("A", "B"),), ())
+
+
+def test_unbeaten() -> None:
+    """An unbeaten engine is named, rests on the prior with its spread, and the list says why."""
+    made = rating_list(TOP)
+    assert row(made, "A").remarks[0] == "unbeaten: rests on the prior (0 ± 350)"
+    assert row(made, "A").performance is None
+    assert row(made, "A").rank == 1
+    assert made.caption[0].endswith("groups {B, C}, {A}")
+    assert "Gaussian prior (sd 350 about the pool mean)" in made.caption[0]
+    assert made.caption[1] == "unbeaten: A"
+
+
+def test_winless() -> None:
+    """A winless engine is named likewise, about the mean the list has."""
+    made = rating_list({("A", "B"): (5, 0, 0), ("C", "B"): (5, 0, 0), ("A", "C"): (1, 2, 1)}, mean=2000)
+    assert row(made, "B").remarks[0] == "winless: rests on the prior (2000 ± 350)"
+    assert row(made, "B").rank == 3
+    assert "winless: B" in made.caption
+
+
+def test_no_prior_where_none_is_needed() -> None:
+    """One mutually reachable group is rated by its games alone, and nothing is said of a prior."""
+    made = rating_list(LONG)
+    assert [each.rating for each in sorted(made.rows, key=lambda each: each.name)] == pytest.approx(fit(LONG).ratings)
+    assert made.caption == ()
+
+
+def test_without_prior_groups_are_apart() -> None:
+    """Asked for no prior, groups get lists of their own and a lone engine gets no rating."""
+    made = rating_list(TOP, prior="none")
+    assert made.pools == (("B", "C"),)
+    assert [(each.name, each.games) for each in made.rows] == [("B", 3), ("C", 3)]
+    assert [(each.name, each.why) for each in made.unrated] == [("A", "unbeaten: no finite rating without a prior")]
+    assert "rated apart" in made.caption[0]
+
+
+def test_few_games_have_profile_bounds() -> None:
+    """Below twenty games the bounds are lopsided and marked."""
+    made = rating_list({("A", "B"): (7, 1, 2)})
+    first = made.rows[0]
+    assert first.remarks == ("few games: profile bounds",)
+    assert first.plus is not None
+    assert first.minus is not None
+    assert first.plus > first.minus + 1
+    assert "fewer than 20 games" in made.caption[-1]
+
+
+def test_extreme_score_has_profile_bounds() -> None:
+    """Above 95 % the same, however many games."""
+    assert rating_list({("A", "B"): (97, 2, 1)}).rows[0].remarks == ("extreme score: profile bounds",)
+    assert rating_list({("A", "B"): (90, 9, 1)}).rows[0].remarks == ()
+
+
+@pytest.mark.parametrize("result", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 30, 0)])
+def test_smallest_samples_are_honest(result: tuple[int, int, int]) -> None:
+    """One game, or nothing but draws: an error above zero, and never a NaN."""
+    made = rating_list({("A", "B"): result})
+    json.dumps(made.to_json(), allow_nan=False)
+    for each in made.rows:
+        assert each.plus is not None
+        assert each.minus is not None
+        assert min(each.plus, each.minus) > 5
+
+
+def test_equal_ratings_share_a_rank() -> None:
+    """Who cannot be told apart shares a place; the next one keeps its own number."""
+    made = rating_list({("A", "B"): (3, 3, 3), ("A", "C"): (5, 2, 2), ("B", "C"): (5, 2, 2)})
+    assert [(each.rank, each.name) for each in made.rows] == [(1, "A"), (1, "B"), (3, "C")]
+    assert made.rows[0].los == pytest.approx(0.5, abs=1e-9)
+
+
+def test_pools_do_not_compare() -> None:
+    """Pools without a common game are listed apart, each from rank 1 and centred by itself."""
+    made = rating_list({**LONG, ("X", "Y"): (20, 10, 5)}, mean=100)
+    assert made.pools == (("A", "B", "C", "D"), ("X", "Y"))
+    assert [each.rank for each in made.rows if each.pool == 2] == [1, 2]
+    assert sum(each.rating for each in made.rows if each.pool == 2) == pytest.approx(200)
+    last_of_first = [each for each in made.rows if each.pool == 1][-1]
+    assert last_of_first.los is None
+    assert made.caption == (
+        "2 pools without a common game: nothing compares across them",
+        "a game B - X would connect pools 1 and 2",
+    )
+
+
+def test_pools_stay_apart_under_any_prior() -> None:
+    """A prior does not make pools comparable."""
+    made = rating_list({**LONG, ("X", "Y"): (20, 10, 5)}, prior=GaussianPrior(200, 0.0))
+    assert len(made.pools) == 2
+
+
+def test_no_games() -> None:
+    """An engine without games is listed apart, and no games at all make an empty list."""
+    assert [(each.name, each.why) for each in rating_list(MATCH, names=["Z"]).unrated] == [("Z", "no games")]
+    empty = rating_list({}, names=["Z"])
+    assert (empty.rows, empty.draw_rate, len(empty.unrated)) == ((), None, 1)
+
+
+def test_anchor() -> None:
+    """An anchored list stands on its anchor, which has no error; the others' are against it."""
+    made = rating_list(LONG, anchors={"B": 2800})
+    assert (row(made, "B").rating, row(made, "B").plus, row(made, "B").remarks) == (2800, None, ("anchor",))
+    assert row(made, "A").rating == pytest.approx(2800 + 400 * log10(50 / 35))
+    errors = errors_of(fit(LONG, anchors={"B": 2800}))
+    assert row(made, "A").plus == row(made, "A").minus == pytest.approx(NORMAL_95 * errors.difference_sd(0, 1))
+
+
+def test_anchored_prior_floats() -> None:
+    """An automatic prior lies about the pool's mean, not about 0, so an anchor far up does not bend it."""
+    low, high = (rating_list(TOP, anchors={"B": level}) for level in (0, 3000))
+    for name in "ABC":
+        assert row(high, name).rating - 3000 == pytest.approx(row(low, name).rating, abs=1e-6)
+
+
+def test_anchors_that_contradict_the_games_are_noted() -> None:
+    """One note names those whose score is not to be expected at their ratings, in every model."""
+    wrong = {"A": 2000.0, "B": 2400.0, "C": 2420.0}
+    [told] = rating_list(LONG, anchors=wrong).caption
+    first = "A at 2000 scored 50.0 of 85, not 7.7"
+    assert told == f"anchors that contradict the games: {first}; B at 2400 scored 75.0 of 170, not 117.3"
+    for model in ("davidson", "raokupper"):
+        assert any("contradict" in note for note in rating_list(LONG, model=model, anchors=wrong).caption)
+
+
+def test_anchors_that_the_games_bear_out_are_not_noted() -> None:
+    """Neither near ones nor one alone, which only moves the pool, nor anchors of two pools."""
+    apart = {**LONG, ("X", "Y"): (10, 10, 50)}
+    for anchors in ({"A": 2060, "B": 2010}, {"A": 2000, "D": 1990}, {"A": 9000}, {"A": 2000, "X": 5000}):
+        assert not any("contradict" in note for note in rating_list(apart, anchors=anchors).caption)
+
+
+def test_wrong_anchors() -> None:
+    """An anchor nobody knows is refused by name, and so is a mean beside anchors."""
+    with pytest.raises(InputRefused, match="Fruit"):
+        rating_list(MATCH, anchors={"Fruit": 0})
+    with pytest.raises(InputRefused, match="not both"):
+        rating_list(MATCH, anchors={"A": 0}, mean=5)
+
+
+def test_loose_anchors_keep_their_level() -> None:
+    """A prior with means of its own is not centred away, unless a mean is asked for."""
+    prior = GaussianPrior(50.0, {"A": 2500.0, "B": 2500.0})
+    assert sum(each.rating for each in rating_list(MATCH, prior=prior).rows) == pytest.approx(5000)
+    assert sum(each.rating for each in rating_list(MATCH, prior=prior, mean=0).rows) == pytest.approx(0, abs=1e-6)
+
+
+def test_white_advantage() -> None:
+    """White's worth is fitted where colours changed; where it cannot be told it is 0, and the list says so."""
+    both = rating_list(BOTH, advantage="fit")
+    assert both.white_advantage == pytest.approx(200 * (log10(70 / 30) - log10(55 / 45)), abs=1e-6)
+    assert both.white_advantage_sd == pytest.approx(errors_of(fit(BOTH, advantage="fit")).advantage_sd)
+    one = rating_list(MATCH, advantage="fit")
+    assert one.white_advantage == 0
+    assert one.caption == ("White's advantage does not show apart from the strengths: taken as 0",)
+
+
+@pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
+@pytest.mark.parametrize("prior", ["auto", GaussianPrior(200)])
+def test_unlinked_pools_share_one_white_advantage(model: ModelName, prior: Literal["auto"] | GaussianPrior) -> None:
+    """And one draw parameter: those most likely over all games, as of one pool that anchors link, errors too."""
+    anchors, counts = {"A": 0.0, "X": 0.0}, {**BOTH, **OTHER}
+    asked: Any = {"model": model, "anchors": anchors, "advantage": "fit"}
+    made, whole = (
+        rating_list(counts, prior=prior, **asked),
+        fit(counts, prior=None if prior == "auto" else prior, **asked),
+    )
+    if prior == "auto":
+        errors = errors_of(whole)
+        assert errors.advantage_sd is not None
+        assert made.white_advantage == pytest.approx(whole.advantage * made.point, abs=1e-6)
+        sd = errors.advantage_sd * made.point
+        near = 2e-3 if model == "logistic" else 1e-6  # of which each pool has a draw rate of its own
+        assert made.white_advantage_sd == pytest.approx(sd, rel=near)
+        for each in made.rows:
+            place = whole.names.index(each.name)
+            assert each.rating == pytest.approx(whole.ratings[place] * made.point, abs=1e-6)
+            if model != "logistic" and each.plus is not None and not each.remarks:
+                assert each.plus == pytest.approx(NORMAL_95 * errors.sd_of(place) * made.point, rel=near)
+        assert made.draw_parameter == (None if whole.draw is None else pytest.approx(whole.draw))
+    apart = [rating_list(part, prior=prior, model=model, advantage="fit").white_advantage for part in (BOTH, OTHER)]
+    assert min(apart) < made.white_advantage < max(apart)
+
+
+def test_the_white_advantage_is_that_of_ordo() -> None:
+    """Differences as Ordo 1.2.6 has them (-W -G -M -z 200.2409) where two pools did not meet."""
+    made = rating_list({**BOTH, **OTHER}, advantage="fit")
+    ordo = {"A": 63.31127, "B": -26.64988, "X": 36.79703, "Y": 66.44065, "Z": -139.89908}
+    for one, other in (("A", "B"), ("Y", "X"), ("Y", "Z"), ("X", "Z")):
+        assert row(made, one).rating - row(made, other).rating == pytest.approx(ordo[one] - ordo[other], abs=1e-4)
+    assert made.white_advantage == pytest.approx(41.13, abs=0.005)
+
+
+def test_a_pool_that_shows_no_advantage_takes_that_of_the_others() -> None:
+    """Whatever pool is the larger one; where no pool shows one it is 0 in all."""
+    alone = rating_list(BOTH, advantage="fit").white_advantage
+    for more in ({("X", "Y"): (3, 3, 3)}, {("X", "Y"): (300, 300, 300)}):
+        made = rating_list({**BOTH, **more}, advantage="fit")
+        assert made.white_advantage == pytest.approx(alone, abs=1e-6)
+        assert row(made, "X").rating - row(made, "Y").rating == pytest.approx(-alone, abs=1e-6)
+        assert not any("taken as 0" in note for note in made.caption)
+    made = rating_list({("A", "B"): (1, 2, 1), ("X", "Y"): (300, 300, 300)}, advantage="fit")
+    assert made.white_advantage == 0
+    assert "White's advantage does not show apart from the strengths: taken as 0" in made.caption
+
+
+def test_json_keys() -> None:
+    """The keys scripts rely on are there, in the list and in its rows."""
+    made = rating_list(LONG, anchors={"A": 5}, skipped=3).to_json()
+    assert {"list", "model", "white_advantage", "draw_rate", "residual", "pools", "anchors", "games", "skipped"} <= set(
+        made
+    )
+    assert (made["model"], made["skipped"], made["anchors"]) == ("logistic", 3, {"A": 5})
+    rows = made["list"]
+    assert isinstance(rows, list)
+    assert {
+        "rank", "name", "rating", "plus", "minus", "games", "score", "wins", "draws", "losses", "opponents",
+        "performance", "los", "pool",
+    } <= set(rows[0])  # fmt: skip
+
+
+def test_scale() -> None:
+    """On another scale everything is that many points, the automatic prior too."""
+    elo, half = rating_list(TOP), rating_list(TOP, scale=200)
+    assert row(half, "A").rating == pytest.approx(row(elo, "A").rating / 2, abs=1e-7)
+    assert row(half, "A").plus == pytest.approx((row(elo, "A").plus or 0) / 2, abs=1e-6)
+
+
+def test_bubble_order_without_games() -> None:
+    """Before any game the order is the old list turned round, newcomers in its middle."""
+    assert bubble_rating_order(["a", "b", "c", "d"], ["n", "m"], {}) == ("d", "c", "n", "m", "b", "a")
+
+
+def test_bubble_order() -> None:
+    """Results move engines against the prior of the old list, newcomers faster."""
+    counts = {("n", "c"): (3, 1, 0), ("a", "b"): (6, 0, 0), ("b", "c"): (0, 2, 0)}
+    assert bubble_rating_order(["a", "b", "c"], ["n"], counts) == ("n", "c", "a", "b")
+    assert bubble_rating_order(["a", "b", "c"], [], {("a", "c"): (1, 0, 0)}) == ("c", "b", "a")
+
+
+def test_bubble_order_prior() -> None:
+    """Place i of m is believed at z((i+1/2)/m) * 350 with a spread of 150.
+
+    Two neighbours are 472 points apart, the pull of each prior at equality is 1.82 points: three wins of the lower
+    one (1.5 above an even score) leave the order, four (2 above) turn it.
+    """
+    assert bubble_rating_order(["low", "high"], [], {("low", "high"): (3, 0, 0)}) == ("high", "low")
+    assert bubble_rating_order(["low", "high"], [], {("low", "high"): (4, 0, 0)}) == ("low", "high")
+
+
+def test_bubble_order_of_nobody() -> None:
+    """No field has no order, and results of an engine outside the field are refused."""
+    assert bubble_rating_order([], [], {}) == ()
+    with pytest.raises(ValueError, match="stranger"):
+        bubble_rating_order(["a"], [], {("a", "stranger"): (1, 0, 0)})
+
+
+def test_errors_by_opening_pairs() -> None:
+    """One ratio for the whole list, told with it; a game outside the pairs keeps its own error, ratings stay."""
+    counts = {("A", "B"): (40, 40, 20), ("B", "A"): (40, 40, 20), ("X", "Y"): (60, 40, 50), ("Y", "X"): (20, 20, 10)}
+    plain = rating_list(counts)
+    made = rating_list(counts, openings={("A", "B"): (0, 10, 80, 10, 0)})
+    seen, variance = 20 * 0.25, 2 * 0.6 / 4
+    factor = ((seen + 20 * variance) / (119 * variance)) ** 0.5
+    assert f"errors by opening pairs: {factor:.2f} x those of single games, 100 pairs" in made.caption
+    for name, expected in (("A", factor), ("X", 1.0)):
+        assert row(made, name).plus == pytest.approx((row(plain, name).plus or 0) * expected, rel=2e-2)
+        assert row(made, name).rating == row(plain, name).rating
+    assert rating_list(counts, openings={}) == plain
+
+
+# Whom an engine met, and what the list says of it.
+
+FIELD = {("A", "B"): (30, 40, 15), ("B", "A"): (9, 30, 20), ("B", "C"): (20, 40, 25), ("C", "A"): (3, 2, 5)}
+
+
+def against(counts: Counts, name: str, opponent: str, **terms: Any) -> Any:
+    found = rating_list(counts, **terms)
+    pairs = pairs_of(counts)
+    met = dict(opposition(pairs, list(grounds_of(found.rows).values())))
+    return next(each for each in met[name] if each.opponent == opponent)
+
+
+def test_diversity_is_the_number_of_opponents_met_equally_often() -> None:
+    """Both colours are one opponent; exp of the entropy is the count where all shares are equal, and less elsewhere."""
+    opponents, diversity = variety(pairs_of({("A", "B"): (1, 0, 4), ("B", "A"): (0, 5, 0), ("A", "C"): (10, 0, 0)}))
+    assert opponents.tolist() == [2, 1, 1]
+    assert diversity == pytest.approx([2, 1, 1])
+    uneven = variety(pairs_of({("A", "B"): (9, 0, 0), ("A", "C"): (1, 0, 0)}))[1]
+    assert uneven[0] == pytest.approx(exp(-0.9 * log(0.9) - 0.1 * log(0.1)))
+
+
+def test_a_pairing_is_told_from_its_own_side() -> None:
+    """Both colours added up, the gap as in the list, the error and the LOS those of the difference."""
+    found = {row.name: row for row in rating_list(FIELD).rows}
+    one, other = against(FIELD, "A", "B"), against(FIELD, "B", "A")
+    assert (one.games, one.wins, one.draws, one.losses) == (144, 50, 70, 24)
+    assert (other.wins, other.losses) == (24, 50)
+    assert one.gap == pytest.approx(found["A"].rating - found["B"].rating)
+    assert one.gap == pytest.approx(-other.gap)
+    assert one.sd == pytest.approx(other.sd)
+    assert one.los + other.los == pytest.approx(1)
+    assert one.expected + other.expected == pytest.approx(1)
+    assert one.performance == pytest.approx(found["B"].rating + 400 * log(one.score / (1 - one.score)) / log(10))
+
+
+@pytest.mark.parametrize("model", ["logistic", "davidson"])
+def test_expectations_add_up_to_the_points(model: ModelName) -> None:
+    """With White's advantage fitted, of each engine the points that it has are expected; both colours count."""
+    found = rating_list(FIELD, model=model, advantage="fit")
+    for name, met in opposition(pairs_of(FIELD), list(grounds_of(found.rows).values())):
+        row = next(row for row in found.rows if row.name == name)
+        expected = sum(each.games * (each.expected or 0.0) for each in met)
+        assert expected == pytest.approx(row.games * row.score, abs=1e-6)
+
+
+def test_expectation_with_bayeselos_draws() -> None:
+    """A win, and half of what is neither won nor lost: W = s(x-d), L = s(-x-d)."""
+    met = against({("A", "B"): (30, 40, 15)}, "A", "B", model="raokupper")
+    gap, draw = (points * log(10) / 400 for points in (81.153069, 186.449643))  # the model's own points
+    win, loss = 1 / (1 + exp(draw - gap)), 1 / (1 + exp(draw + gap))
+    assert met.expected == pytest.approx(win + (1 - win - loss) / 2, abs=1e-8)
+
+
+def test_engines_rated_apart_have_their_score_only() -> None:
+    """Groups that bound no difference: games are told, gap, expectation and LOS are not."""
+    counts = {("A", "B"): (3, 2, 3), ("C", "D"): (3, 2, 3), ("A", "C"): (2, 0, 0)}
+    met = against(counts, "A", "C", prior="none")
+    assert (met.games, met.score) == (2, 1.0)
+    assert (met.gap, met.sd, met.expected, met.performance, met.los) == (None,) * 5
+
+
+def test_a_clean_score_has_no_performance_and_anchors_no_error() -> None:
+    """None, never infinity and never 0."""
+    counts = {("A", "B"): (5, 0, 0), ("B", "C"): (3, 2, 3), ("C", "A"): (4, 0, 3)}
+    met = against(counts, "A", "B", anchors={"A": 100.0, "B": 50.0})
+    assert (met.gap, met.performance, met.sd, met.los) == (50.0, None, None, None)
+    assert against(counts, "A", "C", anchors={"A": 100.0, "B": 50.0}).sd > 0
+
+
+POOL = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "A"): (30, 20, 35), ("B", "A"): (9, 30, 20)}
+ROWS_BOTH = pytest.mark.parametrize(("model", "gap"), [("davidson", 61.978298), ("raokupper", 61.632865)])
+
+
+@ROWS_BOTH
+def test_shown_in_elo(model: ModelName, gap: float) -> None:
+    """Ratings, errors and White's worth are shown in Elo points near equality, and the list says what was done."""
+    made = rating_list(MATCH, model=model)
+    fitted = fit(MATCH, model=model)
+    assert [each.rating for each in made.rows] == pytest.approx([gap / 2, -gap / 2], abs=1e-6)
+    assert made.rows[0].plus == pytest.approx(NORMAL_95 * errors_of(fitted).sd_of(0) * fitted.point)
+    assert made.rows[0].los == pytest.approx(errors_of(fitted).los(0, 1))
+    assert (made.model, made.point, made.draw_parameter) == (model, fitted.point, fitted.draw)
+    scaled = {"davidson": "nu 1.886, times 0.5147", "raokupper": "drawElo 186.4, times 0.7595"}[model]
+    assert made.caption == (f"points of the {model} model, {scaled}: near equality they are Elo points",)
+    assert made.to_json()["point"] == fitted.point
+
+
+@ROWS_BOTH
+def test_one_anchor_stays(model: ModelName, gap: float) -> None:
+    """The scale turns about the anchor, or the mean that was asked for."""
+    made = rating_list(MATCH, model=model, anchors={"B": 2800.0})
+    assert row(made, "A").rating == pytest.approx(2800 + gap, abs=1e-6)
+    assert row(made, "B").rating == 2800
+    assert rating_list(MATCH, model=model, mean=2800.0).rows[0].rating == pytest.approx(2800 + gap / 2, abs=1e-6)
+
+
+def test_several_anchors_show_the_models_points() -> None:
+    """Two fixed ratings say what a point is, so nothing is scaled, and the list says so."""
+    made = rating_list(POOL, model="raokupper", anchors={"A": 100.0, "B": 50.0})
+    assert (row(made, "A").rating, row(made, "B").rating, made.point) == (100, 50, 1.0)
+    assert row(made, "C").rating == fit(POOL, model="raokupper", anchors={"A": 100.0, "B": 50.0}).by_name()["C"]
+    assert "near equality one is worth 0." in made.caption[0]
+
+
+@pytest.mark.parametrize("prior", [GaussianPrior(100, 2000.0), PhantomDraws(2, 2000.0)])
+def test_a_priors_mean_stays(prior: GaussianPrior | PhantomDraws) -> None:
+    """Where a prior gives the level the scale turns about it."""
+    made, fitted = rating_list(MATCH, model="davidson", prior=prior), fit(MATCH, model="davidson", prior=prior)
+    assert row(made, "A").rating == pytest.approx(2000 + (fitted.ratings[0] - 2000) * fitted.point, abs=1e-9)
+    loose = GaussianPrior({"A": 5.0, "B": 5.0}, {"A": 10.0, "B": 0.0})
+    assert rating_list(MATCH, model="davidson", prior=loose).point == 1.0
+
+
+def test_white_advantage_is_shown_in_the_same_points() -> None:
+    """A fitted advantage of davidson is scaled like the ratings."""
+    made = rating_list(POOL, model="davidson", advantage="fit")
+    assert made.white_advantage == pytest.approx(fit(POOL, model="davidson", advantage="fit").advantage * made.point)
+    assert 0 < made.point < 1
+
+
+def test_priors_of_draws_are_told() -> None:
+    """An unbeaten engine is said to rest on the draws, and virtual draws to be for comparison only."""
+    top = {("A", "B"): (9, 0, 0)}
+    assert rating_list(top, prior=PhantomDraws()).rows[0].remarks[0] == "unbeaten: rests on phantom draws (1)"
+    made = rating_list(top, prior=VirtualDraws())
+    assert made.rows[0].remarks[0] == "unbeaten: rests on virtual draws (2)"
+    assert (made.rows[0].draws, made.games) == (0, 9)
+    assert made.rows[0].rating - made.rows[1].rating == pytest.approx(400 * log10(10))
+    assert made.caption[0] == "2 virtual draws an engine are counted, to compare with BayesElo's lists only"
+
+
+def test_pools_share_one_draw_parameter() -> None:
+    """Two pools are shown in points of one draw parameter, between those of each alone."""
+    lone = {("X", "Y"): (20, 10, 15)}
+    made = rating_list({**POOL, **lone}, model="davidson")
+    apart = [fit(pool, model="davidson").draw or 0 for pool in (lone, POOL)]
+    assert apart[0] < (made.draw_parameter or 0) < apart[1]
+    for pool, name, at in ((lone, "X", 0), (POOL, "A", 0)):
+        held = fit(pool, model="davidson", draw=made.draw_parameter or 0)
+        assert row(made, name).rating == pytest.approx(held.ratings[at] * made.point)
+
+
+def test_errors_only_for_those_asked_in_a_very_large_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the size of square arrays rows have errors on request, equal to the usual ones, and the list says so."""
+    whole = rating_list(POOL)
+    monkeypatch.setattr(ratinglist, "DENSE_ERRORS", 2)
+    made = rating_list(POOL, errors_for=["A"])
+    assert row(made, "A").plus == pytest.approx(row(whole, "A").plus)
+    assert row(made, "A").los == pytest.approx(row(whole, "A").los)
+    assert (row(made, "B").plus, row(made, "B").los, row(made, "B").remarks) == (None, None, ("error on request",))
+    assert made.caption[-1].endswith("errors only where they were asked for")
+    assert [each.rating for each in made.rows] == [each.rating for each in whole.rows]

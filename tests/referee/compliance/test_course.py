@@ -1,0 +1,136 @@
+"""Courses of UCI and CECP: a sound engine passes whole, and steps find their faults."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginetour.referee.compliance.course import steps_of
+from tests.support.engines import BOTH, Protocol, hasty, patient, taken
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No long waits."""
+    hasty(monkeypatch)
+
+
+@BOTH
+def test_a_sound_engine_passes_the_whole_course(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty steps and more, each ok but for what it does not offer."""
+    patient(monkeypatch)
+    found = taken(protocol, "")
+    odd = [(step.key, step.verdict, step.words) for step in found.steps if step.verdict not in ("ok", "not offered")]
+    assert not odd
+    assert found.fit
+    assert len(found.steps) == len(steps_of(protocol)) + 1 > 60
+    assert dict(found.hints) == ({} if protocol == "uci" else {"quirks.st_fraction": True})
+    assert found.own_name == "Examinee"
+    missing = {step.key for step in found.steps if step.verdict == "not offered"}
+    assert missing == (set() if protocol == "uci" else {"limit-nodes"})
+
+
+# What may be wrong in one engine at a time: fault, step, words.
+TOGETHER: dict[Protocol, list[tuple[str, str, str]]] = {
+    "uci": [
+        ("nameless", "name", "by its file's"),
+        ("authorless", "author", "no id author"),
+        ("other-variation", "variation", "its variation begins with"),
+        ("view", "point-of-view", "scores from White's side"),
+        ("default", "options-read", "a default that is not allowed: Skill"),
+        ("info", "info", "the word 'speed' in"),
+        ("idle-stop", "idle-stop", "'bestmove 0000' where nothing was asked"),
+        ("bad-ponder", "ponder-hit", "an illegal move to ponder on"),
+        ("corner-rooks", "castling-960", "not a legal move: 'a1a1'"),
+        ("stderr", "stderr", "writes to stderr: 'warning: no book'"),
+        ("exit-code", "quit-idle", "ends by exit 3"),
+    ],
+    "cecp": [
+        ("nameless", "name", "by its file's"),
+        ("view", "point-of-view", "scores from White's side"),
+        ("claims", "force-claims", "claims in force mode: '1/2-1/2"),
+        ("illegal-talk", "illegal", "takes an illegal move without a word"),
+        ("draw", "draw", "moves at once when a draw is offered"),
+        ("double-pong", "ping-once", "answers it 2 times"),
+        ("stderr", "stderr", "writes to stderr: 'warning: no book'"),
+        ("exit-code", "quit-idle", "ends by exit 3"),
+    ],
+}
+
+
+@BOTH
+def test_what_does_not_hinder_a_game_is_a_warning(protocol: Protocol) -> None:
+    """Each in words of its own; such an engine is fit all the same, and its point of view is a hint."""
+    rows = TOGETHER[protocol]
+    found = taken(protocol, ",".join(fault for fault, _, _ in rows), *(key for _, key, _ in rows))
+    told = {step.key: step for step in found.steps}
+    for _, key, words in rows:
+        assert told[key].verdict == "warn", told[key]
+        assert words in told[key].words
+    assert found.fit
+    assert dict(found.hints) == {"quirks.whitepov": True}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "key", "fault", "words"),
+    [
+        ("uci", "position-one-move", "illegal", "not a legal move: 'a1a1'"),
+        ("cecp", "position-promotion-only", "bare-promotion", "not a legal move: 'a7a8'"),
+        ("uci", "position-double-check", "dies-in-double-check", "it ended"),
+        ("cecp", "variants", "variants", "normal is not among its variants"),
+    ],
+)
+def test_what_would_lose_games_is_a_failure(protocol: Protocol, key: str, fault: str, words: str) -> None:
+    """Illegal moves, ends in mid-game, another game than chess."""
+    found = taken(protocol, fault, key)
+    assert words in found.steps[-1].words
+    assert found.steps[-1].verdict == "FAIL"
+    assert not found.fit
+
+
+def test_a_limit_that_is_not_obeyed_is_left_out_of_the_file() -> None:
+    """A failure with a hint where the file lists it, no word where it does not."""
+    found = taken("uci", "ignores-nodes", "limit-nodes")
+    assert found.steps[-1].verdict == "FAIL"
+    assert dict(found.hints) == {"limits": ("clock", "depth", "movetime")}
+    without = taken("uci", "ignores-nodes", "limit-nodes", limits=("clock", "movetime"))
+    assert (without.steps[-1].verdict, without.fit) == ("not offered", True)
+    obeyed = taken("uci", "", "limit-nodes", limits=("clock",))
+    assert "obeyed, though its file leaves nodes out" in obeyed.steps[-1].words
+
+
+def test_nodes_that_are_not_understood() -> None:
+    """An engine that moves at once instead, as Ethereal 12, played its games of nodes at depth 1."""
+    found = taken("uci", "few-nodes", "limit-nodes")
+    assert (found.steps[-1].verdict, found.steps[-1].words) == ("FAIL", "searched 6 nodes where 20000 were asked")
+    assert dict(found.hints) == {"limits": ("clock", "depth", "movetime")}
+
+
+def test_one_line_at_a_time_is_a_hint() -> None:
+    """The rest of a write is lost: lines are to be sent with a pause."""
+    found = taken("uci", "drops-lines", "lines-together")
+    assert found.steps[-1].verdict == "FAIL"
+    assert dict(found.hints) == {"quirks.line_delay_ms": 100}
+    assert taken("uci", "drops-lines", "lines-together", line_delay_ms=20).fit
+
+
+def test_a_line_that_it_cannot_bear_is_left_out() -> None:
+    """One engine dies of `computer`, which every game begins with: known by its file, it is never sent."""
+    found = taken("cecp", "computer", "computer")
+    assert "'computer' ends it" in found.steps[-1].words
+    assert dict(found.hints) == {"quirks.no_computer": True}
+    bears = taken("cecp", "computer", "level-moves", "computer", no_computer=True)
+    assert {step.key: step.verdict for step in bears.steps[1:]} == {"computer": "not offered", "level-moves": "ok"}
+
+
+def test_who_moves_before_it_is_told_to_obeys_as_well() -> None:
+    """A move from a book came before `?`: the course said that none came after it. On a busy machine it may be late."""
+    found = taken("cecp", "from-book", "move-now")
+    assert found.steps[-1].key == "move-now"
+    assert found.steps[-1].verdict in ("not offered", "ok"), found.steps[-1].words
+
+
+def test_an_engine_that_does_not_start_takes_no_course() -> None:
+    """One step, and what it says."""
+    found = taken("uci", "no-such-protocol", program="/bin/false")
+    assert [(step.key, step.verdict) for step in found.steps] == [("handshake", "FAIL")]
+    assert not found.fit

@@ -1,0 +1,629 @@
+"""Tests of referee/clock."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.engines import protocol
+from enginetour.engines.process import EngineProcess, Wake, wait
+from enginetour.engines.protocol import Ask, Engine
+from enginetour.engines.uci import UciEngine
+from enginetour.interop.files import shipped
+from enginetour.model.game import Game, Outcome, Termination
+from enginetour.model.task import EngineSpec, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee import clock as module
+from enginetour.referee import game as game_module
+from enginetour.referee import relay, talk
+from enginetour.referee.books import Books
+from enginetour.referee.clock import MS, Clock, Crowd, EngineQueue, Halts, _Process
+from enginetour.referee.compiled import native
+from tests.support.engines import BOTH, Protocol, game, scripted, sound
+from tests.support.tournaments import Forked, audit, left_running, quick, read
+
+# One side's clock: what is charged, what is late, what engines are told.
+
+SPEC = EngineSpec("e", ("/e",), "uci")
+
+
+def clock(text: str, margin: int = 50, hang_limit: float = 60.0) -> Clock:
+    return Clock(Side(SPEC, TimeControl.parse(text), margin), hang_limit)
+
+
+def test_the_first_clock_is_base_and_increment() -> None:
+    """The first move has its increment already, as in fastchess and cutechess-cli."""
+    assert clock("10+0.1").rest_ms == 10_100
+
+
+@given(st.lists(st.integers(0, 400), max_size=40))
+def test_what_one_hourglass_uses_runs_to_the_other(spent: list[int]) -> None:
+    """Nothing of it is lost or made, also by a move within the margin."""
+    glasses = clock("hourglass=1"), clock("hourglass=1")
+    for ply, ms in enumerate(spent):
+        own, other = glasses[ply % 2], glasses[(ply + 1) % 2]
+        before, taken = (own.rest_ms or 0, other.rest_ms or 0), own.charge(ms * MS, other)
+        used = 0 if taken is None else min(taken, before[0])
+        assert (own.rest_ms, other.rest_ms) == (before[0] - used, before[1] + used)
+    assert sum(glass.rest_ms or 0 for glass in glasses) == 2000
+
+
+def test_an_hourglass_gives_a_clock_nothing() -> None:
+    """Nor the other way round: a clock has no other end."""
+    glass, plain = clock("hourglass=1"), clock("1")
+    glass.charge(100 * MS, plain)
+    plain.charge(200 * MS, glass)
+    assert (glass.rest_ms, plain.rest_ms) == (900, 800)
+
+
+def test_elapsed_time_is_cut_to_whole_milliseconds() -> None:
+    """A move of 99.999 ms costs 99 ms; then comes the increment."""
+    side = clock("1+0.05")
+    assert side.charge(99_999_999) == 99
+    assert side.rest_ms == 1050 - 99 + 50
+
+
+@pytest.mark.parametrize(
+    ("elapsed_ns", "spent", "uses"),
+    [(1_000 * MS, 1000, 0), (1_001 * MS, 1001, 1), (1_050_999_999, 1050, 1), (1_051 * MS, None, 0)],
+)
+def test_within_the_margin_nothing_is_lost(elapsed_ns: int, spent: int | None, uses: int) -> None:
+    """A move within clock and margin is in time, its negative rest becomes 0, and its margin use is counted."""
+    side = clock("1")
+    assert side.charge(elapsed_ns) == spent
+    assert side.margin_uses == uses
+    assert side.rest_ms == (0 if spent is not None else 1000)
+
+
+def test_the_wait_ends_a_grace_after_the_flag() -> None:
+    """Waiting goes on for 100 ms, only to learn the true overrun."""
+    side = clock("1", margin=0)
+    assert side.flag_ns() == 1_001 * MS
+    assert side.wait_ns() == 1_101 * MS
+    assert side.overrun_ms(1_036_500_000) == 36
+
+
+def test_a_clock_is_never_shown_below_one() -> None:
+    """Two surveyed engines search for ever on a clock of nothing."""
+    side = clock("0.1")
+    side.charge(120 * MS)
+    assert side.rest_ms == 0
+    assert side.shown_ms() == 1
+
+
+def test_stages_follow_each_other_and_the_last_repeats() -> None:
+    """After its moves a stage gives way to the next one's base and increment; the last one comes again."""
+    side = clock("2/10:3/5+1")
+    left = []
+    for _ in range(8):
+        side.charge(1_000 * MS)
+        left.append((side.rest_ms, side.moves_to_go))
+    assert left == [
+        (9_000, 1),
+        (14_000, 3),
+        (14_000, 2),
+        (14_000, 1),
+        (19_000, 3),
+        (19_000, 2),
+        (19_000, 1),
+        (24_000, 3),
+    ]
+
+
+def test_the_stage_for_the_rest_of_the_game_has_no_move_count() -> None:
+    """Without a number of moves nothing is left to go."""
+    side = clock("1/10:20")
+    assert side.moves_to_go == 1
+    side.charge(0)
+    assert (side.moves_to_go, side.rest_ms) == (0, 30_000)
+
+
+def test_a_fixed_time_knows_its_margin_and_no_clock() -> None:
+    """movetime and margin make the limit; nothing runs down."""
+    side = clock("movetime=0.5", margin=100)
+    assert side.shown_ms() is None
+    assert side.charge(600 * MS) == 600
+    assert side.margin_uses == 1
+    assert side.charge(601 * MS) is None
+
+
+def test_nodes_and_depth_have_a_hang_limit() -> None:
+    """Without a clock the limit for a hung engine holds, without any margin."""
+    side = clock("nodes=1000", hang_limit=2.0)
+    assert side.flag_ns() == 2_001 * MS
+    beside = clock("10+0.1,depth=4", hang_limit=2.0)
+    assert beside.rest_ms == 10_100
+    assert (side.hang_words, beside.hang_words) == ("the hang limit of 2 s", "")
+
+
+def test_what_is_counted() -> None:
+    """Moves, their sum, the longest, the smallest clock left."""
+    side = clock("1")
+    for spent in (100, 300, 200):
+        side.charge(spent * MS)
+    assert (side.moves, side.total_ms, side.longest_ms, side.least_ms) == (3, 600, 300, 400)
+
+
+def words(halts: Halts) -> str:
+    return halts.words
+
+
+def test_a_referee_that_overslept_knows_it() -> None:
+    """A wait that ended more than a second late is told, less is not."""
+    halts = Halts()
+    halts.overslept(900 * MS)
+    assert words(halts) == ""
+    halts.overslept(3_200 * MS)
+    assert words(halts) == "the referee woke up 3.2 s late"
+    halts.close()
+
+
+def test_a_machine_that_slept_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock since boot runs on in a sleep, the monotonic one does not: more than a second between them is told."""
+    halts = Halts()
+    awake = module.slept_ns()
+    monkeypatch.setattr(module, "slept_ns", lambda: awake + 900 * MS)
+    assert words(halts) == ""
+    monkeypatch.setattr(module, "slept_ns", lambda: awake + 1_100 * MS)
+    assert words(halts) == "the machine was suspended during a move"
+    halts.close()
+
+
+# What is told of a flag, to the millisecond: the true overrun, and what the referee itself may have cost.
+
+LIMIT_MS, MARGIN_MS, GRACE_MS, OWED_MS = 20, 10, 100, 1_000
+FLAG_MS = LIMIT_MS + MARGIN_MS + 1
+SECOND = 1_000 * MS
+
+
+class StillClock:
+    """Time passes only where a test says that something takes it, in ns; by Python's clock, which C does not read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = time.monotonic_ns()
+        self.write = self.judging = 0  # of each ply
+        self.think = 0  # of the second search of the engine called late
+        self.silent = False  # it is not heard up to the deadline
+        self.deaf = False  # nor behind it
+        self._searches = 0
+        self._late: Engine | None = None
+        self._answered = True
+        go, read, enter = Engine.go, EngineProcess.read, Books.enter
+
+        def slowly(engine: Engine, ask: Ask) -> int:
+            self.now += self.write
+            if engine.spec.name == "late":
+                self._searches += 1
+                self._late, self._answered = engine, self._searches != 2
+            return go(engine, ask)
+
+        def at_last(process: EngineProcess) -> tuple[bytes, int]:
+            data, _ = read(process)
+            if not self._answered and self._is_late(process) and b"move " in data:
+                self._answered = True
+                self.now += self.think
+            return data, self.now
+
+        def with_care(books: Books, ply: Any) -> None:
+            self.now += self.judging
+            enter(books, ply)
+
+        def unheard(processes: Sequence[EngineProcess], control: int | None, until: int, chatter: Any = None) -> Wake:
+            if not (self.silent and not self._answered and self._is_late(processes[0])):
+                return wait(processes, control, until, chatter)
+            self.now = max(self.now, until)
+            return Wake((), control=False)
+
+        def unheard_too(processes: Sequence[EngineProcess], control: int | None, until: int) -> Wake:
+            return unheard(processes, control, until) if self.deaf else wait(processes, control, until)
+
+        monkeypatch.setattr(time, "monotonic_ns", lambda: self.now)
+        monkeypatch.setattr(module, "slept_ns", lambda: 0)
+        monkeypatch.setattr(relay, "native", None)
+        monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"")
+        monkeypatch.setattr(EngineQueue, "machine_ns", lambda queue: None)
+        monkeypatch.setattr(EngineQueue, "is_kept_waiting", lambda queue, used_ns: False)
+        monkeypatch.setattr(Engine, "go", slowly)
+        monkeypatch.setattr(EngineProcess, "read", at_last)
+        monkeypatch.setattr(Books, "enter", with_care)
+        monkeypatch.setattr(game_module, "wait", unheard)
+        monkeypatch.setattr(talk, "wait", unheard_too)
+
+    def _is_late(self, process: EngineProcess) -> bool:
+        return self._late is not None and process is self._late.process
+
+
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> StillClock:
+    """A game on a clock that stands, played in Python alone."""
+    return StillClock(monkeypatch)
+
+
+def flagged(protocol: Protocol = "uci", *, limit_ms: int = LIMIT_MS, **more: Any) -> Game:
+    """White is late with its second move."""
+    late = scripted(protocol, name="late")
+    played = game(late, sound(protocol), white_tc=f"{limit_ms / 1000}", margin=MARGIN_MS, **more)
+    assert (played.termination, played.plies) == (Termination.TIME, 2), played.cause
+    return played
+
+
+@BOTH
+def test_an_overrun_is_that_of_the_answer(protocol: Protocol, still: StillClock) -> None:
+    """Beyond the clock, not beyond clock and margin, cut to whole milliseconds; the referee has cost nothing of it."""
+    still.think = 56 * MS + 700_000
+    played = flagged(protocol)
+    assert played.cause.startswith(
+        "White loses on time, 36 ms over, with 'f3g1' (margin 10 ms; referee's own share up to 0.0 ms"
+    )
+    assert (played.outcome, played.culprit, played.own_us) == (Outcome.BLACK, "late", 0)
+
+
+@BOTH
+def test_an_answer_to_stop_is_told_with_the_time_of_its_arrival(protocol: Protocol, still: StillClock) -> None:
+    """81 ms after the wait was given up, which is no part of what is told of it by itself."""
+    still.silent, still.think = True, 81 * MS + 500_000
+    over = FLAG_MS + GRACE_MS + 81 - LIMIT_MS
+    assert flagged(protocol).cause.startswith(f"White loses on time, {over} ms over, after stop (margin")
+
+
+@BOTH
+def test_no_answer_is_told_with_all_that_was_waited(protocol: Protocol, still: StillClock) -> None:
+    """From the flag on: the grace, and the second in which an answer to `stop` may come."""
+    still.silent = still.deaf = True
+    late = (GRACE_MS + OWED_MS) / 1000
+    cause = flagged(protocol, limit_ms=3_000).cause
+    assert cause.startswith(f"White loses on time, no answer {late:.1f} s after the flag (margin")
+
+
+@pytest.mark.parametrize("part", ["write", "judging", "queue"])
+@pytest.mark.parametrize("enough", [True, False])
+def test_what_the_referee_cost_is_told_with_a_flag(
+    part: str, *, enough: bool, still: StillClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write, the relay gap, the wait for a processor: each by itself makes a smaller overrun doubtful."""
+    still.think = FLAG_MS * MS + 5 * MS
+    cost = (6 if enough else 4) * MS
+    if part == "queue":
+        waits = itertools.count(step=cost)
+        monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
+    else:
+        setattr(still, part, cost)
+    played = flagged(doubtful_flag="void")
+    assert (played.outcome, played.category) == ((Outcome.VOID, "host") if enough else (Outcome.BLACK, "time"))
+    assert played.own_us == cost // 1000
+    assert f"referee's own share up to {cost / MS:.1f} ms" in played.cause
+
+
+def test_what_the_referee_cost_is_added_up(still: StillClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of one ply, nothing of those before it."""
+    waits = itertools.count(step=7 * MS)
+    monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
+    still.write, still.judging, still.think = 2 * MS, 3 * MS, 56 * MS
+    played = flagged()
+    assert played.own_us == 12_000
+    assert [move.gap_us for move in played.moves] == [None, 3_000]
+    assert played.relay_us == (3_000, 3_000, 3_000)
+
+
+def test_a_freeze_is_the_referees_in_python_too(still: StillClock) -> None:
+    """Who waited was woken long after the deadline: nobody can tell when the answer came."""
+    still.think = SECOND // 2
+    played = flagged(doubtful_flag="void")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
+
+
+class Retold:
+    """A relay that tells of a search which it leaves to Python what the test says."""
+
+    def __init__(self, own: Any, **told: Any) -> None:
+        self._own, self._told = own, told
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def ply(self) -> Any:
+        names = ["thinking", "text", "stamp", "go", "write", "gap", "answered"]
+        names += ["waited", "now", "until", "taken", "unread", "end"]
+        return tuple((dict(zip(names, self._own.ply(), strict=True)) | self._told).values())
+
+
+COMPILED = {"write": 5 * SECOND, "gap": 7 * SECOND, "queue": 9 * SECOND}
+
+
+@pytest.mark.skipif(native is None, reason="without the compiled part all is Python's")
+@pytest.mark.parametrize("part", COMPILED)
+def test_what_compiled_code_cost_is_told_with_a_flag(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It leaves an answer to Python that came 86 ms too late, and what it noted of the search on its way there."""
+    made, take_over = relay.Relay, UciEngine.take_over
+    cost = dict.fromkeys(COMPILED, 0) | {part: COMPILED[part]}
+
+    def retold(*words: Any) -> Any:
+        found = made(*words)
+        found._own = Retold(found._own, write=cost["write"], gap=cost["gap"], waited=b"1 %d 1" % SECOND, now=0)
+        return found
+
+    def late(engine: UciEngine, text: bytes, stamp_ns: int) -> None:
+        if b"bestmove F3G1" in text:
+            stamp_ns = engine._last_write_ns + 60_086 * MS + 999_999
+        take_over(engine, text, stamp_ns)
+
+    monkeypatch.setattr(game_module, "Relay", retold)
+    monkeypatch.setattr(UciEngine, "take_over", late)
+    monkeypatch.setattr(module.Halts, "woke", lambda *_: 0)  # however busy the machine is
+    monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"1 %d 1" % (SECOND + cost["queue"]))
+    played = game(scripted("uci", "upper"), sound(), doubtful_flag="void")
+    assert (played.outcome, played.category, played.plies) == (Outcome.VOID, "host", 2)
+    rest = 60_000 - played.moves[0].elapsed_ms
+    assert played.cause.startswith(f"White loses on time, {60_086 - rest} ms over, with 'F3G1' (")
+    assert played.own_us == COMPILED[part] // 1000
+
+
+# How long engines waited for a processor.
+
+NOBODY = 1 << 30  # beyond all numbers of processes
+
+
+def descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def spent(pid: int, *waits_ms: float, ran_ms: float = 0, clock_ms: float | None = None) -> _Process:
+    """What a process did in a move."""
+    ran = round(ran_ms * MS)
+    waits = [round(wait * MS) for wait in waits_ms]
+    return _Process(pid, waits, ran, ran if clock_ms is None else round(clock_ms * MS))
+
+
+def queue_of(monkeypatch: pytest.MonkeyPatch, *found: _Process, window_ms: int = 100, processors: int = 2) -> float:
+    """The machine's part of a move in which its processes did that, in ms."""
+    queue = EngineQueue(0, list)
+    queue._marked_ns = time.monotonic_ns()
+    monkeypatch.setattr(queue, "_since_mark", lambda window: iter(found))
+    monkeypatch.setattr(queue, "_processors", lambda: processors)
+    now = queue._marked_ns + window_ms * MS
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now)
+    waited = queue.machine_ns()
+    assert waited is not None
+    return waited / MS
+
+
+def test_the_wait_of_a_move_is_that_since_its_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the game the thread that waited longest counts; a thread that has ended is left out."""
+    waits: dict[int, list[float | None]] = {7: [1, 3, 8], 8: [2, 2.5, None], -9: [10, 10, 10]}
+    at = 0
+
+    def told(file: int) -> bytes:
+        ms = waits[file][at]
+        return b"" if ms is None else b"%d %d 9" % (0, round(ms * MS)) if file > 0 else b"%d" % round(ms * MS)
+
+    monkeypatch.setattr(module, "_told", told)
+    queue = EngineQueue(0, list)
+    queue.files = [-9, 7, 8]
+    queue._whose = [module._Whose(NOBODY, 0), module._Whose(NOBODY, 11), module._Whose(NOBODY, 12)]
+    queue._begun = queue._look()
+    at = 1
+    assert queue.of_game_ms() == 2.0
+    queue.mark(5 * MS)
+    at = 2
+    queue.mark(5 * MS + 999_999)  # too soon after it to be marked again
+    found = next(iter(queue._since_mark(1000 * MS)))
+    assert (found.pid, found.waits) == (NOBODY, [5 * MS])
+    assert queue.of_game_ms() == 7.0
+
+
+@pytest.mark.parametrize(
+    ("waits", "machine"),
+    [((30.0,), 30.0), ((10.0, 30.0), 40.0), ((5.0, 4.0, 3.0, 2.0), 12.0), ((80.0, 70.0), 100.0)],
+)
+def test_waits_of_one_answer_add_up(waits: tuple[float, ...], machine: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the threads that an answer passes through, three at most, and never more than the move took."""
+    assert queue_of(monkeypatch, spent(1, *waits)) == machine
+
+
+def test_an_engine_behind_an_adapter_waits_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polyglot waits for a processor, then the engine that it started."""
+    assert queue_of(monkeypatch, spent(1, 20.0), spent(2, 30.0, ran_ms=40)) == 50.0
+
+
+@pytest.mark.parametrize(("used", "machine"), [(200.0, 0.0), (150.0, 50.0), (40.0, 90.0)])
+def test_own_threads_that_compete_are_not_the_machine(
+    used: float, machine: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four threads on two processors wait for each other: only what the engine did not get of both is the machine's."""
+    assert queue_of(monkeypatch, spent(1, 30.0, 30.0, 30.0, 30.0, ran_ms=used)) == machine
+
+
+@pytest.mark.parametrize(("busy", "machine"), [(True, 90.0), (False, 3.0)])
+def test_a_thread_that_has_ended_took_its_wait_along(
+    busy: bool, machine: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine that starts a thread for each search: on a busy machine all that it did not run was a wait."""
+    monkeypatch.setattr(module, "is_busy", lambda: busy)
+    assert queue_of(monkeypatch, spent(1, 3.0, ran_ms=1, clock_ms=10)) == machine
+
+
+def test_a_thread_that_is_not_marked_counts_with_all_that_it_waited() -> None:
+    """A thread that is started in the search, and a process too."""
+    pids = [os.getpid()]
+    queue = EngineQueue(os.getpid(), lambda: pids)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        pids.append(child.pid)
+        queue.mark(time.monotonic_ns())
+        stop = threading.Event()
+        other = threading.Thread(target=stop.wait)
+        other.start()
+        found = {process.pid: process for process in queue._since_mark(10**12)}
+        stop.set()
+        other.join()
+        child.kill()
+    queue.close()
+    assert found.keys() == {os.getpid(), child.pid}
+    assert len(found[os.getpid()].waits) >= 2
+    assert found[child.pid].waits
+
+
+def spinning(processor: int) -> subprocess.Popen[bytes]:
+    text = f"import os; os.sched_setaffinity(0, [{processor}]); print(flush=True)\nwhile True: pass"
+    process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    return process
+
+
+def test_two_on_one_processor_keep_each_other_waiting() -> None:
+    """As the kernel tells it: together they wait as long as one of them runs."""
+    first = min(os.sched_getaffinity(0))
+    with spinning(first) as one, spinning(first) as other:
+        queues = [EngineQueue(process.pid) for process in (one, other)]
+        begun = time.monotonic_ns()
+        for queue in queues:
+            queue.mark(begun)
+        while one.poll() is None and time.monotonic_ns() < begun + 500 * MS:
+            time.sleep(0.05)
+        waited = [queue.machine_ns() or 0 for queue in queues]
+        elapsed = time.monotonic_ns() - begun
+        for queue in queues:
+            queue.close()
+        for process in (one, other):
+            process.kill()
+    assert sum(waited) > elapsed / 2
+    assert max(waited) <= elapsed
+
+
+def test_an_engine_that_does_not_run_at_all_is_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that sleeps is not, nor one that runs and is silent."""
+    queue = EngineQueue(os.getpid())
+    used = queue.used_ns()
+    monkeypatch.setattr(queue, "used_ns", lambda: used + 9 * MS)
+    assert queue.is_kept_waiting(used)  # this thread runs at this moment
+    monkeypatch.setattr(module, "_state", lambda pid, thread: "S")
+    assert not queue.is_kept_waiting(used)
+    monkeypatch.undo()
+    monkeypatch.setattr(queue, "used_ns", lambda: used + 11 * MS)
+    assert not queue.is_kept_waiting(used)
+    queue.close()
+
+
+def test_a_slot_warns_while_many_moves_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a twentieth of the last 100 moves on, once a second, until it is less than a fiftieth."""
+    now = 10**12
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now)
+    monkeypatch.setattr(module, "load_now", lambda: 1.5)
+    monkeypatch.setattr(module, "running_now", lambda: 15)
+    monkeypatch.setattr(module, "processors", lambda: 2)
+    crowd = Crowd()
+    assert crowd.add(19, 2) is None  # too few to say anything
+    assert crowd.add(1, 0) == {"crowded": True, "share": 0.1, "load": 15.0, "processors": 2}
+    assert crowd.add(20, 2) is None  # told a moment ago
+    now += module.TELL_NS
+    told = crowd.add(20, 0)
+    assert told is not None and told["crowded"]
+    told_later = [crowd.add(20, 0) for _ in range(6)]
+    assert [one["crowded"] for one in told_later if one] == [False]
+
+
+def test_the_kernel_tells_of_every_thread() -> None:
+    """Of this process: never less than nothing, and all descriptors come back."""
+    before, stop = descriptors(), threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    queue = EngineQueue(os.getpid())
+    opened = descriptors() - before
+    stop.set()
+    other.join()
+    waited = queue.of_game_ms()
+    queue.close()
+    assert 2 <= opened <= module.MOST_THREADS
+    assert waited is not None and waited >= 0
+    assert descriptors() == before
+
+
+def test_of_a_process_that_is_gone_nothing_is_known() -> None:
+    """Neither from the start nor when it ends under way."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        queue = EngineQueue(process.pid)
+        assert queue.machine_ns() is not None
+        process.kill()
+        process.wait()
+        assert queue.machine_ns() is None
+        assert EngineQueue(process.pid).of_game_ms() is None
+        queue.close()
+
+
+def test_a_time_loss_has_it_beside_and_every_game_in_its_record() -> None:
+    """The words of the loss tell of the move, the record of the game."""
+    before = descriptors()
+    lost = game(scripted("uci", "late", at=2, seconds=0.3), sound(), white_tc="0.1", margin=0, hang_limit=5.0)
+    assert (lost.termination, lost.outcome) == (Termination.TIME, Outcome.BLACK)
+    assert re.search(r"; its process waited up to \d+\.\d ms for a processor\)", lost.cause)
+    for record in (lost.white, lost.black):
+        assert record.waited_ms is not None and 0 <= record.waited_ms < 60_000
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_moves_are_told_apart_on_both_ways(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each move but the first of a side, whoever plays it; none of them counts twice."""
+    if not compiled:
+        monkeypatch.setattr(relay, "native", None)
+    counted = list[int]()
+
+    def add(crowd: Crowd, marks: int, long: int) -> None:
+        assert 0 <= long <= marks
+        counted.append(marks)
+
+    monkeypatch.setattr(Crowd, "add", add)
+    wren = str(shipped("engines") / "wren.py")
+    white, black = (EngineSpec(name, (sys.executable, wren, "3"), "uci") for name in ("Ada", "Bea"))
+    played = game(white, black, white_tc="movetime=0.02", black_tc="movetime=0.02", margin=10_000, max_moves=20)
+    moves = played.white.moves + played.black.moves
+    assert played.termination is Termination.ADJUDICATION_LENGTH
+    assert moves - 8 <= sum(counted) <= moves - 2
+
+
+@pytest.mark.parametrize(("starved", "outcome"), [(True, Outcome.VOID), (False, Outcome.BLACK)])
+def test_an_engine_that_could_not_run_is_not_late(
+    starved: bool, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had no processor for the second in which it was to answer `stop`: the machine's fault, however long it was."""
+    monkeypatch.setattr(protocol, "OWED_NS", 100 * MS)
+    monkeypatch.setattr(EngineQueue, "is_kept_waiting", lambda queue, used: starved)
+    played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", doubtful_flag="void")
+    assert (played.outcome, played.termination) == (outcome, Termination.TIME)
+    assert ("after the flag, for want of a processor (" in played.cause) is starved
+
+
+# A wall clock that jumps by days, back and forth, at every look of the scheduler.
+
+DAYS_S = 5 * 86_400.0
+
+
+def jumping() -> None:
+    """From here on every stamp of this process is days before or after the last."""
+    true, jumps = time.time, itertools.cycle((0.0, DAYS_S, -DAYS_S))
+    time.time = lambda: true() + next(jumps)
+
+
+def test_days_more_or_less_touch_no_game(tmp_path: Path) -> None:
+    """Stopped and gone on with under such a clock: all games once, in order, none void, the list rated."""
+    (tmp_path / "results").mkdir()
+    path = quick(tmp_path, system="roundrobin", settings="cycles = 1\ngames_per_pairing = 2")
+    for more, expected in (("--max-games", "5"), 8), ((), 0):
+        code, _, told = Forked(tmp_path, ["run", str(path), *more], tmp_path / "errors", jumping).ended()
+        assert code == expected, told
+    assert audit(tmp_path) == 12
+    assert [row["result"] for row in read(tmp_path, "games")].count("*") == 0
+    assert sum(row["games"] for row in read(tmp_path, "ratings", "--system", "elo")["list"]) == 24
+    assert left_running(tmp_path) == []

@@ -1,0 +1,1467 @@
+"""Tests of referee/game."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, Literal, cast
+
+import chess
+import chess.pgn
+import pytest
+
+from enginetour.engines import cecp, cecp_lines, position, process
+from enginetour.engines import protocol as base
+from enginetour.engines.position import Position
+from enginetour.engines.process import Wake, living
+from enginetour.engines.protocol import Engine, Script
+from enginetour.engines.registry import load, to_spec
+from enginetour.engines.start import open_engine
+from enginetour.engines.wire import LINE_CAP, Thought
+from enginetour.interop.files import shipped
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Game, Opening, Outcome, Termination
+from enginetour.model.task import EngineSpec, Quirks
+from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
+from enginetour.referee import books, clock, compiled, relay, talk, verdict
+from enginetour.referee import game as game_module
+from enginetour.referee.books import Books, Scribe
+from enginetour.referee.clock import EngineQueue
+from enginetour.referee.seats import Seat
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link, ended
+from enginetour.referee.verdict import Claims
+from enginetour.reports import pgn
+from enginetour.store.tournaments import Store
+from tests.programs.variantplayer import choice
+from tests.support import engines
+from tests.support.engines import BOTH, Eavesdropper, Protocol, drawn, game, lost, scripted, sound
+from tests.support.tournaments import Forked, audit, config, entrant, left_running, read, slots_of, tour
+from tests.support.tournaments import scripted as tournaments_scripted
+
+# The referee's verdicts, fault by fault, in both protocols (reliability spec section 2).
+
+
+@pytest.fixture
+def nothing_left() -> object:
+    """Every test ends with no engine alive."""
+    yield
+    assert not living
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the part in C and without it: the same verdicts."""
+    if request.param == "plain":
+        monkeypatch.setattr(relay, "native", None)
+        monkeypatch.setattr(compiled, "native", None)
+
+
+@pytest.fixture
+def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is silent for ever is silent for a tenth of a second too: so long its answer to `stop` is waited for."""
+    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a processor, however busy the machine is: what else makes a flag doubtful is seen alone."""
+    monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"")
+    monkeypatch.setattr(EngineQueue, "machine_ns", lambda queue: None)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
+    """Two sound engines play until the fifth repetition, and the record holds every ply."""
+    played = drawn(game(sound(protocol), sound(protocol)))
+    assert played.plies == 16
+    assert [move.uci for move in played.moves[:3]] == ["g1f3", "g8f6", "f3g1"]
+    assert [move.san for move in played.moves[:3]] == ["Nf3", "Nf6", "Ng1"]
+    assert {(move.score, move.depth, move.nodes) for move in played.moves} == {(31, 5, 1234)}
+    assert played.white.moves == played.black.moves == 8
+    assert played.relay_us is not None
+    assert not played.incidents
+    assert played.white_tc == "60"
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
+    """Down to the PGN, of every move but the first, which answers nobody; the game's figures are of the same gaps."""
+    played = drawn(game(sound(), sound(protocol)))
+    first, *gaps = [move.gap_us for move in played.moves]
+    known = sorted(gap for gap in gaps if gap is not None)
+    assert first is None
+    assert (len(known), played.relay_us) == (15, (known[7], known[14], known[14]))
+    comments = re.findall(r"\{(.*?)\}", pgn.text(played, 1, "x", comments=("latency",)), re.DOTALL)
+    told = [re.findall(r"lat=(\S+)s", comment) for comment in comments]
+    assert told == [[], *([f"{gap / 1e6:.6f}"] for gap in gaps if gap is not None)]
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("keep_lines", ["", "depth"])
+def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
+    """Down to the PGN, each figure by its name, whoever wrote the ply."""
+    white = scripted(told="info depth 5 seldepth 9 score cp 31 nodes 1234 nps 88 hashfull 17 tbhits 2 time 1 pv g1f3")
+    played = drawn(game(white, sound(), keep_lines=keep_lines))
+    move = played.moves[0]
+    assert (move.score, move.depth, move.nodes, move.pv) == (31, 5, 1234, "g1f3")
+    assert (move.seldepth, move.nps, move.hashfull, move.tbhits) == (9, 88, 17, 2)
+    assert len(move.lines) == bool(keep_lines)
+    assert {move.hashfull for move in played.moves[1::2]} == {None}
+    told = pgn.text(played, 1, "x", comments=("nodes", "seldepth", "nps", "hashfull", "tbhits"))
+    assert " ".join(told.split()).count("s, n=1234, sd=9, nps=88, hf=17, tb=2") == 8
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("turned", [0, 1])
+def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol, turned: int) -> None:
+    """Of two engines that say +0.31 in each move one speaks from White's side; the other is of the other protocol."""
+    other: Protocol = "cecp" if protocol == "uci" else "uci"
+    pvs = ("g8f6", "f6g8") if turned else ("g1f3", "f3g1")  # with one the compiled part would write the ply
+    told = "|".join(f"info depth 5 score cp 31 nodes 9 pv {pv}" for pv in pvs * 4) if other == "uci" else ""
+    engines = [scripted(protocol, name="plain"), scripted(other, name="turned", told=told, whitepov=True)]
+    played = drawn(game(*(engines if turned else engines[::-1])))
+    blacks = -31 if turned else 31
+    assert [move.score for move in played.moves] == [31, blacks] * 8
+    shown = re.findall(r"\{([+-]\d+\.\d\d)/", pgn.text(played, 1, "x"))
+    assert shown == ["+0.31", f"{blacks / 100:+.2f}"] * 8
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By kind, with the first of each: of its PV, its mates and its silence; nothing of it ends the game."""
+    write = Scribe.write
+    took = {"elapsed_ms": 100}  # so many plies of a PV are looked at as milliseconds were thought
+    monkeypatch.setattr(Scribe, "write", lambda scribe, raw, gap: write(scribe, raw._replace(**took), gap))
+    told = [
+        "info depth 5 score cp 31 pv d2d4 d7d5",
+        "info depth 5 score cp 31 pv f3g1 f6g8 e2e5",
+        "info string nothing",
+        "info depth 5 score mate 2",
+        "info depth 5 score mate -3",
+        "info depth 5 score mate 1 pv f3g1",
+        "info depth 5 score cp 31 pv d2d4",
+        "info depth 5 score cp 31 pv f3g1 f6g8",
+    ]
+    honest = "|".join(f"info depth 5 score cp 31 pv {pv}" for pv in ("g8f6 f3g1", "f6g8 g1f3") * 4)
+    played = drawn(game(scripted(told="|".join(told)), sound(told=honest)))
+    assert played.white.claims == (
+        ("no-score", 1, "move 3: played g1f3 without any scored line"),
+        ("pv-other", 2, "move 1: played g1f3, and its last PV begins with d2d4"),
+        (
+            "pv-illegal",
+            1,
+            "move 2: its PV goes on with 'e2e5', illegal at rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 3",
+        ),
+        ("mate-late", 1, "move 7: had not mated 1 move after it should have"),
+        ("mate-lost", 1, "move 5: said mate, and a move later that it is mated in 3"),
+    )
+    assert not played.black.claims
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fault", ["crash", "segv", "eof", "half-move", "closes-input-and-thinks"])
+def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
+    """Whoever dies, or closes its output, while it owes a move has lost by a crash."""
+    played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.CRASH)
+    assert played.plies == 2
+    expected = {"crash": "exit 3", "segv": "signal 11 (SIGSEGV)", "eof": "closed its output", "half-move": "exit 5"}
+    expected["closes-input-and-thinks"] = "closed its input"
+    assert expected[fault] in played.cause
+    if fault == "crash":
+        assert "assertion failed" in played.incidents[-1].stderr
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_a_crash_in_the_first_search_is_a_loss(protocol: Protocol) -> None:
+    """The first search is part of the game: a death in it is a loss, not a failed start."""
+    lost(game(scripted(protocol, "crash", at=1), sound()), "crash", Termination.CRASH)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
+    """A binary for another CPU is a failed start."""
+    played = game(scripted("uci", "sigill", at=1), sound())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "sigill")
+    assert "another CPU" in played.cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fault", ["answer-die", "closes-input", "half"])
+def test_an_answer_before_the_end_counts(protocol: Protocol, fault: str) -> None:
+    """A move that came before the death is played; the death is judged at that engine's next turn."""
+    slow = scripted(protocol, "late", at=2, seconds=0.3)  # time to die in
+    played = lost(game(scripted(protocol, fault), slow), fault, Termination.CRASH)
+    assert played.plies == 4
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_dying_engine_may_still_mate() -> None:
+    """The mating move counts even if it was the engine's last breath."""
+    white = scripted("uci", "answer-die", at=4, moves="e2e4,d1h5,f1c4,h5f7")
+    played = game(white, sound("cecp", moves="e7e5,b8c6,g8f6"))
+    assert (played.outcome, played.termination, played.cause) == (Outcome.WHITE, Termination.MATE, "White mates")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.usefixtures("unanswered")
+@pytest.mark.parametrize("fault", ["hang", "deaf"])
+def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
+    """No answer by the flag is a loss on time, whether the engine still answers pings or not."""
+    played = game(scripted(protocol, fault, at=1), sound(), white_tc="0.2")
+    assert "after the flag" in lost(played, fault, Termination.TIME).cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("fault", ["flood", "endless-line"])
+def test_output_extends_no_deadline(fault: str) -> None:
+    """Who prints for ever without a move loses on time."""
+    lost(game(scripted("uci", fault, at=1), sound(), white_tc="0.2"), fault, Termination.TIME)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("unanswered")
+@pytest.mark.parametrize(
+    ("protocol", "control", "after"),
+    [
+        ("uci", "depth=3", "the hang limit of 0.3 s"),
+        ("uci", "nodes=100", "the hang limit of 0.3 s"),
+        ("uci", "movetime=0.2", "the flag"),
+        ("cecp", "depth=3", "the hang limit of 0.3 s"),
+    ],
+)
+def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after: str) -> None:
+    """Depth and nodes games know a hang limit, which is told and has no margin; fixed times have their own."""
+    played = game(scripted(protocol, "hang", at=1), sound(), white_tc=control, hang_limit=0.3)
+    cause = lost(played, "hang", Termination.TIME).cause
+    assert re.search(rf"^White loses on time, no answer \d+\.\d s after {after} \(", cause), cause
+    assert ("margin" in cause) == (after == "the flag")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None:
+    """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
+    shelf = EngineShelf()
+    late = scripted(protocol, "late", at=1, seconds=0.6)
+    played = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late", Termination.TIME)
+    assert "ms over, after stop" in played.cause
+    process = shelf.take(late)[0]
+    assert process is not None
+    shelf.give_back(process)
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
+    """White's first move takes a fifth of a second; the record has what each has left after its own move."""
+    slow = scripted("uci", "late", at=1, seconds=0.2)
+    played = game(slow, sound(), white_tc="hourglass=60", black_tc="hourglass=60")
+    whole = 120_000
+    first, *rest = played.moves
+    assert first.elapsed_ms > 100  # the engine may have begun its fifth of a second before our write was back
+    assert first.clock_ms == 60_000 - first.elapsed_ms
+    for before, move in itertools.pairwise([first, *rest]):
+        assert before.clock_ms is not None
+        assert move.clock_ms == whole - before.clock_ms - move.elapsed_ms
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
+    """It is the hang limit that it was over, by the true overrun."""
+    played = game(scripted("uci", "late", at=1, seconds=0.4), sound(), white_tc="nodes=1", hang_limit=0.1)
+    cause = lost(played, "late", Termination.TIME).cause
+    assert re.search(r"on time, \d+ ms over the hang limit of 0\.1 s, after stop \(referee", cause), cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("idle")
+def test_an_old_late_answer_excuses_no_new_silence() -> None:
+    """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
+    shelf = EngineShelf()
+    late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
+    lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
+    silent = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
+    assert "no answer" in silent.cause
+    assert "doubtful" not in silent.cause
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("idle")
+def test_a_delay_between_lines_excuses_no_flag() -> None:
+    """Time spent between an engine's lines is on nobody's clock, so it makes no overrun doubtful."""
+    slow = scripted("uci", "late", at=2, seconds=0.5, line_delay_ms=400)
+    played = lost(game(slow, sound(), white_tc="0.1", margin=0), "late", Termination.TIME)
+    assert "doubtful" not in played.cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the kernel says that this process waited during the search is a part of the referee's own share."""
+    monkeypatch.setattr(relay, "native", None)  # it asks the kernel by itself
+    waits = itertools.count(step=10**9)
+    monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
+    late = scripted("uci", "late", at=1, seconds=0.4)
+    played = game(late, sound(), white_tc="0.2", doubtful_flag="void")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
+    assert "doubtful" in played.cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("unanswered")
+def test_a_flag_against_a_bare_king_is_a_draw() -> None:
+    """The opponent of a flagged engine that cannot mate by any means gets a draw."""
+    opening = Opening(fen="8/8/4k3/8/8/4K3/4Q3/8 w - - 0 1")
+    played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", opening=opening)
+    assert (played.outcome, played.termination, played.culprit) == (Outcome.DRAW, Termination.TIME, "hang")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fault", ["illegal", "other-side", "null", "none", "a1a1", "empty", "garbage", "resign-word"])
+def test_what_is_no_legal_move_loses(protocol: Protocol, fault: str) -> None:
+    """Null moves, moves of the other side and garbage are illegal; text and position are in the record."""
+    played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.ILLEGAL_MOVE)
+    assert "rnbqkb1r/pppppppp/5n2/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq" in played.cause
+    assert played.cause.isprintable()
+    assert len(played.cause) < 300
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fault", ["two", "stale-first"])
+def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
+    """The first of two answers counts; an illegal answer followed by a second one was a stale one."""
+    played = drawn(game(scripted(protocol, fault), sound(protocol)))
+    assert any(warning.startswith("out-of-turn") for warning in played.white.warnings)
+    assert [incident.category for incident in played.incidents] == ["protocol-warning"]
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> None:
+    """A ping before each search for the rest of its life, and none before."""
+    shelf, spec = EngineShelf(), scripted(protocol, "two", at=3)
+    drawn(game(spec, sound(protocol), shelf=shelf))
+    engine = shelf.take(spec)[0]
+    assert engine is not None
+    sent = [line.split(" > ", 1)[1].split()[0] for line in engine.process.traffic(1000) if " > " in line]
+    searches, forced = "", False
+    for word in sent:
+        forced = word in ("new", "force") or (forced and word != "go")
+        if word in ("isready", "ping"):
+            searches += "p"
+        elif word == "go" or (word == "usermove" and not forced):
+            searches += "g"
+    assert re.fullmatch("p*ggg?p+g(pg)+", searches), searches  # in CECP it is first told the position again
+    shelf.end(engine)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fault", ["crlf", "spaces", "long-line", "absurd", "mate-claim"])
+def test_odd_output_is_tolerated(protocol: Protocol, fault: str) -> None:
+    """Line ends, blanks, endless lines, absurd numbers and mate scores change no result."""
+    drawn(game(scripted(protocol, fault), sound(protocol)))
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fault", ["upper", "san"])
+def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fault: str) -> None:
+    """E2E4 and SAN are read, and noted once."""
+    played = drawn(game(scripted(protocol, fault), sound(protocol)))
+    assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_castling_by_letters_is_ordinary_in_cecp() -> None:
+    """O-O is a form of the protocol's own; in UCI it is odd, and understood."""
+    opening = Opening(fen="4k3/7p/8/8/8/8/7P/4K2R w K - 0 1")
+    for protocol, warnings in (("cecp", 0), ("uci", 1)):
+        white = scripted(protocol, "castles", at=1)  # type: ignore[arg-type]
+        played = game(white, sound(moves="h7h6"), opening=opening, max_moves=1)
+        assert played.moves[0].uci == "e1g1"
+        assert len(played.white.warnings) == len(played.incidents) == warnings
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_thinking_lines_with_a_dot_after_the_depth() -> None:
+    """They look like a numbered move at first and are thinking lines all the same."""
+    played = drawn(game(scripted("cecp", "dotted-depth"), sound()))
+    assert {(move.score, move.depth) for move in played.moves} == {(31, 5)}
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_numbers_beyond_sense_are_clamped() -> None:
+    """A score of 25 digits is cut to 64 bits, a PV of thousands of plies is cut."""
+    played = drawn(game(scripted("uci", "absurd"), sound()))
+    odd = played.moves[2]
+    assert odd.score == 2**63 - 1
+    assert odd.depth == 7
+    assert len(odd.pv) <= 2048
+
+
+# Starts.
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize(("fault", "words"), [("exit-at-start", "exit 7"), ("kill-at-start", "SIGKILL")])
+def test_a_failed_start_is_void(protocol: Protocol, fault: str, words: str) -> None:
+    """An engine that ends before it is ready plays no game; its exit and stderr are told."""
+    played = game(scripted(protocol, fault), sound(protocol))
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", fault)
+    assert words in played.cause
+    if fault == "exit-at-start":
+        assert played.incidents[0].stderr == ("no net found",)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    ("protocol", "fault"),
+    [("uci", "no-uciok"), ("uci", "silent"), ("uci", "chatter"), ("cecp", "done-0"), ("uci", "no-pong")],
+)
+def test_an_endless_handshake_is_void(protocol: Protocol, fault: str) -> None:
+    """Silence and chatter alike end at the one total limit of the handshake."""
+    played = game(scripted(protocol, fault, handshake_timeout=0.5, ready_timeout=0.5), sound())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-timeout", fault)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_both_at_fault_is_void() -> None:
+    """When neither can start the words name both, and each has its incident."""
+    played = game(scripted("uci", "exit-at-start", name="one"), scripted("cecp", "kill-at-start", name="two"))
+    assert played.outcome is Outcome.VOID
+    assert "one: " in played.cause
+    assert "two: " in played.cause
+    assert [incident.engine for incident in played.incidents] == ["one", "two"]
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_missing_program_is_a_failed_start() -> None:
+    """A program that vanished during the run is a failed start like any other."""
+    spec = scripted("uci", name="gone")
+    gone = type(spec)("gone", ("/nonexistent/engine",), "uci")
+    played = game(sound(), gone)
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "gone")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_bad_option_is_void_and_named() -> None:
+    """A wrong option value plays no game and says what is allowed."""
+    played = game(scripted("uci", name="wrong", options=(("Hash", "4096"),)), sound())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "bad-option", "wrong")
+    assert "from 1 to 1024, found '4096'" in played.cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_a_banner_is_no_handshake(protocol: Protocol) -> None:
+    """Lines before the first command are a banner, whatever they look like."""
+    drawn(game(scripted(protocol, "banner"), sound(protocol)))
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fault", ["double-pong", "late-pong"])
+def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
+    """Pongs that come twice or late harm nothing."""
+    drawn(game(scripted(protocol, fault, seconds=0.1), sound(protocol)))
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
+def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> None:
+    """An engine that cannot begin a second game is started anew, and the game is played."""
+    shelf = EngineShelf()
+    spec = scripted(protocol, fault, ready_timeout=2.0 if fault.startswith("hangs") else 20.0)
+    drawn(game(spec, sound(protocol), shelf=shelf))
+    drawn(game(spec, sound(protocol), shelf=shelf))
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
+    """An engine behind a fence that no longer answers pings stalls, and loses."""
+    spec = scripted("uci", "no-pong-in-game", fence="wait", ready_timeout=2.0)
+    lost(game(spec, sound()), "no-pong-in-game", Termination.STALL)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+@pytest.mark.parametrize("fence", ["inline", "wait"])
+def test_fences_before_every_search(protocol: Protocol, fence: str) -> None:
+    """Both kinds of fence play a whole game."""
+    drawn(game(sound(protocol, fence=fence), sound(protocol)))
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_line_by_line(protocol: Protocol) -> None:
+    """With a line delay every line is a write of its own, off the clock."""
+    played = drawn(game(sound(protocol, line_delay_ms=3), sound(protocol)))
+    assert played.white.moves == 8
+
+
+# What CECP engines claim.
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("fault", ["resign", "own-loss", "resign-out-of-turn"])
+def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
+    """`resign` and an own loss count, also during the opponent's turn; nobody is at fault."""
+    opponent = sound("uci") if fault != "resign-out-of-turn" else scripted("uci", "late", at=2, seconds=3)
+    played = game(scripted("cecp", fault), opponent)
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.RESIGN)
+    assert not played.culprit
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.timeout(30)  # half of what the engine has on its clock: it is heard at once
+@pytest.mark.parametrize(
+    ("fault", "termination"),
+    [("resigns-at-a-fence", Termination.RESIGN), ("blames-at-a-fence", Termination.FALSE_CLAIM)],
+)
+def test_what_is_said_at_a_fence_counts(fault: str, termination: Termination) -> None:
+    """A resignation or a claim is heard though it comes while a pong is waited for."""
+    played = game(scripted("cecp", fault, at=3, fence="wait"), sound())
+    assert (played.outcome, played.termination) == (Outcome.BLACK, termination), played.cause
+    assert played.plies == 4
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("fault", ["win", "move-and-win", "blames", "error-blames"])
+def test_a_false_claim_loses(fault: str) -> None:
+    """A win that is not on the board, and a legal move called illegal, lose the game."""
+    lost(game(scripted("cecp", fault), sound()), fault, Termination.FALSE_CLAIM)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("unanswered")
+def test_a_false_draw_claim_without_a_move_loses() -> None:
+    """Who claims a draw that is none may still move; without a move the claim loses at the deadline."""
+    lost(game(scripted("cecp", "draw-silent", at=1), sound(), white_tc="0.2"), "draw-silent", Termination.FALSE_CLAIM)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_false_draw_claim_with_a_move_is_ignored() -> None:
+    """With a move the game goes on."""
+    drawn(game(scripted("cecp", "draw-move"), sound()))
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("fault", ["draw-silent", "draw-move"])
+def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
+    """A third occurrence may be claimed where the referee itself waits for the fifth."""
+    played = game(scripted("cecp", fault, at=5), sound())
+    assert (played.outcome, played.termination, played.plies) == (Outcome.DRAW, Termination.CLAIM, 8)
+    assert played.cause == "Draw by 3-fold repetition, claimed by White"
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_an_abort_is_void_twice_and_then_a_loss() -> None:
+    """`*` voids the game; the third time the engine that aborts loses."""
+    first, third = (game(scripted("cecp", "abort"), sound(), aborts=aborts) for aborts in (0, 2))
+    assert (first.outcome, first.category, first.culprit) == (Outcome.VOID, "engine-abort", "abort")
+    assert (third.outcome, third.termination, third.culprit) == (Outcome.BLACK, Termination.ABORTED, "abort")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("fault", ["unsupported", "offer", "echo"])
+def test_talk_is_no_claim(fault: str) -> None:
+    """Errors about commands, draw offers and echoes change nothing."""
+    drawn(game(scripted("cecp", fault), sound("cecp")))
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("fault", ["no-features", "late-features", "no-ping", "done-0-then-1", "no-reuse"])
+def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protocol 1, features in the middle of the game, no ping, a slow start, no reuse: all play."""
+    if fault in ("no-features", "late-features"):  # nothing comes before the first search, however long one waits
+        monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
+    played = drawn(game(scripted("cecp", fault), sound()))
+    if fault == "late-features":
+        assert played.white.own_name == "Late"
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("fault", ["numbered", "my-move-is"])
+def test_old_ways_to_announce_a_move(fault: str) -> None:
+    """Numbered moves are answers of an engine that knows no other form, else echoes."""
+    played = drawn(game(sound("cecp"), scripted("cecp", fault)))
+    assert (fault == "numbered") == any(warning.startswith("numbered") for warning in played.black.warnings)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
+    monkeypatch.setattr(cecp_lines, "HELD_NS", 10**11)
+    played = game(sound(), scripted("cecp", "numbered"), black_tc="1", max_moves=2)
+    assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
+    """While one engine prints without end the other's answer is heard and the books are kept."""
+    link = Eavesdropper()
+    white = scripted("uci", "flood-out-of-turn", at=2)
+    played = game(white, scripted("cecp", "numbered", seconds=0.5), white_tc="1", black_tc="60", link=link)
+    lost(played, "flood-out-of-turn", Termination.TIME)
+    assert played.plies == 4
+    assert sum(move.elapsed_ms for move in played.moves[1::2]) < 3_000  # no more than that is waited (reliability 1)
+
+
+# Openings.
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) -> None:
+    """Its moves are in the record as book moves, and the engines go on from there."""
+    opening = Opening("line", 1, None, ("e2e4", "e7e5", "a2a3"))
+    played = drawn(game(sound(protocol), sound(protocol), opening=opening))
+    assert [move.book for move in played.moves[:4]] == [True, True, True, False]
+    assert played.moves[3].uci == "g8f6"
+    assert played.opening == opening
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@BOTH
+def test_a_position_is_set(protocol: Protocol) -> None:
+    """A FEN reaches both protocols, with Black to move too."""
+    opening = Opening(fen="rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1")
+    played = drawn(game(sound(protocol), sound(protocol), opening=opening))
+    assert played.moves[0].uci == "g8f6"
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_refused_position_is_void_and_unsupported() -> None:
+    """An engine that cannot be told the position loses nothing."""
+    opening = Opening(fen="4k3/8/8/8/8/8/4P3/4K1N1 w - - 0 1")
+    played = game(scripted("cecp", "refuses-setboard"), sound(), opening=opening)
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "refuses-setboard")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
+    """Without setboard a position with lost castling rights and kings at home cannot be told."""
+    opening = Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
+    played = game(scripted("cecp", "no-setboard"), sound(), opening=opening)
+    assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
+    """Nothing of the opening that it cannot be told is tried; one with setboard plays the opening itself."""
+    opening = Opening("bare", 1, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
+    spare = Opening("counted", 2, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 96 60")
+    for fault, begun in (("no-setboard", spare), ("", opening)):
+        played = game(scripted("cecp", fault), sound("cecp"), opening=opening, spare=spare)
+        assert played.opening == begun
+        assert not played.incidents
+    assert (played.termination, played.plies) == (Termination.REPETITION, 16)
+    counted = game(scripted("cecp", "no-setboard"), sound(), opening=spare)
+    assert (counted.outcome, counted.termination, counted.plies) == (Outcome.DRAW, Termination.FIFTY, 4)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
+    """Nodes in CECP need a declared nps."""
+    played = game(scripted("cecp", name="cannot"), sound(), white_tc="nodes=100")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "cannot")
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_game_of_nodes_in_cecp() -> None:
+    """Told by `nps` and `st` once a game to who declares them; the clocks stand still (protocol spec, "nps")."""
+    white, shelf = scripted("cecp", "tells-nps"), EngineShelf()
+    played = drawn(game(white, sound(), white_tc="nodes=700", black_tc="nodes=900", shelf=shelf))
+    assert (played.white_tc, {move.clock_ms for move in played.moves}) == ("nodes=700", {None})
+    (engine,) = filter(None, shelf.take(white))
+    heard = [line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > " in line]
+    assert [line for line in heard if line.startswith(("nps", "st ", "level", "sd"))] == ["nps 700", "st 1"]
+    assert {line for line in heard if line.startswith(("time", "otim"))} == {"time 360000", "otim 360000"}  # no limit
+    shelf.end(engine)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_an_opening_that_ends_the_game_is_ours_to_refuse() -> None:
+    """Such an opening is no engine's failure."""
+    with pytest.raises(ValueError, match="ends the game"):
+        game(sound(), sound(), opening=Opening("mate", 1, None, ("f2f3", "e7e5", "g2g4", "d8h4")))
+
+
+class Stopping(Link):
+    """A link over which the word comes to drop the game at once, as soon as a move was played."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        self.control_fd = self._read
+
+    def stopping(self) -> Literal["", "finish", "now"]:
+        os.read(self._read, 1)
+        return "now"
+
+    def tell(self, name: str, payload: object) -> None:
+        if name == "moves":
+            os.write(self._write, b"x")
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_stop_leaves_no_game_and_no_engine() -> None:
+    """Told to stop now, the game does not exist, and both engines are dead."""
+    link = Stopping()
+    with pytest.raises(MachineFailure):
+        game(sound(), scripted("uci", "hang", at=2), link=link)
+    link.close()
+
+
+class Halting(Link):
+    """A link that stops and continues the referee's process, as far as it can tell, when a move was played."""
+
+    def tell(self, name: str, payload: object) -> None:
+        if name == "moves":
+            os.kill(os.getpid(), signal.SIGCONT)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("unanswered")
+@pytest.mark.parametrize("fault", ["late", "hang"])
+def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
+    """Whoever stopped this process stopped the clock's reader, not the clock: the game is void, nobody is to blame."""
+    before = signal.getsignal(signal.SIGCONT)
+    control = {"late": "2", "hang": "0.3"}[fault]
+    played = game(sound(), scripted("uci", fault, at=1, seconds=0.3), black_tc=control, link=Halting())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
+    assert "was stopped" in played.cause
+    assert signal.getsignal(signal.SIGCONT) == before
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_engines_live_on_between_games() -> None:
+    """The second game is played by the same processes, whatever their colours."""
+    shelf = EngineShelf()
+    one, two = sound(fence="inline"), sound("cecp")
+    drawn(game(one, two, shelf=shelf))
+    pids = sorted(process.pid for process in living)
+    drawn(game(two, one, shelf=shelf))
+    assert sorted(process.pid for process in living) == pids
+    assert len(pids) == 2
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_what_may_not_play_again_is_ended() -> None:
+    """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
+    shelf = EngineShelf()
+    lost(
+        game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), shelf=shelf), "illegal", Termination.ILLEGAL_MOVE
+    )
+    assert not living
+    drawn(game(sound(), sound("cecp"), shelf=shelf))
+    drawn(game(sound(fence="wait"), sound("cecp", fence="wait"), shelf=shelf))
+    assert len(living) == 2
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    ("fault", "category", "words"),
+    [("ignores-quit", "shutdown-warning", "ignored quit"), ("leaves-a-child", "orphan-warning", "left behind: ")],
+)
+def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
+    if fault == "ignores-quit":  # it parts alone, and would ignore it for longer
+        monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
+    shelf = EngineShelf()
+    rude, polite = scripted("uci", fault, restart=True), sound("cecp")
+    first = drawn(game(rude, polite, shelf=shelf))
+    assert [(told.engine, told.category, told.is_warning) for told in first.incidents] == [(fault, category, True)]
+    assert words in first.incidents[0].cause
+    assert not drawn(game(rude, polite, shelf=shelf)).incidents
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
+    """An engine that makes room for another pair has left before that pair's game."""
+    shelf = EngineShelf()
+    drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), shelf=shelf))
+    told = drawn(game(sound("uci"), sound("cecp", fence="wait"), shelf=shelf)).incidents
+    assert [(warning.engine, warning.category) for warning in told] == [("ignores-quit", "shutdown-warning")]
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
+    """Depths and fixed times outlive `new` in surveyed engines."""
+    shelf = EngineShelf()
+    drawn(game(sound("cecp"), sound(), shelf=shelf, white_tc="depth=2"))
+    before = {process.pid for process in living}
+    drawn(game(sound("cecp"), sound(), shelf=shelf))
+    assert len(before & {process.pid for process in living}) == 1
+    shelf.close_all()
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("begun", [(), ("e2e3",)])
+def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start, each move with the clocks as they stand then, an end."""
+    monkeypatch.setattr(books, "HELD_PLIES", 1)
+    monkeypatch.setattr(books, "PATIENCE_NS", 0)
+    monkeypatch.setattr(books, "EVERY_NS", 0)
+    link = Eavesdropper()
+    opening = Opening("begun", moves=begun)
+    played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
+    (start, told), *tellings, (end, how) = link.told
+    assert (start, told["moves"], told["clocks"]) == ("start", list(begun), [60_000, 50_000])
+    assert "number" not in told  # the log gives it when the game has ended; status told 0 of every game
+    assert (end, how["outcome"]) == ("end", "1/2-1/2")
+    assert {name for name, _ in tellings} == {"moves"}
+    clocks = told["clocks"]
+    moves = [move for _, several in tellings for move in several]
+    for ply, (move, told) in enumerate(zip(played.moves[len(begun) :], moves, strict=True), len(begun)):
+        clocks[ply % 2] = move.clock_ms
+        assert (told["ply"], told["uci"], told["san"], told["clocks"]) == (ply + 1, move.uci, move.san, clocks)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("way")
+def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody could follow it, and telling its moves would take their time from the games."""
+    monkeypatch.setattr(books, "EVERY_NS", 3600 * clock.MS * 1000)
+    link = Eavesdropper()
+    assert game(sound(), sound("cecp"), link=link).plies > 1
+    assert [name for name, _ in link.told] == ["start", "end"]
+
+
+# What keeps the referee from its clock: the machine's sleep, and a slot that was stopped in a whole run.
+
+# Answers at once, but the first search of all waits for the pipe beside it.
+HELD = """\
+import os, sys
+moves, plies, held = ["g1f3", "g8f6", "f3g1", "f6g8"], 0, True
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "position":
+        plies = len(words[words.index("moves") + 1:]) if "moves" in words else 0
+    if words[0] == "go":
+        if held and not os.path.exists({here!r} + "/was-held"):
+            open({here!r} + "/was-held", "w").close()
+            open({here!r} + "/held", "w").close()
+            open({here!r} + "/gate").read()
+        print("bestmove", moves[plies % 4], flush=True)
+    print({{"uci": "uciok", "isready": "readyok"}}.get(words[0], ""), flush=True)
+"""
+
+
+def test_a_game_the_machine_slept_through_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BOOTTIME has run ahead of MONOTONIC by more than a second: whose time it was nobody can tell."""
+    slept = [0]
+
+    class Sleeping(Link):
+        def tell(self, name: str, payload: object) -> None:
+            slept[0] += 3_000_000_000 * (name == "start")
+
+    monkeypatch.setattr(clock, "slept_ns", lambda: slept[0])
+    played = game(sound(), sound(), link=Sleeping())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
+    assert "suspended" in played.cause
+
+
+class Frozen:
+    """Waits of a module, one of which this process and all clocks but the machine's own sleep through."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, module: ModuleType, seconds: float, at: int) -> None:
+        self._offset, self._seconds, self.left = 0, seconds, at
+        now, wait = time.monotonic_ns, module.wait
+
+        def held(*words: Any) -> Any:
+            self.left -= 1
+            if self.left:
+                return wait(*words)
+            self._offset = int(self._seconds * 1e9)
+            return Wake((), control=False)
+
+        monkeypatch.setattr(relay, "native", None)  # it waits by itself
+        monkeypatch.setattr(time, "monotonic_ns", lambda: now() + self._offset)
+        monkeypatch.setattr(module, "wait", held)
+
+
+@pytest.mark.parametrize(("seconds", "void"), [(0.9, False), (5.0, True)])
+def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
+    seconds: float, void: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A freezer of control groups gives no signal, and the machine's sleep does not grow: a wait was far too long."""
+    Frozen(monkeypatch, game_module, seconds, at=2)
+    played = game(sound(), sound(), white_tc="60", black_tc="60")
+    assert (played.outcome is Outcome.VOID, played.category) == (void, "host" if void else "")
+    assert ("woke up" in played.cause) == void
+
+
+def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What froze us froze the engine, which answers a moment after us: that moment made it lose on time."""
+    Frozen(monkeypatch, game_module, 0.9, at=1)
+    late = engines.scripted("uci", "late", at=1, seconds=0.05)
+    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
+    assert "after stop" in played.cause and "doubtful" in played.cause
+
+
+def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took an engine's time without a word, and it lost by less than that."""
+    Frozen(monkeypatch, game_module, 0.45, at=2)
+    late = engines.scripted("uci", "late", at=1, seconds=0.15)
+    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
+    assert "doubtful" in played.cause
+
+
+@pytest.mark.parametrize(("where", "words"), [("at its start", "no uciok"), ("before a move", "no answer to a ping")])
+def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that is waited for outside its clock was too slow by the machine's own pause."""
+    frozen = Frozen(monkeypatch, talk, 20.0, at=1 if where == "at its start" else 0)
+    converse = talk.converse
+
+    def before_a_move(*told: Any) -> Any:
+        frozen.left = 1
+        return converse(*told)
+
+    if where == "before a move":
+        monkeypatch.setattr(game_module, "converse", before_a_move)
+    played = game(sound(fence="wait"), sound(), white_tc="60", black_tc="60")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
+    assert words in played.cause and "the referee woke up" in played.cause
+
+
+def test_a_slot_that_was_stopped_replays_its_game(tmp_path: Path) -> None:
+    """SIGSTOP and SIGCONT in a move: void, played again with the same colours, and nobody is blamed."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "held.py").write_text(HELD.format(here=str(tmp_path)))
+    for name in ("held", "gate"):
+        os.mkfifo(tmp_path / name)
+    more = entrant("Held", [sys.executable, "-S", str(tmp_path / "held.py")])
+    path = config(tmp_path, (), "roundrobin", "", more + tournaments_scripted("Ada", "uci"), tc="600")
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    run = Forked(tmp_path, ["run", str(path)], tmp_path / "errors")
+    (tmp_path / "held").read_text()
+    (slot,) = slots_of(run.pid)
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        os.kill(slot, number)
+    (tmp_path / "gate").write_text("")
+    assert run.ended()[0] == 0
+    audit(tmp_path)
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        first, second = store.tournament("trial").full_games()
+    assert (first.game.outcome, first.game.category, first.game.culprit) == (Outcome.VOID, "host", "")
+    assert (second.game.pairing, second.game.replay) == (first.game.pairing, 1)
+    assert second.game.outcome is Outcome.DRAW
+    assert left_running(tmp_path) == []
+    told = tour(tmp_path, "games", "1").stdout + tour(tmp_path, "report").stdout
+    told += (tmp_path / "results" / "trial-report" / "index.html").read_text()
+    assert "incident: the machine, host" in told
+    assert "1 incident to look at: the machine (1)" in told
+
+
+# Whole games of every variant through both adapters, against what python-chess plays from the true positions.
+
+SCRIPT = str(Path(__file__).parents[1] / "programs" / "variantplayer.py")
+# A seed by which much happens in a short game, where it begins, what happens, what ends it.
+Told = tuple[str, str | None, str, str]
+GAMES: dict[str, list[Told]] = {
+    "standard": [("101", None, "white O-O, black O-O-O, crowned n", "material")],
+    "chess960": [
+        ("683", shuffled_fen(322, 322), "white O-O-O, black O-O", "mate"),
+        ("369", shuffled_fen(224, 224), "white O-O, black O-O-O", "stalemate"),
+    ],
+    "double-chess960": [
+        ("265", shuffled_fen(216, 850), "white O-O, black O-O-O", "mate"),
+        ("564", shuffled_fen(719, 329), "white O-O-O, black O-O, crowned q", "mate"),
+        ("706", shuffled_fen(213, 271), "white O-O-O", "mate"),  # both rooks right of the middle
+        ("2119", shuffled_fen(654, 904), "white O-O", "mate"),  # both left of it
+    ],
+    "crazyhouse": [
+        ("10", None, "black O-O, white drop, black drop, crowned r, crowned b", "mate"),
+        ("27", "r2qk2r/ppp2ppp/8/3Q~4/8/4n~3/PPP2PPP/R3K2R[Nb] w KQkq - 0 1", "black O-O, white drop", "mate"),
+    ],
+    "atomic": [("64", None, "white O-O, black O-O", "variant"), ("2", None, "white O-O-O, en passant", "variant")],
+    "antichess": [("3", None, "en passant, crowned k", "variant")],
+    "giveaway": [("53", None, "white O-O, en passant, crowned k", "variant")],
+    "suicide": [("67", None, "black O-O, en passant, crowned k", "variant")],
+    "kingofthehill": [("31", None, "black O-O, white O-O-O", "variant")],
+    "racingkings": [("71", None, "", "variant"), ("24", None, "", "variant")],
+    "horde": [
+        ("160", None, "en passant, crowned r", "mate"),
+        ("51", "rnbqkbnr/pppppppp/8/8/8/5P2/8/P6P w kq - 0 1", "black O-O-O", "variant"),
+    ],
+    "3check": [
+        ("31", None, "white O-O, black O-O", "variant"),
+        ("16", "r3k2r/pppq1ppp/8/8/8/8/PPPQ1PPP/R3K2R w KQkq - 2+1 0 9", "white O-O, black O-O", "variant"),
+    ],
+}
+ENDS = {
+    chess.Termination.CHECKMATE: "mate",
+    chess.Termination.STALEMATE: "stalemate",
+    chess.Termination.INSUFFICIENT_MATERIAL: "material",
+    chess.Termination.VARIANT_WIN: "variant",
+    chess.Termination.VARIANT_LOSS: "variant",
+}
+CASES = [(name, *one) for name, several in GAMES.items() for one in several]
+Protocols = tuple[str, str]  # of White, of Black; san is CECP with san=1
+
+
+def player(protocol: str, colour: str, seed: str, *faults: str) -> EngineSpec:
+    """An engine that chooses by its colour too: who plays it changes no game."""
+    return EngineSpec(
+        f"{colour} {protocol}",
+        (sys.executable, SCRIPT, protocol, f"{colour} {seed}", *faults),
+        "uci" if protocol == "uci" else "cecp",
+        dir="scratch",
+        quirks=Quirks(ready_timeout=20.0, handshake_timeout=20.0),
+    )
+
+
+def true_game(
+    variant: str, seed: str, fen: str | None, colours: tuple[str, str] = ("Black", "White")
+) -> tuple[chess.Board, set[str]]:
+    """The game that both play if nothing is told wrongly, and what happens in it."""
+    board, happened = board_of(variant, fen), set()
+    while board.outcome() is None:
+        colour = "white" if board.turn else "black"
+        move = choice(board, f"{colours[board.turn]} {seed}")
+        if board.is_castling(move):
+            happened.add(f"{colour} {board.san(move).rstrip('+#')}")
+        if move.drop:
+            happened.add(f"{colour} drop")
+        if move.promotion:
+            happened.add(f"crowned {chess.piece_symbol(move.promotion)}")
+        if board.is_en_passant(move):
+            happened.add("en passant")
+        board.push(move)
+    return board, happened
+
+
+def holds(played: Game, true: chess.Board, end: str) -> None:
+    """Moves, end and winner are the true ones; python-chess reads the same from the PGN."""
+    moves = [move.uci() for move in true.move_stack]
+    assert [move.uci for move in played.moves] == moves, played.cause
+    outcome = true.outcome()
+    assert outcome is not None
+    assert (played.termination.value, played.outcome.value) == (end, outcome.result()), played.cause
+    assert (ENDS[outcome.termination], played.final_fen) == (end, true.fen())
+    assert not played.culprit
+    assert all(not side.warnings for side in (played.white, played.black))
+    read = chess.pgn.read_game(io.StringIO(pgn.text(played, 1, "trial")))
+    assert read is not None
+    assert not read.errors
+    assert [move.uci() for move in read.mainline_moves()] == moves
+    assert read.end().board().fen() == true.fen()
+    assert type(read.board()) is type(true)
+    assert read.headers["Result"] == outcome.result()
+
+
+SURPLUS = [
+    *(("standard", "101", None, lacks) for lacks in ("", "no-ping", "no-setboard", "no-setboard no-ping")),
+    ("atomic", "64", None, ""),
+    ("atomic", "64", None, "no-setboard"),
+    ("chess960", "683", shuffled_fen(322, 322), ""),
+]
+
+
+@pytest.mark.parametrize(("fault", "protocol"), [("surplus", "cecp"), ("surplus", "san"), ("late", "cecp")])
+@pytest.mark.parametrize(("variant", "seed", "fen", "lacks"), SURPLUS)
+def test_surplus_moves_change_no_game(
+    fault: str, protocol: str, variant: str, seed: str, fen: str | None, lacks: str
+) -> None:
+    """An engine that also moves for its opponent is told the position again: both play the true game to its end.
+
+    Its move may also come when the opponent has moved already, which it then refuses. In SAN it may be a legal answer.
+    """
+    true, _ = true_game(variant, seed, fen)
+    white = player(protocol, "White", seed, fault, *lacks.split())
+    black = player(protocol, "Black", seed, fault, *lacks.split())
+    opening = Opening(fen=fen, variant=variant)
+    played = game(white, black, opening=opening, fifty=75, max_moves=400)
+    assert [move.uci for move in played.moves] == [move.uci() for move in true.move_stack], played.cause
+    assert not played.culprit
+    for side in (played.white, played.black):
+        assert any(words.startswith("out-of-turn") for words in side.warnings)
+
+
+@pytest.mark.parametrize("protocols", [("uci", "cecp"), ("cecp", "uci"), ("san", "san")], ids="-".join)
+@pytest.mark.parametrize(
+    ("variant", "seed", "fen", "happens", "end"), CASES, ids=[f"{one[0]}-{one[1]}" for one in CASES]
+)
+def test_a_whole_game(
+    variant: str,
+    seed: str,
+    fen: str | None,
+    happens: str,
+    end: str,
+    protocols: Protocols,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From its start; then anew in the same processes, its first half told as the opening.
+
+    What is told in UCI begins anew again and again.
+    """
+    monkeypatch.setattr(position, "MAX_LINE", 250)
+    true, happened = true_game(variant, seed, fen)
+    assert happened >= {word for word in happens.split(", ") if word}
+    white, black = (
+        player(protocol, colour, seed) for protocol, colour in zip(protocols, ("White", "Black"), strict=True)
+    )
+    shelf = EngineShelf()
+    for plies in (0, len(true.move_stack) // 2):
+        moves = tuple(move.uci() for move in true.move_stack[:plies])
+        opening = Opening("begun", fen=fen, variant=variant, moves=moves)
+        holds(game(white, black, shelf=shelf, opening=opening, fifty=75, max_moves=400), true, end)
+    shelf.close_all()
+
+
+def test_ends_of_a_variant_are_counted(tmp_path: Path) -> None:
+    """In a match of three-check, as what they are: points, `games`, `status` and PGN say the same."""
+    (tmp_path / "results").mkdir()
+    specs = [player(protocol, "White", "1") for protocol in ("uci", "cecp")]
+    entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
+    path = config(tmp_path, (), "match", "games = 2", entrants, tc="60")
+    path.write_text(path.read_text().replace("[play]\n", '[play]\nvariant = "3check"\n'))
+    done = tour(tmp_path, "run", str(path))
+    assert "Score of White uci vs White cecp: 1 - 1 - 0  [0.500] 2" in done.stdout
+    board = true_game("3check", "1", None, colours=("White", "White"))[0]
+    result = board.result()
+    assert result == "1-0"
+    games = read(tmp_path, "games")
+    assert [(one["result"], one["termination"], one["plies"]) for one in games] == [
+        (result, "variant", len(board.move_stack))
+    ] * 2
+    assert "ended by: 2 variant" in tour(tmp_path, "status").stdout
+    with (tmp_path / "results" / "trial.pgn").open() as file:
+        written = list(iter(lambda: chess.pgn.read_game(file), None))
+    assert [(one.headers["Result"], one.headers["Termination"], one.errors) for one in written] == [
+        (result, "normal", [])
+    ] * 2
+
+
+def test_every_variant_is_played() -> None:
+    """A new one needs a game here."""
+    assert GAMES.keys() == VARIANTS.keys()
+
+
+# What once was judged or told wrongly of a game.
+
+MISBEHAVING = "misbehaving.py"
+
+
+def misbehaving(protocol: Protocol, fault: str, **more: float) -> EngineSpec:
+    """An engine of the script with more faults."""
+    spec = scripted(protocol, fault, **more)  # type: ignore[arg-type]
+    command = tuple(word.replace("scripted.py", MISBEHAVING) for word in spec.command)
+    return EngineSpec(spec.name, command, spec.protocol, dir=spec.dir, quirks=spec.quirks)
+
+
+@BOTH
+def test_an_engine_that_flags_and_then_dies_lost_on_time(protocol: Protocol) -> None:
+    """The first cause wins, also when the death comes while the true overrun is still awaited."""
+    late = misbehaving(protocol, "late-then-dies", at=1, seconds=0.29)
+    played = game(late, sound(protocol), white_tc="0.2", doubtful_flag="loss")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+
+
+@pytest.mark.parametrize(("fault", "at"), [("late-abort", 2), ("late-draw", 5)])
+def test_a_word_after_the_flag_ends_no_game(fault: str, at: int) -> None:
+    """Who gave the game up while its true overrun was awaited had it replayed; a right claim of a draw was a draw."""
+    late = misbehaving("cecp", fault, at=at, seconds=0.29)
+    played = game(late, sound(), white_tc="0.2")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+
+
+@BOTH
+def test_who_ends_first_has_lost_though_its_opponent_ends_too(protocol: Protocol) -> None:
+    """Two builds that end after an answer were the machine's failure, for ever: no game of theirs was ever over."""
+    played = game(scripted(protocol, "answer-die"), misbehaving(protocol, "late-last-move", at=2, seconds=0.3))
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.CRASH), played.cause
+    assert (played.culprit, played.plies) == ("answer-die", 4)
+
+
+@BOTH
+def test_a_stop_is_looked_for_before_an_end_at_a_fence_is_a_loss(
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a service manager signals engines and us in one go, one that was just pinged had lost its game."""
+    spec = scripted(protocol, "dies-at-a-fence", at=3, fence="wait")
+    played = game(spec, sound(protocol))
+    assert (played.outcome, played.termination, played.plies) == (Outcome.BLACK, Termination.CRASH, 4), played.cause
+    assert played.cause == "White disconnects: exit 3"
+
+    def stopped(*_: object) -> None:
+        raise MachineFailure("stopped")
+
+    monkeypatch.setattr(game_module, "heed_until", stopped)
+    with pytest.raises(MachineFailure):
+        game(spec, sound(protocol))
+
+
+def test_two_that_end_at_once() -> None:
+    """By themselves they have two replays like any other, from outside it is the machine."""
+    seat = cast("Seat", SimpleNamespace(name="Ada"))
+    ends = [("exit 3", "exit 3"), ("signal 11 (SIGSEGV)", "exit 0"), ("exit 0", "signal 15 (SIGTERM)")]
+    found = [verdict.both_ended(seat, *statuses) for statuses in ends]
+    assert [one.category for one in found] == ["crash", "crash", "host"]
+    assert [one.culprit for one in found] == [seat, seat, None]
+    assert all(one.void for one in found)
+    second = 1_000_000_000
+    assert verdict.at_once(2 * second, 2 * second + 1, second)
+    assert not verdict.at_once(2 * second, 2 * second + 1, 2 * second + 1)
+    assert not verdict.at_once(3 * second, 2 * second, second)
+
+
+@BOTH
+def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> None:
+    """Its opponent had ended a moment before, after an answer: the flag came first all the same."""
+    late = misbehaving(protocol, "late-then-dies", at=2, seconds=0.29)
+    played = game(late, scripted(protocol, "answer-die", at=1), white_tc="0.2")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+
+
+@BOTH
+def test_a_restart_between_games_is_told(protocol: Protocol) -> None:
+    """Once for each process that could not begin another game; it costs nobody anything."""
+    shelf = EngineShelf()
+    spec = scripted(protocol, "dies-at-second-game")
+    told = [game(spec, sound(protocol), shelf=shelf).incidents for _ in range(3)]
+    shelf.close_all()
+    assert [[incident.category for incident in incidents] for incidents in told] == [[], ["restart"], ["restart"]]
+    assert "exit 4" in told[1][0].cause
+    assert told[1][0].traffic
+
+
+@BOTH
+def test_a_line_that_was_cut_is_told(protocol: Protocol) -> None:
+    """Once, and the move after it counts."""
+    played = game(scripted(protocol, "long-line"), sound(protocol))
+    assert played.outcome is Outcome.DRAW
+    assert [incident.cause for incident in played.incidents] == [
+        f"long-line: wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped"
+    ]
+
+
+def test_a_refused_position_is_one_incident() -> None:
+    """`tellusererror` says why the game is void; it is no warning beside that."""
+    spec = scripted("cecp", "refuses-setboard")
+    fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1"
+    played = game(spec, sound(), opening=Opening(fen=fen))
+    assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
+    assert [incident.category for incident in played.incidents] == ["unsupported"]
+
+
+@BOTH
+def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process waits for a processor after the flag, while it says stop, is no part of its share."""
+    settle, stopped = Engine.settle, list[Engine]()
+
+    def settling(engine: Engine) -> Script:
+        stopped.append(engine)
+        yield from settle(engine)
+
+    monkeypatch.setattr(Engine, "settle", settling)
+    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000 if stopped else 0)
+    played = game(scripted(protocol, "hang", at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["hang", "flood"])
+def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our own share makes the moment of an answer doubtful, never its absence: a flood on a busy machine had no end."""
+    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000)
+    played = game(scripted(protocol, fault, at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+    assert re.search(r"referee's own share up to 10\d\d\d\.\d ms", played.cause)  # and what this machine adds
+
+
+@BOTH
+def test_who_answers_only_when_told_to_stop_has_hung(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that ignores `nodes` and heeds `stop` was void for ever: we had waited 0.15 s of its minute."""
+    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000)
+    late = scripted(protocol, "late", at=1, seconds=0.6)
+    played = game(late, sound(protocol), white_tc="depth=1", hang_limit=0.2, doubtful_flag="void")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+    assert re.search(r"^White loses on time, \d+ ms over the hang limit of 0\.2 s, after stop \(", played.cause)
+
+
+@BOTH
+@pytest.mark.parametrize(("fault", "fence"), [("answers-at-a-fence", "inline"), ("answers-after-a-fence", "wait")])
+def test_what_comes_with_the_pong_of_a_fence_is_stale(
+    protocol: Protocol, fault: str, fence: Literal["inline", "wait"]
+) -> None:
+    """A legal move before the pong, in CECP too, or right behind it: it was played as the answer to the next search."""
+    played = game(scripted(protocol, fault, fence=fence), sound(protocol))
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert [warning.partition(":")[0] for warning in played.white.warnings] == ["out-of-turn"]
+    assert "a2a3" not in {move.uci for move in played.moves}
+
+
+def test_rights_are_told_by_files_where_back_ranks_are_shuffled() -> None:
+    """An engine that took K for a rook on h castled with one that had no right to: its loss was ours."""
+    shuffled = Position("1r3kr1/8/8/8/8/8/8/1R3KR1 w KQkq - 0 1", "chess960")
+    assert shuffled.line == b"position fen 1r3kr1/8/8/8/8/8/8/1R3KR1 w GBgb - 0 1"
+    usual = Position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
+    assert usual.line == b"position fen r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
+
+
+@pytest.mark.engine("glaurung")
+def test_an_engine_knows_with_which_rook_it_may_castle() -> None:
+    """The only mate is castling, with a rook that stands beside the king."""
+    spec = to_spec(load([shipped("engines")]).get("glaurung"))
+    opening = Opening(fen="4rkr1/4p1p1/8/8/8/8/8/5KR1 w K - 0 1", variant="chess960")
+    played = game(spec, sound(variants="chess960"), white_tc="depth=4", opening=opening)
+    assert (played.outcome, [move.uci for move in played.moves]) == (Outcome.WHITE, ["f1g1"]), played.cause
+
+
+@pytest.mark.parametrize(("dead", "words"), [(True, "exit 3"), (False, "closed its output and lives")])
+def test_a_dead_engine_is_waited_for(monkeypatch: pytest.MonkeyPatch, dead: bool, words: str) -> None:
+    """On a busy machine the namespace of one that had crashed told how only later: it was said to live."""
+    process = SimpleNamespace(exited=False, is_dead=dead, broken=False, eof=True)
+    process.exit_status = lambda: "exit 3" if process.exited else ""
+    now = [0]
+
+    def wait(_: object, control: None, until_ns: int) -> None:
+        process.exited = now[0] > 0  # later than the usual moment
+        now[0] = until_ns
+
+    monkeypatch.setattr(talk, "wait", wait)
+    monkeypatch.setattr(talk, "time", SimpleNamespace(monotonic_ns=lambda: now[0]))
+    assert talk.ended(cast("Engine", SimpleNamespace(process=process))) == words
+
+
+@pytest.mark.parametrize(
+    ("fault", "at", "end"), [("resign-and-move", 2, Termination.RESIGN), ("draw-move", 6, Termination.CLAIM)]
+)
+def test_a_move_beside_a_word_that_ends_the_game_is_no_answer_out_of_turn(
+    fault: str, at: int, end: Termination
+) -> None:
+    """Engines that resign, or claim a draw rightly, may say their move too: a warning, and a ping before each move."""
+    white, shelf = scripted("cecp", fault, at=at), EngineShelf()
+    played = [game(white, sound(restart=True), shelf=shelf) for _ in range(2)]
+    shelf.close_all()
+    assert [one.termination for one in played] == [end, Termination.REPETITION]
+    assert [one.white.warnings for one in played] == [(), ()]
+
+
+def test_answers_to_features_are_not_piled_up() -> None:
+    """One that declares more than a pipe holds answers to, before it reads, had closed its input: it was to be read."""
+    played = game(scripted("cecp", "feature-flood"), sound())
+    assert played.termination is Termination.REPETITION, played.cause
+
+
+def test_who_does_not_read_has_not_closed_its_input() -> None:
+    """What waits for it is bounded; past that the words say why it was given up."""
+    engine = open_engine(scripted("cecp", "silent"))
+    engine.process.write(b"x" * (1 << 18))
+    assert ended(engine) == "does not read its input and lives"
+    engine.kill()
+
+
+def test_an_illegal_pv_is_told_with_its_own_move() -> None:
+    """It was told with the number of whatever move was written when the PV was looked at, most often the last."""
+    claims, board = Claims(reads_pv=True, usual=True), chess.Board()
+    looks = []
+    for uci, pv in (("e2e4", "e2e4 e7e4"), ("e7e5", ""), ("g1f3", "g1f3 e5e5")):
+        if pv:
+            looks.append(claims.heard(Thought(30, 9, 1, pv), chess.Move.from_uci(uci), board, 100))
+        board.push_uci(uci)
+    for look in looks:
+        assert look is not None
+        list(look)
+    ((kind, count, first),) = claims.broken()
+    assert (kind, count) == ("pv-illegal", 2)
+    assert first.startswith("move 1: its PV goes on with 'e7e4', illegal at ")

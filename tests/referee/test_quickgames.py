@@ -1,0 +1,644 @@
+"""Tests of referee/quickgames."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from enginetour.engines import strays
+from enginetour.engines.machine import CPUS
+from enginetour.model.game import Opening, Pairing
+from enginetour.model.task import DrawRule, EngineSpec, GameTask, ProbeTask, Rules, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee import quickgames
+from enginetour.referee.game import play
+from enginetour.referee.quickgames import TOGETHER, Claim, Gathered, Together, _takes_turns, claim, claim_own
+from enginetour.referee.seats import Seat
+from enginetour.referee.slot import PipeLink, serve
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link
+from enginetour.tournament.places import LocalPlace
+from tests.support.engines import KEPT, LONG, scripted, sound
+from tests.support.tournaments import config, tour
+
+# Quick games by a fixed time a move were played on one processor, where a neighbour could make an engine late.
+
+
+@pytest.mark.parametrize(
+    ("tc", "hang_limit", "may"),
+    [
+        ("movetime=0.002", 60.0, False),
+        ("movetime=9.9", 60.0, False),
+        ("nodes=1", 60.0, True),
+        ("nodes=1", 5.0, False),
+        ("depth=3", 10.0, True),
+        ("9+0.1", 60.0, False),
+        ("60+1", 60.0, True),
+    ],
+)
+def test_a_flag_that_is_near_is_no_game_of_turns(tc: str, hang_limit: float, may: bool) -> None:
+    """Whatever says when it falls: a clock, the time of a move, the limit of a search without either."""
+    seat = Seat(Side(sound(), TimeControl.parse(tc)), Rules(hang_limit=hang_limit), white=True)
+    engine: Any = SimpleNamespace(games=2)
+    seat.engine = engine
+    assert _takes_turns(seat) == may
+
+
+# Processes on one processor for a while: nobody is forgotten, no stranger touched, and no two slots meet there.
+
+ALL = os.sched_getaffinity(0)
+FIRST, LAST = min(ALL), max(ALL)
+# It starts a thread and a process when it is told to, and says when they are there.
+BUSY = """\
+import subprocess, sys, threading
+def more():
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    child = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
+    print("there", flush=True)
+    return child
+children = [more()]
+input()
+children.append(more())
+input()
+for child in children:
+    child.communicate(b"\\n")
+"""
+
+
+@pytest.fixture
+def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Slots of other tests have claims too; whatever fails here leaves nobody bound."""
+    for name in ("TURNS", "OWN"):
+        monkeypatch.setattr(quickgames, name, f"\0enginetour/test/{os.urandom(8).hex()}/{{}}")
+    yield
+    left = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, ALL)
+    assert left == ALL
+
+
+@pytest.fixture
+def busy() -> Iterator[Any]:
+    """An engine with threads and children, more of them behind `more()`."""
+    with subprocess.Popen(
+        [sys.executable, "-S", "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin and stdout
+
+        def more() -> None:
+            stdin.write("\n")
+            stdin.flush()
+            stdout.readline()
+
+        stdout.readline()
+        yield SimpleNamespace(pid=process.pid, more=more, family=lambda: strays.family(process.pid))
+        process.communicate("\n")
+
+
+def masks(*roots: int) -> set[frozenset[int]]:
+    """Processors of all threads of processes and their children."""
+    found = set()
+    for root in roots:
+        for thread in Path(f"/proc/{root}/task").iterdir():
+            found.add(frozenset(os.sched_getaffinity(int(thread.name))))
+            found |= masks(*map(int, (thread / "children").read_text().split()))
+    return found
+
+
+def child_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
+# Claims.
+
+
+@pytest.fixture
+def cores(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Those of a machine of ours, and where we are on it."""
+    machine = SimpleNamespace(cores=((0, 4), (1, 5), (2, 6)), here=1)
+    monkeypatch.setattr(quickgames, "find", lambda _: machine)
+    monkeypatch.setattr(quickgames, "_here", lambda: machine.here)
+    return machine
+
+
+def taken(count: int, but: int | None = None) -> list[int | None]:
+    """What so many slots get, one after the other."""
+    found = [claim(but) for _ in range(count)]
+    for one in found:
+        if one is not None:
+            one.close()
+    return [None if one is None else one.processor for one in found]
+
+
+@pytest.mark.usefixtures("_alone")
+def test_a_processor_is_one_slots(cores: Any) -> None:
+    """From where we are on, threads of a core that has a slot last, until none is left; then they are free again."""
+    assert taken(7) == [1, 2, 0, 5, 6, 4, None]
+    cores.here = 6
+    assert taken(2) == [2, 0]
+    cores.here = 99
+    assert taken(1) == [0]
+    cores.cores = ((0,),)
+    assert taken(1) == [None]
+
+
+@pytest.mark.usefixtures("_alone")
+def test_what_did_not_pay_is_tried_last(cores: Any) -> None:
+    """Not never: the others may be taken."""
+    assert taken(7, but=1) == [2, 0, 5, 6, 4, 1, None]
+    cores.cores = ((0, 4),)
+    assert taken(2, but=4) == [0, 4]
+
+
+@pytest.mark.usefixtures("_alone")
+def test_cores_of_a_tournament_are_its_own(cores: Any) -> None:
+    """No thread of them is claimed, and who is there already sees it; two such tournaments are their users' matter."""
+    del cores
+    early = claim() or pytest.fail("a core is free")
+    assert (early.processor, early.is_owned) == (1, False)
+    own, second = claim_own((1, 6)), claim_own((1,))
+    assert (len(own), second, early.is_owned) == (2, [], True)
+    assert taken(3) == [0, 4, None]
+    for one in (early, *own):
+        one.close()
+    assert taken(1) == [1]
+
+
+@pytest.mark.usefixtures("_alone")
+def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as it serves."""
+    monkeypatch.setenv(CPUS, "4711,4712")
+    seen = list[bool]()
+
+    def next_task(_: PipeLink) -> None:
+        seen.extend(quickgames._is_owned((number,)) for number in (4711, 4712, 4713))
+
+    link: Any = SimpleNamespace(next_task=lambda: next_task(link), stopping=lambda: "now")
+    serve(link)
+    assert seen == [True, True, False]
+    assert not quickgames._is_owned((4711, 4712))
+
+
+@pytest.mark.usefixtures("_alone")
+def test_a_claim_ends_with_its_slot() -> None:
+    """However it ends: the kernel gives the name back."""
+    words = f"from enginetour.referee import quickgames as g; g.TURNS = {quickgames.TURNS!r}; c = g.Claim((7,), 7)"
+    words += "; print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        other.stdout.readline()
+        with pytest.raises(OSError, match="in use"):
+            Claim((7,), 7)
+        other.kill()
+    Claim((7,), 7).close()
+
+
+@pytest.mark.usefixtures("_alone")
+def test_where_we_are_is_one_of_ours() -> None:
+    """By the kernel's word."""
+    assert quickgames._here() in ALL
+
+
+# Who is bound.
+
+
+def gathered(*engines: Any) -> Gathered | None:
+    """On the first of our processors; None where that is the only one, on which they are already."""
+    if len(ALL) > 1:
+        return Gathered(FIRST, engines)
+    with pytest.raises(PermissionError):
+        Gathered(FIRST, engines)
+    return None
+
+
+@pytest.mark.usefixtures("_alone")
+def test_all_threads_are_bound_and_let_go(busy: Any) -> None:
+    """Those below an engine too, and what they start meanwhile; in the next game again."""
+    if (found := gathered(busy)) is None:
+        return
+    assert masks(busy.pid) == {frozenset({FIRST})}
+    assert os.sched_getaffinity(0) == {FIRST}
+    busy.more()
+    assert masks(busy.pid) == {frozenset({FIRST})}
+    found.part()
+    assert masks(busy.pid) == {frozenset(ALL)}
+    assert os.sched_getaffinity(0) == ALL
+    found.again()
+    assert masks(busy.pid, os.getpid()) >= {frozenset({FIRST})}
+    assert os.sched_getaffinity(0) == {FIRST}
+    found.part()
+    found.part()
+    assert masks(busy.pid) == {frozenset(ALL)}
+
+
+@pytest.mark.usefixtures("_alone")
+def test_who_was_left_behind_is_let_go_later(busy: Any) -> None:
+    """A process whose start was under way: by another look, or with the others behind the next game."""
+    if (found := gathered(busy)) is None:
+        return
+    for goes_on in (False, True):
+        found.part()
+        os.sched_setaffinity(child_of(busy.pid), {FIRST})
+        if goes_on:
+            found.again()
+        found.part()
+        assert masks(busy.pid) == {frozenset(ALL)}
+
+
+@pytest.mark.usefixtures("_alone")
+def test_who_is_bound_already_stays_so(busy: Any) -> None:
+    """By its user, or by its own will, before or meanwhile, and we too; nobody else is bound then."""
+    if gathered() is None:
+        return
+    os.sched_setaffinity(0, ALL)
+    child = child_of(busy.pid)
+    for bound in ({LAST}, {FIRST}):
+        os.sched_setaffinity(child, bound)
+        with pytest.raises(PermissionError):
+            Gathered(FIRST, (busy,))
+        assert masks(busy.pid) == {frozenset(ALL), frozenset(bound)}
+        assert os.sched_getaffinity(0) == ALL
+    os.sched_setaffinity(child, ALL)
+    found = Gathered(FIRST, (busy,))
+    os.sched_setaffinity(child, {LAST})
+    os.sched_setaffinity(0, {LAST})
+    found.part()
+    assert masks(busy.pid) == {frozenset(ALL), frozenset({LAST})}
+    assert os.sched_getaffinity(0) == {LAST}
+    os.sched_setaffinity(0, ALL)
+
+
+@pytest.mark.usefixtures("_alone")
+def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To look at them all in each game would take longer than it saves."""
+    monkeypatch.setattr(quickgames, "MOST", 2)
+    with pytest.raises(OSError):
+        Gathered(FIRST, (busy,))
+    assert masks(busy.pid) == {frozenset(ALL)}
+    assert os.sched_getaffinity(0) == ALL
+
+
+@pytest.mark.usefixtures("_alone")
+def test_an_engine_that_has_gone_is_no_harm() -> None:
+    """It ended before, or in the game."""
+    gone = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    gone.wait()
+    if (found := gathered(SimpleNamespace(family=lambda: [gone.pid]))) is not None:
+        found.part()
+
+
+# Quick games on one processor: which games, and who is bound for how long.
+
+EVER = 1 << 62
+WIDE = {",".join(map(str, sorted(ALL)))}
+NARROW = {str(FIRST)}  # the same where there is but one
+
+
+# What a slot goes by.
+
+
+@pytest.fixture
+def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Those of a slot whose clock is ours; a game takes so long and so many plies, and `done` is what it did."""
+    now, done, claimed = SimpleNamespace(ns=1), list[Any](), list[int]()
+    claims = [3, 4]  # those that are free, the usual one first
+    monkeypatch.setenv(TOGETHER, "1")
+    monkeypatch.setattr(quickgames, "time", SimpleNamespace(monotonic_ns=lambda: now.ns))
+
+    def claim(but: int | None = None) -> Any:
+        free = sorted(claims, key=lambda one: one == but)
+        claimed.extend(free[:1])
+        return SimpleNamespace(processor=free[0], close=lambda: done.append("leave"), is_owned=False) if free else None
+
+    def gathered(processor: int, engines: Any) -> Any:
+        done.append(processor)
+        again, part = lambda: done.append("again"), lambda: done.append("part")
+        return SimpleNamespace(again=again, part=part, engines=engines)
+
+    monkeypatch.setattr(quickgames, "claim", claim)
+    monkeypatch.setattr(quickgames, "Gathered", gathered)
+    slot, engines = Together(), [SimpleNamespace(process=name, games=2) for name in ("one", "other")]
+
+    def play(
+        each_ms: float, *, plies: int = 40, slow: bool = False, ends: int = 2, closes: bool = True, **seats: Any
+    ) -> bool:
+        slot.begin([_seat(name, engine, seats) for name, engine in zip("AB", engines, strict=True)], 10)
+        was = slot.quick_ns > 0
+        now.ns += int(each_ms * 1e6 * plies)
+        if slow:
+            slot.part()
+        for late in range(ends):
+            slot.end(10 + plies + late)
+            assert slot.quick_ns == 0
+        if closes:
+            slot.close()
+        return was
+
+    return SimpleNamespace(play=play, now=now, done=done, slot=slot, claims=claims, claimed=claimed, engines=engines)
+
+
+def _seat(name: str, engine: Any, seats: Any) -> Any:
+    """`seats` has settings of both, and of one by its name and an underscore."""
+    said = {"limit_ms": 60_000, "threads": 1, "tc": "nodes=1"} | seats
+    said |= {key[2:]: value for key, value in seats.items() if key.startswith(f"{name}_")}
+    clock = SimpleNamespace(limit_ms=said["limit_ms"], tc=TimeControl.parse(said["tc"]))
+    side = SimpleNamespace(spec=SimpleNamespace(threads=said["threads"]))
+    return SimpleNamespace(name=name, clock=clock, engine=engine, side=side)
+
+
+def test_the_game_behind_a_quick_one_is_played_together(rule: Any) -> None:
+    """The first one is to compare with. A game that is not quick leaves the processor to others."""
+    assert [rule.play(0.2), rule.play(0.1), rule.play(0.25)] == [False, True, True]
+    assert rule.done == [3, "part", "again", "part"]
+    assert rule.claimed == [3]
+    rule.done.clear()
+    assert [rule.play(0.2, tc="nodes=9"), rule.play(2, tc="nodes=99")] == [False, False]
+    assert rule.done == ["part", "leave"]  # who was left behind
+    assert [rule.play(9, tc="nodes=99"), rule.play(0.1)] == [False, True]
+
+
+def test_quick_is_half_a_millisecond_a_ply(rule: Any) -> None:
+    """On the average, our own part and all."""
+    assert [rule.play(0.51), rule.play(0.1), rule.play(0.1)] == [False, False, True]
+    assert [rule.play(0.49, tc="nodes=2"), rule.play(0.1, tc="nodes=2")] == [False, True]
+    assert quickgames.SLOW_NS == 10_000_000 == quickgames.LEAST_MS * 1000  # a thousandth of what it may cost
+
+
+@pytest.mark.parametrize("colour", ["", "A_", "B_"])
+def test_who_wants_more_than_turns_is_not_bound(rule: Any, colour: str) -> None:
+    """Threads, or a flag beside which a moment is something, of whichever colour; and the processor is for others."""
+    assert [rule.play(0.1, limit_ms=10_000) for _ in range(2)] == [False, True]
+    rule.done.clear()
+    for word, value in (("threads", 2), ("limit_ms", 9_999)):
+        assert [rule.play(0.1, **{colour + word: value}) for _ in range(3)] == [False] * 3
+    assert rule.done == ["part", "leave"]
+
+
+def test_the_first_game_of_a_process_is_played_apart(rule: Any) -> None:
+    """Some engines look at its first `go` how many processors there are; of a new process they do."""
+    for engine in rule.engines:
+        rule.play(0.1)
+        engine.games = 1
+        assert not rule.play(0.1)
+        engine.games = 2
+        assert rule.play(0.1)
+    rule.engines[0].process = "a third one"
+    rule.done.clear()
+    assert rule.play(0.1)
+    assert rule.done == ["part", 3, "part"]  # the others are let go, wherever they are
+
+
+def test_a_game_apart_that_is_slow_is_believed(rule: Any) -> None:
+    """Whatever an earlier one of the same two was like: here two in a pause."""
+    assert [rule.play(0.1), rule.play(0.2), rule.play(0.1), rule.play(2)] == [False, True, False, False]
+    rule.now.ns += 1_000_000_000
+    assert [rule.play(0.1), rule.play(0.1)] == [False, True]
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_game_that_broke_off_says_nothing(rule: Any, closes: bool) -> None:
+    """Not even when a game behind it, of which nothing is to be learned, ends in its place."""
+    rule.play(0.1, ends=0, closes=closes)
+    rule.play(0.1, threads=2)
+    assert [rule.play(0.1), rule.play(0.1, ends=0), rule.play(0.1)] == [False, True, True]
+    assert rule.done == [3, "part", "again", "part"]
+
+
+def test_a_few_plies_say_nothing(rule: Any) -> None:
+    """Neither that a game was quick nor that it paid."""
+    assert [rule.play(0.1, plies=7), rule.play(0.1, plies=8), rule.play(9, plies=7), rule.play(0.1)] == [
+        False, False, True, True
+    ]  # fmt: skip
+
+
+def test_where_it_does_not_pay_they_stay_apart_for_a_while(rule: Any) -> None:
+    """Each time twice as long, as long as it goes on so, and then on another processor; at last a minute."""
+    rule.play(0.1)
+    for at, wait_ms in enumerate((1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 64_000)):
+        rule.done.clear()
+        assert rule.play(0.2)
+        assert rule.done == [3 + at % 2, "part", "part", "leave"]
+        rule.now.ns += (wait_ms - 20) * 1_000_000
+        assert [rule.play(0.1), rule.play(0.1)] == [False] * 2  # the one to compare with, and one in the pause
+        rule.now.ns += 100_000_000
+    assert [rule.play(0.1), rule.play(0.2)] == [True] * 2
+    rule.now.ns += 990_000_000
+    assert [rule.play(0.1), rule.play(0.1)] == [False] * 2
+    rule.now.ns += 10_000_000
+    assert rule.play(0.1)
+
+
+@pytest.mark.parametrize("wrong", [{"slow": True}, {"plies": 7}])
+def test_slow_answers_in_a_row_are_no_chance(rule: Any, wrong: Any) -> None:
+    """A processor that somebody else has looks like that; what is well in between begins the count anew."""
+    rule.play(0.1)
+    games: list[dict[str, Any]] = [wrong, wrong, {"plies": 8}, wrong, wrong, wrong, {}]
+    assert [rule.play(0.1, **how) for how in games] == [True] * 6 + [False]
+    rule.now.ns += 1_100_000_000
+    assert [rule.play(0.1, **wrong) for _ in range(4)] == [True] * 3 + [False]
+
+
+def test_what_is_compared_with_is_measured_anew(rule: Any) -> None:
+    """The first game may have been the coldest: every 65th is apart, and by it the next are judged."""
+    rule.play(0.45)
+    assert [rule.play(0.3) for _ in range(64)] == [True] * 64
+    assert [rule.play(0.1), rule.play(0.3), rule.play(0.3)] == [False, True, False]
+
+
+def test_pairs_are_not_told_apart_without_end(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of so many it is known how quick they are."""
+    monkeypatch.setattr(quickgames, "MOST_PAIRS", 2)
+    for nodes in (1, 2, 3):
+        assert not rule.play(0.1, tc=f"nodes={nodes}")
+    assert [rule.play(0.1, tc="nodes=3"), rule.play(0.1, tc="nodes=1")] == [True, False]
+
+
+def test_without_a_processor_they_are_apart(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are taken, or an engine cannot be bound."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    rule.play(0.1)
+    rule.claims.clear()
+    assert not rule.play(0.1)
+    rule.claims.append(3)
+    assert not rule.play(0.1)
+    rule.now.ns += 10_000_000_000
+    with monkeypatch.context() as patch:
+        patch.setattr(quickgames, "Gathered", refuse)
+        rule.done.clear()
+        assert [rule.play(0.1) for _ in range(3)] == [False] * 3
+        assert rule.done == ["leave"]  # the others were in a pause
+    rule.now.ns += 10_000_000_000
+    assert rule.play(0.1)
+
+
+def test_a_core_that_is_somebodys_now_is_left(rule: Any) -> None:
+    """From the next game on."""
+    rule.play(0.1)
+    rule.play(0.1)
+    rule.slot._claim.is_owned = True
+    rule.claims.remove(3)
+    rule.done.clear()
+    assert rule.play(0.1)
+    assert rule.done == ["part", "leave", 4, "part"]
+
+
+def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a place was not told, its slots do not do."""
+    monkeypatch.delenv(TOGETHER)
+    slot = Together()
+    for _ in range(3):
+        slot.begin([_seat(name, engine, {}) for name, engine in zip("AB", rule.engines, strict=True)], 0)
+        assert slot.quick_ns == 0
+        slot.end(40)
+
+
+# Games.
+
+
+def played(shelf: EngineShelf, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
+    """What the engines of a game told of their processors, by ply."""
+    specs = white or scripted("uci", "tells-processors", name="A"), scripted("uci", "tells-processors", name="B")
+    one, other = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
+    task = GameTask(Pairing("A", "B"), one, other, Opening(), Rules(**{"repetition": 5} | rules), keep_lines=KEPT)
+    return [{line.split()[-1] for line in move.lines} for move in play(task, Link(), shelf).moves]
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineShelf]:
+    """Of a slot that takes every game for a quick one, on the first of our processors."""
+    monkeypatch.setenv(TOGETHER, "1")
+    for name in ("QUICK_NS", "WORSE", "SLOW_NS"):
+        monkeypatch.setattr(quickgames, name, EVER)
+    free = SimpleNamespace(processor=FIRST, close=lambda: None, is_owned=False)
+    monkeypatch.setattr(quickgames, "claim", lambda **_: free)
+    shelf = EngineShelf()
+    yield shelf
+    shelf.close_all()
+    left = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, ALL)
+    assert left == ALL
+
+
+def test_engines_of_a_quick_game_share_ours(shelf: EngineShelf) -> None:
+    """In each of its plies, and we with them; not between two games."""
+    assert [played(shelf) for _ in range(2)] == [[WIDE] * 16] * 2
+    for _ in range(2):
+        assert os.sched_getaffinity(0) == ALL
+        assert played(shelf) == [NARROW] * 16
+        assert all(masks(engine.process.engine_pid) == {frozenset(ALL)} for engine in shelf._engines)
+
+
+def test_a_slow_answer_sets_them_free(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is waited for: from then on the game is played as if nothing had been, and the next one together."""
+    slow = scripted("uci", "wordless", name="A", at=20, seconds=0.5)  # in its fourth search of the third game
+    for _ in range(2):
+        assert played(shelf, slow)[1::2] == [WIDE] * 8
+    monkeypatch.setattr(quickgames, "SLOW_NS", 250_000_000)
+    assert played(shelf, slow)[1::2] == [NARROW] * 3 + [WIDE] * 5
+    monkeypatch.setattr(quickgames, "SLOW_NS", EVER)
+    assert played(shelf, slow)[1::2] == [NARROW] * 8
+
+
+def test_what_is_not_plain_sets_them_free(shelf: EngineShelf) -> None:
+    """A ply of Python's may take any time; the plain ones behind it are played apart."""
+    talks = scripted("uci", "two", name="A", at=20)  # as above
+    for _ in range(2):
+        played(shelf, talks)
+    assert played(shelf, talks)[1::2] == [NARROW] * 3 + [WIDE] * 5
+
+
+@pytest.mark.parametrize("fault", ["crash", "illegal"])
+def test_an_engine_that_fails_leaves_nobody_bound(shelf: EngineShelf, fault: str) -> None:
+    """Neither us nor the other one, which waits for its next game."""
+    fails = scripted("uci", fault, name="A", at=20)
+    for _ in range(2):
+        played(shelf, fails)
+    assert played(shelf, fails)[1::2] == [NARROW] * 3
+    assert masks(os.getpid()) == {frozenset(ALL)}
+
+
+def test_an_adjudicated_end_sets_us_free(shelf: EngineShelf) -> None:
+    """The relay has it decided by Python, and nothing is read behind it."""
+    rule = DrawRule(after_move=1, moves=6, score=1000)
+    for told in (WIDE, WIDE, NARROW):
+        assert played(shelf, draw=rule) == [told] * 12
+        assert os.sched_getaffinity(0) == ALL
+
+
+def test_a_game_that_breaks_off_sets_us_free(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever broke it off, and whatever cannot be closed then."""
+    for _ in range(2):
+        played(shelf)
+
+    def fail(*_: object) -> None:
+        assert os.sched_getaffinity(0) == {FIRST}
+        raise RuntimeError
+
+    monkeypatch.setattr("enginetour.referee.relay.Relay._watch", fail)
+    monkeypatch.setattr("enginetour.referee.books.Books.release", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        played(shelf)
+    assert os.sched_getaffinity(0) == ALL
+
+
+def test_a_game_that_breaks_off_leaves_its_processor(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slot begins anew behind it, and would be in its own way."""
+    left = list[int]()
+    free = SimpleNamespace(processor=FIRST, close=lambda: left.append(FIRST), is_owned=False)
+    monkeypatch.setattr(quickgames, "claim", lambda **_: free)
+    for _ in range(3):
+        played(shelf)
+    left.clear()
+    monkeypatch.setattr("enginetour.referee.relay.Relay._watch", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        played(shelf)
+    assert left == [FIRST] * (len(ALL) > 1)
+
+
+# The setting.
+
+
+@pytest.mark.parametrize(("setting", "may"), [("", True), ('affinity = "quick"', True), ("affinity = false", False)])
+def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of [play]; "quick" if nothing is said."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 4")
+    path.write_text(path.read_text().replace("[play]\n", f"[play]\n{setting}\n"))
+    told = list[bool]()
+    usual = LocalPlace.reassign
+
+    def reassign(place: LocalPlace, *words: Any, together: bool, **named: Any) -> None:
+        told.append(together)
+        usual(place, *words, together=together, **named)
+
+    monkeypatch.setattr(LocalPlace, "reassign", reassign)
+    tour(tmp_path, "run", str(path))
+    assert told == [may]
+
+
+@pytest.mark.parametrize("may", [True, False])
+def test_a_slot_is_told_whether_it_may(may: bool) -> None:
+    """In its environment."""
+    with LocalPlace(1, together=may) as place:
+        place.submit(ProbeTask(scripted())).result(60)
+        environment = Path(f"/proc/{place._slots[0].process.pid}/environ").read_bytes().split(b"\0")
+        assert (f"{TOGETHER}=1".encode() in environment) == may
+
+
+def test_a_match_says_it_on_its_line(tmp_path: Path) -> None:
+    """Either way, or not at all."""
+    for words, told in (((), None), (("--affinity",), "affinity = true"), (("--no-affinity",), "affinity = false")):
+        name = f"m{len(words)}{told}".replace(" = ", "-")
+        tour(tmp_path, "match", "wren1", "wren2", *words, "--name", name, "--write-only")
+        text = next((tmp_path / "results").glob(f"{name.lower()}*.toml")).read_text()
+        assert ("affinity" in text) == (told is not None)
+        assert told is None or told in text

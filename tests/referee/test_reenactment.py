@@ -1,0 +1,168 @@
+"""An incident again: an engine is told what it was told, and does it once more or not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.cli.games import happened_again
+from enginetour.engines import protocol
+from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
+from enginetour.model.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee import clock
+from enginetour.referee.reenactment import reenact
+from enginetour.referee.talk import Link
+from tests.support.engines import BOTH, LONG, Protocol, game, scripted, sound
+
+
+def task(played: Game, spec: EngineSpec, *, white: bool = True, hang_limit: float = 60.0, **more: Any) -> ReenactTask:
+    """As the command line makes it, but quick."""
+    own = Side(spec, TimeControl.parse(played.white_tc if white else played.black_tc))
+    other = Side(sound(), TimeControl.parse(LONG))
+    seats = (own, other) if white else (other, own)
+    moves = tuple((move.uci, move.elapsed_ms) for move in played.moves if not move.book)
+    whole = GameTask(played.pairing, *seats, played.opening, Rules(hang_limit=hang_limit))
+    return ReenactTask(whole, white, moves, **{"speed": 100.0, **more})
+
+
+def grave(played: Game) -> Incident:
+    (found,) = (incident for incident in played.incidents if not incident.is_warning)
+    return found
+
+
+CASES = [
+    ("crash", {}, "crash", "exit 3"),
+    ("segv", {}, "crash", "SIGSEGV"),
+    ("illegal", {}, "illegal-move", "e2e5"),
+    ("hang", {"white_tc": "0.3"}, "time", "no answer"),
+    ("late", {"white_tc": "0.5"}, "time", "answered after"),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("fault", "settings", "category", "words"), CASES, ids=[case[0] for case in CASES])
+def test_what_happened_happens_again(
+    protocol: Protocol, fault: str, settings: dict[str, Any], category: str, words: str
+) -> None:
+    """At the same search, though it is the third of the game: the searches before it are made again."""
+    spec = scripted(protocol, fault, at=3, seconds=0.58)
+    played = game(spec, sound(), doubtful_flag="loss", **settings)
+    found = reenact(task(played, spec), Link())
+    assert (found.category, found.ply) == (category, 4), found
+    assert words in found.words
+    assert happened_again(grave(played), found)
+
+
+def test_the_last_search_alone() -> None:
+    """A fault that comes with the first search of a process comes from the position too, one that counts does not."""
+    for at, category in ((1, "crash"), (3, "")):
+        spec = scripted("uci", "crash", at=3)
+        played = game(spec, sound())
+        found = reenact(task(played, scripted("uci", "crash", at=at), last_only=True), Link())
+        assert (found.category, found.ply) == (category, 4)
+
+
+@pytest.mark.parametrize(
+    ("fault", "control", "limit", "words"),
+    [
+        ("hang", "nodes=1", 0.2, "no answer within the hang limit of 0.2 s"),
+        ("late", "depth=1", 0.2, r"answered after \d+ ms of the hang limit of 0.2 s"),
+        ("", "nodes=1", 60.0, r"plays g1f3 after \d+ ms of the hang limit of 60 s"),
+        ("", "movetime=60", 0.2, r"plays g1f3 after \d+ ms of 60000 ms and a margin of 50 ms"),
+    ],
+    ids=["silent", "late", "in-time", "fixed-time"],
+)
+def test_the_limit_is_told_as_it_is(
+    fault: str, control: str, limit: float, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In games by nodes or depth it is the hang limit, which has no margin."""
+    monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
+    if fault == "late":  # it is waited for, however busy the machine is
+        monkeypatch.setattr(clock, "GRACE_NS", 60_000 * protocol.MS)
+    spec = scripted("uci", fault, at=1, seconds=0.25)
+    pairing = Pairing(spec.name, "sound")
+    lost = Game(pairing, Outcome.BLACK, Termination.TIME, white_tc=control, black_tc=LONG)
+    found = reenact(task(lost, spec, hang_limit=limit), Link())
+    assert re.fullmatch(words, found.words), found.words
+
+
+@BOTH
+def test_a_mended_engine_does_not_do_it_again(protocol: Protocol) -> None:
+    """It moves in time: nothing happened, and nothing of it is alive."""
+    played = game(sound(), scripted(protocol, "crash", at=2))
+    found = reenact(task(played, sound(protocol), white=False), Link())
+    assert (found.category, found.status) == ("", "")
+    assert found.words.startswith("plays f6g8 after")
+    assert not happened_again(grave(played), found)
+
+
+@pytest.mark.parametrize("fault", ["move-and-win", "abort"])
+def test_claims(fault: str) -> None:
+    """A claim of a CECP engine is repeated too."""
+    played = game(scripted("cecp", fault), sound())
+    found = reenact(task(played, scripted("cecp", fault)), Link())
+    assert happened_again(grave(played), found), found
+
+
+def test_a_claim_behind_its_move() -> None:
+    """Heard instead of a move then, and a moment after one now: it is the same claim."""
+    played = game(scripted("cecp", "win"), sound())
+    found = reenact(task(played, scripted("cecp", "move-and-later-win", seconds=0.05)), Link())
+    assert happened_again(grave(played), found), found
+    assert (found.ply, found.text) == (2, "")
+
+
+def test_a_claim_between_two_searches() -> None:
+    """It comes while the other one thinks: nothing of it is thrown away before the next question."""
+    played = game(scripted("cecp", "win", at=3), sound())
+    again = task(played, scripted("cecp", "move-and-later-win", seconds=0.01), speed=1.0)
+    again = replace(again, moves=(*again.moves[:-1], (again.moves[-1][0], 300)))
+    found = reenact(again, Link())
+    assert happened_again(grave(played), found), found
+
+
+@pytest.mark.parametrize(("fault", "category"), [("exit-at-start", "start-failure"), ("silent", "start-timeout")])
+def test_failed_starts(fault: str, category: str) -> None:
+    """What went wrong before the first search goes wrong there again."""
+    spec = scripted("uci", fault, handshake_timeout=0.5 if fault == "silent" else 20.0)
+    played = game(spec, sound())
+    found = reenact(task(played, spec), Link())
+    assert (found.category, found.ply) == (category, 0)
+    assert happened_again(grave(played), found)
+
+
+def test_a_cecp_engine_that_moves_otherwise_cannot_go_on() -> None:
+    """Its board has its own move; UCI is told every position anew."""
+    played = game(scripted("cecp", "crash", at=3), sound())
+    other = scripted("cecp", "crash", at=3, moves="b1c3 c3b1")
+    found = reenact(task(played, other), Link())
+    assert (found.category, found.ply) == ("other-way", 0)
+    assert "b1c3 where it played g1f3" in found.words
+    uci = replace(scripted("uci", "crash", at=3, moves="b1c3 c3b1"), name="crash")
+    assert reenact(task(played, uci), Link()).category == "crash"
+
+
+def test_an_opening_and_the_program_that_is_gone(tmp_path: Path) -> None:
+    """The opening stands on the board; a program that vanished is a failed start."""
+    spec = scripted("uci", "crash", at=1)
+    played = game(spec, sound(), opening=Opening("two", moves=("e2e3", "e7e6")))
+    assert reenact(task(played, spec), Link()).ply == 2
+    gone = replace(spec, command=(str(tmp_path / "gone"),))
+    found = reenact(task(played, gone), Link())
+    assert (found.category, "is missing" in found.words) == ("start-failure", True)
+
+
+def test_another_signal_is_another_crash() -> None:
+    """Neither another signal nor another illegal move is the same incident; old ones have the status in their words."""
+    old = Incident("x", "crash", "White disconnects: signal 11 (SIGSEGV)")
+    assert happened_again(old, Reenacted("crash", "", "signal 11 (SIGSEGV)"))
+    assert not happened_again(old, Reenacted("crash", "", "signal 1 (SIGHUP)"))
+    assert not happened_again(old, Reenacted("", "plays e2e4"))
+    illegal = Incident("x", "illegal-move", "White makes an illegal move: e2e5 in 8/8")
+    assert happened_again(illegal, Reenacted("illegal-move", "", text="e2e5"))
+    assert not happened_again(illegal, Reenacted("illegal-move", "", text="e2e6"))

@@ -1,0 +1,237 @@
+"""The process of one slot: its start, its stream, and that it never outlives its scheduler."""
+
+import array
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.model.task import ProbeTask
+from enginetour.referee.slot import LAST_BREATH
+from enginetour.referee.talk import HEAD, VERSION, Frames, Link, Stop, frame
+from tests.support.engines import SCRIPTED, alive, odd, task
+from tests.support.tournaments import BUSY_S, GONE_S, LONG_S, until
+
+TAG = "slot-test"
+
+Child = subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Iterator[Child]:
+    """A slot with the scripted referee."""
+    environment = os.environ | {"ENGINETOUR_TAG": TAG, "ENGINETOUR_SCRATCH": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-P", SCRIPTED],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+        bufsize=0,
+    ) as process:
+        try:
+            assert hear(process) == ("hello", VERSION)
+            yield process
+        finally:
+            process.kill()
+
+
+def pipe(end: IO[bytes] | None) -> IO[bytes]:
+    """The same end, known to be a pipe."""
+    assert end
+    return end
+
+
+def send(child: Child, message: object) -> None:
+    """One frame in."""
+    pipe(child.stdin).write(frame(message))
+
+
+def hear(child: Child) -> Any:
+    """One frame out."""
+    stream = pipe(child.stdout)
+    frames = Frames()
+    _, length, _ = HEAD.unpack(head := stream.read(HEAD.size))
+    messages = frames.feed(head)
+    while not messages and length:
+        chunk = stream.read(length)
+        assert chunk, "it ended in the middle of a message"
+        messages = frames.feed(chunk)
+        length -= len(chunk)
+    return messages[0]
+
+
+def waiting_bytes(fd: int) -> int:
+    """How much a pipe holds."""
+    count = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, count)
+    return count[0]
+
+
+def test_frames_do_not_depend_on_how_they_are_cut() -> None:
+    """Messages come out whole and in order, byte by byte as in one piece."""
+    messages: list[object] = [Stop(now=True), ("event", "moves", ["e2e4"] * 1000), ("failed", "")]
+    stream = b"".join(frame(message) for message in messages)
+    assert Frames().feed(stream) == messages
+    bytewise = Frames()
+    assert [message for at in range(len(stream)) for message in bytewise.feed(stream[at : at + 1])] == messages
+
+
+def test_the_link_of_a_game_in_our_own_process_leads_nowhere() -> None:
+    """A game needs no place to be played."""
+    link = Link()
+    link.tell("moves", ["e2e4"])
+    assert (link.control_fd, link.stopping()) == (None, "")
+
+
+def test_games_and_probes_are_answered_in_order(child: Child) -> None:
+    """Each task has one answer; a game keeps the engines' tag below its own."""
+    send(child, task("draw"))
+    send(child, ProbeTask(odd("quiet")))
+    kind, game = hear(child)
+    assert (kind, game.pairing.white, game.cause.split()[2]) == ("result", "draw", TAG)
+    kind, probe = hear(child)
+    assert (kind, probe.own_name) == ("result", "probed")
+
+
+def test_stray_prints_do_not_reach_the_stream(child: Child) -> None:
+    """What anybody prints or writes to descriptor 1 goes to stderr."""
+    send(child, task("prints"))
+    kind, game = hear(child)
+    assert (kind, game.pairing.white) == ("result", "prints")
+    pipe(child.stdin).close()
+    assert b"a stray print" in pipe(child.stderr).read()
+
+
+WHOLE = [frame(Stop(now=True)), frame(("failed", ""))]
+
+
+@given(st.lists(st.one_of(st.binary(min_size=1, max_size=30), st.sampled_from(WHOLE))))
+def test_whatever_comes_through_a_pipe_is_read_without_an_error(pieces: list[bytes]) -> None:
+    """Up to the first byte that no frame of ours holds; what comes after it is not heard."""
+    frames, heard = Frames(), list[Any]()
+    for piece in pieces:
+        heard += frames.feed(piece)
+    assert len(heard) == len([*takewhile(WHOLE.__contains__, pieces)])
+    assert set(map(type, heard)) <= {Stop, tuple}
+
+
+def test_a_pickle_of_anything_else_is_not_loaded() -> None:
+    """A frame may hold what enginetour itself is made of, no function of the system."""
+    for odd_one in (os.system, os.getpid, print, partial(os.system, "false")):
+        frames = Frames()
+        assert frames.feed(frame(odd_one)) == []
+        assert frames.broken
+
+
+def test_a_slot_whose_control_pipe_is_scribbled_on_ends(child: Child) -> None:
+    """It cannot know what it is told, so it goes, without a traceback."""
+    send(child, task("waits"))
+    assert hear(child)[:2] == ("event", "playing")
+    pipe(child.stdin).write(b"info depth 1\n")
+    pipe(child.stdin).flush()
+    assert child.wait(LONG_S) == 0
+    assert b"Traceback" not in pipe(child.stderr).read()
+
+
+def test_a_mistake_of_ours_is_a_failure_and_the_slot_goes_on(child: Child) -> None:
+    """An exception in a game, or a result that cannot be sent, is told; the next game is played by the same process."""
+    send(child, task("raise"))
+    assert hear(child) == ("internal", "the slot failed: ValueError('a mistake of ours')")
+    send(child, task("fail"))
+    assert hear(child) == ("failed", "no room")
+    send(child, task("odd-result"))
+    kind, text = hear(child)
+    assert (kind, "pickle" in text) == ("internal", True)
+    send(child, task("draw"))
+    assert hear(child)[1].cause.split()[1] == str(child.pid)
+
+
+def test_events_are_dropped_when_nobody_reads_and_the_result_is_not(child: Child) -> None:
+    """Of 20 MB of moves into a pipe of 64 KiB some arrive, whole and in order; then the result."""
+    send(child, task("events"))
+    until(lambda: waiting_bytes(pipe(child.stdout).fileno()) > 40_000)  # full: pages of 4 KiB with three frames each
+    messages = [hear(child)]
+    while messages[-1][0] == "event":
+        messages.append(hear(child))
+    assert messages[-1][0] == "result"
+    numbers = [number for _, _, (_, number) in messages[:-1]]
+    assert 0 < len(numbers) < 20_000
+    assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("how", ["end of file", "stop now", "terminate"])
+def test_a_slot_told_to_go_takes_its_engines_along(child: Child, how: str, tmp_path: Path) -> None:
+    """End of file on its input, Stop(now) and SIGTERM end its deaf engines, their escaped children and their files."""
+    send(child, task("plays", odd("escapes"), odd("deaf")))
+    _, _, (slot, engines, children) = hear(child)
+    everybody = [slot, *engines, *children]
+    assert len(everybody) == 4
+    assert all(alive(pid) for pid in everybody)
+    if how == "end of file":
+        pipe(child.stdin).close()
+    elif how == "stop now":
+        send(child, Stop(now=True))
+    else:
+        os.kill(slot, signal.SIGTERM)
+    until(lambda: not any(alive(pid) for pid in everybody), GONE_S)
+    assert not tmp_path.exists() or os.listdir(tmp_path) == []
+
+
+def test_a_running_game_may_end_when_asked_politely(child: Child) -> None:
+    """Stop without hurry: the game sees it, its result arrives, and the slot goes with exit code 0."""
+    send(child, task("waits"))
+    assert hear(child)[1] == "playing"
+    send(child, Stop(now=False))
+    assert hear(child)[0] == "result"
+    assert child.wait(GONE_S + BUSY_S) == 0
+
+
+def test_engines_kept_between_games_end_with_the_slot(child: Child) -> None:
+    """What lives on the shelf is ended when the slot goes."""
+    send(child, task("keeps"))
+    _, _, (_, engines, _) = hear(child)
+    assert hear(child)[0] == "result"
+    assert all(alive(pid) for pid in engines)
+    send(child, Stop(now=False))
+    assert child.wait(GONE_S + BUSY_S) == 0
+    assert not any(alive(pid) for pid in engines)
+
+
+def test_a_daemon_without_our_tag_is_adopted_and_ended(child: Child) -> None:
+    """A child that left the session and dropped its environment becomes the slot's own and dies with its engine."""
+    send(child, task("leaves", odd("escapes-bare")))
+    pid, told = hear(child)[1].cause.split(" ", 1)
+    assert not alive(int(pid))
+    assert told.count("python") == 1
+
+
+def test_a_hung_slot_is_ended_by_its_alarm(child: Child) -> None:
+    """A slot that cannot act on SIGTERM in its game does not stay: here the signal arrives while it sleeps for ever."""
+    send(child, task("sleeps"))
+    assert hear(child)[1] == "playing"
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(LAST_BREATH + BUSY_S) == -signal.SIGALRM
+
+
+def test_a_slot_loads_the_rules_only() -> None:
+    """No table, store, configuration or event loop is in a slot process."""
+    program = (
+        "import sys, enginetour.referee.slot\n"
+        "print(*sorted({'pydantic','sqlalchemy','sqlmodel','click','rich','numpy','networkx','asyncio','tempfile',"
+        "'multiprocessing','enginetour.tournament.config.load','enginetour.store'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == []

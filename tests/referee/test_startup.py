@@ -1,0 +1,83 @@
+"""Whether engines live on between games: restart = "auto", "on", "off"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enginetour.engines.process import living
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import EngineSpec, Restart
+from enginetour.referee.startup import EngineShelf
+from enginetour.tournament.plan import prepare
+from tests.support.engines import deaf_at_first, drawn, game, lost, scripted, sound
+from tests.support.tournaments import config, tour
+
+
+def pids() -> set[int]:
+    return {process.pid for process in living}
+
+
+def test_on_is_a_new_process_for_each_game() -> None:
+    """Of one side only, where the other has no such wish."""
+    shelf = EngineShelf()
+    fresh, kept = replace(sound(), restart="on"), sound("cecp")
+    drawn(game(fresh, kept, shelf=shelf))
+    assert len(before := pids()) == 1
+    drawn(game(fresh, kept, shelf=shelf))
+    assert pids() == before
+    shelf.close_all()
+
+
+@pytest.mark.parametrize(("mode", "left"), [("auto", 0), ("off", 2)])
+def test_off_keeps_whoever_can_go_on(mode: Restart, left: int) -> None:
+    """A broken rule and `reuse=0` end a process by "auto" alone; both are fit for the next game by "off"."""
+
+    def wish(spec: EngineSpec) -> EngineSpec:
+        return replace(spec, restart=mode)
+
+    shelf = EngineShelf()
+    guilty, unwilling = wish(scripted("uci", "illegal")), wish(scripted("cecp", "no-reuse"))
+    lost(game(guilty, unwilling, shelf=shelf), "illegal", Termination.ILLEGAL_MOVE)
+    assert len(living) == left
+    shelf.close_all()
+
+
+def test_off_cannot_keep_the_dead() -> None:
+    """A crash is a crash: only the other one waits for the next game."""
+    shelf = EngineShelf()
+    lost(game(replace(scripted("uci", "crash"), restart="off"), sound(), shelf=shelf), "crash", Termination.CRASH)
+    assert len(living) == 1
+    shelf.close_all()
+
+
+def test_the_entrants_wish_goes_before_the_tournaments(tmp_path: Path) -> None:
+    """[play] restart is for all, an entrant's own for itself; another word is refused at its place."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", more='\nrestart = "off"')
+    plain = path.read_text()
+    path.write_text(plain.replace("[play]", '[play]\nrestart = "on"'))
+    assert [side.spec.restart for side in prepare(path, None).sides.values()] == ["on", "off"]
+    path.write_text(plain.replace('restart = "off"', 'restart = "never"'))
+    told = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert "restart" in told and "auto" in told and f"{path.name}:" in told
+
+
+def test_one_that_is_deaf_at_its_first_start_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The game is played, and tells of it: a lost line at a start is no lost game."""
+    played = game(sound(), deaf_at_first(tmp_path / "starts", 1, monkeypatch))
+    drawn(played)
+    (told,) = played.incidents
+    assert (told.engine, told.category) == ("deaf-at-first", "restart")
+    assert told.cause.startswith("a new process, the old one could not begin a game: no feature line within 20 s")
+    assert (tmp_path / "starts").read_text() == ".."
+
+
+def test_one_that_stays_deaf_is_started_three_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then it is a start time-out as any other, and nobody's loss."""
+    starts = tmp_path / "starts"
+    played = game(deaf_at_first(starts, 9, monkeypatch), sound())
+    assert played.outcome is Outcome.VOID
+    assert [told.category for told in played.incidents] == ["start-timeout", "restart", "restart"]
+    assert starts.read_text() == "..."

@@ -1,0 +1,201 @@
+"""Syzygy tables: what they say counts only where it is exact, and what is missing has a name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import chess
+import pytest
+
+from enginetour.model.errors import MachineFailure
+from enginetour.model.game import Opening, Outcome, Termination
+from enginetour.model.task import Rules, TableRule
+from enginetour.referee import tablebases
+from enginetour.referee.tablebases import TableJudge, found_in
+from tests.support.engines import game, scripted, sound
+from tests.support.tournaments import config, entrant, tour
+
+if TYPE_CHECKING:
+    from chess.syzygy import Tablebase
+
+
+KQK = "8/8/8/8/8/2k5/8/K6Q {} - - {} 80"
+
+
+class Saying:
+    """Tables that know one position."""
+
+    def __init__(self, wdl: int | None, dtz: int | None = None) -> None:
+        self.wdl, self.dtz = wdl, dtz
+
+    def get_wdl(self, _board: chess.Board) -> int | None:
+        return self.wdl
+
+    def get_dtz(self, _board: chess.Board) -> int | None:
+        return self.dtz
+
+
+def said(fen: str, wdl: int | None, dtz: int | None = None, *, fifty_moves: int = 50, **rule: Any) -> Outcome | None:
+    """The result of a position of which the tables say this, for the side to move."""
+    rules = Rules(fifty=fifty_moves, tables=TableRule(("/tables",), **{"pieces": 5, **rule}))
+    return TableJudge(cast("Tablebase", Saying(wdl, dtz)), rules).result(chess.Board(fen))
+
+
+@pytest.mark.parametrize(
+    ("turn", "wdl", "expected"),
+    [
+        ("w", 2, Outcome.WHITE),
+        ("b", 2, Outcome.BLACK),
+        ("w", -2, Outcome.BLACK),
+        ("b", -2, Outcome.WHITE),
+        ("w", 0, Outcome.DRAW),
+        ("w", 1, Outcome.DRAW),
+        ("b", -1, Outcome.DRAW),
+        ("w", None, None),
+    ],
+)
+def test_right_after_a_capture_the_result_counts(turn: str, wdl: int | None, expected: Outcome | None) -> None:
+    """Cursed wins and blessed losses are draws."""
+    assert said(KQK.format(turn, 0), wdl) is expected
+
+
+@pytest.mark.parametrize(("clock", "dtz", "won"), [(1, 98, True), (1, 99, False), (60, -39, True), (60, -40, False)])
+def test_with_moves_on_the_counter_dtz_must_confirm(clock: int, dtz: int, won: bool) -> None:
+    """The last ply before the hundredth is not trusted, for DTZ may be one too small."""
+    assert said(KQK.format("w", clock), 2 if dtz > 0 else -2, dtz) == (
+        (Outcome.WHITE if dtz > 0 else Outcome.BLACK) if won else None
+    )
+
+
+def test_without_dtz_a_win_waits_and_a_draw_does_not() -> None:
+    """More moves on the counter make no draw a win."""
+    assert said(KQK.format("w", 7), 2, None) is None
+    assert said(KQK.format("w", 7), 0, None) is Outcome.DRAW
+
+
+def test_without_the_fifty_move_rule_a_win_is_a_win() -> None:
+    """Cursed ones too, whatever the counter says."""
+    assert said(KQK.format("w", 90), 1, fifty=False) is Outcome.WHITE
+    assert said(KQK.format("b", 90), 2, fifty=False) is Outcome.BLACK
+
+
+def test_tables_know_nothing_of_a_longer_counter() -> None:
+    """With `fifty = 75` of the board a cursed win may be one."""
+    assert said(KQK.format("w", 0), 1, fifty_moves=75) is None
+    assert said(KQK.format("w", 60), 2, 70, fifty_moves=75) is Outcome.WHITE
+
+
+@pytest.mark.parametrize(
+    ("only", "wdl", "expected"),
+    [("wins", 0, None), ("wins", 1, None), ("wins", -2, Outcome.BLACK), ("draws", 2, None), ("draws", 1, Outcome.DRAW)],
+)
+def test_only_wins_or_only_draws(only: str, wdl: int, expected: Outcome | None) -> None:
+    """What is not asked for is played out."""
+    assert said(KQK.format("w", 0), wdl, only=only) is expected
+
+
+def test_no_castling_rights_and_not_more_pieces_than_asked_for() -> None:
+    """Tables know neither."""
+    assert said("4k3/8/8/8/8/8/8/4K2R w K - 0 1", 2) is None
+    assert said("4k3/8/8/8/8/8/8/4K2R w - - 0 1", 2) is Outcome.WHITE
+    assert said("4k3/8/8/8/8/8/8/4K2R w - - 0 1", 2, pieces=3) is Outcome.WHITE
+    assert said("4k3/8/8/8/8/8/P7/4K2R w - - 0 1", 2, pieces=3) is None
+
+
+def folder_with(path: Path, *names: str, size: int = 80) -> str:
+    """A folder of files that look like tables."""
+    for name in names:
+        (path / name).write_bytes(b"\0" * size)
+    return str(path)
+
+
+def test_missing_tables_have_names(tmp_path: Path) -> None:
+    """Of each number of pieces how many there are, the first that are missing, and what lacks without DTZ."""
+    where = folder_with(tmp_path, *(f"{name}.rtbw" for name in ("KQvK", "KRvK", "KPvK", "KNvK")), "KQvK.rtbz", "x.txt")
+    found = found_in((where,))
+    assert found.most == 3
+    assert found.lines(3) == (
+        "WDL tables for 3 pieces: 4 of 5 files; missing KBvK",
+        "DTZ tables for 3 pieces: 1 of 4 files; missing KNvK, KPvK, KRvK; "
+        "of these only positions right after a capture or pawn move are judged",
+    )
+    assert found.lines(4)[2:] == ("WDL tables for 4 pieces: 0 of 30 files; missing KBBvK, KBNvK, KBPvK and 27 more",)
+
+
+def test_a_cut_file_is_no_table(tmp_path: Path) -> None:
+    """A download that broke off is found before game 1."""
+    where = folder_with(tmp_path, "KQvK.rtbw", size=90)
+    assert found_in((where,)).damaged == (f"{where}/KQvK.rtbw",)
+
+
+def test_variants_have_their_own_tables(tmp_path: Path) -> None:
+    """Tables of atomic chess are none of chess."""
+    where = folder_with(tmp_path, "KQvK.atbw", "KRvK.rtbw")
+    assert found_in((where,), "atomic").wdl == {"KQvK"}
+    assert found_in((where,), "chess960").wdl == {"KRvK"}
+    assert tablebases.is_known("antichess")
+    assert not tablebases.is_known("crazyhouse")
+    assert [tablebases.example(variant) for variant in ("chess960", "giveaway")] == ["KQvK.rtbw", "KQvK.gtbw"]
+
+
+def test_a_table_that_cannot_be_read_is_the_machines_failure(tmp_path: Path) -> None:
+    """Neither engine has lost a game in which a table is no table."""
+    where = folder_with(tmp_path, "KQvK.rtbw")
+    judge = tablebases.opened(Rules(tables=TableRule((where,), 3)), "standard")
+    assert judge is not None
+    with pytest.raises(MachineFailure, match=r"a tablebase cannot be read: .*KQvK\.rtbw"):
+        judge.result(chess.Board(KQK.format("w", 0)))
+
+
+def of_one_value(path: Path) -> str:
+    """A folder with a table of king and queen that says "won" of all with the queen to move, "lost" of all others.
+
+    Syzygy tables with one value a side hold no more than that: flag 0x80 and the value, 4 for won and 0 for lost.
+    """
+    path.mkdir()
+    head = bytes.fromhex("71e8235d 01 00 6655ee 00")  # "WDL", of two sides; pieces: king, queen, and the other king
+    (path / "KQvK.rtbw").write_bytes((head + bytes((0x80, 4, 0x80, 0))).ljust(80, b"\0"))
+    return str(path)
+
+
+TAKES = "7k/8/8/3p4/8/8/8/K2Q4 w - - 0 1"  # the queen takes the pawn: three pieces, which are in the table
+KNOWN_END = "White wins by adjudication: SyzygyTB"
+
+
+def test_a_game_ends_where_the_tables_know_it(tmp_path: Path) -> None:
+    """With the move that leads there, and only by the rule; the moves before it are played."""
+    tables, opening = TableRule((of_one_value(tmp_path / "tables"),), 3), Opening(fen=TAKES)
+    white, black = sound(moves="a1a2,d1d5"), sound("cecp", moves="h8g8")
+    ended = game(white, black, opening=opening, tables=tables, max_moves=2)
+    assert (ended.outcome, ended.termination) == (Outcome.WHITE, Termination.ADJUDICATION_TABLEBASE)
+    assert (ended.cause, ended.plies) == (KNOWN_END, 3)
+    for rule in (None, replace(tables, only="draws")):
+        goes_on = game(white, sound(moves="h8g8,g8h8"), opening=opening, tables=rule, max_moves=2)
+        assert (goes_on.termination, goes_on.plies) == (Termination.ADJUDICATION_LENGTH, 4)
+
+
+def test_a_tournament_with_tables(tmp_path: Path) -> None:
+    """`tablebases` of a configuration ends its games, and the PGN says by what."""
+    of_one_value(tmp_path / "tables")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "takes.epd").write_text(f"{TAKES}\n")
+    specs = (scripted("uci", name="U", moves="d1d5/h8g8"), scripted("cecp", name="C", moves="d1d5/h8g8"))
+    entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
+    path = config(tmp_path, (), "match", "games = 2", entrants, tc="60")
+    play = '[play]\ntablebases = { path = "tables" }\nopenings = { file = "takes.epd" }\n'
+    path.write_text(path.read_text().replace("[play]\n", play))
+    tour(tmp_path, "run", str(path))
+    pgn = (tmp_path / "results" / "trial.pgn").read_text()
+    assert pgn.count('[Result "1-0"]') == pgn.count('[Termination "adjudication"]') == pgn.count('[PlyCount "1"]') == 2
+    assert " ".join(pgn.split()).count(KNOWN_END) == 2
+
+
+def test_tables_are_opened_once_in_a_process(tmp_path: Path) -> None:
+    """Two games of one slot share them."""
+    rules = Rules(tables=TableRule((folder_with(tmp_path, "KQvK.rtbw"),), 3))
+    first, second = (tablebases.opened(rules, "standard") for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert first._tables is second._tables

@@ -1,0 +1,312 @@
+"""Tests of referee/verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import chess
+import pytest
+
+from enginetour.engines.wire import Said, Thought, What
+from enginetour.model.errors import EngineFault, StartFailed
+from enginetour.model.game import Outcome, Termination
+from enginetour.model.task import EngineSpec, Rules, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee import verdict
+from enginetour.referee.clock import MS
+from enginetour.referee.seats import Seat
+from enginetour.referee.verdict import Claims
+from tests.support.faults import KINDS, RULES, TABLES, Kind, Row, course, judge, title
+
+# Verdicts that no scripted engine can bring about.
+
+
+def black() -> Seat:
+    return Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("1"), 50), Rules(), white=False)
+
+
+def flag(
+    over_ms: int, own_ms: int, rules: Rules, fen: str = chess.STARTING_FEN, waited_ms: int | None = None
+) -> verdict.Verdict:
+    waited = None if waited_ms is None else waited_ms * MS
+    return verdict.flag(black(), chess.Board(fen), rules, over_ms * MS, own_ms * MS, "late", waited_ns=waited)
+
+
+def test_a_flag_beyond_the_referees_own_share_is_a_loss() -> None:
+    """Nothing is doubtful when the overrun is larger than all the referee can have cost."""
+    told = flag(5, 4, Rules())
+    assert (told.outcome, told.termination, told.category) == (Outcome.WHITE, Termination.TIME, "time")
+    assert "doubtful" not in told.cause
+    assert "margin 50 ms" in told.cause
+
+
+def test_a_doubtful_flag_is_void_and_the_hosts() -> None:
+    """A smaller overrun voids the game; nobody is to blame."""
+    told = flag(4, 5, Rules())
+    assert (told.outcome, told.category, told.culprit) == (Outcome.VOID, "host", None)
+    assert "up to 5.0 ms" in told.cause
+
+
+@pytest.mark.parametrize(("own", "waited", "outcome"), [(3, 1017, Outcome.VOID), (3, 927, Outcome.WHITE)])
+def test_a_wait_of_the_engine_for_a_processor_is_in_the_budget(own: int, waited: int, outcome: Outcome) -> None:
+    """930 ms over after a wait of 1,017 ms is the machine's fault; with the referee's share a wait of 927 ms is not."""
+    told = flag(930, own, Rules(), waited_ms=waited)
+    assert (told.outcome, told.termination) == (outcome, Termination.TIME)
+    assert f"its process waited up to {waited}.0 ms for a processor" in told.cause
+
+
+@pytest.mark.parametrize(("waited", "outcome"), [(31_000, Outcome.VOID), (29_000, Outcome.WHITE)])
+def test_an_engine_that_waited_for_half_of_the_hang_limit_has_not_hung(waited: int, outcome: Outcome) -> None:
+    """Less than that excuses nothing: the referee ends such a move, so that its overrun says nothing."""
+    seat = Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("nodes=1"), 50), Rules(), white=False)
+    told = verdict.flag(seat, chess.Board(), Rules(), 5 * MS, 0, "late", waited_ns=waited * MS)
+    assert told.outcome is outcome
+
+
+def test_a_doubtful_flag_may_be_kept_as_a_loss() -> None:
+    """With the figures beside it."""
+    told = flag(4, 5, Rules(doubtful_flag="loss"))
+    assert told.outcome is Outcome.WHITE
+    assert "doubtful" in told.cause
+
+
+@pytest.mark.parametrize("claim", ["1-0", "0-1", "1/2-1/2"])
+def test_a_claim_before_the_first_search_is_noise(claim: str) -> None:
+    """Surveyed engines claim results of the moves they are fed in force mode; in the game it counts."""
+    seat = black()
+    said = Said(What.RESULT, claim)
+    assert verdict.of_talk(seat, said, thinking=False, aborts=0) is None
+    assert not seat.draw_claimed
+    seat.searched = True
+    told = verdict.of_talk(seat, said, thinking=False, aborts=0)
+    if claim == "1/2-1/2":
+        assert told is None
+        assert seat.draw_claimed
+    else:
+        assert told is not None
+        assert (told.outcome, told.termination) == (
+            Outcome.WHITE,
+            Termination.FALSE_CLAIM if claim == "0-1" else Termination.RESIGN,
+        )
+
+
+def test_who_refuses_the_opening_late_has_not_lost() -> None:
+    """Without ping 0.2 s of quiet are its fence: what came a moment later, before its first search, was a loss."""
+    seat = black()
+    said = Said(What.REFUSED_MOVE, "Illegal move: e7e5")
+    told = verdict.of_talk(seat, said, thinking=False, aborts=0)
+    assert told is not None
+    assert (told.outcome, told.category) == (Outcome.VOID, "unsupported")
+    thinking = verdict.of_talk(seat, said, thinking=True, aborts=0)
+    assert thinking is not None
+    assert (thinking.outcome, thinking.termination) == (Outcome.WHITE, Termination.FALSE_CLAIM)
+
+
+@pytest.mark.parametrize(
+    ("fen", "outcome"),
+    [
+        ("4k3/8/8/8/8/8/8/q3K3 b - - 0 1", Outcome.DRAW),
+        ("4k3/8/8/8/8/8/8/q3KB2 b - - 0 1", Outcome.DRAW),
+        ("4k3/8/8/8/8/8/8/b3KN2 b - - 0 1", Outcome.WHITE),
+        ("4k3/8/8/8/8/8/P7/q3K3 b - - 0 1", Outcome.WHITE),
+        ("4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 b - - 0 1", Outcome.DRAW),
+        ("8/8/8/8/8/5k2/4q3/6KR b - - 0 1", Outcome.WHITE),
+    ],
+)
+def test_who_cannot_mate_cannot_win_by_a_flag(fen: str, outcome: Outcome) -> None:
+    """Nor by an illegal move of the opponent (FIDE 6.9, 7.5.5), in blocked positions too; the culprit stays named."""
+    for told in (flag(5, 0, Rules(), fen), verdict.illegal(black(), "e8e1", chess.Board(fen))):
+        assert told.outcome is outcome
+        assert told.culprit is not None and told.category == told.termination.value
+        assert told.cause.endswith("; the opponent cannot mate") is (outcome is Outcome.DRAW)
+
+
+@pytest.mark.parametrize(("moves", "outcome"), [(0, Outcome.VOID), (1, Outcome.WHITE)])
+def test_a_binary_of_another_cpu_cannot_have_moved(moves: int, outcome: Outcome) -> None:
+    """An illegal instruction at its first search is no fault of its chess; one that has moved crashes like any."""
+    seat = black()
+    seat.searched, seat.clock.moves = True, moves
+    told = verdict.crash(seat, "signal 4 (SIGILL)")
+    assert told.outcome is outcome
+    assert ("another CPU" in told.cause) is not bool(moves)
+
+
+@pytest.mark.parametrize(("category", "halted"), [("start-timeout", True), ("start-failure", False)])
+def test_a_halt_excuses_whoever_was_too_slow_alone(category: str, *, halted: bool) -> None:
+    """A program that is not there is missed however long the machine slept."""
+    late, other = black(), black()
+    faults: dict[Seat, EngineFault] = {
+        late: StartFailed("no answer", category="start-timeout"),
+        other: StartFailed("exit 1", category=category),
+    }
+    told = verdict.at_start(faults, "the machine was suspended")
+    assert told.void
+    assert (told.culprit, told.category) == ((None, "host") if halted else (late, "start-timeout"))
+
+
+# What engines say of their own searches, held against the board.
+
+Search = tuple[str, Thought]
+
+
+def broken(*searches: Search, fen: str = chess.STARTING_FEN, ms: int = 100, reads_pv: bool = True) -> dict[str, int]:
+    """Kinds and counts after one side's searches, each from the same position, by FIDE's rules as by any others."""
+    found = []
+    for usual in (True, False):
+        claims, board = Claims(reads_pv=reads_pv, usual=usual), chess.Board(fen)
+        for uci, thought in searches:
+            for _ in claims.heard(thought, chess.Move.from_uci(uci), board, ms) or ():
+                pass
+        found.append(claims.broken())
+    assert found[0] == found[1]
+    return {kind: number for kind, number, _ in found[0]}
+
+
+def test_a_sound_search_claims_nothing_false() -> None:
+    """A legal PV that begins with the move."""
+    assert broken(("e2e4", Thought(30, 9, 1, "e2e4 e7e5 g1f3 b8c6 f1b5 g8f6 e1g1"))) == {}
+
+
+@pytest.mark.parametrize(
+    ("thought", "kind"),
+    [
+        (Thought(30, 9, 1, "d2d4 d7d5"), "pv-other"),
+        (Thought(30, 9, 1, "e2e4 e7e5 e4e5"), "pv-illegal"),
+        (Thought(30, 9, 1, "e2e4 0000 g1f3"), "pv-illegal"),
+        (Thought(30, 9, 1, "e2e4 e7e5 nonsense"), "pv-illegal"),
+        (Thought(), "no-score"),
+    ],
+)
+def test_each_kind_is_seen(thought: Thought, kind: str) -> None:
+    """One search, one kind, once."""
+    assert broken(("e2e4", thought)) == {kind: 1}
+
+
+def test_a_claim_tells_its_move_by_the_number_of_the_pgn() -> None:
+    """Behind an opening of four moves an engine's first is the fifth, which was called move 1."""
+    claims = Claims(reads_pv=True, usual=True)
+    board = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 5")
+    claims.heard(Thought(), chess.Move.from_uci("f1b5"), board, 100)
+    assert claims.broken() == (("no-score", 1, "move 5: played f1b5 without any scored line"),)
+
+
+def test_a_forced_move_needs_no_score() -> None:
+    """An engine with one legal move may answer at once."""
+    assert broken(("h1g1", Thought()), fen="8/8/8/8/8/6k1/4r3/7K w - - 0 1") == {}
+
+
+def test_the_pv_of_a_quick_search_is_looked_at_no_further_than_its_milliseconds() -> None:
+    """The fourth ply is wrong: seen after 4 ms, not after 3."""
+    wrong = ("e2e4", Thought(30, 9, 1, "e2e4 e7e5 g1f3 a1a5"))
+    assert broken(wrong, ms=3) == {}
+    assert broken(wrong, ms=4) == {"pv-illegal": 1}
+
+
+def test_a_pv_of_cecp_is_text() -> None:
+    """Numbers and SAN are read where they can be; what follows the first move is nobody's business."""
+    said = Thought(30, 9, 1, "(-) 1. Nf3 e4 whatever")
+    assert broken(("g1f3", said), reads_pv=False) == {}
+    assert broken(("e2e4", said), reads_pv=False) == {"pv-other": 1}
+
+
+def test_a_mate_that_comes_in_time_is_a_promise_kept() -> None:
+    """Mate in 3, 2, 1; and mate in 3 with another score between."""
+    assert broken(*(("e2e4", Thought(32_000 - n)) for n in (3, 2, 1))) == {}
+    assert broken(("e2e4", Thought(31_997)), ("d2d4", Thought(900)), ("e2e4", Thought(31_999))) == {}
+
+
+def test_a_mate_that_does_not_come_is_counted_once() -> None:
+    """Mate in 2, and two moves later still no mate."""
+    assert broken(("e2e4", Thought(31_998)), ("d2d4", Thought(31_998)), *[("e2e4", Thought(50))] * 3) == {
+        "mate-late": 1
+    }
+
+
+def test_from_mating_to_being_mated() -> None:
+    """No reply of the opponent can do that; from being mated to mating, its blunder can."""
+    assert broken(("e2e4", Thought(31_990)), ("d2d4", Thought(-31_995))) == {"mate-lost": 1}
+    assert broken(("e2e4", Thought(-31_990)), ("d2d4", Thought(31_995))) == {}
+    assert broken(("e2e4", Thought(31_990, bound=-1)), ("d2d4", Thought(-31_995))) == {}
+
+
+def test_a_scale_of_its_own_promises_no_mate() -> None:
+    """Scores beyond the mates count no moves."""
+    assert broken(("e2e4", Thought(40_000)), *[("d2d4", Thought(30))] * 3) == {}
+    assert broken(("e2e4", Thought(31_990)), ("d2d4", Thought(-40_000))) == {}
+
+
+@pytest.mark.parametrize("bound", [-1, 1])
+def test_a_bound_has_no_variation(bound: int) -> None:
+    """What a search that failed leaves as PV leads nowhere."""
+    assert broken(("e2e4", Thought(30, 9, 1, "d2d4 d7d5", bound=bound))) == {}
+
+
+# A cross-section of the engines that misbehave, the quickest; `make night` plays all of them.
+
+QUICK = {
+    "uci-segv",
+    "cecp-crash",
+    "uci-dies-with-a-child",
+    "uci-late",
+    "cecp-late",
+    "uci-illegal-then-dies",
+    "uci-ten-megabyte-line",
+    "uci-dies-at-second-game",
+    "cecp-refuses-setboard",
+    "cecp-move-and-win",
+    "cecp-abort",
+    "uci-litters",
+}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.title in QUICK], ids=title)
+def test_a_tournament_with_a_misbehaving_engine(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends by itself with the right verdicts, the sound ones lose nothing, and nothing is left."""
+    judge(course(kind, tmp_path, monkeypatch))
+
+
+def test_every_kind_has_a_name_of_its_own() -> None:
+    """The cross-section is part of the whole, and no kind hides another."""
+    titles = [kind.title for kind in KINDS]
+    assert len(set(titles)) == len(titles)
+    assert set(titles) >= QUICK
+
+
+BY_TITLE = {kind.title: kind for kind in KINDS}
+HERE = Path(__file__).parents[1]
+
+
+def shown(row: Row) -> list[Kind]:
+    """The kinds that show a row; KeyError for one that is not there."""
+    titles = [
+        title
+        for word in row.faults.split()
+        for title in ([word] if word.startswith(("uci-", "cecp-")) else [f"{protocol}-{word}" for protocol in row.on])
+    ]
+    return [BY_TITLE[title] for title in titles]
+
+
+@pytest.mark.parametrize("row", [*TABLES, *RULES], ids=lambda row: row.words)
+def test_every_row_is_shown(row: Row) -> None:
+    """By a kind in each protocol and under each control, with the verdict of the table; or by a test that is there."""
+    kinds = shown(row)
+    assert kinds or row.tests
+    for kind in kinds:
+        if row.category == "restart":
+            assert kind.restarts
+        elif row.category.endswith("warning"):
+            assert row.category in kind.warnings
+        else:
+            assert (row.verdict, row.category) in kind.ends
+    if kinds and row.on == ("uci", "cecp") and len(kinds) > 1:
+        assert {kind.protocol for kind in kinds} == set(row.on)
+    controls = {kind.tc.partition("=")[0] if "=" in kind.tc else "clock" for kind in kinds}
+    assert controls >= set(row.controls)
+    for test in row.tests.split():
+        file, name = test.split("::")
+        assert f"def {name}(" in (HERE / f"{file}.py").read_text("utf-8"), test
+
+
+def test_every_kind_belongs_to_a_row() -> None:
+    """Nothing is played that no table asks for."""
+    assert {kind.title for row in TABLES for kind in shown(row)} == set(BY_TITLE)

@@ -1,0 +1,255 @@
+"""Tests of reports/html/game."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import cycle, islice
+
+import pytest
+
+from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
+from enginetour.reports.html import game as graphs
+from enginetour.reports.html.game import GameRow, Neighbour, game_page
+from enginetour.reports.html.page import Site
+from enginetour.reports.html.replay import start_of
+from tests.support.engines import SHUFFLE
+
+# The page of a game: what it tells, what it leaves out and says so, and how large it may be.
+
+SITE = Site("autumn", (("index.html", "Overview"), ("games.html", "Games")), {"Fruit": "fruit"})
+
+
+def game(**more: object) -> Game:
+    moves = (
+        MoveMade("e2e4", "e4", book=True),
+        MoveMade("e7e5", "e5", book=True),
+        MoveMade("d1h5", "Qh5", 1_250, 58_750, 31, 14, pv="d1h5 b8c6 f1c4"),
+        MoveMade("b8c6", "Nc6", 800, 59_200, 45, 9, pv="1... Nc6 2. Bc4 Nf6"),
+        MoveMade("f1c4", "Bc4", 65_000, 3_000, 31_998, 20, pv="f1c4 g8f6 h5f7"),
+        MoveMade("g8f6", "Nf6", 10, 59_000, -31_999, 3),
+        MoveMade("h5f7", "Qxf7#", 5, 2_995, 31_999, 1, pv="h5f7"),
+    )
+    parts: dict[str, object] = {
+        "pairing": Pairing("Fruit", "Toga", 2, 1, 5, 3), "outcome": Outcome.WHITE, "termination": Termination.MATE,
+        "cause": "White mates", "opening": Opening("King's Pawn", 7, None, ("e2e4", "e7e5"), "C20"), "moves": moves,
+        "white": SideRecord("Fruit 2.1", 3, 66_255, 65_000, 2_995, 1), "white_tc": "60+0.1", "black_tc": "60+0.1",
+        "final_fen": "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4",
+        "started": 1_700_000_000.0, "ended": 1_700_000_120.0, "hardware": "AMD EPYC",
+    }  # fmt: skip
+    return Game(**(parts | more))  # type: ignore[arg-type]
+
+
+def row(played: Game | None = None, **more: object) -> GameRow:
+    parts: dict[str, object] = {"number": 12, "game": played or game(), "voided": False, "event": "autumn"}
+    return GameRow(**(parts | more))  # type: ignore[arg-type]
+
+
+def test_the_page_tells_the_game() -> None:
+    """Names, result, ending, moves with evaluation, depth and time from White's side, opening, place, hardware."""
+    page = game_page(row(), SITE)
+    for words in (
+        "1\u20130", "White mates", '<td class="m">Qh5</td><td>+0.31</td><td>14</td><td>1.25</td>',
+        '<td class="m">Nc6</td><td>-0.45</td><td>9</td><td>0.80</td>', "<td>+M2</td><td>20</td><td>1:05</td>",
+        '<td class="m b">e4</td><td class="b">book</td>', "C20 King&#39;s Pawn, number 7 of the suite, 2 plies",
+        "round 3, encounter 5, leg 1", "AMD EPYC", "7 plies in 2 min", '<a href="../engines/fruit.html">',
+    ):  # fmt: skip
+        assert words in page, words
+
+
+def test_lines_are_listed_as_they_were_sent() -> None:
+    """An item for each ply, empty without a line; the script writes them in move notation."""
+    page = game_page(row(), SITE)
+    told = ("2. d1h5 b8c6 f1c4", "2… 1... Nc6 2. Bc4 Nf6", "3. f1c4 g8f6 h5f7", "", "4. h5f7")
+    assert "\n".join(f"<li>{words}</li>" for words in ("", "", *told)) in page
+    assert '"plies":"e2e4 e7e5 d1h5 b8c6 f1c4 g8f6 h5f7"' in page
+
+
+def test_other_games_of_the_encounter_and_neighbours_are_linked() -> None:
+    """The other leg, the same one played again, the game before and the one after."""
+    beside = (Neighbour(13, 2, 0), Neighbour(14, 1, 1))
+    page = game_page(row(neighbours=beside, before=11, after=13), SITE)
+    assert '<a href="../games/13.html">Game 13</a> is leg 2 of the same encounter' in page
+    assert '<a href="../games/14.html">Game 14</a> is the same one played again' in page
+    assert '<a href="../games/11.html">previous</a>' in page
+    assert '<a href="../games/13.html">next</a>' in page
+
+
+def test_a_game_that_does_not_count_says_so() -> None:
+    """Void games are played again, those struck out tell how they had ended."""
+    void = game(outcome=Outcome.VOID, termination=Termination.TIME, cause="Black loses on time; doubtful")
+    assert "Black loses on time; doubtful. It does not count and is played again." in game_page(row(void), SITE)
+    assert "Struck out afterwards; it had ended 1-0. White mates" in game_page(row(voided=True), SITE)
+
+
+def test_an_ending_without_words_is_told_by_its_code() -> None:
+    """The record of an older game may have no cause."""
+    assert '<p class="lead">Checkmate</p>' in game_page(row(game(cause="")), SITE)
+
+
+@pytest.mark.parametrize("termination", Termination)
+def test_every_ending_has_words(termination: Termination) -> None:
+    """A code alone tells nobody anything."""
+    page = game_page(row(game(termination=termination, cause="")), SITE)
+    told = page.split('<p class="lead">')[1].split("</p>")[0]
+    assert len(told.split()) > 1 or told in ("Checkmate", "Stalemate", "Resignation")
+
+
+def test_the_board_stands_at_the_end_without_scripts() -> None:
+    """The mating queen on f7, the squares of her move marked, and the position in words."""
+    page = game_page(row(), SITE)
+    assert '<use href="#piece-Q" x="225" y="45"/>' in page
+    assert '<rect x="315" y="135" width="45" height="45"/>' in page
+    assert "White: King e1, Queen f7, Rooks a1 h1, Bishops c1 c4, Knights b1 g1, pawns a2 b2 c2 d2" in page
+
+
+def test_a_position_with_black_to_move_is_numbered_by_its_fen() -> None:
+    """The first row has nothing for White."""
+    fen = "4k3/8/8/8/8/8/4p3/K7 b - - 0 40"
+    moves = (MoveMade("e2e1q", "e1=Q+", 10), MoveMade("a1a2", "Ka2", 10))
+    page = game_page(row(game(opening=Opening(fen=fen), moves=moves)), SITE)
+    assert '<tr><th scope="row">40</th><td></td><td></td><td></td><td></td><td class="m">e1=Q+</td>' in page
+    assert '<tr><th scope="row">41</th><td class="m">Ka2</td>' in page
+    assert '"plies":"e2e1q a1a2"' in page
+    assert f'"fen":"{fen}","white":false,"number":40' in page
+
+
+@pytest.mark.parametrize(
+    ("variant", "fen", "told"),
+    [
+        (
+            "crazyhouse",
+            "8/8/8/3k4/8/8/8/3K4[PQpn] w - - 0 9",
+            ('<span class="hand">Q P</span>', '<span class="hand">N P</span>'),
+        ),
+        ("3check", "8/8/8/3k4/8/8/8/3K4 w - - 1+3 0 9", (">2</span>", ">0</span>")),
+        ("3check", "8/8/8/3k4/8/8/8/3K4 w - - 0 9 +1+2", (">1</span>", ">2</span>")),
+    ],
+)
+def test_hands_and_checks_at_the_end_need_no_script(variant: str, fen: str, told: tuple[str, ...]) -> None:
+    """They are in the final position of the record."""
+    page = game_page(row(game(opening=Opening(variant=variant), final_fen=fen)), SITE)
+    for words in told:
+        assert words in page
+
+
+def test_a_record_that_makes_no_sense_is_told() -> None:
+    """Moves that no piece can make are listed; the final position is the record's, an empty board if it has none."""
+    made = (*game().moves[:2], MoveMade("a1a8", "Ra8", 1, pv="a1a8 nonsense"), MoveMade("", "", 1))
+    page = game_page(row(game(moves=made)), SITE)
+    assert "<li>2. a1a8 nonsense</li>" in page
+    assert '<use href="#piece-Q" x="225" y="45"/>' in page
+    page = game_page(row(game(moves=made, final_fen="nothing", opening=Opening(fen="nothing"))), SITE)
+    assert "White: nothing; Black: nothing" in page
+
+
+def test_incidents_have_their_traffic_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an engine said last, line by line; an endless talk is cut."""
+    incident = Incident("Toga", "crash", "signal 11", 6, ("1.5 > go", "1.6 < boom"), ("oops",), asked_us=1_500_000)
+    page = game_page(row(game(incidents=(incident,))), SITE)
+    assert "100.000 &lt; boom" in page
+    assert "stderr: oops" in page
+    monkeypatch.setattr(graphs, "LARGEST_TRAFFIC", 100)
+    assert "boom" not in game_page(row(game(incidents=(incident,))), SITE)
+
+
+def test_no_page_is_over_two_megabytes() -> None:
+    """Thousands of plies with the longest lines there are; the page says what it leaves out."""
+    said = " ".join(islice(cycle(("<" * 30, "\u4e00" * 12)), 200))[:2048]
+    moves = tuple(MoveMade(move, move, 10**9, 10**9, 12, 99, pv=f"{move} {said}") for move in SHUFFLE * 3000)
+    side = SideRecord("x" * 100, warnings=("<" * 1000,) * 1000)
+    noisy = Incident("Toga", "crash", "x" * 1000, 6, ("1.5 < " + "<" * 4000,) * 50, ("<" * 4000,) * 20)
+    page = game_page(row(game(moves=moves, incidents=(noisy,) * 20, white=side)), SITE)
+    assert len(page.encode()) < 2_000_000
+    for words in ("after the first 3000 plies", "Lines are cut", "on lines are left out", "carried along"):
+        assert words in page
+
+
+def test_a_usual_page_is_small() -> None:
+    """120 plies with everything, lines of 12 plies: at most 60 KB."""
+    line = " ".join(islice(cycle(SHUFFLE), 12))
+    moves = tuple(MoveMade(move, "Nf3", 1234, 56_789, 12, 23, pv=line) for move in SHUFFLE * 30)
+    assert len(game_page(row(game(moves=moves)), SITE).encode()) < 60_000
+
+
+def test_in_a_single_file_a_game_is_a_section() -> None:
+    """No page of its own, and no drawings of pieces: the file has them once."""
+    page = game_page(row(), replace(SITE, single=True))
+    assert page.lstrip().startswith('<section id="games-12">')
+    assert 'id="piece-' not in page
+
+
+# Graphs of evaluations and clocks.
+
+
+def graphs_game(*moves: MoveMade, fen: str | None = None) -> Game:
+    return Game(Pairing("A", "B"), Outcome.DRAW, Termination.AGREEMENT, opening=Opening(fen=fen), moves=moves)
+
+
+def test_a_score_is_drawn_as_the_points_it_promises() -> None:
+    """Level is the middle, a mate the edge, both sides alike."""
+    assert [graphs.height(score) for score in (0, 32_000, -32_000)] == [0, 100, -100]
+    assert graphs.height(100) == -graphs.height(-100) == 18  # a share of 59 % by the source
+
+
+def test_both_engines_are_told_from_white_and_gaps_stay_gaps() -> None:
+    """Black's score is turned; a move without one breaks its line; one alone is a dot."""
+    played = graphs_game(*(MoveMade("a1a1", "?", score=score) for score in (100, 100, None, 100, 100, 0, 100, 0)))
+    drawn = str(graphs.evaluations(start_of(played), played.moves))
+    assert '<polyline class="w" points="1,-18 1,-18"/><polyline class="w" points="5,-18 7,-18"/>' in drawn
+    assert '<polyline class="b" points="2,18 4,18 6,0 8,0"/>' in drawn
+
+
+def test_nothing_told_is_nothing_drawn() -> None:
+    """No axis without a line."""
+    played = graphs_game(MoveMade("e2e4", "e4", book=True))
+    assert graphs.evaluations(start_of(played), played.moves) is None
+    assert graphs.clocks(start_of(played), played.moves) is None
+
+
+def test_without_clocks_the_time_of_each_move_is_drawn() -> None:
+    """Games by nodes or depth have none."""
+    played = graphs_game(MoveMade("e2e4", "e4", 500), MoveMade("e7e5", "e5", 1000))
+    found = graphs.clocks(start_of(played), played.moves)
+    assert found is not None
+    assert found[0] == "Time of each move"
+    assert 'points="1,50 1,50"' in found[1]
+
+
+@pytest.mark.parametrize(
+    ("ms", "words"),
+    [(0, "0.00 s"), (1_250, "1.25 s"), (12_340, "12.3 s"), (245_000, "4:05"), (3_845_000, "1:04:05")],
+)
+def test_times_are_as_long_as_they_need(ms: int, words: str) -> None:
+    """Hundredths below ten seconds, minutes from one on."""
+    assert graphs.seconds(ms) == words
+
+
+def test_move_numbers_stand_below_white_moves() -> None:
+    """At the end of White's ply; a start with Black to move is counted too."""
+    shuffled = ("g1f3", "g8f6", "f3g1", "f6g8") * 6
+    played = graphs_game(*(MoveMade(move, "?", score=0) for move in shuffled))
+    assert '<text class="x" x="37.5%" y="100%" dy="1.2em">5</text>' in str(
+        graphs.evaluations(start_of(played), played.moves)
+    )
+
+
+# Drawings of the pieces.
+
+
+def test_pieces_have_ids_and_no_styles() -> None:
+    """All twelve, each drawn by attributes: a style would be refused by the page's policy."""
+    drawn = graphs.drawn()
+    assert set(drawn) == set(graphs.LETTERS)
+    for letter, drawing in drawn.items():
+        assert f'<g id="piece-{letter}"' in drawing
+        assert "style=" not in drawing
+        assert "class=" not in drawing
+    assert 'fill="#000000"' in drawn["n"]
+
+
+def test_the_script_brings_all_of_them() -> None:
+    """As one object that `board.js` finds."""
+    head, _, rest = graphs.script().partition(" = ")
+    assert head == "window.chessPieces"
+    assert json.loads(rest.rstrip().rstrip(";")) == dict(graphs.drawn())

@@ -1,0 +1,69 @@
+"""Machines compared by how games ended on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enginetour.model.game import Outcome
+from enginetour.reports.review.fairness import beyond, fairness_of, hosts_of, machine_of
+from enginetour.store.games import Conditions, conditions
+from tests.reports.review.test_tournament import FOUR
+from tests.support.databases import reported_played
+
+# Percentage points of the chi-square distribution: Abramowitz and Stegun, table 26.8.
+TABLE = [(3.84146, 1, 0.05), (5.99147, 2, 0.05), (11.3449, 3, 0.01), (18.3070, 10, 0.05), (24.7250, 11, 0.01)]
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> list[Conditions]:
+    """Sixty, every third each result."""
+    store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 10})
+    with store:
+        found = list(conditions(log))
+    results = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+    return [replace(game, outcome=results[number % 3]) for number, game in enumerate(found)]
+
+
+@pytest.mark.parametrize(("square", "freedom", "chance"), TABLE)
+def test_chances_are_those_of_the_tables(square: float, freedom: int, chance: float) -> None:
+    """Even and odd degrees of freedom."""
+    assert beyond(square, freedom) == pytest.approx(chance, rel=1e-4)
+
+
+def test_a_machine_is_the_same_at_another_speed() -> None:
+    """It is measured at each start of a worker; processor and host stay."""
+    assert machine_of("EPYC (io, speed 1.02)") == machine_of("EPYC (io, speed 0.97)") == "EPYC (io)"
+    assert machine_of("EPYC") == "EPYC"
+
+
+def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[Conditions]) -> None:
+    """Games in the air at once on several machines are no crowd on one."""
+    half = len(games) // 2
+    two = [replace(game, hardware=f"X (host{n // half}, speed 1)") for n, game in enumerate(games)]
+    found = hosts_of(two)
+    assert found.games == (("X (host0)", 30), ("X (host1)", 30))
+    assert found.chi_square == pytest.approx(0.0)
+    assert "p = 1.000" in found.words
+    beside = [replace(game, started=0.0, ended=1.0, cores=half, load=None) for game in two]
+    assert fairness_of(beside, {}).warnings == ()
+
+
+def test_machines_that_differ_are_warned_of(games: list[Conditions]) -> None:
+    """White wins on one of them and loses on the other."""
+    uneven = [
+        replace(game, hardware=f"X (host{n % 2}, speed 1)", outcome=(Outcome.WHITE, Outcome.BLACK)[n % 2])
+        for n, game in enumerate(games)
+    ]
+    (warning,) = fairness_of([replace(game, load=None) for game in uneven], {}).warnings
+    assert warning.startswith("games did not end alike on all machines (games by machine: 30 on X (host0)")
+
+
+def test_few_games_and_one_machine_say_nothing(games: list[Conditions]) -> None:
+    """Cochran's rule; and nothing to compare."""
+    few = [replace(game, hardware=f"X (host{n % 2}, speed 1)") for n, game in enumerate(games[:12])]
+    assert hosts_of(few).chance is None
+    assert "too few" in hosts_of(few).words
+    assert hosts_of(games).words == ""

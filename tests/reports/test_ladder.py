@@ -1,0 +1,71 @@
+"""The bubble's story, and one round robin of it in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.databases import BUBBLE, reported_played
+from tests.support.tournaments import read, tour
+
+FOUR = ("Fruit 2.1", "Toga II", "Phalanx XXV", "HoiChess")
+
+
+def bubble(folder: Path, names: tuple[str, ...], most: int = 10_000) -> Path:
+    """A workspace with a bubble played by dice, up to so many games."""
+    (folder / "results").mkdir()
+    store, _ = reported_played(folder / "results" / "enginetour.db", names, "bubble", BUBBLE, name="trial", most=most)
+    store.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished bubble of five, one of them with the longest name that is allowed."""
+    return bubble(tmp_path_factory.mktemp("ladder"), (*FOUR, "x" * 100))
+
+
+def test_the_ladder_fits_the_window(folder: Path) -> None:
+    """Long names are cut where both rankings stand side by side."""
+    both = tour(folder, "ladder").stdout.split("drop-out order")[1]
+    assert max(map(len, both.splitlines())) <= 80
+
+
+def test_a_round_robin_in_full(folder: Path) -> None:
+    """Its members in the order of the table, their points are those of their games, and what came of it."""
+    steps = read(folder, "ladder")["steps"]
+    for step in steps:
+        told = read(folder, "ladder", "--step", str(step["step"]))
+        assert told["decision"] == step["decision"]
+        assert [(row["engine"], row["points"]) for row in told["table"]] == [
+            (row["engine"], row["points"]) for row in step["table"]
+        ]
+        for row in told["table"]:
+            signs = "".join(row["against"].values())
+            assert row["points"] == signs.count("1") + signs.count("=") / 2
+            assert len(row["against"]) == len(told["table"]) - 1
+        assert {line["name"] for line in told["ranking"] if line["status"] == "parked"} == set(told["parked"])
+    assert [line["status"] for line in told["ranking"]] == ["final"] * 5
+    words = tour(folder, "ladder", "--step", str(len(steps))).stdout
+    assert "wins the edition" in words
+    assert "parked, the longest first: nobody" in words
+    assert "interim ranking" in words
+
+
+def test_an_unfinished_edition_has_no_final_order(tmp_path: Path) -> None:
+    """Somebody has dropped out, others still play: the order may change."""
+    bubble(tmp_path, FOUR, most=7)
+    told = tour(tmp_path, "ladder").stdout
+    assert "order so far" in told
+    assert "drop-out order" not in told
+
+
+def test_a_round_robin_that_is_still_played(tmp_path: Path) -> None:
+    """No decision yet; the table is of the games so far."""
+    bubble(tmp_path, FOUR[:3], most=1)
+    told = read(tmp_path, "ladder", "--step", "1")
+    assert told["decision"] is None
+    assert sum(row["points"] for row in told["table"]) == 1
+    assert "playing" in tour(tmp_path, "ladder", "--step", "1").stdout
+    assert "the last is 1" in tour(tmp_path, "ladder", "--step", "2", expect=2).stderr

@@ -1,0 +1,750 @@
+"""Tests of reports/pgn."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import io
+import os
+import re
+import shutil
+import subprocess
+import textwrap
+import threading
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import chess.pgn
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.cli.output import Voice
+from enginetour.cli.screen import Broadcast
+from enginetour.cli.watching import Exports, Picture, Watching
+from enginetour.engines.uci_lines import last_thought
+from enginetour.interop import trf
+from enginetour.model.game import Game, GameVoided, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
+from enginetour.reports import pgn as pgn_module
+from enginetour.reports import progress
+from enginetour.reports.pgn import UNFINISHED, PgnFile, games_text
+from enginetour.reports.progress import Progress, now_line
+from enginetour.store.log import TournamentLog
+from enginetour.tournament.scheduler import Watcher
+from tests.support.databases import add_game, open_log, sound_log
+from tests.support.databases import game as databases_game
+from tests.support.tournaments import FOUR, THREE, config, ended, pgn_games, scheduler, tour
+from tests.support.tournaments import read as tournaments_read
+
+# PGN as other tools read it: python-chess and pgn-extract.
+
+MATE = ("f2f3", "e7e5", "g2g4", "d8h4")
+BLACK_FIRST = "4k3/8/8/8/8/8/4p3/4K3 b - - 0 37"
+
+
+def moves_of(ucis: tuple[str, ...], fen: str | None = None) -> tuple[MoveMade, ...]:
+    board = chess.Board(fen or chess.STARTING_FEN)
+    made = []
+    for number, uci in enumerate(ucis):
+        move = chess.Move.from_uci(uci)
+        made.append(MoveMade(uci, board.san(move), 104, 900, 31 - 60 * number, 18, book=not number))
+        board.push(move)
+    return tuple(made)
+
+
+def game(**more: object) -> Game:
+    settings: dict[str, object] = {
+        "pairing": Pairing("Ada 1.0", "Bea"),
+        "outcome": Outcome.BLACK,
+        "termination": Termination.MATE,
+        "cause": "Black mates",
+        "moves": moves_of(MATE),
+        "white_tc": "1+0.05",
+        "black_tc": "1+0.05",
+        "started": 1_700_000_000.0,
+        "ended": 1_700_000_075.0,
+    }
+    return Game(**(settings | more))  # type: ignore[arg-type]
+
+
+def read(text: str) -> list[chess.pgn.Game]:
+    source, games = io.StringIO(text), []
+    while found := chess.pgn.read_game(source):
+        assert not found.errors
+        games.append(found)
+    return games
+
+
+def test_a_game_reads_back_with_tags_moves_and_comments() -> None:
+    """What python-chess reads is what was played."""
+    (found,) = read(pgn_module.text(game(), 7, "trial"))
+    assert found.headers["White"] == "Ada 1.0"
+    assert found.headers["Result"] == "0-1"
+    assert found.headers["Termination"] == "normal"
+    assert found.headers["PlyCount"] == "4"
+    assert found.headers["GameDuration"] == "00:01:15"
+    assert [move.uci() for move in found.mainline_moves()] == list(MATE)
+    comments = [" ".join(node.comment.split()) for node in found.mainline()]
+    assert comments == ["book", "-0.29/18 0.104s", "-0.89/18 0.104s", "-1.49/18 0.104s, Black mates"]
+
+
+def test_a_comment_tells_more_when_asked() -> None:
+    """In the order of the specification, whatever the order of asking; what is not known is left out."""
+    move = MoveMade(
+        "e2e4", "e4", 104, 900, 31, 18, 7_279, 'e2e4 e7e5 "x"', False, 20, 454_937, 3, 0, 213, ("info string {a}",)
+    )
+    asked = ("lines", "pv", "tbhits", "hashfull", "nps", "seldepth", "nodes", "latency", "timeleft")
+    assert pgn_module.comment(move, asked) == (
+        "+0.31/18 0.104s, tl=0.900s, lat=0.000213s, n=7279, sd=20, nps=454937, hf=3, tb=0,"
+        ' pv="e2e4 e7e5 \'x\'", line="info string (a)"'
+    )
+    assert pgn_module.comment(MoveMade("e2e4", "e4", 104), pgn_module.EXTRAS) == "0.104s"
+    assert pgn_module.comment(move) == "+0.31/18 0.104s"
+    assert pgn_module.comment(MoveMade("e2e4", "e4", book=True), pgn_module.EXTRAS) == "book"
+
+
+def test_a_long_comment_keeps_the_reason() -> None:
+    """A PV of 200 plies stands before it."""
+    last = MoveMade("d8h4", "Qh4#", 1, 1, 31_999, 9, pv="d8h4 " * 200)
+    (found,) = read(pgn_module.text(game(moves=(*moves_of(MATE)[:3], last)), 1, "trial", comments=("pv",)))
+    assert list(found.mainline())[-1].comment.endswith(", Black mates")
+
+
+def test_what_is_known_of_engines_and_machine_is_tagged() -> None:
+    """Elo only of those who have one."""
+    text = pgn_module.text(game(hardware="Ryzen 9"), 1, "trial", ratings={"Ada 1.0": 2_811.6})
+    (found,) = read(text)
+    assert found.headers["WhiteElo"] == "2812"
+    assert "BlackElo" not in found.headers
+    assert found.headers["Hardware"] == "Ryzen 9"
+
+
+def test_every_tag_in_its_place() -> None:
+    """The roster, then where it began, who played, under what, how it went: what tools and people look for."""
+    start = chess.Board.from_chess960_pos(0).fen()
+    opening = Opening("Back rank 0", 3, start, ("g2g3", "g7g6"), "A00", "chess960")
+    one = game(
+        opening=opening,
+        moves=(),
+        black_tc="5+0.05",
+        white=SideRecord(own_name="Ada the Engine"),
+        black=SideRecord(own_name="Bea"),
+        pairing=Pairing("Ada 1.0", "Bea", round=2, encounter=5, leg=2, handicap=-1),
+        hardware="Ryzen 9",
+    )
+    tags, _, _ = pgn_module.text(one, 7, "trial", "here", ratings={"Ada 1.0": 2_811.6, "Bea": 2_700.0}).partition(
+        "\n\n"
+    )
+    assert tags.splitlines() == [
+        '[Event "trial"]',
+        '[Site "here"]',
+        '[Date "2023.11.14"]',
+        '[Round "2.7"]',
+        '[White "Ada 1.0"]',
+        '[Black "Bea"]',
+        '[Result "0-1"]',
+        '[Variant "Chess960"]',
+        '[SetUp "1"]',
+        f'[FEN "{start}"]',
+        '[WhiteElo "2812"]',
+        '[BlackElo "2700"]',
+        '[ECO "A00"]',
+        '[Opening "Back rank 0"]',
+        '[WhiteTimeControl "1+0.05"]',
+        '[BlackTimeControl "5+0.05"]',
+        '[Handicap "Black gives 1"]',
+        '[PlyCount "0"]',
+        '[Termination "normal"]',
+        '[GameStartTime "2023-11-14T22:13:20Z"]',
+        '[GameEndTime "2023-11-14T22:14:35Z"]',
+        '[GameDuration "00:01:15"]',
+        '[WhiteEngine "Ada the Engine"]',
+        '[BlackEngine "Bea"]',
+        '[Encounter "5"]',
+        '[Leg "2"]',
+        '[OpeningName "Back rank 0"]',
+        '[OpeningNumber "3"]',
+        '[OpeningPlies "2"]',
+        '[Hardware "Ryzen 9"]',
+    ]
+    assert '[TimeControl "1+0.05"]' in pgn_module.text(game(), 7, "trial")
+    glass = replace(game(), white_tc="hourglass=60", black_tc="hourglass=60")
+    assert '[TimeControl "*60"]' in pgn_module.text(glass, 7, "trial")
+
+
+def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
+    """FEN and SetUp are there and the numbers start where the position says."""
+    made = moves_of(("e8e7", "e1e2"), BLACK_FIRST)
+    text = pgn_module.text(game(moves=made, opening=Opening("x", 1, BLACK_FIRST)), 1, "trial")
+    assert "37... Ke7" in text
+    (found,) = read(text)
+    assert found.board().fen() == BLACK_FIRST
+    assert [move.uci() for move in found.mainline_moves()] == ["e8e7", "e1e2"]
+
+
+@pytest.mark.parametrize(
+    ("termination", "words"),
+    [
+        (Termination.TIME, "time forfeit"),
+        (Termination.ILLEGAL_MOVE, "rules infraction"),
+        (Termination.FALSE_CLAIM, "rules infraction"),
+        (Termination.CRASH, "abandoned"),
+        (Termination.STALL, "abandoned"),
+        (Termination.REPETITION, "normal"),
+        (Termination.RESIGN, "normal"),
+        (Termination.CLAIM, "normal"),
+        (Termination.AGREEMENT, "normal"),
+        (Termination.VARIANT, "normal"),
+        (Termination.ADJUDICATION_DRAW, "adjudication"),
+        (Termination.ADJUDICATION_RESIGN, "adjudication"),
+        (Termination.ADJUDICATION_LENGTH, "adjudication"),
+        (Termination.ADJUDICATION_TABLEBASE, "adjudication"),
+    ],
+)
+def test_the_termination_tag_has_the_words_of_the_standard(termination: Termination, words: str) -> None:
+    """PGN standard 9.8.1."""
+    (found,) = read(pgn_module.text(game(termination=termination), 1, "trial"))
+    assert found.headers["Termination"] == words
+
+
+@pytest.mark.parametrize(("outcome", "words"), [(Outcome.BLACK, "abandoned"), (Outcome.VOID, "unterminated")])
+def test_a_game_given_up_is_unterminated_only_without_a_result(outcome: Outcome, words: str) -> None:
+    """The third one that an engine gives up is lost: programs that leave unterminated games out did not count it."""
+    (found,) = read(pgn_module.text(game(termination=Termination.ABORTED, outcome=outcome), 1, "Club"))
+    assert found.headers["Termination"] == words
+
+
+def test_a_pawn_is_dropped_by_its_letter() -> None:
+    """``P@e6``: cutechess takes ``@e6`` for an illegal move and drops the rest of the game."""
+    text = pgn_module.text(game(moves=(MoveMade("P@e6", "@e6+", 1), MoveMade("N@f3", "N@f3", 1))), 1, "trial")
+    assert re.findall(r"\S*@\S*", text) == ["P@e6+", "N@f3"]
+
+
+def test_mate_scores_are_moves() -> None:
+    """31995 is mate in 5, its negative being mated in 5."""
+    assert pgn_module.score_words(31995) == "+M5"
+    assert pgn_module.score_words(-31998) == "-M2"
+    assert pgn_module.score_words(-31) == "-0.31"
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=80))
+def test_no_name_or_comment_can_break_the_file(name: str, cause: str, own: str) -> None:
+    """Quotes, braces, newlines, per cent signs and controls: two games in, two games with their tags out."""
+    hostile = game(pairing=Pairing(name, "Bea"), cause=cause, white=SideRecord(own))
+    text = pgn_module.text(hostile, 1, name) + pgn_module.text(game(), 2, "trial")
+    first, second = read(text)
+    assert first.headers["Black"] == "Bea"
+    assert [move.uci() for move in first.mainline_moves()] == list(MATE)
+    assert second.headers["White"] == "Ada 1.0"
+
+
+@pytest.mark.engine("pgn-extract")
+def test_pgn_extract_reads_every_game(tmp_path: Path) -> None:
+    """The tool everybody checks with finds all games and nothing to complain about."""
+    path = tmp_path / "games.pgn"
+    path.write_text("".join(pgn_module.text(game(), number, "trial") for number in range(1, 4)), "utf-8")
+    program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
+    done = subprocess.run([program, "--quiet", "-r", str(path)], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == ""
+
+
+@given(
+    st.lists(st.text("ab{}.-", min_size=1, max_size=30) | st.sampled_from(["x" * 79, "x" * 80, "x" * 200]), max_size=60)
+)
+def test_lines_are_cut_as_by_textwrap(words: list[str]) -> None:
+    """Up to 80 signs, between words only."""
+    usual = textwrap.wrap(" ".join(words), width=80, break_long_words=False, break_on_hyphens=False)
+    assert pgn_module.wrapped(" ".join(words)) == usual
+
+
+# Texts made from the store, and a PGN that is never behind it for long.
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Any:
+    store, made = open_log(tmp_path / "x.db")
+    with store:
+        yield made
+
+
+def recorded(log: TournamentLog, number: int, outcome: Outcome = Outcome.WHITE) -> Game:
+    one = databases_game(meeting=number, outcome=outcome)
+    assert add_game(log, one) == number
+    return one
+
+
+def with_games(tmp_path: Path, log: TournamentLog, count: int) -> PgnFile:
+    pgn = PgnFile(tmp_path / "x.pgn", log)
+    pgn.mend()
+    for number in range(1, count + 1):
+        pgn.append(number, recorded(log, number))
+    return pgn
+
+
+def is_whole(pgn: PgnFile) -> bool:
+    """The file is what the store would give."""
+    return pgn.path.read_text() == "".join(games_text(pgn.log))
+
+
+def test_a_pgn_grows_with_the_log(tmp_path: Path, log: TournamentLog) -> None:
+    """Each game is appended; the file is that of an export, and python-chess reads it."""
+    pgn = with_games(tmp_path, log, 3)
+    assert is_whole(pgn)
+    with pgn.path.open() as source:
+        assert [game.headers["Round"] for game in iter(lambda: chess.pgn.read_game(source), None)] == [
+            "1.1",
+            "1.2",
+            "1.3",
+        ]
+
+
+def test_games_that_do_not_count_are_in_no_pgn(tmp_path: Path, log: TournamentLog) -> None:
+    """Void ones, and those struck out later; the numbers of the others stay."""
+    pgn = with_games(tmp_path, log, 1)
+    recorded(log, 2, Outcome.VOID)
+    pgn.append(3, recorded(log, 3))
+    struck = log.game(1).game.pairing
+    assert is_whole(pgn)
+    assert pgn.path.read_text().count("[Event ") == 2
+    log.record_event(GameVoided(struck, Outcome.WHITE), (), why="swapping")
+    assert [line for line in "".join(games_text(log)).splitlines() if "Round" in line] == ['[Round "1.3"]']
+
+
+def test_a_pgn_cut_anywhere_is_mended(tmp_path: Path, log: TournamentLog) -> None:
+    """After a kill or a power cut at any byte of its last games, the next start makes it whole."""
+    pgn = with_games(tmp_path, log, 2)
+    whole = pgn.path.read_bytes()
+    for end in range(len(whole) // 2, len(whole)):
+        pgn.path.write_bytes(whole[:end])
+        PgnFile(pgn.path, log).mend()
+        assert pgn.path.read_bytes() == whole, end
+
+
+def test_a_cut_that_was_written_over_is_mended(tmp_path: Path, log: TournamentLog) -> None:
+    """A cut game with another behind it, cut at any byte: the number of games may be right, the file is not."""
+    pgn = with_games(tmp_path, log, 3)
+    whole = pgn.path.read_bytes()
+    second, third = (whole.index(b"[Event", at) for at in (1, whole.index(b"[Event", 1) + 1))
+    for end in range(second, third):
+        pgn.path.write_bytes(whole[:end] + whole[third:])
+        PgnFile(pgn.path, log).mend()
+        assert pgn.path.read_bytes() == whole, end
+
+
+def numbers(pgn: PgnFile) -> list[str]:
+    """The games that python-chess reads."""
+    with pgn.path.open() as source:
+        return [game.headers["Round"] for game in iter(lambda: chess.pgn.read_game(source), None)]
+
+
+def test_a_pgn_that_a_run_writes_says_so_until_the_run_has_ended(tmp_path: Path, log: TournamentLog) -> None:
+    """After a kill it still says that games may be missing; readers skip the line, and the next run removes it."""
+    first = recorded(log, 1)
+    pgn = PgnFile(tmp_path / "x.pgn", log, growing=True)
+    pgn.mend()
+    assert pgn.path.read_bytes().endswith(UNFINISHED)
+    for number in (2, 3):
+        pgn.append(number, recorded(log, number))
+        assert pgn.path.read_bytes().endswith(b"\n\n" + UNFINISHED)
+        assert pgn.path.read_bytes().count(UNFINISHED) == 1
+    assert numbers(pgn) == ["1.1", "1.2", "1.3"]
+    assert first.outcome is Outcome.WHITE
+    recorded(log, 4)  # killed before it was appended
+    again = PgnFile(pgn.path, log, growing=True)
+    again.mend()
+    assert numbers(again) == ["1.1", "1.2", "1.3", "1.4"]
+    assert again.path.read_bytes().endswith(UNFINISHED)
+    again.finish()
+    assert is_whole(again)
+    again.finish()
+    assert is_whole(again)
+
+
+def test_a_change_completes_the_pgn_of_a_run_that_was_killed(tmp_path: Path, log: TournamentLog) -> None:
+    """Whoever brings it up to date without a run removes the line, too."""
+    pgn = PgnFile(tmp_path / "x.pgn", log, growing=True)
+    pgn.mend()
+    pgn.append(1, recorded(log, 1))
+    PgnFile(pgn.path, log).mend()
+    assert is_whole(pgn)
+
+
+class Full(io.BytesIO):
+    """A file on a disk that is full after some bytes."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        super().__init__()
+        self.path, self.room = path, room
+
+    def writelines(self, lines: Any) -> None:
+        with self.path.open("r+b") as sink:
+            sink.seek(self.tell())
+            sink.write(b"".join(lines)[: self.room])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("growing", [True, False])
+@pytest.mark.parametrize("room", [0, 10, 100])
+def test_a_full_disk_leaves_no_half_game(
+    tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch, room: int, *, growing: bool
+) -> None:
+    """What was half written is taken back, and comes with the next game that finds room, without a restart."""
+    pgn = with_games(tmp_path, log, 1)
+    pgn = PgnFile(pgn.path, log, growing=growing)
+    pgn.mend()
+    before = pgn.path.read_text()
+    for number in (2, 3):
+        with monkeypatch.context() as patched:
+            patched.setattr(type(pgn.path), "open", _opening(Full(pgn.path, room), Path.open))
+            with pytest.raises(OSError, match="No space"):
+                pgn.append(number, recorded(log, number))
+        assert pgn.path.read_text() == before
+    pgn.append(4, recorded(log, 4))
+    pgn.finish()
+    assert is_whole(pgn)
+
+
+def test_a_pgn_that_could_not_be_written_is_tried_once_more_at_the_end(tmp_path: Path, log: TournamentLog) -> None:
+    """A disk was full during the last game: nothing was to bring that game any more."""
+    exports, loop = Exports(with_games(tmp_path, log, 2), Watcher()), scheduler(ended)
+    exports.progress(loop)
+    exports.pgn.path.rename(tmp_path / "kept")
+    exports.pgn.path.mkdir()
+    exports.game(3, recorded(log, 3), ())
+    exports.progress(loop)
+    told = [exports.pgn.is_whole]
+    exports.finish()
+    told.append(exports.pgn.is_whole)
+    exports.pgn.path.rmdir()
+    exports.finish()
+    assert [*told, exports.pgn.is_whole] == [False, False, True]
+    assert is_whole(exports.pgn)
+
+
+def test_games_of_one_moment_are_appended_together(tmp_path: Path, log: TournamentLog) -> None:
+    """The first at once, others a moment later or when the run ends, in the order of the store."""
+    now = [0.0]
+    exports, loop = Exports(with_games(tmp_path, log, 1), Watcher(), lambda: now[0]), scheduler(ended)
+    there = []
+    with exports:
+        for number, moment in ((2, 0.0), (3, 0.1), (4, 0.2), (5, 0.3), (6, 0.4)):
+            now[0] = moment
+            exports.game(number, recorded(log, number), ())
+            exports.progress(loop)
+            there.append(exports.pgn.path.read_text().count("[Event "))
+    assert there == [2, 2, 2, 5, 5]
+    assert is_whole(exports.pgn)
+
+
+BUSY = "load 15 on 2 processors: clocks are unreliable. Engines waited for a processor in 30% of the last moves"
+
+
+def _opening(full: Full, usual: Any) -> Any:
+    calls = iter([full])
+    return lambda *args, **more: next(calls, None) or usual(*args, **more)
+
+
+def test_a_game_struck_out_leaves_the_pgn(tmp_path: Path, log: TournamentLog) -> None:
+    """With the next game the file is made anew."""
+    pgn = with_games(tmp_path, log, 2)
+    log.record_event(GameVoided(databases_game(meeting=1).pairing, Outcome.WHITE))
+    pgn.outdated()
+    pgn.append(3, recorded(log, 3))
+    assert is_whole(pgn)
+    assert pgn.path.read_text().count("[Event ") == 2
+
+
+def test_a_game_struck_out_leaves_the_pgn_at_once(tmp_path: Path, log: TournamentLog) -> None:
+    """A run looks at it with its next turn, whether or not another game ends: paused runs have none for a while."""
+    exports, loop, picture = (
+        Exports(with_games(tmp_path, log, 3), Watcher()),
+        scheduler(ended),
+        Picture(log, "roundrobin"),
+    )
+    watching = Watching(picture, exports, Voice(), Broadcast(picture))
+    exports.progress(loop)
+    log.record_event(GameVoided(databases_game(meeting=2).pairing, Outcome.WHITE))
+    watching.changed()
+    exports.progress(loop)
+    assert is_whole(exports.pgn)
+    assert exports.pgn.path.read_text().count("[Event ") == 2
+    for number in (4, 5):
+        exports.game(number, recorded(log, number), ())  # they are still due when one of them is struck out
+    log.record_event(GameVoided(databases_game(meeting=5).pairing, Outcome.WHITE))
+    watching.changed()
+    exports.progress(loop)
+    assert is_whole(exports.pgn)
+    assert exports.pgn.path.read_text().count("[Event ") == 3
+
+
+def test_a_busy_machine_is_warned_of_once(tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it begins and when it is over: on the screen and in the event log."""
+    told = list[str]()
+    screen, picture = Voice(), Picture(log, "roundrobin")
+    monkeypatch.setattr(screen, "trouble", told.append)
+    watching = Watching(picture, Exports(with_games(tmp_path, log, 1), Watcher()), screen, Broadcast(picture))
+    loop = scheduler(ended)
+    monkeypatch.setattr(progress, "LINGER_S", 0.0)
+    for crowded in (True, True, False, False):
+        watching.event(0, "crowd", {"crowded": crowded, "share": 0.3, "load": 15.0, "processors": 2})
+        watching.progress(loop)
+    assert told == [f"warning: {BUSY}", "the machine is less busy: engines no longer wait long for a processor"]
+
+
+def test_games_that_stay_are_as_they_were_written(tmp_path: Path, log: TournamentLog) -> None:
+    """Whoever strikes one out does not know with which comments the run wrote the others."""
+    pgn = PgnFile(tmp_path / "x.pgn", log, comments=("nodes", "lines"))
+    pgn.mend()
+    for number in (1, 2, 3):
+        pgn.append(number, recorded(log, number))
+    games = pgn.path.read_text().replace("1. e4", "1. e4 {of the run}").split("[Event ")[1:]
+    pgn.path.write_text("".join(f"[Event {one}" for one in games))
+    log.record_event(GameVoided(databases_game(meeting=2).pairing, Outcome.WHITE))
+    PgnFile(pgn.path, log).mend()
+    assert pgn.path.read_text() == f"[Event {games[0]}[Event {games[2]}"
+
+
+def test_games_of_one_commit_are_in_the_pgn_once(tmp_path: Path, log: TournamentLog) -> None:
+    """The first of them to be appended brings all that the store has; the next ones are there already."""
+    both = [(number, recorded(log, number)) for number in (1, 2)]
+    pgn = PgnFile(tmp_path / "x.pgn", log)
+    for number, one in both:
+        pgn.append(number, one)
+    pgn.append(3, recorded(log, 3))
+    assert is_whole(pgn)
+
+
+def test_a_look_forgets_no_game_that_found_no_room(
+    tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is as it was left, and lacks a game."""
+    pgn = with_games(tmp_path, log, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(pgn.path), "open", _opening(Full(pgn.path, 0), Path.open))
+        with pytest.raises(OSError, match="No space"):
+            pgn.append(2, recorded(log, 2))
+    pgn.mend()
+    assert is_whole(pgn)
+
+
+def test_a_pgn_that_was_removed_comes_back(tmp_path: Path, log: TournamentLog) -> None:
+    """With all its games, not only those after the removal."""
+    pgn = with_games(tmp_path, log, 2)
+    pgn.path.unlink()
+    pgn.append(3, recorded(log, 3))
+    assert is_whole(pgn)
+
+
+def test_a_pgn_that_cannot_be_written_is_told_as_an_error_of_files(tmp_path: Path, log: TournamentLog) -> None:
+    """A folder bears its name: OSError at the start and with each game; once it is gone the file is made whole."""
+    pgn = PgnFile(tmp_path / "x.pgn", log)
+    pgn.path.mkdir()
+    with pytest.raises(OSError, match="directory"):
+        pgn.mend()
+    with pytest.raises(OSError, match="directory"):
+        pgn.append(1, recorded(log, 1))
+    pgn.path.rmdir()
+    pgn.append(2, recorded(log, 2))
+    assert is_whole(pgn)
+
+
+def test_only_what_is_missing_is_written(tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill between commit and PGN, or in the middle of a game's text: thousands of whole games are not made anew."""
+    pgn = with_games(tmp_path, log, 3)
+    whole = pgn.path.read_text()
+    recorded(log, 4)
+    monkeypatch.setattr("enginetour.reports.pgn.replace_file", None)  # would be called for all
+    for left in (whole, whole[:-9]):
+        pgn.path.write_text(left)
+        PgnFile(pgn.path, log).mend()
+        assert is_whole(pgn)
+    pgn.path.write_text(whole)
+    again = PgnFile(pgn.path, log)
+    again.append(5, recorded(log, 5))  # ended before anybody looked
+    assert is_whole(again)
+
+
+def test_a_run_in_a_hurry_leaves_the_pgn_to_the_next(tmp_path: Path, log: TournamentLog) -> None:
+    """No file made of thousands of games holds up a stop: the old one stays, and is mended later."""
+    pgn = with_games(tmp_path, log, 3)
+    old = pgn.path.read_text()[7:]
+    pgn.path.write_text(old)
+    with pytest.raises(InterruptedError, match="being stopped"):
+        PgnFile(pgn.path, log, lambda: True).mend()
+    assert pgn.path.read_text() == old
+    assert [path.name for path in tmp_path.glob(".*")] == []
+    PgnFile(pgn.path, log).mend()
+    assert is_whole(pgn)
+
+
+def test_games_that_do_not_say_when_they_began_are_ours(tmp_path: Path, log: TournamentLog) -> None:
+    """Only another moment tells another database: somebody may have taken the tags out."""
+    pgn = with_games(tmp_path, log, 3)
+    lines = pgn.path.read_text().splitlines(keepends=True)
+    bare = "".join(line for line in lines if not line.startswith("[GameStartTime "))
+    assert len(bare) < sum(map(len, lines))
+    pgn.path.write_text(bare)
+    PgnFile(pgn.path, log).mend()
+    assert pgn.path.read_text() == bare
+    assert [path.name for path in tmp_path.glob("*.pgn")] == ["x.pgn"]
+
+
+def test_two_databases_do_not_take_turns_at_one_pgn(tmp_path: Path) -> None:
+    """Two runs put a file of the other aside once each at most; then it stays the one's, and the other says so."""
+    told: list[str] = []
+    failed: list[str | None] = []
+    with ExitStack() as stack:
+        runs: list[PgnFile] = []
+        for name in ("one", "other"):
+            store, log = open_log(tmp_path / f"{name}.db")
+            stack.enter_context(store)
+            runs.append(PgnFile(tmp_path / "t.pgn", log, tell=told.append))
+        for number in range(1, 9):
+            for began, pgn in enumerate(runs, 1):
+                played = replace(databases_game(meeting=number), started=1000.0 * began + number)
+                assert add_game(pgn.log, played) == number
+                try:
+                    pgn.append(number, played)
+                except OSError as error:
+                    failed.append(error.strerror)
+        assert len(told) == len(list(tmp_path.glob("t.old-*.pgn"))) == 2
+        assert failed == ["a run of another database writes it too, which keeps it"] * 7, "from the second game on"
+        assert [pgn.is_whole for pgn in runs] == [True, False]
+        assert is_whole(runs[0])
+        (tmp_path / "t.pgn").unlink()
+        runs[1].mend()
+        assert is_whole(runs[1])
+
+
+def points(folder: Path) -> dict[str, float]:
+    """By the report, whose sums are of its cells."""
+    tour(folder, "export", "trf", "-o", "out.trf")
+    return {entry.name: (entry.points or 0) / 2 for entry in trf.read((folder / "out.trf").read_bytes()).entries}
+
+
+def table(folder: Path) -> dict[str, float]:
+    return {line["name"]: line["points"] for line in tournaments_read(folder, "standings")["table"]}
+
+
+def test_a_report_has_the_points_of_the_table(tmp_path: Path) -> None:
+    """A game struck out after its round was won by both sides, a pending one was forfeited, so was one on top of a win.
+
+    Struck out it still counts in the table: played, unrated. Called off it goes to whoever stayed.
+    """
+    path = config(tmp_path, FOUR, "dutch", "rounds = 3\ngames_per_pairing = 2")
+    tour(tmp_path, "run", str(path), "--max-games", "5", expect=8)
+    assert points(tmp_path) == table(tmp_path)
+    running = (tmp_path / "out.trf").read_text()
+    assert " + " not in running and "+\n" not in running
+    tour(tmp_path, "void", "2")
+    assert points(tmp_path) == table(tmp_path)
+    entries = trf.read((tmp_path / "out.trf").read_bytes()).entries
+    struck = [cell.result for entry in entries for cell in entry.cells if cell.result in "WDL"]
+    assert sorted(struck) in (["D", "D"], ["L", "W"])
+    tour(tmp_path, "withdraw", tournaments_read(tmp_path, "games")[4]["white"])
+    assert points(tmp_path) == table(tmp_path)
+
+
+@pytest.mark.parametrize("command", ["export pgn", "export csv", "ratings"])
+def test_what_is_no_plain_file_is_written_into(tmp_path: Path, command: str) -> None:
+    """-o /dev/null made a file of the machine's device, for whoever had the right to: a named pipe stays one too."""
+    path = config(tmp_path, FOUR[:2], "roundrobin", "")
+    tour(tmp_path, "run", str(path))
+    os.mkfifo(tmp_path / "pipe")
+    heard: list[str] = []
+    reader = threading.Thread(target=lambda: heard.append((tmp_path / "pipe").read_text()), daemon=True)
+    reader.start()
+    tour(tmp_path, *command.split(), "-o", "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+    reader.join(20.0)
+    assert "Wren 1" in heard[0]
+
+
+def test_a_pipe_in_the_place_of_the_pgn_holds_up_no_run(tmp_path: Path) -> None:
+    """Nobody reads it: told once, all games are played."""
+    path = config(tmp_path, FOUR[:2], "roundrobin", "games_per_pairing = 2")
+    (tmp_path / "results").mkdir()
+    os.mkfifo(tmp_path / "results" / "trial.pgn")
+    done = tour(tmp_path, "run", str(path))
+    assert done.stderr.count("trial.pgn not written") == 1
+    assert "trial.pgn lacks games; enginetour export pgn -o FILE writes all" in done.stdout
+    assert len(tournaments_read(tmp_path, "games")) == 2
+
+
+def test_a_list_is_put_into_its_file_as_an_export_is(tmp_path: Path) -> None:
+    """Two who write one file at once once mixed it, and a link in the way was removed, which was somebody else's."""
+    (tmp_path / "results").mkdir()
+    store, log = sound_log(tmp_path / "results" / "enginetour.db")
+    with store:
+        add_game(log, databases_game())
+    beside = tmp_path / ".list.md.new"
+    with beside.open("w") as theirs:
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        theirs.write("half")
+        theirs.flush()
+        tour(tmp_path, "ratings", "-o", "list.md", expect=7)
+        assert beside.read_text() == "half"
+    beside.unlink()
+    beside.symlink_to("elsewhere")
+    tour(tmp_path, "ratings", "-o", "list.md", expect=7)
+    assert beside.is_symlink()
+    assert not (tmp_path / "list.md").exists()
+
+
+def test_a_pgn_of_another_database_is_put_aside(tmp_path: Path) -> None:
+    """The database had been removed: the next run's first game took the place of all that the PGN still had."""
+    path = config(tmp_path, THREE, "roundrobin", "games_per_pairing = 2")
+    tour(tmp_path, "run", str(path), "--max-games", "3", expect=8)
+    results = tmp_path / "results"
+    whole = (results / "trial.pgn").read_text()
+    for file in results.glob("enginetour.db*"):
+        file.unlink()
+    again = re.sub('GameStartTime "2', 'GameStartTime "1', whole)  # a second may be the same
+    (results / "trial.pgn").write_text(again)
+    done = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    assert "trial.pgn held games of another database: it is trial.old-1.pgn now" in done.stderr
+    assert (results / "trial.old-1.pgn").read_text() == again
+    assert (results / "trial.pgn").read_text() == tour(tmp_path, "export", "pgn").stdout
+    assert pgn_games(results / "trial.pgn") == 1
+    assert "old-2" not in tour(tmp_path, "run", str(path)).stderr
+
+
+def test_a_single_game_is_as_an_export_has_it(tmp_path: Path) -> None:
+    """Its PGN lacked the ratings with which its engines came."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+    path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nrating = 1510'))
+    tour(tmp_path, "run", str(path))
+    exported = tour(tmp_path, "export", "pgn").stdout
+    first, second = (tour(tmp_path, "games", number).stdout for number in "12")
+    assert '[WhiteElo "1510"]' in first and '[BlackElo "1510"]' in second
+    assert exported.startswith(first[: first.rindex("}")])
+
+
+# Scores that engines gave and we told wrongly.
+
+
+def test_a_score_beyond_every_mate_is_told_as_it_is() -> None:
+    """HoiChess says 99994 before it is mated: no mate in -67994 moves."""
+    assert pgn_module.score_words(-99_994) == "-999.94"
+    assert pgn_module.score_words(32_000) == "+M0"
+
+
+@pytest.mark.parametrize(("score", "words"), [(2**63 - 1, "+1000.00"), (-(2**63), "-1000.00"), (100_001, "+1000.00")])
+def test_a_score_that_no_engine_means_is_not_printed_as_it_came(score: int, words: str) -> None:
+    """In comments of the PGN, on the pages and in the line of the games under way; a depth neither."""
+    move = MoveMade("e2e4", "e4", score=score, depth=10**17, elapsed_ms=5)
+    assert pgn_module.comment(move) == f"{words}/999 0.005s"
+    made = Progress("match", "trial")
+    made.event(0, "start", {"white": "A", "black": "B", "moves": []})
+    made.event(0, "move", {"ply": 1, "uci": "e2e4", "score": score})
+    assert now_line(made).endswith(f", {words[:-1]}")
+
+
+@pytest.mark.parametrize(("word", "bound"), [("lowerbound", 1), ("upperbound", -1)])
+def test_a_bound_at_the_end_of_its_line_is_one(word: str, bound: int) -> None:
+    """Nothing need follow it: it was read as an exact score, by which games are adjudicated."""
+    line = f"info depth 4 score cp 90 {word}".encode()
+    assert last_thought(line).bound == bound
+    assert last_thought(b"info depth 3 score cp 20\n" + line, bounds=False).score == 20

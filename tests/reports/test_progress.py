@@ -1,0 +1,505 @@
+"""Tests of reports/progress."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from enginetour.cli.screen import Claimed, Lines, status
+from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, Placed, SideRecord, Termination
+from enginetour.ratings.sequential import OPEN_GAMES, Sprt, match_test
+from enginetour.reports import progress
+from enginetour.reports.progress import (
+    CROWD_S,
+    LINGER_S,
+    MatchScore,
+    Progress,
+    headline,
+    now_line,
+    of_games,
+    status_words,
+    table,
+)
+from enginetour.reports.sheet import render
+from tests.support.tournaments import LONG_S, config, ended, read, scheduler, tour
+
+# The running tournament as a picture.
+
+
+def picture() -> Progress:
+    made = Progress("bubble", "autumn", done=57, remaining=(33, 84))
+    made.estimate = 3600.0
+    made.placed = (Placed(1, "Fruit 2.1", 19, 12, "active"), Placed(2, "Fairy-Max", 16, 12, "parked"))
+    made.elo = {"Fruit 2.1": (2641.4, 61.0, 57.0), "Fairy-Max": (2598.0, None, None)}
+    made.incidents = {"Fairy-Max": 1}
+    return made
+
+
+def test_the_headline_says_how_far_it_is() -> None:
+    """Games done of fewest-most, and when it ends."""
+    line = headline(picture())
+    assert line.startswith("bubble · autumn · 2 engines · 57 of 90-141 games · ends ")
+    assert line.endswith("(in 60 min)")
+
+
+def test_byes_are_no_score_of_games() -> None:
+    """Who lost two and had a bye has 0 of 2, not 2 of 2; without byes there is no such column."""
+    made = picture()
+    assert "byes" not in render(table(made))
+    made.placed = (Placed(1, "Fruit 2.1", 7, 4), Placed(2, "Fairy-Max", 4, 2, unplayed=4))
+    first, second = render(table(made)).splitlines()[1:]
+    assert "3½/4 " in first
+    assert "0/2    +2" in second
+
+
+def test_without_a_finished_game_there_is_no_estimate() -> None:
+    """A number that is not known is not shown."""
+    made = picture()
+    made.estimate = None
+    assert "ends" not in headline(made)
+
+
+def test_the_table_has_scores_ratings_errors_and_incidents() -> None:
+    """Where nothing can be said about the error there is no figure."""
+    assert render(table(picture())) == (
+        "#  engine     score   Elo    +    -          inc.\n"
+        "1  Fruit 2.1  9½/12  2641  +61  -57  active\n"
+        "2  Fairy-Max   8/12  2598            parked  1!\n"
+    )
+
+
+def test_live_events_tell_what_is_played() -> None:
+    """start, move and end of a slot."""
+    made = picture()
+    made.event(0, "start", {"white": "A", "black": "B", "opening": "E029"})
+    made.event(0, "move", {"ply": 67, "score": 83})
+    assert now_line(made) == "now: A - B, opening E029, move 34, +0.8"
+    made.event(0, "end", {})
+    assert now_line(made) == "now: between games"
+
+
+def test_a_busy_machine_has_a_banner_until_it_is_less_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all slots the worst is told; one that tells of nothing for a quarter of an hour plays no more."""
+    made = picture()
+    assert made.banner == ""
+    made.event(0, "crowd", {"crowded": True, "share": 0.31, "load": 14.6, "processors": 2})
+    made.event(1, "crowd", {"crowded": True, "share": 0.06, "load": 3.0, "processors": 2})
+    words = "load 15 on 2 processors: clocks are unreliable. Engines waited for a processor in 31% of the last moves"
+    assert made.banner == words
+    assert words in status(made, "running")["warnings"]
+    made.event(0, "crowd", {"crowded": False, "share": 0.0, "load": 1.0, "processors": 2})
+    made.event(2, "crowd", {"crowded": False, "share": 0.0, "load": 1.0, "processors": 2})
+    assert made.banner == words
+    begun = time.monotonic()
+    for passed, told in ((LINGER_S, "load 3 on 2 processors"), (CROWD_S, "")):
+        monkeypatch.setattr(time, "monotonic", lambda passed=passed: begun + passed)
+        assert made.banner.partition(":")[0] == told
+
+
+def test_a_score_is_the_view_of_white() -> None:
+    """The mover's score changes its sign with every ply, this one does not; mates are told as mates."""
+    made = picture()
+    made.event(0, "start", {"white": "A", "black": "B"})
+    made.event(0, "move", {"ply": 68, "score": 83})
+    assert now_line(made) == "now: A - B, move 34, -0.8"
+    made.event(0, "move", {"ply": 69, "score": 31990})
+    assert now_line(made) == "now: A - B, move 35, +M10"
+
+
+def test_a_score_is_the_view_of_white_where_black_begins() -> None:
+    """From a FEN with Black to move the odd plies are Black's; the number is that of the PGN, 8... Nf6 here."""
+    made = picture()
+    fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 8"
+    made.event(0, "start", {"white": "A", "black": "B", "fen": fen})
+    made.event(0, "move", {"ply": 1, "score": 83})
+    assert now_line(made) == "now: A - B, move 8, -0.8"
+    made.event(0, "move", {"ply": 2, "score": 90})
+    assert now_line(made) == "now: A - B, move 9, +0.9"
+
+
+def test_an_uncertain_end_has_its_spread() -> None:
+    """From the fewest to the most games; when both are the same, in how long."""
+    made = picture()
+    made.spread = (1200.0, 7200.0)
+    assert re.search(r"ends \w+ \d\d:\d\d \((\w+ )?\d\d:\d\d-(\w+ )?\d\d:\d\d\)$", headline(made))
+    assert of_games(57, (33, 84)) == "57 of 90-141 games"
+    assert of_games(12, (0, 0)) == "12 of 12 games"
+
+
+def test_a_test_without_a_number_of_games_is_open() -> None:
+    """Neither a million games nor their end in months is what anybody asked for."""
+    made = Progress("match", "patch", done=20, remaining=(2, OPEN_GAMES - 20))
+    made.placed = ()
+    made._format, made.estimate = SimpleNamespace(likely=lambda _: 300, tested=lambda _: None), 3600.0
+    assert "· 20 games, until it is known · ends " in headline(made)
+    assert headline(made).endswith("(in 60 min)")
+    assert of_games(1, (2, OPEN_GAMES)) == "1 game, until it is known"
+    assert of_games(20, (0, 0)) == "20 of 20 games"
+    assert of_games(20, (2, 40_000)) == "20 of 22-40020 games"
+    found = {"system": "match", "tournament": "patch", "state": "running", "games_done": 20, "eta": None}
+    words = status_words({**found, "remaining": [2, OPEN_GAMES - 20], "incidents": 0, "playing": []})
+    assert "20 games done, until it is known ·" in words
+
+
+def test_a_small_window_shows_who_plays() -> None:
+    """Of a long list the section stays, then parking; those who wait or are done are counted."""
+    made = picture()
+    status = ["waiting"] * 30 + ["parked", "active", "active"] + ["final"] * 20
+    made.placed = tuple(Placed(rank, f"E{rank}", 0, 0, what) for rank, what in enumerate(status, 1))
+    text = render(table(made, 6))
+    assert [line.split()[1] for line in text.splitlines()[1:]] == ["E31", "E32", "E33", "E34", "E35", "48"]
+    assert text.endswith("… 48 more: enginetour standings\n")
+
+
+class Counting:
+    """A format that counts what it is asked; a state is the number of games left."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def remaining(self, state: int) -> tuple[int, int]:
+        return state, 2 * state
+
+    def standings(self, state: int) -> tuple[Placed, ...]:
+        self.asked["standings"] += 1
+        return (Placed(1, f"{state} left", 0, 0),)
+
+    def likely(self, state: int) -> int:
+        self.asked["likely"] += 1
+        return state
+
+
+def looked_at(format_: Counting, state: int) -> Any:
+    def estimate() -> float:
+        return 60.0 * format_.likely(state)
+
+    return SimpleNamespace(
+        format=format_, state=state, estimate=estimate, slots=1, paused=False, stopping="", flying={}
+    )
+
+
+def test_a_look_works_nothing_out() -> None:
+    """Table and estimate are worked out when they are asked for, once a state and once a look, and never stale."""
+    made, format_ = Progress("roundrobin", "autumn"), Counting()
+    for left in (1000, 999, 998):
+        made.take(looked_at(format_, left))
+        assert made.remaining == (left, 2 * left)
+    assert not format_.asked
+    assert [made.placed[0].name, made.placed[0].name, made.estimate, made.spread] == [
+        "998 left", "998 left", 59880.0, (59880.0, 119760.0),
+    ]  # fmt: skip
+    assert format_.asked == {"standings": 1, "likely": 2}
+    made.take(looked_at(format_, 997))
+    assert (made.placed[0].name, made.estimate) == ("997 left", 59820.0)
+
+
+def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:
+    """A move may arrive after its end: live events may be lost."""
+    made = picture()
+    made.event(3, "move", {"ply": 1})
+    assert made.live == {}
+
+
+def test_status_in_words() -> None:
+    """One line for the tournament, one for what is in the air; what is uncertain has its spread."""
+    found = {
+        "system": "bubble",
+        "tournament": "autumn",
+        "state": "running",
+        "games_done": 57,
+        "remaining": [33, 84],
+        "eta": 3600.0,
+        "eta_range": [1980.0, 5040.0],
+        "playing": [{"white": "A", "black": "B", "ply": 4, "score": 31}],
+        "incidents": 1,
+    }
+    assert status_words(found) == (
+        "bubble · autumn · running · 57 games done, 33-84 to go · about 60 min (33 min to 84 min) · 1 incident\n"
+        "now: A - B, move 2, -0.3"
+    )
+    found |= {"state": "finished", "remaining": [0, 0], "eta": None, "eta_range": None, "playing": [], "incidents": 0}
+    assert status_words(found) == "bubble · autumn · finished · 57 games done, 0 to go · 0 incidents"
+
+
+def test_a_tournament_in_rounds_says_which(tmp_path: Path) -> None:
+    """Round r of R, in the headline, in status and its JSON; formats without rounds say nothing of the kind."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), "dutch", "rounds = 3")
+    tour(tmp_path, "run", str(path), "--max-games", "3", expect=8)
+    assert read(tmp_path, "status")["round"] == [2, 3]
+    assert "stopped · round 2 of 3 · 3 games done" in tour(tmp_path, "status").stdout
+    made = picture()
+    assert "round" not in headline(made)
+    made.stage = (2, 3)
+    assert "2 engines · round 2 of 3 · 57 of" in headline(made)
+
+
+# Lines in the words of cutechess-cli and fastchess.
+
+
+def game(white: str = "A", black: str = "B") -> Game:
+    return Game(Pairing(white, black), Outcome.WHITE, Termination.MATE, "White mates")
+
+
+def test_the_words_of_a_match() -> None:
+    """As cutechess-cli prints them, to the blank: two before the bracket."""
+    assert progress.started(1, 20, "A", "B") == "Started game 1 of 20 (A vs B)"
+    assert progress.finished(5, game()) == "Finished game 5 (A vs B): 1-0 {White mates}"
+    assert progress.score(MatchScore("A", "B", (2, 1, 0), (1, 1, 1))) == "Score of A vs B: 3 - 1 - 2  [0.667] 6"
+
+
+def test_the_interval_of_a_match() -> None:
+    """The lines of cutechess-cli, then the block of fastchess, figure for figure; 3 of the 7 level pairs are drawn."""
+    match = MatchScore("A", "B", (12, 6, 2), (6, 8, 6), (1, 2, 7, 6, 4), 3, "10+0.1, 1t, 16MB, UHO.epd")
+    lines = list(progress.interval(match))
+    assert lines == [
+        "...      A playing White: 12 - 2 - 6  [0.750] 20",
+        "...      A playing Black: 6 - 6 - 8  [0.500] 20",
+        "...      White vs Black: 18 - 8 - 14  [0.625] 40",
+        "Elo difference: 88.7 +/- 89.4, LOS: 98.1 %, DrawRatio: 35.0 %",
+        "--------------------------------------------------",
+        "Results of A vs B (10+0.1, 1t, 16MB, UHO.epd):",
+        "Elo: 88.74 +/- 89.37, nElo: 114.55 +/- 120.86",
+        "LOS: 98.15 %, DrawRatio: 35.00 %, PairsRatio: 3.33",
+        "Games: 40, Wins: 18, Losses: 8, Draws: 14, Points: 25.0 (62.50 %)",
+        "Ptnml(0-2): [1, 2, 7, 6, 4], WL/DD Ratio: 1.33",
+        "--------------------------------------------------",
+    ]
+
+
+def test_games_on_the_way_change_no_kind_of_figure() -> None:
+    """With several slots a pair may lack a game: figures were those of games in one block, of pairs in the next."""
+    whole = MatchScore("A", "B", (12, 6, 2), (6, 8, 6), (1, 2, 7, 6, 4), 3)
+    on_the_way = MatchScore("A", "B", (13, 6, 2), (6, 8, 7), (1, 2, 7, 6, 4), 3)
+    told = {line.split()[0]: line for line in progress.interval(whole)}
+    then = {line.split()[0]: line for line in progress.interval(on_the_way)}
+    assert then["LOS:"] == told["LOS:"] == "LOS: 98.15 %, DrawRatio: 35.00 %, PairsRatio: 3.33"
+    assert then["Elo:"] == told["Elo:"]
+    assert then["Games:"] == "Games: 42, Wins: 19, Losses: 9, Draws: 14, Points: 26.0 (61.90 %)"
+
+
+def test_single_games_and_a_test() -> None:
+    """Without pairs the error is that of the games; a test adds a line to each of the two."""
+    test = match_test(Sprt(0.0, 10.0), [(number, 2 if number % 3 else 0) for number in range(60)])
+    lines = list(progress.interval(MatchScore("A", "B", (20, 0, 10), (20, 0, 10)), test))
+    assert re.fullmatch(r"SPRT: llr \S+ \(\S+%\), lbound -2\.94, ubound 2\.94", lines[4])
+    assert re.fullmatch(r"LLR: \d\.\d\d \(\d+\.\d%\) \(-2\.94, 2\.94\) \[0\.00, 10\.00\]", lines[-2])
+    assert not [line for line in lines if "Ptnml" in line or "PairsRatio" in line]
+    (alone,) = (line for line in lines if line.startswith("Elo difference"))
+    assert re.search(r"\+/- 9\d\.\d,", alone)
+
+
+def test_a_ratio_below_zero_is_measured_as_there() -> None:
+    """By the lower bound in fastchess, by the upper one in cutechess-cli: with uneven errors that is not the same."""
+    games = [(number, 0 if number % 3 else 2) for number in range(18)]
+    test = match_test(Sprt(0.0, 60.0, alpha=0.05, beta=0.2), games)
+    low, high = test.test.bounds
+    assert low < test.walk.llr < -1
+    lines = list(progress.interval(MatchScore("A", "B", (3, 0, 6), (3, 0, 6)), test))
+    assert f"({100 * test.walk.llr / high:.1f}%)" in lines[4]
+    assert f"({-100 * test.walk.llr / low:.1f}%) (-1.56, 2.77)" in lines[-2]
+
+
+def test_a_verdict_is_told_as_there() -> None:
+    """Words that scripts wait for."""
+    test = match_test(Sprt(0.0, 100.0), [(number, 2 if number % 5 else 0) for number in range(200)])
+    assert test.walk.verdict == "H1"
+    lines = list(progress.interval(MatchScore("A", "B", (80, 0, 20), (80, 0, 20)), test))
+    assert lines[4].endswith(" - H1 was accepted")
+
+
+@pytest.mark.parametrize(
+    "match", [MatchScore("A", "B", (3, 0, 0), (3, 0, 0), (0, 0, 0, 0, 3)), MatchScore("A", "B", (0, 0, 0), (0, 0, 0))]
+)
+def test_what_is_infinite_is_left_out(match: MatchScore) -> None:
+    """No game, or only wins: neither inf nor nan, and no line about a strength nobody can tell."""
+    told = " ".join(progress.interval(match))
+    assert not re.search(r"inf|nan|Elo|Ratio: $|WL/DD|PairsRatio", told)
+    assert bool(told) == bool(match.games)
+
+
+def test_the_terms_of_a_match() -> None:
+    """One where both play by the same, two where not; options nobody set are NULL."""
+    same = [({"tc": "10+0.1"}, {"Threads": "1", "hash": "16"})] * 2
+    assert progress.terms(same, "/books/UHO.epd") == "10+0.1, 1t, 16MB, UHO.epd"
+    other = [({"tc": "nodes=1000"}, {}), ({"tc": "movetime=0.1"}, {"Hash": "16"})]
+    assert progress.terms(other, "") == "1000 nodes - 0.1/move, NULL, NULL - 16MB"
+    assert progress.terms([({"tc": "movetime=1,nodes=1"}, {})] * 2, "").startswith("movetime=1,nodes=1, NULL")
+
+
+def test_the_terms_of_a_match_with_a_control_for_each_colour() -> None:
+    """Both are told, with their colours; another margin with Black is no other control."""
+    coloured: Any = {"tc": "40/2:20/1", "margin_ms": 50, "black": {"tc": "0.5+0.05", "margin_ms": 50}}
+    assert progress.terms([(coloured, {})] * 2, "").startswith("40/2:20/1 White - 0.5+0.05 Black, NULL")
+    plain: Any = {"tc": "5+0.05", "margin_ms": 50, "black": {"tc": "5+0.05", "margin_ms": 90}}
+    assert progress.terms([(plain, {}), (coloured, {})], "").startswith("5+0.05 - 40/2:20/1 White - 0.5+0.05 Black")
+
+
+def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also with two slots, and beyond the plan when void games, here the four before, are played again."""
+    lines = Lines(Progress("match", "x", remaining=(3, 3), numbered=4))
+    lines.event(0, "start", {"white": "A", "black": "B"})
+    lines.event(1, "start", {"white": "B", "black": "A"})
+    lines.game(5, game("B", "A"), ())
+    lines.event(1, "start", {"white": "A", "black": "C"})
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Started")]
+    assert told == [
+        "Started game 5 of 7 (A vs B)",
+        "Started game 6 of 7 (B vs A)",
+        "Started game 7 of 7 (A vs C)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("remaining", "told"),
+    [
+        ((2, 1_000_000), "Started game 1 (A vs B)"),
+        ((2, 40_000), "Started game 1 of 40000 (A vs B)"),
+        ((1_000_000, 1_000_000), "Started game 1 of 1000000 (A vs B)"),
+    ],
+)
+def test_nobody_named_the_number_of_games(
+    remaining: tuple[int, int], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A test ends the match: a million is our own, and tells nobody how long it takes."""
+    Lines(Progress("match", "x", remaining=remaining)).event(0, "start", {"white": "A", "black": "B"})
+    assert capsys.readouterr().out.splitlines() == [told]
+
+
+def test_a_game_begun_before_the_last_one_is_told_is_told_after_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its slot went on while the last result was being written: lines and numbers stay in their order."""
+    loop = scheduler(ended)
+    lines = Lines(Progress("match", "x", remaining=(3, 3)))
+    lines.event(0, "start", {"white": "A", "black": "B"})
+    lines.event(0, "start", {"white": "B", "black": "A"})
+    lines.picture.done += 1
+    lines.game(1, game("A", "B"), ())
+    lines.progress(loop)
+    told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()]
+    assert told == ["Started game 1 of 3", "Finished game 1", "Started game 2 of 7"]
+
+
+def test_a_game_that_begins_while_the_last_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is counted already, and the games to go were not looked at again yet: there is not one more of them."""
+    picture = Progress("match", "x", remaining=(4, 4))
+    lines = Lines(picture)
+    lines.event(0, "start", {"white": "A", "black": "B"})
+    picture.done += 1
+    lines.game(1, game("A", "B"), ())
+    lines.event(0, "start", {"white": "B", "black": "A"})
+    told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines() if line.startswith("Started")]
+    assert told == ["Started game 1 of 4", "Started game 2 of 4"]
+
+
+def test_a_failure_of_the_machine_names_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    """The line of the run named the engine whose turn it was; the count, the page and `games` said: the machine."""
+    incident = Incident("A", "host", "the referee's process was stopped during a move")
+    void = replace(game(), outcome=Outcome.VOID, incidents=(incident,))
+    Lines(Progress("match", "x", remaining=(3, 3))).game(7, void, ())
+    told = capsys.readouterr().out
+    assert "incident: the machine: the referee's process was stopped during a move   enginetour games 7" in told
+
+
+class Asked(Progress):
+    """A picture of a match, told of by `meanwhile` while the score is being looked up."""
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        super().__init__("match", "x", remaining=(9, 9))
+        self.meanwhile = meanwhile
+
+    def match(self) -> MatchScore | None:
+        self.meanwhile()
+        return MatchScore("A", "B", (1, 0, 0), (0, 0, 0))
+
+
+def test_the_lines_of_a_game_stand_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """Games start on its own slot and on another while its score is looked up: neither waits, none comes between."""
+
+    def start() -> None:
+        lines.event(0, "start", {"white": "B", "black": "A"})
+        lines.event(1, "start", {"white": "A", "black": "C"})
+
+    def start_elsewhere() -> None:
+        thread = threading.Thread(target=start, daemon=True)
+        thread.start()
+        thread.join(LONG_S)
+        waited.append(thread.is_alive())
+
+    waited: list[bool] = []
+    lines = Lines(Asked(start_elsewhere))
+    lines.event(0, "start", {"white": "A", "black": "B"})
+    lines.picture.done += 1
+    lines.game(1, game("A", "B"), ())
+    lines.progress(scheduler(ended))
+    assert waited == [False]
+    told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()]
+    assert told == [
+        "Started game 1 of 9",
+        "Started game 2 of 9",
+        "Finished game 1",
+        "Score of A vs B: 1 - 0 - 0  [1.000] 1",
+        "Started game 3 of 7",
+    ]
+
+
+def test_the_lines_of_a_game_are_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that another thread or program writes into the same place can come between."""
+    written: list[str] = []
+    monkeypatch.setattr("click.echo", written.append)
+    lines = Lines(Asked(lambda: None))
+    lines.game(1, game("A", "B"), (Note("decision", "A is first"),))
+    assert written == [
+        "Finished game 1 (A vs B): 1-0 {White mates}\nScore of A vs B: 1 - 0 - 0  [1.000] 1\n  A is first"
+    ]
+
+
+def test_quick_games_bring_no_progress_every_moment(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line after ten games, and the next one when a second has passed too."""
+    now = [100.0]
+    lines = Lines(Progress("match", "x", remaining=(60, 60)), clock=lambda: now[0])
+    for number, later in enumerate([0.0] * 35 + [1.0], 1):
+        now[0] += later
+        lines.game(number, game(), ())
+        lines.progress(scheduler(ended))
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("match · x")]
+    assert len(told) == 2
+
+
+def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:
+    """The second game says nothing new of A, but of B."""
+    false = SideRecord(claims=(("no-score", 2, "move 1: played e2e4 without any scored line"),))
+    claimed = Claimed()
+    (words,) = claimed.new(replace(game(), white=false))
+    assert words == "claim: A: move 1: played e2e4 without any scored line (no-score, 2 times; told once)"
+    (other,) = claimed.new(replace(game(), white=false, black=false))
+    assert other.startswith("claim: B: ")
+
+
+def test_a_match_speaks_as_scripts_expect(tmp_path: Path) -> None:
+    """Every game is started, finished and scored, in this order; the strength and the pairs come at the end."""
+    (tmp_path / "results").mkdir()
+    path = config(tmp_path, ("wren1", "wren4"), "match", "games = 4")
+    out = tour(tmp_path, "run", str(path)).stdout.splitlines()
+    known = [line.split()[0] for line in out if re.match(r"(Started game|Finished game|Score) ", line)]
+    assert known == ["Started", "Finished", "Score"] * 4
+    assert "Started game 4 of 4 (Wren 4 vs Wren 1)" in out
+    last = [line for line in out if line.startswith("Score")][-1]
+    score = re.fullmatch(r"Score of Wren 1 vs Wren 4: (\d) - (\d) - (\d)  \[([01]\.\d{3})\] 4", last)
+    assert score is not None
+    assert sum(int(score[n]) for n in (1, 2, 3)) == 4
+    pairs = [re.match(r"Ptnml\(0-2\): \[(\d), (\d), (\d), (\d), (\d)\]", line) for line in out]
+    (found,) = [match for match in pairs if match]
+    assert sum(int(found[n]) for n in range(1, 6)) == 2
+    (terms,) = [line for line in out if line.startswith("Results of Wren 1 vs Wren 4 (")]
+    assert terms.endswith("):")
+    colours = [int(line.split()[-1]) for line in out if re.match(r"\.\.\.      Wren 1 playing ", line)]
+    assert colours == [2, 2]
+    assert out.count("Finished match") == 1

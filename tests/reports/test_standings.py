@@ -1,0 +1,248 @@
+"""Tests of reports/standings."""
+
+from __future__ import annotations
+
+from math import log, tanh
+from pathlib import Path
+
+import pytest
+
+from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.standings import NAMES
+from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
+from enginetour.model.game import Note, Placed
+from enginetour.reports.sheet import render
+from enginetour.reports.standings import (
+    PairingError,
+    apart,
+    crosstable,
+    duration,
+    pairing_error,
+    pairing_figures,
+    pairing_report,
+    relative_strengths,
+    standings,
+)
+from tests.support.databases import field_of, rated
+from tests.support.tournaments import config, read, tour
+
+# Total pairing error by its published example, and the figures of rounds by hand.
+
+NATURAL = log(10) / 400
+NOBODY = Turn()
+
+
+def meeting(count: int, *boards: tuple[int, int, int]) -> tuple[Turn, ...]:
+    """One round: White, Black, White's half points."""
+    row = [NOBODY] * count
+    for white, black, points in boards:
+        row[white] = Turn(Kind.PLAYED, black, WHITE, points, 0, 1)
+        row[black] = Turn(Kind.PLAYED, white, BLACK, 2 - points, 0, 1)
+    return tuple(row)
+
+
+FOUR = tuple(map(Member, "ABCD"))
+TWO_ROUNDS = Field(FOUR, (meeting(4, (0, 1, 2), (2, 3, 2)), meeting(4, (0, 2, 1), (1, 3, 2))), rounds=2)
+
+
+def test_the_worked_example() -> None:
+    """A 100, B 50, C 0, D -150 in two rounds: squares add up to 150000 (Vuorinen 2010, 7.1)."""
+    found = pairing_error(TWO_ROUNDS, (100.0, 50.0, 0.0, -150.0), range(2))
+    assert found.total == pytest.approx(24.206146, abs=1e-6)
+    assert found.rms == pytest.approx(136.930639, abs=1e-6)
+
+
+def test_it_shrinks_with_the_size_of_the_tournament() -> None:
+    """The same gap of 1 on every board: 0.040 in 32 x 5, and an RMS gap of 1 whatever the size."""
+    boards = tuple((one, one + 1, 1) for one in range(0, 32, 2))
+    field = Field(tuple(Member(str(place)) for place in range(32)), (meeting(32, *boards),) * 5)
+    found = pairing_error(field, tuple(float(place % 2) for place in range(32)), range(5))
+    assert found.total == pytest.approx(0.0395285, abs=1e-7)
+    assert found.rms == 1.0
+
+
+def test_relative_strengths_solve_their_equations() -> None:
+    """What everybody scored, with half a point of the phantom draw, is what its strength expects."""
+    field, strengths = TWO_ROUNDS, relative_strengths(TWO_ROUNDS)
+    for member, own in enumerate(strengths):
+        expected = (1 + tanh(own * NATURAL / 2)) / 2 - 0.5
+        for turn in field.turns(member):
+            assert turn.opponent is not None
+            expected += (1 + tanh((own - strengths[turn.opponent]) * NATURAL / 2)) / 2
+        assert expected == pytest.approx(field.scores[member] / 2, abs=1e-9)
+    assert strengths[0] > strengths[2] > strengths[1] > strengths[3]
+
+
+def test_byes_forfeits_and_strangers_say_nothing() -> None:
+    """Nobody has met anybody: no strengths, no error, no gap."""
+    row = (Turn(Kind.FORFEIT, 1, WHITE, 2), Turn(Kind.FORFEIT, 0, BLACK, 0), Turn(Kind.BYE, points=2))
+    field = Field(FOUR[:3], (row,))
+    assert relative_strengths(field) == (0.0, 0.0, 0.0)
+    assert pairing_figures(field)[-1].error == PairingError(0.0, None)
+    assert pairing_figures(Field(FOUR))[-1].error == PairingError(0.0, None)
+
+
+def test_matches_enter_by_their_points() -> None:
+    """Three of four half points weigh as a win and a draw."""
+    match = (Turn(Kind.PLAYED, 1, 0, 3, 0, 2), Turn(Kind.PLAYED, 0, 0, 1, 0, 2))
+    singly = (meeting(2, (0, 1, 2)), meeting(2, (1, 0, 1)))
+    one = relative_strengths(Field(FOUR[:2], (match,), win=4))
+    assert one == pytest.approx(relative_strengths(Field(FOUR[:2], singly)), abs=1e-9)
+
+
+def test_figures_of_rounds() -> None:
+    """Boards of unequal scores, rematches, uneven colours, byes but not absences; and all rounds in one line."""
+    rounds = (
+        meeting(4, (0, 1, 2), (2, 3, 1)),
+        (*meeting(4, (0, 1, 1))[:2], Turn(Kind.BYE), Turn()),
+        meeting(4, (0, 2, 0), (1, 3, 0)),
+    )
+    lines = pairing_figures(Field(FOUR, rounds, rounds=3))
+    told = [(r.number, r.boards, r.floats, r.widest, r.rematches, r.uneven, r.unpaired) for r in lines]
+    assert told == [
+        (1, 2, 0, 0, 0, 0, 0),
+        (2, 1, 1, 2, 1, 2, 1),
+        (3, 2, 1, 2, 0, 2, 0),
+        (0, 5, 2, 2, 1, 2, 1),
+    ]
+    assert lines[-1].error == pairing_error(Field(FOUR, rounds), relative_strengths(Field(FOUR, rounds)), range(3))
+
+
+def test_starting_points_make_floats() -> None:
+    """With a lead of one win for A the first board is unequal."""
+    field = Field(FOUR, (meeting(4, (0, 1, 1), (2, 3, 1)),))
+    scores = [[one + more for one, more in zip(row, (2, 0, 0, 0), strict=True)] for row in field.points]
+    assert [line.floats for line in pairing_figures(field, scores)] == [1, 1]
+
+
+def test_a_game_at_odds_has_no_colours() -> None:
+    """Whoever is stronger has White there anyway."""
+    rounds = (meeting(2, (0, 1, 2)),) * 2
+    assert pairing_figures(Field(FOUR[:2], rounds))[-1].uneven == 2
+    odds = (Turn(Kind.PLAYED, 1, WHITE, 2, 3, 1), Turn(Kind.PLAYED, 0, BLACK, 0, -3, 1))
+    assert pairing_figures(Field(FOUR[:2], (rounds[0], odds)))[-1].uneven == 0
+
+
+def test_no_round_yet() -> None:
+    """One line that says so."""
+    (line,) = pairing_figures(Field(FOUR))
+    assert (line.number, line.boards, line.error.rms) == (0, 0, None)
+
+
+# How the rounds of a tournament were paired, as a table.
+
+
+def test_a_row_a_round_and_one_for_all() -> None:
+    """Floats, gaps, rematches and who rested, with the guarantee noted when the round was paired."""
+    field = field_of(rated(4, 3, 2, 1), "A1B C1D", "A1C B=D", "A1B C0D")
+    notes = (Note("round", "", (("round", 2), ("guarantee", "by rule"))), Note("add", ""))
+    rows = pairing_report("", pairing_figures(field), notes).rows
+    assert [row["round"] for row in rows] == [1, 2, 3, None]
+    assert [row["boards"] for row in rows] == [2, 2, 2, 6]
+    assert [row["floats"] for row in rows] == [0, 0, 2, 2]
+    assert [row["widest"] for row in rows] == [0, 0, 1.5, 1.5]
+    assert [row["rematches"] for row in rows] == [0, 0, 2, 2]
+    assert [row["guarantee"] for row in rows] == [None, "by rule", None, None]
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """Rounds of a tournament played, as JSON and for people; a bubble has none."""
+    tour(tmp_path, "run", str(config(tmp_path, ("wren1", "wren2", "wren3"), "dutch", "rounds = 2")))
+    rounds = read(tmp_path, "standings", "--pairing-report")["rounds"]
+    assert [(row["round"], row["boards"], row["without"]) for row in rounds] == [(1, 1, 1), (2, 1, 1), (None, 2, 2)]
+    assert rounds[0]["guarantee"] == "maximum weight, certified"
+    told = tour(tmp_path, "standings", "--pairing-report").stdout
+    assert "RMS gap  proof" in told and "\n[1] maximum weight, certified\n" in told
+    assert max(map(len, told.splitlines())) <= 80
+    tour(
+        tmp_path, "run", str(config(tmp_path, ("wren1", "wren2", "wren3"), name="other")), "--max-games", "1", expect=8
+    )
+    assert "is not paired in rounds" in tour(tmp_path, "standings", "--pairing-report", expect=2).stderr
+
+
+# What people read in the morning.
+
+
+def test_tie_breaks_are_shown_in_points() -> None:
+    """SB is kept in quarter points and DE in half points, so that they stay whole; a tester reads points."""
+    placed = (Placed(1, "A", 5, 3, "", (("SB", 9), ("DE", 1), ("WIN", 2))), Placed(None, "B", 0, 0, "withdrawn"))
+    sheet = standings("t", placed)
+    assert [sheet.rows[0][code] for code in ("SB", "DE", "WIN")] == [2.25, 0.5, 2]
+    assert render(sheet) == (
+        "t\n#  engine  points  games  SB  DE  WIN  status\n"
+        "1  A           2½      3  2¼   ½    2\n   B            0      0               withdrawn\n"
+        "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with; DE:\n"
+        "  direct encounter; WIN: wins\n"
+    )
+
+
+def test_every_code_has_its_words() -> None:
+    """A table says what its codes stand for, and nothing where it has none."""
+    assert NAMES.keys() == PLACEMENT_CODES.keys()
+    assert (NAMES["SOSM-2"], NAMES["SODOSW"]) == (
+        "sum of opponents' McMahon scores without the lowest two",
+        "sum of defeated opponents' wins, half for a draw",
+    )
+    assert standings("t", (Placed(1, "A", 5, 3),)).notes == ()
+    square = crosstable("t", ["A"], {}, [Placed(1, "A", 5, 3, "", (("SB", 9),))], ("SB",), notes=("first",))
+    assert square.notes == ("first", "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with")
+
+
+def test_six_tie_breaks_fit_eighty_columns() -> None:
+    """Beside a status they continue below; hundredths of a point are written as such, categories as they are named."""
+    breaks = (("SOSM-1", 361), ("SOSOSM", 1563), ("SODOSM", -1), ("AOB", 433), ("CAT", -2), ("SOSTS", 0))
+    for status in ("", "withdrawn"):
+        text = render(standings("t", [Placed(1, "An engine of a very long name", 5, 3, status, breaks)]), 80)
+        assert max(map(len, text.splitlines())) <= 80
+        assert ("withdrawn" in text) == bool(status)
+        words = text.split()
+        assert all(word in words for word in ("SOSM-1", "180½", "781½", "-¼", "4.33", "2", "0", "SOSTS"))
+    assert standings("t", [Placed(1, "A", 5, 3, "", breaks)]).rows[0]["CAT"] == 2
+
+
+def test_points_without_a_game_stand_in_a_column_of_their_own() -> None:
+    """Two points and two games look like two wins, where one is a bye and both games were lost."""
+    placed = (Placed(1, "A", 6, 4), Placed(2, "B", 4, 2, unplayed=4))
+    assert render(standings("t", placed)) == (
+        "t\n#  engine  points  games  byes\n1  A            3      4\n2  B            2      2     2\n"
+        "byes: points without a game, among the points\n"
+    )
+    assert [row["unplayed"] for row in standings("t", placed).rows] == [0, 2]
+
+
+def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
+    """Byes, games struck out that had decided, games against the withdrawn; a table without them says nothing."""
+    placed = (Placed(1, "A", 6, 2, unplayed=2), Placed(2, "B", 4, 4), Placed(3, "C", 1, 3), Placed(None, "D", 2, 2))
+    told = apart(placed, {"A": 4, "B": 2, "C": 4, "D": 2})
+    assert told == (
+        "points without a game (byes): A 1",
+        "points of games that were struck out when they had decided: B 1",
+        "points against the withdrawn, which the standings leave out: C 1½",
+    )
+    assert apart(placed[3:], {"D": 2}) == ()
+    assert apart(placed[1:], {"B": 9, "C": 9, "D": 9}, by_match=True) == (
+        "points are those of matches, signs those of games",
+    )
+
+
+def test_no_cell_of_a_crosstable_is_a_formula() -> None:
+    """A spreadsheet reads =10 as ten; people read the sign they know."""
+    placed = (Placed(1, "A", 3, 3), Placed(2, "B", 3, 3))
+    sheet = crosstable("t", ["A", "B"], {("A", "B"): "=10", ("B", "A"): "=01"}, placed)
+    assert sheet.csv() == "rank,name,points,vs1,vs2\n1,A,1.5,x,½10\n2,B,1.5,½01,x\n"
+    assert "=10" in render(sheet)
+
+
+def test_a_short_time_is_not_none() -> None:
+    """A game of 0.4 s took some time."""
+    assert [duration(seconds) for seconds in (0, 0.02, 0.4, 1.4)] == ["0 s", "0.1 s", "0.4 s", "1 s"]
+
+
+def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:
+    """Pools too large for all errors at once say nothing in the columns, and the remark says why."""
+    from enginetour.ratings.ratinglist import NOT_ASKED, Row
+    from enginetour.reports.ratinglist import _shown
+
+    row = Row(1, "Ada", 12.0, None, None, 500, 0.5, 200, 100, 200, 0.0, 12.0, None, 1, (NOT_ASKED,))
+    shown = _shown(row, [NOT_ASKED])
+    assert (shown["plus"], shown["minus"], shown["remarks"]) == ("", "", "[1]")

@@ -1,0 +1,307 @@
+"""Tests of store/backup."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
+from enginetour.model.game import Outcome
+from enginetour.store import backup
+from enginetour.store.address import Address, address_of
+from enginetour.store.backup import back_up, copy_store
+from enginetour.store.check import inspect
+from enginetour.store.database import version_of
+from enginetour.store.tables import METADATA
+from enginetour.store.tournaments import Store
+from tests.support.databases import (
+    Server,
+    add_game,
+    counts_are_kept,
+    draft,
+    full_game,
+    game,
+    meddled,
+    open_log,
+    sound_log,
+)
+from tests.support.tournaments import tour
+
+# A copy of a database while others write to it.
+
+
+def test_one_state_while_somebody_writes(tmp_path: Path) -> None:
+    """The copy holds what was committed before it, and no part of a transaction that is open."""
+    store, log = open_log(tmp_path / "t.db")
+    with store:
+        add_game(log, game())
+        with store.database.writing() as connection:
+            connection.exec_driver_sql("DELETE FROM notes")
+            connection.exec_driver_sql("UPDATE games SET outcome = '0-1'")
+            made = back_up(tmp_path / "t.db", tmp_path / "copy.db")
+    assert made.bytes == (tmp_path / "copy.db").stat().st_size
+    with Store.open(tmp_path / "copy.db", create=False) as copy:
+        assert [line.outcome for line in copy.tournament("autumn").games()] == [Outcome.WHITE]
+
+
+def test_replaced_on_request_only(tmp_path: Path) -> None:
+    """An older copy gives way only when told to, and then to a newer state."""
+    store, log = open_log(tmp_path / "t.db")
+    with store:
+        back_up(tmp_path / "t.db", tmp_path / "copy.db")
+        add_game(log, game())
+        with pytest.raises(UsageRefused, match="--replace"):
+            back_up(tmp_path / "t.db", tmp_path / "copy.db")
+        Store.open(tmp_path / "copy.db", create=False, readonly=True).close()  # leaves side files behind
+        back_up(tmp_path / "t.db", tmp_path / "copy.db", replace=True)
+    with Store.open(tmp_path / "copy.db", create=False) as copy:
+        assert len(copy.tournament("autumn").games()) == 1
+
+
+def test_what_is_never_replaced(tmp_path: Path) -> None:
+    """The database itself, also by a link; a file of somebody else; a database somebody has open."""
+    store, _ = open_log(tmp_path / "t.db")
+    other, _ = open_log(tmp_path / "other.db")
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "link.db").symlink_to(tmp_path / "t.db")
+    with store, other:
+        for name, words in (("t", "itself"), ("link", "itself"), ("other", "in use")):
+            with pytest.raises(UsageRefused, match=words):
+                back_up(tmp_path / "t.db", tmp_path / f"{name}.db", replace=True)
+        with pytest.raises(UsageRefused, match="no SQLite database"):
+            back_up(tmp_path / "t.db", tmp_path / "notes.txt", replace=True)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_log_of_another_database_is_not_adopted(tmp_path: Path) -> None:
+    """SQLite would take the old log for that of the copy."""
+    open_log(tmp_path / "t.db")[0].close()
+    (tmp_path / "copy.db-wal").write_bytes(b"pages of another")
+    with pytest.raises(UsageRefused, match="log of a database"):
+        back_up(tmp_path / "t.db", tmp_path / "copy.db")
+
+
+@pytest.mark.parametrize("fault", ["damaged", "full", "lost row"])
+def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """A copy that cannot be finished or verified leaves no file, whatever is wrong."""
+    path, target = tmp_path / "t.db", tmp_path / "copies" / "copy.db"
+    target.parent.mkdir()
+    store, log = open_log(path)
+    with store:
+        for number in range(1, 30):
+            add_game(log, game(meeting=number))
+    if fault == "damaged":
+        whole = bytearray(path.read_bytes())
+        whole[8 * 4096 : 9 * 4096] = b"\x55" * 4096
+        path.write_bytes(bytes(whole))
+    elif fault == "full":
+        real = sqlite3.connect
+
+        def small(*place: object, **kept: object) -> sqlite3.Connection:
+            made: sqlite3.Connection = real(*place, **kept)  # type: ignore[call-overload]
+            made.execute("PRAGMA max_page_count=2")
+            return made
+
+        monkeypatch.setattr(sqlite3, "connect", small)
+        monkeypatch.setattr(backup, "connected", lambda path, mode: real(f"{path.as_uri()}?{mode}", uri=True))
+    else:
+        monkeypatch.setattr(backup, "_verified", lambda _: {})
+    with pytest.raises(TourError):
+        back_up(path, target)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """No database, no folder: one line, and nothing made."""
+    with pytest.raises(StoreRefused, match="no database yet"):
+        back_up(tmp_path / "t.db", tmp_path / "copy.db")
+    open_log(tmp_path / "t.db")[0].close()
+    with pytest.raises(UsageRefused, match="no such folder"):
+        back_up(tmp_path / "t.db", tmp_path / "none" / "copy.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
+
+
+def test_nothing_to_back_up(tmp_path: Path) -> None:
+    """A file to which nothing was ever committed is named as it is, and no copy is made of it."""
+    (tmp_path / "t.db").touch()
+    with pytest.raises(StoreRefused, match=r"t\.db: holds no tournament yet"):
+        back_up(tmp_path / "t.db", tmp_path / "copy.db")
+    with pytest.raises(StoreRefused, match="no database yet"):
+        back_up(tmp_path / "other.db", tmp_path / "copy.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
+
+
+@pytest.mark.parametrize("moment", ["locking", "ending"])
+def test_two_backups_leave_each_other_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    """One that ends in the moment the other looks for its lock keeps its copy; one that begins then keeps its file."""
+    store, log = open_log(tmp_path / "t.db")
+    target, beside = tmp_path / "copy.db", tmp_path / ".copy.db.new"
+    with store:
+        add_game(log, game())
+    whole = back_up(tmp_path / "t.db", tmp_path / "whole.db").path.read_bytes()
+    flock = fcntl.flock
+
+    def overtaken(mark: Any, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        beside.write_bytes(whole)
+        beside.rename(target)
+        flock(mark, operation)
+
+    def followed(place: Path) -> int:
+        if place == target:
+            beside.write_text("the next one's")
+        return version_of(place)
+
+    if moment == "locking":
+        monkeypatch.setattr(fcntl, "flock", overtaken)
+        with pytest.raises(UsageRefused, match="--replace"):
+            back_up(tmp_path / "t.db", target)
+        assert target.read_bytes() == whole
+        assert not beside.exists()
+    else:
+        monkeypatch.setattr(backup, "version_of", followed)
+        back_up(tmp_path / "t.db", target)
+        assert beside.read_text() == "the next one's"
+
+
+def test_only_its_owner_may_write_to_a_copy(tmp_path: Path) -> None:
+    """As SQLite makes a database, whatever the umask leaves open."""
+    store, _ = open_log(tmp_path / "t.db")
+    store.close()
+    before = os.umask(0)
+    try:
+        made = back_up(tmp_path / "t.db", tmp_path / "copy.db")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(made.path.stat().st_mode) == 0o644
+
+
+# A store put on another ground: all of it, compared, and counted on from there.
+
+
+def filled(place: Address) -> Address:
+    store, log = open_log(place)
+    with store:
+        add_game(log, game())
+        add_game(log, full_game())
+        add_game(log, game("Phalanx", "HoiChess", Outcome.DRAW))
+    return place
+
+
+def test_there_and_back(place: Address, server: Server, tmp_path: Path) -> None:
+    """From a file or a server to a server, to a file, to another file: the same digest, and every game as it was."""
+    filled(place)
+    there = address_of(server.schema())
+    back, again = tmp_path / "back.db", tmp_path / "again.db"
+    made = [copy_store(source, target) for source, target in ((place, there), (there, back), (back, again))]
+    assert len(set(made)) == 1
+    assert made[0].tournaments == 1
+    assert made[0].rows == sum(rows(back).values())
+    for copy in (there, back, again):
+        with Store.open(copy, create=False) as store:
+            log = store.tournament()
+            assert log.game(2).game == full_game()
+            assert add_game(log, game("Toga", "Phalanx")) == 4  # keys are counted on
+            assert store.create_tournament(draft("spring")).edition == 1
+            assert counts_are_kept(log)
+
+
+def rows(path: Path) -> dict[str, int]:
+    connection = sqlite3.connect(path)
+    found = {name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in METADATA.tables}
+    connection.close()
+    return found
+
+
+def test_an_empty_store(place: Address, tmp_path: Path) -> None:
+    """Of a store without a tournament an empty one is made, which takes its first."""
+    Store.open(place).close()
+    assert copy_store(place, tmp_path / "copy.db").rows == 0
+    open_log(tmp_path / "copy.db")[0].close()
+
+
+def test_a_target_that_holds_something(place: Address, tmp_path: Path) -> None:
+    """A store with a tournament of the same name, or with any other, stays as it is; so does the source itself."""
+    source = filled(tmp_path / "source.db")
+    filled(place)
+    with pytest.raises(UsageRefused, match="has a tournament 'autumn' already"):
+        copy_store(source, place)
+    with Store.open(place) as store:
+        assert len(store.tournament().games()) == 3
+    other = tmp_path / "other.db"
+    with Store.open(other) as store:
+        store.create_tournament(draft("spring"))
+    with pytest.raises(UsageRefused, match="holds 'spring' already"):
+        copy_store(source, other)
+    for itself in (source, place):
+        with pytest.raises(UsageRefused, match="is the database itself"):
+            copy_store(itself, itself)
+
+
+def test_nothing_to_copy(place: Address, tmp_path: Path) -> None:
+    """A source that is not there is refused, and nothing is made for it."""
+    with pytest.raises(StoreRefused, match="no database yet"):
+        copy_store(place, tmp_path / "copy.db")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_copy_that_is_not_what_was_read(place: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A difference leaves no row behind, and no file that was not there."""
+    source = filled(tmp_path / "source.db")
+    monkeypatch.setattr(backup, "_digest", lambda *_: (0, "another"))
+    with pytest.raises(StorageFailed, match="is not what was read"):
+        copy_store(source, place)
+    monkeypatch.undo()
+    if isinstance(place, Path):
+        assert not place.exists()
+    assert copy_store(source, place).tournaments == 1
+
+
+def test_cells_that_no_server_takes(server: Server, tmp_path: Path) -> None:
+    """A row that somebody changed to what no column of a server holds is named by its table."""
+    source = tmp_path / "source.db"
+    filled(source)
+    meddled(source, "UPDATE games SET plies = 'many' WHERE number = 2")
+    with pytest.raises(StoreRefused, match="the table 'games' cannot be copied"):
+        copy_store(source, address_of(server.schema()))
+
+
+def test_a_backup_of_a_server_is_a_file(server: Server, tmp_path: Path) -> None:
+    """A backup of a database on a server opens like any other, and gives way to a newer one when told to."""
+    place = address_of(server.schema())
+    store, log = sound_log(place)
+    with store:
+        made = back_up(place, tmp_path / "copy.db")
+        add_game(log, game())
+        with pytest.raises(UsageRefused, match="--replace"):
+            back_up(place, tmp_path / "copy.db")
+        assert back_up(place, tmp_path / "copy.db", replace=True).rows > made.rows
+    assert os.listdir(tmp_path) == ["copy.db"]
+    with Store.open(tmp_path / "copy.db", readonly=True) as store:
+        assert inspect(store).findings == ()
+        assert len(store.tournament().games()) == 1
+
+
+def test_the_commands(server: Server, tmp_path: Path) -> None:
+    """`db copy`, `backup`, `check` and `upgrade` take either kind of address."""
+    filled(tmp_path / "t.db")
+    url = server.schema()
+    assert "written and verified: 1 tournament, " in tour(tmp_path, "db", "copy", "t.db", url).stdout
+    assert "nothing to upgrade" in tour(tmp_path, "db", "upgrade", "--db", url).stdout
+    assert "written and verified" in tour(tmp_path, "db", "backup", "b.db", "--db", url).stdout
+    for statement in ("ALTER TABLE imports DROP COLUMN odds", "ALTER TABLE imported_games DROP COLUMN black_tc"):
+        server.ask_there(url, statement)
+    for name in ("handicap", "opening", "termination"):
+        server.ask_there(url, f"ALTER TABLE imported_games DROP COLUMN {name}")
+    for name in ("status", "load", "asked_us", "memory_kb", "own_us"):
+        server.ask_there(url, f"ALTER TABLE incidents DROP COLUMN {name}")
+    server.ask_there(url, "COMMENT ON TABLE tournaments IS 'enginetour, schema 3'")
+    assert "enginetour db upgrade" in tour(tmp_path, "db", "check", "--db", url, expect=5).stderr
+    assert "schema 3 upgraded to 7; in one transaction" in tour(tmp_path, "db", "upgrade", "--db", url).stdout
+    assert "nothing to upgrade" in tour(tmp_path, "db", "upgrade", "--db", url).stdout

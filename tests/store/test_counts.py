@@ -1,0 +1,415 @@
+"""Tests of store/counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameVoided, Opening, Outcome
+from enginetour.store import codecs
+from enginetour.store.address import Address
+from enginetour.store.counts import added_up, by_pair, engines_in, joined, kept_counts, odd_ones, packed, remove_imports
+from enginetour.store.definition import ListDefinition, define, revisions_of
+from enginetour.store.editions import Edition, difference, edition, edition_of, publish
+from enginetour.store.games import meetings
+from enginetour.store.imports import imports_of
+from enginetour.store.lists import list_of
+from enginetour.store.log import TournamentLog
+from enginetour.store.ratings import number_rated, rated_games, ratings_of, refresh
+from enginetour.store.selection import selected
+from enginetour.store.tables import IMPORTS
+from enginetour.store.tournaments import Store
+from tests.support.databases import (
+    add_game,
+    bring,
+    draft,
+    enter,
+    findings,
+    game,
+    invoke,
+    meddled,
+    open_log,
+    pgn,
+    record,
+    rows,
+    spec,
+)
+
+# Kept counts: what a tournament writes row by row and an import in one piece reads the same.
+
+
+def test_rows_and_packed_counts_read_alike(tmp_path: Path) -> None:
+    """Each tournament has its own counts, however they are kept, and some may be asked for alone."""
+    store, log = open_log(tmp_path / "t.db")
+    add_game(log, game())
+    add_game(log, game(meeting=2, outcome=Outcome.DRAW))
+    bring(store, [(2, 1, 2), (1, 2, 0), (2, 1, 1)])
+    with store.database.reading() as connection:
+        kept = kept_counts(connection)
+        assert {event: by_pair(sums) for event, sums in kept.items()} == {
+            1: {(1, 2): (1, 1, 0)},
+            2: {(1, 2): (0, 0, 1), (2, 1): (1, 1, 0)},
+        }
+        assert set(kept_counts(connection, [2])) == {2}
+        assert kept_counts(connection, []) == {}
+    store.close()
+
+
+def test_a_pair_without_results_has_met(tmp_path: Path) -> None:
+    """A game that was struck out leaves its engines where they are, and no count."""
+    store, log = open_log(tmp_path / "t.db")
+    add_game(log, game())
+    log.record_event(GameVoided(game().pairing, Outcome.WHITE))
+    with store.database.reading() as connection:
+        [sums] = kept_counts(connection).values()
+    assert by_pair(sums) == {}
+    assert engines_in(sums) == {1, 2}
+    store.close()
+
+
+def test_nothing_kept(tmp_path: Path) -> None:
+    """A store without games has no counts, and no engine in none of them."""
+    with Store.open(tmp_path / "t.db") as store, store.database.reading() as connection:
+        assert kept_counts(connection) == {}
+    assert joined([]).shape == (5, 0)
+    assert engines_in(joined([])) == set()
+
+
+def test_packed_numbers_are_the_same_on_every_machine(tmp_path: Path) -> None:
+    """Little-endian, four bytes each, one line of the counts after the other."""
+    store, _ = open_log(tmp_path / "t.db")
+    assert packed(np.array([[1], [2], [3], [0], [258]])).hex() == "01000000020000000300000000000000" + "02010000"
+    bring(store, [(1, 2, 2)] * 258)
+    with store.database.reading() as connection:
+        assert len(connection.execute(IMPORTS.select()).one().counts) == 20
+        assert by_pair(kept_counts(connection)[2]) == {(1, 2): (258, 0, 0)}
+    store.close()
+
+
+def test_versions_of_one_name_are_added_up() -> None:
+    """By the names of both; a version without a name is left out."""
+    counts = {(1, 2): (1, 0, 0), (3, 2): (0, 1, 0), (2, 9): (0, 0, 1)}
+    assert added_up(counts.items(), {1: "Fruit", 3: "Fruit", 2: "Toga"}) == {("Fruit", "Toga"): (1, 1, 0)}
+
+
+# Imports struck out: gone from every list of now, there in every list of before, and free to come again.
+
+
+@pytest.fixture
+def club(tmp_path: Path) -> Path:
+    path = tmp_path / "club.pgn"
+    path.write_text(pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "1/2-1/2"), ("Fruit", "Rebel", "0-1")))
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path, club: Path) -> Iterator[Store]:
+    """Two games played here with an import of three between them."""
+    with Store.open(tmp_path / "x.db") as opened:
+        log = opened.create_tournament(draft())
+        record(log, "Phalanx", "HoiChess")
+        enter(opened, club, "club")
+        record(log, "HoiChess", "Phalanx", day="2026-11-02")
+        yield opened
+
+
+def games(store: Store, as_of: str | None = None, **parts: Any) -> int:
+    return selected(store, ListDefinition.model_validate(parts), as_of).games
+
+
+@pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}, {"system": "elo"}])
+def test_a_list_loses_its_games_and_gets_them_back(store: Store, club: Path, parts: dict[str, Any]) -> None:
+    """By kept counts and counted from the games; the same file brings all of them once more."""
+    assert games(store, **parts) == 5
+    [struck] = remove_imports(store.database, ["club"], why="wrong clocks")
+    assert (struck.title, struck.games) == ("club", 3)
+    assert games(store, **parts) == 2
+    assert enter(store, club, "club").games == 3
+    assert games(store, **parts) == 5
+    assert [line.removed is None for line in imports_of(store.database)] == [False, True]
+
+
+def test_it_is_an_event_of_its_time(tmp_path: Path, store: Store, club: Path) -> None:
+    """No row changes; editions and lists of before have the games, those of later have not."""
+    define(store, "all", ListDefinition())
+    first = publish(store, "all")
+    before = {table: rows(tmp_path / "x.db", table) for table in ("imports", "imported_games", "tournaments", "games")}
+    remove_imports(store.database, ["club"], why="wrong clocks")
+    assert {table: rows(tmp_path / "x.db", table) for table in before} == before
+    assert games(store, "game 2") == 5
+    assert edition(store, "all", 1).numbers() == first.numbers()
+    again = selected(store, ListDefinition(), first.moment)
+    assert (again.games, again.names) == (5, ("Fruit", "HoiChess", "Phalanx", "Rebel", "Toga"))
+    found = difference(store, "all").to_json()
+    assert found["removed"] == [{"import": "club", "games": 3, "why": "wrong clocks"}]
+    publish(store, "all")
+    enter(store, club, "club")
+    assert difference(store, "all", 1, 2).to_json()["removed"] == found["removed"]
+    assert difference(store, "all", 2).to_json()["removed"] == []
+
+
+@pytest.mark.parametrize("system", ["elo", "gor"])
+def test_incremental_ratings_are_rated_again(store: Store, club: Path, system: str) -> None:
+    """From the first of its games on, in games and in events; the bits are those of a store that never had it."""
+    refresh(store, system)
+    remove_imports(store.database, ["club"])
+    refresh(store, system)
+    assert set(ratings_of(store, system)) == {"Phalanx", "HoiChess"}
+    with Store.open(club.parent / "other.db") as other:
+        log = other.create_tournament(draft())
+        record(log, "Phalanx", "HoiChess")
+        record(log, "HoiChess", "Phalanx")
+        refresh(other, system)
+        assert ratings_of(other, system) == ratings_of(store, system)
+    enter(store, club, "club")
+    refresh(store, system)
+    assert len(ratings_of(store, system)) == 5
+
+
+def test_whoever_reads_games_one_by_one_leaves_them_out(store: Store, club: Path) -> None:
+    """A sequential test has none, and then those of the second import alone."""
+    remove_imports(store.database, ["club"])
+    with pytest.raises(UsageRefused, match="have not met"):
+        meetings(store.database, "Fruit", "Toga")
+    enter(store, club, "club")
+    assert [points for _, points in meetings(store.database, "Fruit", "Toga").games] == [2, 1]
+
+
+def test_the_check_understands_it(tmp_path: Path, store: Store, club: Path) -> None:
+    """A removal is sound, the games of the file may come again; two removals of one import are a finding."""
+    define(store, "all", ListDefinition())
+    publish(store, "all")
+    remove_imports(store.database, ["club"])
+    enter(store, club, "club")
+    assert findings(store) == []
+    meddled(
+        tmp_path / "x.db",
+        "INSERT INTO events SELECT tournament, 2, kind, game, payload, at FROM events WHERE kind = 'removed'",
+    )
+    assert ["struck out, once" in words for words in findings(store)] == [True]
+
+
+def test_which_import_is_meant(store: Store, club: Path, tmp_path: Path) -> None:
+    """One by its name, of several one by its number or all by a pattern; all that are named or none."""
+    other = tmp_path / "more.pgn"
+    other.write_text(pgn(("Rebel", "Toga", "1-0")))
+    enter(store, other, "club")
+    for words, refusal in (
+        (["club"], "2 imports are called 'club'"),
+        (["clubs"], "did you mean 'club'"),
+        (["autumn"], "no import"),
+        (["club #2", "nobody"], "no import"),
+    ):
+        with pytest.raises(UsageRefused, match=refusal):
+            remove_imports(store.database, words)
+    assert games(store) == 6
+    assert [one.title for one in remove_imports(store.database, ["club #2"])] == ["club #2"]
+    with pytest.raises(UsageRefused, match="struck out already"):
+        remove_imports(store.database, ["club #2"])
+    assert [one.edition for one in remove_imports(store.database, ["club #*"], write=False)] == [1]
+    assert games(store) == 5, "nothing was written"
+    assert [one.edition for one in remove_imports(store.database, ["club", "club #1"])] == [1]
+
+
+# --- the commands
+
+
+def test_list_and_remove_on_the_command_line(tmp_path: Path, club: Path) -> None:
+    """`--list` is `imports`; a removal is told, listed with its reason, and the import's own list refers to before."""
+    invoke(tmp_path, "import", club)
+    assert invoke(tmp_path, "import", "--list").output == invoke(tmp_path, "imports").output
+    assert "would be struck out" in invoke(tmp_path, "import", "--remove", "club", "--dry-run").output
+    told = json.loads(invoke(tmp_path, "import", "--remove", "club", "--why", "wrong clocks", "--json").stdout)
+    assert [(one["name"], one["edition"], one["games"]) for one in told["removed"]] == [("club", 1, 3)]
+    [line] = json.loads(invoke(tmp_path, "import", "--list", "--json").stdout)
+    assert (line["removed"], line["why"]) == (told["removed"][0]["at"], "wrong clocks")
+    assert "club #1 was struck out: wrong clocks" in invoke(tmp_path, "imports").output
+    refused = invoke(tmp_path, "ratings", "-t", "club")
+    assert isinstance(refused.exception, UsageRefused)
+    assert "was struck out on" in str(refused.exception)
+    assert invoke(tmp_path, "ratings", "-t", "club", "--as-of", "2000-01-01").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("a.pgn", "--list"),
+        ("--list", "--remove", "x"),
+        ("a.pgn", "--why", "x"),
+        ("--list", "--name", "x"),
+        ("a.pgn", "--csv"),
+    ],
+)
+def test_one_thing_at_a_time(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Files, --list or --remove; options of the others are wrong usage."""
+    assert invoke(tmp_path, "import", *words).exit_code == 2
+
+
+# Tournaments of variants in the store: kept with their games, and in lists of their own.
+
+
+@pytest.fixture
+def variantgames_store(tmp_path: Path) -> Store:
+    """Two games of standard chess, three of Chess960."""
+    made = Store.open(tmp_path / "t.db")
+    for name, variant, games in (("old", None, 1), ("usual", "standard", 1), ("shuffled", "chess960", 3)):
+        play = {} if variant is None else {"play": {"variant": variant}}  # older configurations do not say
+        plan = replace(draft(name), config={**draft().config, **play})
+        log = made.create_tournament(plan)
+        for meeting in range(1, games + 1):
+            add_game(log, game(outcome=Outcome.WHITE, meeting=meeting))
+    return made
+
+
+def test_a_list_is_of_one_variant(variantgames_store: Store) -> None:
+    """Standard unless asked; what is left out is told, from kept counts and from games alike."""
+    with variantgames_store:
+        usual = selected(variantgames_store, ListDefinition())
+        shuffled = selected(variantgames_store, ListDefinition(variant="chess960"))
+        assert (usual.games, usual.left_out) == (2, {"variant": 3})
+        assert (shuffled.games, shuffled.left_out) == (3, {"variant": 2})
+        now = "2100-01-01"
+        assert selected(variantgames_store, ListDefinition(), now).left_out == {"variant": 3}
+        assert selected(variantgames_store, ListDefinition(variant="chess960", tc=("*",)), now).games == 3
+        assert selected(variantgames_store, ListDefinition(tournaments=("usual",))).left_out == {
+            "variant": 3,
+            "tournament": 1,
+        }
+
+
+def test_rating_events_are_of_standard_chess(variantgames_store: Store) -> None:
+    """The streams of incremental systems never see another game."""
+    with variantgames_store, variantgames_store.database.reading() as connection:
+        assert len(list(rated_games(connection))) == number_rated(connection) == 2
+        assert list(odd_ones(connection).values()) == ["chess960"]
+
+
+def test_an_unknown_variant_is_no_list() -> None:
+    """The nearest one is named."""
+    with pytest.raises(ValueError, match="did you mean 'crazyhouse'"):
+        ListDefinition(variant="crazyhous")
+
+
+def test_the_variant_of_a_game_comes_back() -> None:
+    """With its opening; rows of older databases say nothing of it and are standard."""
+    opening = Opening("SP 7", 8, "8/8/8/8/8/8/8/8 w - - 0 1", (), "", "chess960")
+    text = str(codecs.game_columns(replace(game(), opening=opening))["opening"])
+    assert codecs._opening_of(text) == opening
+    assert codecs._opening_of('["x",3,null,["e2e4"]]') == Opening("x", 3, None, ("e2e4",))
+
+
+# A list of a moment once followed what the store became later: its names, its marks and so its games.
+
+OWN, READ = "Fruit [f1]", "Fruit [imported]"
+
+
+@pytest.fixture
+def moments_store(place: Address, tmp_path: Path) -> Iterator[Store]:
+    """Fruit beat Toga here, and engines of the same names and Rebel met in a file."""
+    path = tmp_path / "club.pgn"
+    path.write_text(pgn(("Fruit", "Toga", "0-1"), ("Toga", "Rebel", "1/2-1/2"), ("Rebel", "Fruit", "1-0")))
+    with Store.open(place) as opened:
+        log = opened.create_tournament(draft("spring", ("Fruit", "Toga")))
+        record(log, "Fruit", "Toga")
+        enter(opened, path, "club")
+        yield opened
+
+
+def log_of(moments_store: Store) -> TournamentLog:
+    return moments_store.tournament("spring")
+
+
+def published(moments_store: Store, **parts: object) -> Edition:
+    define(moments_store, "all", ListDefinition.model_validate(parts))
+    return publish(moments_store, "all")
+
+
+def again(moments_store: Store) -> Edition:
+    """The first edition as its games give it now."""
+    made, definition = edition(moments_store, "all", 1), revisions_of(moments_store, "all")[0].definition
+    selection = selected(moments_store, definition, made.moment)
+    return edition_of("all", 1, selection, list_of(moments_store, selection))
+
+
+@pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}, {"by": "name"}, {"system": "elo"}])
+def test_an_edition_outlives_its_import(moments_store: Store, parts: dict[str, object]) -> None:
+    """Two versions of one name fell together under it once the import that had told them apart was struck out."""
+    made = published(moments_store, **parts)
+    remove_imports(moments_store.database, ["club"])
+    assert again(moments_store).numbers() == made.numbers()
+    assert again(moments_store).versions == made.versions
+    assert findings(moments_store) == []
+
+
+def test_marks_are_those_of_the_moment(moments_store: Store) -> None:
+    """With the import, after it was struck out, and before it came."""
+    made = published(moments_store)
+    assert {line.name for line in made.lines} == {OWN, READ, "Rebel", "Toga [f1]", "Toga [imported]"}
+    remove_imports(moments_store.database, ["club"])
+    assert {line.name for line in publish(moments_store, "all").lines} == {"Fruit", "Toga"}
+    then = selected(moments_store, ListDefinition(), made.moment)
+    assert set(then.names) == set(made.versions)
+    assert selected(moments_store, ListDefinition(), "game 1").names == ("Fruit", "Toga")
+
+
+def test_a_difference_counts_what_an_import_took_along(moments_store: Store) -> None:
+    """The engine that stays kept its game: only the file's games went."""
+    published(moments_store)
+    remove_imports(moments_store.database, ["club"])
+    found = difference(moments_store, "all")
+    assert [(move.name, move.new, move.struck) for move in found.moves] == [("Fruit", 0, 0), ("Toga", 0, 0)]
+    assert sorted(name for name, _ in found.left) == [READ, "Rebel", "Toga [imported]"]
+    assert [one.title for one in found.removed] == ["club"]
+
+
+@pytest.mark.parametrize("parts", [{"aliases": {OWN: "Old"}}, {"engines": (OWN, "Toga*")}, {"anchors": {OWN: 2700.0}}])
+def test_a_marked_name_means_one_version_at_every_moment(moments_store: Store, parts: dict[str, object]) -> None:
+    """What a mark named was another thing, or nothing, while no second version had games."""
+    made = published(moments_store, **parts)
+    remove_imports(moments_store.database, ["club"])
+    assert findings(moments_store) == []
+    now = publish(moments_store, "all")
+    name = "Old" if "aliases" in parts else "Fruit"
+    assert set(now.versions) == {name, "Toga"}
+    assert [line.games for line in now.lines] == [1, 1]
+    assert again(moments_store).numbers() == made.numbers()
+
+
+def test_a_pattern_fits_marks_of_the_moment_alone(moments_store: Store) -> None:
+    """A second version came, and a published list lost the engine that a mark now told apart."""
+    remove_imports(moments_store.database, ["club"])
+    made = published(moments_store, not_engines=("*f1?",))
+    log_of(moments_store).accept_change({"Fruit": spec("Fruit", "f2")})
+    record(log_of(moments_store), "Fruit", "Toga")
+    assert findings(moments_store) == []
+    assert again(moments_store).numbers() == made.numbers()
+
+
+@pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}])
+def test_a_family_is_told_by_versions_with_games_in_the_list(moments_store: Store, parts: dict[str, object]) -> None:
+    """A version that came later told the family of its name, and a published best of families lost an engine."""
+    made = published(moments_store, by="name", best_of_family=True, **parts)
+    with moments_store.database.writing() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO engines (name, fingerprint, options, protocol, own_name, family, origin, command)"
+            " VALUES ('Toga', 'f9', '[]', 'uci', '', 'Fruit', '', '[]')"
+        )
+    assert again(moments_store).numbers() == made.numbers()
+
+
+def test_a_game_voided_by_a_clock_that_was_set_back(moments_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event written before the newest one by the clock took its game out of editions of before."""
+    made = published(moments_store)
+    pairing = replace(game().pairing, meeting=log_of(moments_store).games()[0].meeting)
+    monkeypatch.setattr("time.time", lambda: 1.0)
+    log_of(moments_store).record_event(GameVoided(pairing, Outcome.WHITE), why="wrong book")
+    assert again(moments_store).numbers() == made.numbers()
+    assert "Fruit [f1]" not in selected(moments_store, ListDefinition()).names

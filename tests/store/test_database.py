@@ -1,0 +1,519 @@
+"""Tests of store/database."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import bindparam, func, insert, select
+
+from enginetour.model.errors import StorageFailed, StoreRefused
+from enginetour.ratings.pentanomial import paired
+from enginetour.store import database as prepared
+from enginetour.store.database import Database, Prepared
+from enginetour.store.definition import ListDefinition
+from enginetour.store.games import meetings
+from enginetour.store.selection import selected
+from enginetour.store.sqlite import check_folder, file_system
+from enginetour.store.tables import EVENTS, TOURNAMENTS
+from enginetour.store.tournaments import Store
+from tests.support.databases import (
+    LATER_COLUMNS,
+    MEASURED,
+    WITHOUT_FIFTH,
+    add_game,
+    bring,
+    changed,
+    counts_are_kept,
+    draft,
+    foreign,
+    full_game,
+    game,
+    garbage,
+    meddled,
+    newer,
+    older,
+    open_log,
+    with_trigger,
+)
+
+# The file: ours or refused, whole or not there, and untouched when it is refused.
+
+
+def zeros(path: Path) -> None:
+    path.write_bytes(bytes(8192))
+
+
+WITHOUT_FOURTH = (
+    "ALTER TABLE imports DROP COLUMN odds",
+    "ALTER TABLE imported_games DROP COLUMN black_tc",
+    "ALTER TABLE imported_games DROP COLUMN handicap",
+)
+WITHOUT_SEVENTH = ("ALTER TABLE imported_games DROP COLUMN termination",)
+WITHOUT_SIXTH = ("ALTER TABLE imported_games DROP COLUMN opening",)
+
+
+def without_version(path: Path) -> None:
+    changed(path, "PRAGMA user_version=0")
+
+
+def with_view(path: Path) -> None:
+    changed(path, "CREATE VIEW v AS SELECT 1")
+
+
+def with_table(path: Path) -> None:
+    changed(path, "CREATE TABLE extra (x)")
+
+
+def without_table(path: Path) -> None:
+    changed(path, "DROP TABLE rating_events")
+
+
+def with_column(path: Path) -> None:
+    changed(path, "ALTER TABLE games ADD COLUMN extra TEXT")
+
+
+def cut_off(path: Path) -> None:
+    Database.open(path).close()
+    path.write_bytes(path.read_bytes()[:6000])
+
+
+def overwritten(path: Path) -> None:
+    Database.open(path).close()
+    whole = bytearray(path.read_bytes())
+    whole[4096:] = b"\x55" * (len(whole) - 4096)
+    path.write_bytes(bytes(whole))
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (garbage, "no SQLite database"),
+        (zeros, "no SQLite database"),
+        (foreign, "another program"),
+        (newer, "newer enginetour"),
+        (without_version, "no schema"),
+        (with_trigger, "holds the trigger 't'"),
+        (with_view, "holds the view 'v'"),
+        (with_table, "holds the table 'extra'"),
+        (without_table, "no table 'rating_events'"),
+        (with_column, "no table 'games' as we make it"),
+        (cut_off, "damaged"),
+    ],
+)
+def test_refused_untouched(tmp_path: Path, make: Callable[[Path], None], words: str, readonly: bool) -> None:
+    """A file that is not ours is refused in one line, not a byte of it changed and nothing laid beside it."""
+    path = tmp_path / "t.db"
+    make(path)
+    before = path.read_bytes(), path.stat().st_mtime_ns, os.listdir(tmp_path)
+    with pytest.raises(StoreRefused, match=words) as refused:
+        Database.open(path, readonly=readonly)
+    assert "\n" not in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert (path.read_bytes(), path.stat().st_mtime_ns, os.listdir(tmp_path)) == before
+
+
+def test_trigger_in_the_wal(tmp_path: Path) -> None:
+    """A trigger that is still in the log beside the file is found too, and the file left as it is."""
+    path = tmp_path / "t.db"
+    Database.open(path).close()
+    meddler = sqlite3.connect(path, isolation_level=None)
+    meddler.execute("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END")
+    before = path.read_bytes(), path.with_name("t.db-wal").read_bytes()
+    with pytest.raises(StoreRefused, match="trigger"):
+        Database.open(path)
+    assert (path.read_bytes(), path.with_name("t.db-wal").read_bytes()) == before
+    meddler.close()
+
+
+def test_damaged_pages(tmp_path: Path) -> None:
+    """A file of ours with broken pages is refused, not played on."""
+    path = tmp_path / "t.db"
+    overwritten(path)
+    with pytest.raises(StoreRefused, match=r"damaged|no table"):
+        Database.open(path)
+
+
+def test_made_durable(tmp_path: Path) -> None:
+    """A database is made with its folder, and every connection syncs each commit."""
+    with Database.open(tmp_path / "results" / "t.db") as database, database.reading() as connection:
+        told = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "trusted_schema", "busy_timeout")
+        }
+    assert told == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "trusted_schema": 0,
+        "busy_timeout": 5000,
+    }
+
+
+def test_open_again(tmp_path: Path) -> None:
+    """What was made opens again, through a link too, and an empty file is filled."""
+    path = tmp_path / "t.db"
+    path.touch()
+    Database.open(path).close()
+    (tmp_path / "link.db").symlink_to(path)
+    with Database.open(tmp_path / "link.db", create=False) as database:
+        assert database.path == path
+        assert database.quick_check() == ()
+    assert sorted(os.listdir(tmp_path)) == ["link.db", "t.db"]
+
+
+def test_not_there(tmp_path: Path) -> None:
+    """Without leave to create, a missing or empty database is refused and not made."""
+    for readonly in (False, True):
+        with pytest.raises(StoreRefused, match="no database yet"):
+            Database.open(tmp_path / "results" / "t.db", create=False, readonly=readonly)
+    (tmp_path / "t.db").touch()
+    with pytest.raises(StoreRefused, match="no tournament yet"):
+        Database.open(tmp_path / "t.db", readonly=True)
+    assert os.listdir(tmp_path) == ["t.db"]
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    """A folder is no database."""
+    with pytest.raises(StoreRefused, match="no file"):
+        Database.open(tmp_path)
+
+
+UNWRITABLE = """
+import os, sys
+from enginetour.model.errors import StorageFailed
+from enginetour.store.database import Database
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    Database.open(sys.argv[1])
+except StorageFailed as error:
+    print(error)
+    sys.exit(error.exit_code)
+with Database.open(sys.argv[1], readonly=True) as database, database.reading() as connection:
+    print(connection.exec_driver_sql("SELECT count(*) FROM games").scalar_one())
+"""
+
+
+def unwritable(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", UNWRITABLE, os.fspath(path)], capture_output=True, text=True)
+
+
+@pytest.fixture
+def readable(tmp_path: Path) -> Path:
+    """A folder whose way there everybody may go."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == tmp_path.owner() and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o055)
+    return tmp_path
+
+
+def test_folder_without_rights(readable: Path) -> None:
+    """A folder that we may not write in is told before anything starts."""
+    folder = readable / "locked"
+    folder.mkdir(mode=0o555)
+    told = unwritable(folder / "t.db")
+    assert told.returncode == 7, told.stderr
+    assert len(told.stdout.splitlines()) == 1
+
+
+def test_file_without_rights(readable: Path) -> None:
+    """A database that we may only read is refused for writing."""
+    folder = readable / "locked"
+    folder.mkdir()
+    Database.open(folder / "t.db").close()
+    (folder / "t.db").chmod(0o444)
+    folder.chmod(0o555)
+    told = unwritable(folder / "t.db")
+    assert told.returncode == 7, told.stderr
+
+
+def test_locked_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that another program holds is busy, not broken."""
+    monkeypatch.setattr("enginetour.store.dialect.BUSY_TIMEOUT_MS", 10)
+    path = tmp_path / "t.db"
+    Database.open(path).close()
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreRefused, match="locked by another"):
+        Database.open(path)
+    holder.execute("ROLLBACK")
+    holder.close()
+    Database.open(path).close()
+
+
+CREATOR = """
+import sys
+from enginetour.store.database import Database
+sys.stdin.readline()
+with Database.open(sys.argv[1]) as database:
+    print(database.quick_check())
+"""
+
+
+def test_made_by_two_at_once(tmp_path: Path) -> None:
+    """Two processes that make one database at the same moment both find it whole."""
+    command = [sys.executable, "-c", CREATOR, os.fspath(tmp_path / "t.db")]
+    makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for maker in makers:
+        assert maker.stdin is not None
+        maker.stdin.write("go\n")
+        maker.stdin.flush()
+    assert [maker.communicate()[0] for maker in makers] == ["()\n"] * 4
+
+
+DYING = """
+import os, sys
+from enginetour.store import database, migrations as schema
+from enginetour.store.tables import METADATA
+
+SPILL = "CREATE TABLE spill AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 9000) "
+make = METADATA.create_all
+
+def half(connection):
+    make(connection)
+    connection.exec_driver_sql("PRAGMA cache_size=1")
+    connection.exec_driver_sql(SPILL + "SELECT i, hex(randomblob(50)) AS b FROM n")
+    os.kill(os.getpid(), 9)
+
+if sys.argv[2] == "early":
+    METADATA.create_all = half
+else:
+    schema.check = lambda *_: os.kill(os.getpid(), 9)
+database.Database.open(sys.argv[1])
+"""
+
+
+def test_killed_while_made(tmp_path: Path) -> None:
+    """A process killed inside the transaction that makes the tables leaves what the next one can use."""
+    path = tmp_path / "t.db"
+    for when in ("early", "late"):
+        ended = subprocess.run([sys.executable, "-c", DYING, os.fspath(path), when], check=False)
+        assert ended.returncode == -9
+    with Database.open(path) as database:
+        assert database.quick_check() == ()
+
+
+def test_torn_wal(tmp_path: Path) -> None:
+    """A log torn at any byte, as by a power cut: every game that was announced before it is there, and it goes on."""
+    path = tmp_path / "t.db"
+    wal = path.with_name("t.db-wal")
+    store, log = open_log(path)
+    begun = wal.stat().st_size
+    ends = []  # of the log when a game was announced
+    for meeting in range(1, 13):
+        add_game(log, game(meeting=meeting))
+        ends.append(wal.stat().st_size)
+    whole, written = path.read_bytes(), wal.read_bytes()
+    store.close()
+    assert ends == sorted(set(ends))  # it was not folded into the file on the way
+    dice = random.Random(12)
+    cuts = {*ends, *(end - 1 for end in ends), *(dice.randint(begun, ends[-1]) for _ in range(20))}
+    torn = tmp_path / "torn.db"
+    for cut in sorted(cuts):
+        torn.with_name("torn.db-shm").unlink(missing_ok=True)
+        torn.write_bytes(whole)
+        torn.with_name("torn.db-wal").write_bytes(written[:cut] + bytes(dice.randint(0, 300)))  # a block of nothing
+        announced = sum(end <= cut for end in ends)
+        with Store.open(torn, create=False) as reopened:
+            late = reopened.tournament()
+            assert [line.number for line in late.games()] == list(range(1, announced + 1)), cut
+            assert late.last_position == announced
+            assert counts_are_kept(late)
+            assert add_game(late, game(meeting=announced + 1)) == announced + 1
+
+
+@pytest.mark.parametrize(
+    "folder, kind",
+    [
+        ("/home/me/results", "nfs4"),
+        ("/home", "ext4"),
+        ("/homestead", "ext4"),
+        ("/mnt/my disk/x", "cifs"),
+        ("/over", "tmpfs"),
+    ],
+)
+def test_file_system(folder: str, kind: str) -> None:
+    """The mount that holds a folder is the deepest one, the last of equal ones."""
+    mounts = (
+        "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
+        "2 1 0:40 / /home/me rw - nfs4 server:/home rw\n"
+        "3 1 0:41 / /mnt/my\\040disk rw - cifs //server/share rw\n"
+        "4 1 0:42 / /over rw - nfs x rw\n"
+        "5 1 0:43 / /over rw - tmpfs x rw\n"
+        "nonsense\n"
+    )
+    assert file_system(Path(folder), mounts) == kind
+    assert file_system(Path(folder), "") == ""
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "afs", "ceph"])
+def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Network file systems are refused by name; doubtful ones are warned about, local ones pass in silence."""
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr("enginetour.store.sqlite.MOUNTS", mounts)
+    mounts.write_text(f"1 0 0:1 / / rw - {kind} x rw\n")
+    with pytest.raises(StoreRefused, match=kind):
+        check_folder(tmp_path)
+    mounts.write_text("1 0 0:1 / / rw - 9p x rw\n")
+    assert len(check_folder(tmp_path)) == 1
+    mounts.write_text("1 0 0:1 / / rw - ext4 x rw\n")
+    assert check_folder(tmp_path) == ()
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_older_schema(tmp_path: Path, readonly: bool) -> None:
+    """A database of an older version is brought up to date when it is opened, and keeps its rows."""
+    path = tmp_path / "t.db"
+    older(path)
+    meddled(
+        path,
+        "INSERT INTO tournaments (name, edition, slug, system, format_version, config, seed, created, version)"
+        " VALUES ('autumn', 1, 'autumn', 'bubble', 1, '{}', 1, 0, '0')",
+    )
+    with Store.open(path, create=False, readonly=readonly) as store:
+        assert [tournament.name for tournament in store.tournaments()] == ["autumn"]
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_second_schema(tmp_path: Path) -> None:
+    """A game of the second schema has nothing to say of load, steal and the referee's share."""
+    path = tmp_path / "t.db"
+    store, log = open_log(path)
+    with store:
+        add_game(log, game())
+    columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS[2:]]
+    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
+    with Store.open(path, create=False) as upgraded:
+        found = upgraded.tournament().game(1).game
+    assert (found.load, found.cores, found.steal, found.own_us) == (None, None, None, None)
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_third_schema(tmp_path: Path) -> None:
+    """Games that the third schema imported are even, at one control for both."""
+    path = tmp_path / "t.db"
+    with Store.open(path) as store:
+        store.create_tournament(draft())
+        bring(store, [(1, 2, 2)])
+    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, "PRAGMA user_version=3")
+    with Store.open(path, create=False) as upgraded:
+        assert selected(upgraded, ListDefinition(time_classes=("blitz",))).games == 1
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_fourth_schema(tmp_path: Path) -> None:
+    """An incident of the fourth schema keeps its words and has nothing to say of what was not measured then."""
+    path = tmp_path / "t.db"
+    store, log = open_log(path)
+    with store:
+        add_game(log, full_game())
+    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, "PRAGMA user_version=4")
+    with Store.open(path, create=False) as upgraded:
+        (_, found), _ = upgraded.tournament().incidents()
+    assert (found.cause, found.stderr) == ("signal 11 (SIGSEGV)", ("boom",))
+    assert [getattr(found, name) for name in MEASURED] == ["", None, None, None, None]
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_fifth_schema(tmp_path: Path) -> None:
+    """Games that the fifth schema imported have no opening: they count one by one, which is told of it."""
+    path = tmp_path / "t.db"
+    with Store.open(path) as store:
+        store.create_tournament(draft())
+        bring(store, [(1, 2, 2), (2, 1, 2)])
+    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, "PRAGMA user_version=5")
+    with Store.open(path, create=False) as upgraded:
+        met = meetings(upgraded.database, "Fruit", "Toga")
+    assert (paired(met.games), dict(met.unopened)) == ([], {"club": 2})
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_sixth_schema(tmp_path: Path) -> None:
+    """Games that the sixth schema imported have no termination: no list leaves them out by it."""
+    path = tmp_path / "t.db"
+    with Store.open(path) as store:
+        store.create_tournament(draft())
+        bring(store, [(1, 2, 2), (2, 1, 2)])
+    changed(path, *WITHOUT_SEVENTH, "PRAGMA user_version=6")
+    with Store.open(path, create=False) as upgraded:
+        assert selected(upgraded, ListDefinition(exclude_termination=("time",))).games == 2
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def schema_of(path: Path) -> dict[str, list[tuple[str, str, int]]]:
+    raw = sqlite3.connect(path)
+    names = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {
+        name: [(row[1], row[2], row[3]) for row in raw.execute(f'PRAGMA table_info("{name}")')]
+        for name in sorted(names)
+    }
+    indexes = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")]
+    found["indexes"] = [(name, "", 0) for name in sorted(indexes)]
+    raw.close()
+    return found
+
+
+def schema_of_new(folder: Path) -> dict[str, list[tuple[str, str, int]]]:
+    Database.open(folder / "new.db").close()
+    return schema_of(folder / "new.db")
+
+
+def test_older_schema_that_is_not_ours(tmp_path: Path) -> None:
+    """What an older version of ours would not have made is refused, not brought up to date."""
+    path = tmp_path / "t.db"
+    older(path)
+    meddled(path, "CREATE TABLE lists (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(StoreRefused, match="lists"):
+        Database.open(path)
+    assert path.read_bytes() == before
+
+
+# Statements that every game needs, by the driver and through all layers.
+
+ROW = {"name": "t", "edition": 1, "slug": "t", "system": "bubble", "format_version": 1, "config": "{}", "seed": 7}
+STAMP = {"created": 0.5, "version": "1"}
+
+
+@pytest.mark.parametrize("layers", [False, True])
+def test_both_ways_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, layers: bool) -> None:
+    """The driver writes and finds what the layers do, with parameters of the statement's own."""
+    if layers:
+        monkeypatch.setattr(prepared, "driver_of", lambda _: None)
+    known = Prepared(select(func.coalesce(func.max(TOURNAMENTS.c.id), 40) + bindparam("more")))
+    new, event = Prepared(insert(TOURNAMENTS)), Prepared(insert(EVENTS))
+    with Database.open(tmp_path / "t.db") as database:
+        with database.writing() as connection:
+            assert tuple(known.first(connection, {"more": 2})) == (42,)
+            assert new.made(connection, {**ROW, **STAMP}) == 1
+            row = {"tournament": 1, "position": 1, "kind": "withdrawn", "game": None, "payload": "{}", "at": 3}
+            event.write(connection, row)
+        with database.reading() as connection:
+            assert connection.execute(select(EVENTS.c.at, EVENTS.c.payload)).one() == (3.0, "{}")
+
+
+def test_rolled_back_and_translated(tmp_path: Path) -> None:
+    """An error of the driver undoes all of its transaction; what is no mistake of ours is told in the user's words."""
+    new = Prepared(insert(TOURNAMENTS))
+    with Database.open(tmp_path / "t.db") as database:
+        with pytest.raises(StoreRefused, match="locked"), database.writing() as connection:
+            new.write(connection, {**ROW, **STAMP})
+            raw = prepared.driver_of(connection)
+            assert raw is not None
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # not within a transaction
+        with pytest.raises(StorageFailed, match="full"), database.writing() as connection:
+            raw = prepared.driver_of(connection)
+            assert raw is not None
+            raw.execute("PRAGMA max_page_count=1")
+            new.write(connection, {**ROW, **STAMP, "config": "x" * 10**7})
+        with database.reading() as connection:
+            assert connection.execute(select(TOURNAMENTS.c.id)).all() == []

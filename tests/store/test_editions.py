@@ -1,0 +1,324 @@
+"""Tests of store/editions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameVoided, Outcome
+from enginetour.reports import editions
+from enginetour.reports.sheet import render
+from enginetour.store.definition import ListDefinition, changes, define, lists_of, revisions_of
+from enginetour.store.editions import current, difference, edition, edition_of, editions_of, publish
+from enginetour.store.lists import list_of
+from enginetour.store.selection import selected
+from enginetour.store.tournaments import Store
+from tests.support.databases import bring, draft, game, record, spec
+from tests.support.tournaments import config, read, tour
+
+# Lists by name and their editions.
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Fruit, Toga and Phalanx have taken points from each other."""
+    with Store.open(tmp_path / "t.db") as opened:
+        log = opened.create_tournament(draft())
+        for white, black, outcome in (
+            ("Fruit", "Toga", Outcome.WHITE),
+            ("Toga", "Phalanx", Outcome.WHITE),
+            ("Phalanx", "Fruit", Outcome.DRAW),
+            ("Toga", "Fruit", Outcome.DRAW),
+            ("Phalanx", "Toga", Outcome.WHITE),
+        ):
+            record(log, white, black, outcome)
+        yield opened
+
+
+def test_define(store: Store) -> None:
+    """A list gets a revision for what is new, and says what changed; the same again writes nothing."""
+    first, written = define(store, "blitz", ListDefinition(time_classes=("blitz",)))
+    assert (first.number, first.why, written) == (1, "first", True)
+    assert define(store, "blitz", ListDefinition(time_classes=("blitz",))) == (first, False)
+    second, _ = define(store, "blitz", ListDefinition(time_classes=("blitz",), model="davidson", anchors={"Toga": 10}))
+    assert second.why == "model: logistic -> davidson; anchors: none -> Toga = 10"
+    assert [revision.number for revision in revisions_of(store, "blitz")] == [1, 2]
+    assert [(found.revision.number, found.edition) for found in lists_of(store)] == [(2, 0)]
+    assert changes(first.definition, first.definition) == []
+
+
+def test_lists_are_named(store: Store) -> None:
+    """A list that is not there is answered with what there is, and a name is one that can be typed."""
+    with pytest.raises(UsageRefused, match="no list 'blits'; enginetour lists define"):
+        revisions_of(store, "blits")
+    define(store, "blitz", ListDefinition())
+    with pytest.raises(UsageRefused, match="did you mean 'blitz'"):
+        edition(store, "blits")
+    for name in ("", " blitz", "a#1", "x" * 65, "a\nb"):
+        with pytest.raises(UsageRefused, match="a list's name is"):
+            define(store, name, ListDefinition())
+
+
+def test_publish(store: Store) -> None:
+    """An edition is what was there when it was made, to the last bit, whatever came after."""
+    define(store, "all", ListDefinition())
+    made = publish(store, "all", note="first snow")
+    assert (made.number, made.note, made.games) == (1, "first snow", 5)
+    assert [line.name for line in made.lines] == ["Fruit", "Phalanx", "Toga"]
+    record(store.tournament("autumn"), "Toga", "Fruit")
+    assert edition(store, "all", 1) == made
+    second = publish(store, "all")
+    assert [line.difference for line in second.lines] == [
+        line.rating - next(old.rating for old in made.lines if old.name == line.name) for line in second.lines
+    ]
+    assert [found.number for found in editions_of(store, "all")] == [1, 2]
+    assert edition(store, "all") == second
+
+
+def test_nothing_new_is_not_published(store: Store) -> None:
+    """The same list is not published twice, unless asked; a list without engines never."""
+    define(store, "all", ListDefinition())
+    publish(store, "all")
+    record(store.tournament("autumn"), "Toga", "Fruit", Outcome.VOID)
+    with pytest.raises(UsageRefused, match="nothing has changed since edition 1 of 'all'; --again"):
+        publish(store, "all")
+    assert publish(store, "all", again=True).number == 2
+    define(store, "all", ListDefinition(scale=403.5))
+    assert publish(store, "all").revision == 2
+    define(store, "none", ListDefinition(engines=("Crafty",)))
+    with pytest.raises(UsageRefused, match="rates no engine yet"):
+        publish(store, "none")
+
+
+@pytest.mark.parametrize("system", ["ml", "elo", "gor"])
+@pytest.mark.parametrize("since", [None, "2020-01-01"])
+def test_edition_is_recomputed(store: Store, system: str, since: str | None) -> None:
+    """From its last games an edition comes out again, though games came, were struck out, and versions joined since."""
+    values = {"system": system, "since": since, "min_games": 1}
+    definition = ListDefinition.model_validate_json(json.dumps(values))
+    define(store, "all", definition)
+    bring(store, [(1, 3, 1), (3, 2, 2)])
+    log = store.tournament("autumn")
+    early = log.games()[1]
+    log.record_event(GameVoided(game("Toga", "Phalanx", meeting=early.meeting).pairing, Outcome.WHITE))
+    made = publish(store, "all")
+    late = log.games()[0]
+    log.record_event(GameVoided(game(meeting=late.meeting).pairing, Outcome.WHITE))
+    log.accept_change({"Fruit": spec("Fruit", "abcdef0123")})
+    record(log, "Toga", "Fruit")
+    bring(store, [(1, 3, 1)], name="rapid club")
+    assert current(store, "all").numbers() != made.numbers()
+    again = selected(store, definition, made.moment)
+    assert edition_of("all", 1, again, list_of(store, again)).numbers() == made.numbers()
+
+
+def test_best_of_family(store: Store) -> None:
+    """Only the best of each family is shown, while the games of all count."""
+    log = store.create_tournament(draft("second"))
+    record(log, "HoiChess", "Fruit", Outcome.DRAW)
+    whole = list_of(store, selected(store, ListDefinition()))
+    selection = selected(store, ListDefinition(best_of_family=True))
+    one_family = replace(selection, families={name: "Fruit" if name != "Toga" else "Toga" for name in selection.names})
+    found = list_of(store, one_family)
+    first = whole.rows[0]
+    assert [(row.name, row.rating, row.rank) for row in found.rows] == [
+        (first.name, first.rating, 1),
+        ("Toga", next(row.rating for row in whole.rows if row.name == "Toga"), 2),
+    ]
+    assert found.games == whole.games
+    ground = first.ground
+    assert ground is not None
+    best, other = (ground.fit.names.index(row.name) for row in found.rows)
+    assert [row.los for row in found.rows] == [ground.errors.los(best, other), None]
+    assert "the best of each family: 2 of 4 engines; the games of all count" in found.caption
+
+
+# What the next edition of a tournament has of its own.
+
+
+def test_the_next_edition_has_other_openings(tmp_path: Path) -> None:
+    """Engines that always move alike would play every game of the last edition again, and it would count twice."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 3")
+    path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "file"'))
+    tour(tmp_path, "run", path.name)
+    tour(tmp_path, "run", path.name, "--new")
+    first, second = (
+        [read(tmp_path, "games", str(number), "--edition", edition)["opening"]["name"] for number in (1, 2, 3)]
+        for edition in ("1", "2")
+    )
+    assert not set(first) & set(second)
+
+
+# What moved between two states of a list.
+
+BOTH = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.DRAW)
+
+
+@pytest.fixture
+def differences_store(tmp_path: Path) -> Iterator[Store]:
+    """Edition 1 of "all": three engines that are equal."""
+    with Store.open(tmp_path / "t.db") as opened:
+        log = opened.create_tournament(draft())
+        for white, black in (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit")):
+            for outcome in BOTH:
+                record(log, white, black, outcome)
+        define(opened, "all", ListDefinition())
+        publish(opened, "all")
+        yield opened
+
+
+def test_nothing_moves(differences_store: Store) -> None:
+    """Without new games nobody moves, and there is nothing to tell."""
+    found = difference(differences_store, "all")
+    assert [(move.name, move.change, move.new, move.own, move.others) for move in found.moves] == [
+        (name, 0.0, 0, 0.0, 0.0) for name in ("Fruit", "Phalanx", "Toga")
+    ]
+    assert (found.entered, found.left, found.struck, found.changes, found.new_games) == ((), (), (), (), 0)
+
+
+def test_own_games_and_those_of_others(differences_store: Store) -> None:
+    """A move is the part of own games and that of others, and they add up; without a game all is of others."""
+    log = differences_store.tournament("autumn")
+    record(log, "Fruit", "Toga")
+    record(log, "Fruit", "Toga")
+    found = {move.name: move for move in difference(differences_store, "all").moves}
+    assert (found["Fruit"].new, found["Toga"].new, found["Phalanx"].new) == (2, 2, 0)
+    for move in found.values():
+        assert move.own is not None
+        assert move.others is not None
+        assert move.own + move.others == pytest.approx(move.change, abs=1e-9)
+        assert move.terms == 0
+    assert found["Fruit"].own == pytest.approx(found["Fruit"].change, abs=1e-6), "all new games are its own"
+    assert found["Phalanx"].own == pytest.approx(0, abs=1e-6)
+
+
+def test_games_of_two_causes(differences_store: Store) -> None:
+    """What an engine would have gained from its own games alone is told apart from what its opponents gained."""
+    log = differences_store.tournament("autumn")
+    record(log, "Fruit", "Toga")
+    record(log, "Toga", "Phalanx")
+    record(log, "Toga", "Phalanx")
+    move = next(move for move in difference(differences_store, "all").moves if move.name == "Fruit")
+    assert move.own is not None
+    assert move.others is not None
+    assert move.own > 10
+    assert move.others > 1, "Toga turned out to be stronger than it was thought"
+
+
+def test_who_came_and_who_went(differences_store: Store) -> None:
+    """New engines, those that are left out, games struck out and terms that changed are named with their reasons."""
+    log = differences_store.tournament("autumn")
+    record(log, "HoiChess", "Toga", Outcome.DRAW)
+    first = log.games()[0]
+    log.record_event(GameVoided(game(meeting=first.meeting).pairing, Outcome.WHITE), why="wrong book")
+    define(differences_store, "all", ListDefinition(not_engines=("Phalanx",), scale=800.0))
+    found = difference(differences_store, "all")
+    assert found.entered == (("HoiChess", 1),)
+    assert found.left == (("Phalanx", "no games that the list takes"),)
+    assert [(gone.number, gone.why) for gone in found.struck] == [(1, "wrong book")]
+    assert found.changes == ("scale: 400 -> 800", "not_engines: all -> Phalanx")
+    moves = {move.name: move for move in found.moves}
+    assert (moves["Fruit"].new, moves["Fruit"].struck) == (0, 1)
+    assert moves["Toga"].terms == pytest.approx(0, abs=1e-6), "equal engines stand in the middle on every scale"
+    assert moves["Fruit"].others is not None
+
+
+def test_versions_keep_their_identity(differences_store: Store) -> None:
+    """A second version changes what the first is called, not who it is."""
+    log = differences_store.tournament("autumn")
+    log.accept_change({"Fruit": spec("Fruit", "abcdef0123")})
+    record(log, "Fruit", "Toga", Outcome.DRAW)
+    found = difference(differences_store, "all")
+    assert found.entered == (("Fruit [abcdef01]", 1),)
+    assert found.left == ()
+    assert {move.name for move in found.moves} == {"Fruit [f1]", "Phalanx", "Toga"}
+
+
+def test_two_editions(differences_store: Store) -> None:
+    """Two editions are compared as they were published; what came later plays no part."""
+    log = differences_store.tournament("autumn")
+    record(log, "Fruit", "Toga")
+    publish(differences_store, "all")
+    record(log, "Toga", "Fruit")
+    found = difference(differences_store, "all", 1, 2)
+    assert found.new_games == 1
+    assert (found.before.number, found.after.number) == (1, 2)
+    assert difference(differences_store, "all", 1).new_games == 2
+    assert difference(differences_store, "all").new_games == 1, "the newest edition against now"
+    with pytest.raises(UsageRefused, match="edition 2 is not before edition 1"):
+        difference(differences_store, "all", 2, 1)
+    with pytest.raises(UsageRefused, match="no edition 3, it has 1 to 2"):
+        difference(differences_store, "all", 3)
+
+
+@pytest.fixture
+def apart(differences_store: Store) -> Store:
+    """Edition 1 of "main", anchored, of two pools: the three of "all", and two that never met them."""
+    log = differences_store.create_tournament(draft("apart", ("Rebel", "Rodent")))
+    for outcome in BOTH:
+        record(log, "Rebel", "Rodent", outcome)
+    define(differences_store, "main", ListDefinition(anchors={"Toga": 2244.4}))
+    publish(differences_store, "main")
+    return differences_store
+
+
+def moved(differences_store: Store) -> dict[str, float | None]:
+    return {move.name: move.change for move in difference(differences_store, "main").moves}
+
+
+def test_another_zero_point_is_no_move(apart: Store) -> None:
+    """Two engines of an unanchored pool meet the anchor's: the change of 2244.4 points is no change of strength."""
+    log = apart.create_tournament(draft("joined", ("Fruit", "Rebel")))
+    record(log, "Fruit", "Rebel", Outcome.DRAW)
+    found = difference(apart, "main")
+    assert [(move.name, move.change, move.note) for move in found.moves[-2:]] == [
+        (name, None, "other pool") for name in ("Rebel", "Rodent")
+    ]
+    assert {name for name, change in moved(apart).items() if change is not None} == {"Fruit", "Phalanx", "Toga"}
+    assert all(move.own is None for move in found.moves if move.change is None)
+    sheet = editions.difference(found.to_json(), None)
+    assert {row["name"]: row["change"] for row in csv.DictReader(io.StringIO(sheet.csv()))}["Rebel"] == ""
+    assert "Rebel" in next(line for line in render(sheet).splitlines() if "other pool" in line)
+
+
+def test_an_edition_shows_another_pool(apart: Store) -> None:
+    """Neither a difference nor a new engine; the next edition has its differences again, and nothing else changed."""
+    log = apart.create_tournament(draft("joined", ("Fruit", "Rebel")))
+    record(log, "Fruit", "Rebel", Outcome.DRAW)
+    lines = {line.name: line for line in publish(apart, "main").lines}
+    assert (lines["Rebel"].difference, lines["Rebel"].remarks[-1:]) == (None, ("other pool",))
+    assert lines["Toga"].difference == 0
+    sheet = editions.edition(edition(apart, "main", 2).to_json() | {"made": "today"})
+    cells = {row["name"]: shown["difference"] for row, shown in zip(sheet.rows, sheet.shown, strict=True)}
+    assert (cells["Rebel"], cells["Toga"]) == ("other pool", "+0.0")
+    assert sum("other pool: measured from another zero point" in note for note in sheet.notes) == 1
+    with pytest.raises(UsageRefused, match="nothing has changed"):
+        publish(apart, "main")
+    assert {line.difference for line in publish(apart, "main", again=True).lines} == {0.0}
+
+
+def test_pools_that_grow_keep_their_zero_point(apart: Store) -> None:
+    """New engines join a pool, with an anchor or without; a pool that falls apart keeps it in its larger part."""
+    record(apart.create_tournament(draft("more", ("Rebel", "Ruffian"))), "Rebel", "Ruffian", Outcome.DRAW)
+    record(apart.create_tournament(draft("less", ("Fruit", "Hoi"))), "Fruit", "Hoi", Outcome.DRAW)
+    assert None not in moved(apart).values()
+    define(apart, "main", ListDefinition(anchors={"Toga": 2200.0}))
+    assert moved(apart)["Toga"] == pytest.approx(-44.4), "what other terms change is their part of the move"
+    assert moved(apart)["Rebel"] is not None
+
+
+def test_incremental_lists(differences_store: Store) -> None:
+    """An incremental list has moves and counts; its moves are not taken apart."""
+    define(differences_store, "elo", ListDefinition(system="elo"))
+    publish(differences_store, "elo")
+    record(differences_store.tournament("autumn"), "Fruit", "Toga")
+    moves = {move.name: move for move in difference(differences_store, "elo").moves}
+    assert (moves["Fruit"].change or 0) > 0
+    assert (moves["Fruit"].own, moves["Phalanx"].change) == (None, 0)

@@ -1,0 +1,255 @@
+"""Tests of store/games."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, inspect, select
+from sqlalchemy.dialects.sqlite import dialect
+
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import GameFinished, GameVoided, Outcome
+from enginetour.ratings.gor import con, czech_expected
+from enginetour.ratings.pentanomial import paired
+from enginetour.store.address import Address
+from enginetour.store.database import lock_of
+from enginetour.store.definition import ListDefinition
+from enginetour.store.games import meetings, scores_told
+from enginetour.store.lists import list_of
+from enginetour.store.log import TournamentLog
+from enginetour.store.ratings import ratings_of, refresh
+from enginetour.store.selection import openings_of_tournament, selected
+from enginetour.store.tables import GAMES, ODDS, STANDING
+from enginetour.store.tournaments import Store
+from tests.support.databases import add_game, counts_are_kept, draft, game, open_log
+from tests.support.tournaments import config, tour
+
+# The games of two engines in the store.
+
+
+def test_half_points_are_the_first_engines(tmp_path: Path) -> None:
+    """Whoever had White, and from the other side they add up to two a game."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        add_game(log, game("Fruit", "Toga", Outcome.WHITE, leg=1))
+        add_game(log, game("Toga", "Fruit", Outcome.WHITE, leg=2))
+        add_game(log, game("Fruit", "Phalanx", Outcome.WHITE))
+        add_game(log, game("Toga", "Fruit", Outcome.DRAW, meeting=2))
+        own, foe = meetings(store.database, "Fruit", "Toga"), meetings(store.database, "Toga", "Fruit")
+    assert [points for _, points in own.games] == [2, 0, 1]
+    assert [points for _, points in foe.games] == [0, 2, 1]
+    assert paired(own.games) == [2]
+    assert own.versions == (("Fruit",), ("Toga",))
+
+
+def test_a_void_leg_counts_when_it_is_replayed(tmp_path: Path) -> None:
+    """The pair is complete with the replay, in its place in the log; a struck game takes its pair away."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        add_game(log, game("Fruit", "Toga", Outcome.WHITE, leg=1))
+        add_game(log, game("Toga", "Fruit", Outcome.VOID, leg=2))
+        add_game(log, game("Fruit", "Toga", Outcome.DRAW, meeting=2, leg=1))
+        add_game(log, game("Toga", "Fruit", Outcome.DRAW, meeting=2, leg=2))
+        assert paired(meetings(store.database, "Fruit", "Toga").games) == [2]
+        add_game(log, game("Toga", "Fruit", Outcome.BLACK, leg=2, replay=1))
+        assert paired(meetings(store.database, "Fruit", "Toga").games) == [2, 4]
+        struck = game("Fruit", "Toga", Outcome.DRAW, meeting=2, leg=1)
+        log.record_event(GameVoided(struck.pairing, struck.outcome, "power cut"))
+        assert paired(meetings(store.database, "Fruit", "Toga").games) == [4]
+
+
+def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
+    """Legs 1 and 2, 3 and 4, though they ended in another order."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        for leg, outcome in ((1, Outcome.WHITE), (3, Outcome.BLACK), (4, Outcome.WHITE), (2, Outcome.BLACK)):
+            white, black = ("Fruit", "Toga") if leg % 2 else ("Toga", "Fruit")
+            add_game(log, game(white, black, outcome, leg=leg))
+        assert paired(meetings(store.database, "Fruit", "Toga").games) == [0, 4]
+
+
+def test_tournaments_apart_and_together(tmp_path: Path) -> None:
+    """The same key in another tournament is another pair; versions of a name are added up and told, or asked alone."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        add_game(log, game("Fruit", "Toga", Outcome.WHITE, leg=1))
+        later = store.create_tournament(draft("winter", fingerprint="f2"))
+        add_game(later, game("Toga", "Fruit", Outcome.DRAW, leg=2))
+        both = meetings(store.database, "Fruit", "Toga")
+        assert [points for _, points in both.games] == [2, 1]
+        assert paired(both.games) == []
+        assert both.versions == (("Fruit [f1]", "Fruit [f2]"), ("Toga [f1]", "Toga [f2]"))
+        assert [points for _, points in meetings(store.database, "Fruit", "Toga", tournament=later.id).games] == [1]
+        alone = meetings(store.database, "Fruit [f1]", "Toga")
+        assert [points for _, points in alone.games] == [2]
+        assert alone.versions == (("Fruit [f1]",), ("Toga [f1]",))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("Fruit", "Togo", "did you mean 'Toga'?"),
+        ("Fruit", "Fruit", "a test needs two"),
+        ("Fruit", "HoiChess", "have not met"),
+    ],
+)
+def test_a_refusal_names_what_is_there(tmp_path: Path, one: str, other: str, told: str) -> None:
+    """An unknown name, one engine twice, two that never met: never an empty test."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        add_game(log, game("Fruit", "Toga"))
+        with pytest.raises(UsageRefused) as refusal:
+            meetings(store.database, one, other)
+    assert told in str(refusal.value)
+
+
+# Games at time odds in the store.
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "t.db") as opened:
+        yield opened
+
+
+def played(log: TournamentLog, handicap: int, outcome: Outcome, meeting: int, leg: int = 1) -> None:
+    """Fruit and Toga, Fruit with White on leg 1."""
+    names = ("Fruit", "Toga") if leg == 1 else ("Toga", "Fruit")
+    made = game(*names, outcome, meeting=meeting, leg=leg)
+    add_game(log, replace(made, pairing=replace(made.pairing, handicap=handicap)))
+
+
+@pytest.fixture
+def log(store: Store) -> TournamentLog:
+    """An even game, a pair at 3 bands that Fruit gives, one at 1 band, and a void game."""
+    made = store.create_tournament(draft())
+    played(made, 0, Outcome.WHITE, 1)
+    played(made, 3, Outcome.DRAW, 2)
+    played(made, -3, Outcome.WHITE, 2, leg=2)
+    played(made, 1, Outcome.WHITE, 3)
+    played(made, 1, Outcome.VOID, 4)
+    return made
+
+
+def test_stones_count_where_games_at_odds_are_rated(store: Store, log: TournamentLog) -> None:
+    """In Go ratings of a list with --odds, 100 points each."""
+    entry = {one.name: one.rating or 0.0 for one in log.entrants}
+    ahead = entry["Fruit"] - entry["Toga"]
+
+    def rated(**more: object) -> float:
+        made = list_of(store, selected(store, ListDefinition.model_validate({"system": "gor", **more})))
+        return next(row.rating for row in made.rows if row.name == "Fruit")
+
+    hoped = [czech_expected(ahead - 100 * stones) for stones in (0, 3, 3, 1)]
+    change = con(entry["Fruit"]) * (2.5 - sum(hoped))
+    assert rated(odds=True) == pytest.approx(entry["Fruit"] + change, abs=1e-9)
+    assert rated() == pytest.approx(entry["Fruit"] + con(entry["Fruit"]) * (1 - hoped[0]), abs=1e-9)
+
+
+def test_events_and_games_keep_it(log: TournamentLog) -> None:
+    """A handicap comes back from the log, with its sign."""
+    found = [event.pairing.handicap for event in log.events() if isinstance(event, GameFinished)]
+    assert found == [stored.game.pairing.handicap for stored in log.full_games()] == [0, 3, -3, 1, 1]
+    assert [line.handicap for line in log.games()] == found
+
+
+def test_even_counts(log: TournamentLog) -> None:
+    """The kept counts are those of even games, and stay so when a game at odds is struck out."""
+    assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
+    log.record_event(GameVoided(replace(game(meeting=2).pairing, handicap=3), Outcome.DRAW))
+    assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
+    assert counts_are_kept(log)
+
+
+def test_a_run_remembers_even_counts(tmp_path: Path, log: TournamentLog) -> None:
+    """What it was told once it goes on counting itself, and a game at odds is none of it."""
+    with lock_of(str(tmp_path / "t.db"), log.slug) as lock:
+        log.under(lock)
+        played(log, 0, Outcome.WHITE, 5)
+        assert log.pair_counts() == {("Fruit", "Toga"): (2, 0, 0)}
+        played(log, 2, Outcome.WHITE, 6)
+        assert log.pair_counts() == {("Fruit", "Toga"): (2, 0, 0)}
+        played(log, 0, Outcome.DRAW, 7)
+        assert log.pair_counts() == {("Fruit", "Toga"): (2, 1, 0)}
+
+
+def test_ratings_are_of_even_games(store: Store, log: TournamentLog) -> None:
+    """Incremental systems, tests of matches and opening pairs know no game at odds."""
+    refresh(store, "elo")
+    assert {games for _, games in ratings_of(store, "elo").values()} == {1}
+    assert len(meetings(store.database, "Fruit", "Toga").games) == 1
+    assert openings_of_tournament(log) == {}
+
+
+@pytest.mark.parametrize("as_of", [None, "game 5"])
+def test_lists(store: Store, log: TournamentLog, as_of: str | None) -> None:
+    """A list leaves them out and tells so, unless it is defined with odds; then and now alike."""
+    even, whole = (selected(store, ListDefinition(odds=odds), as_of) for odds in (False, True))
+    assert (even.games, dict(even.left_out)) == (1, {"odds": 3})
+    assert (whole.games, dict(whole.left_out)) == (4, {})
+    apart = "games at odds, apart from the list: 3; the giver scored 1 of 1 at 1 band, 0.5 of 2 at 3 bands"
+    assert apart in list_of(store, selected(store, ListDefinition(), as_of)).caption
+    assert apart not in list_of(store, selected(store, ListDefinition(odds=True), as_of)).caption
+
+
+def test_other_tournaments(store: Store, log: TournamentLog) -> None:
+    """Those of a tournament that is not wanted fall to that part of the filter, whichever way the games are counted."""
+    log.record_event(GameVoided(replace(game(meeting=3).pairing, handicap=1), Outcome.WHITE))
+    for as_of in (None, "game 5"):
+        found = selected(store, ListDefinition(not_tournaments=("autumn",)), as_of)
+        assert dict(found.left_out) == {"tournament": 3 if as_of is None else 4}
+
+
+def test_entrants_and_givers(log: TournamentLog) -> None:
+    """Games at odds by entrant, and what the givers scored by bands."""
+    assert log.odds_by_entrant() == {"Fruit": 3, "Toga": 3}
+    assert log.scores_at_odds() == {1: (1, 2), 3: (2, 1)}
+    assert scores_told({2: (1500, 1001)}).endswith("1,500; the giver scored 500.5 of 1,500 at 2 bands")
+
+
+def test_the_index_is_used(store: Store, log: TournamentLog) -> None:
+    """How many games were at odds costs no scan of all games."""
+    asked = select(GAMES.c.tournament, func.count()).where(ODDS, STANDING).group_by(GAMES.c.tournament)
+    words = str(asked.compile(dialect=dialect(), compile_kwargs={"literal_binds": True}))
+    with store.database.reading() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {words}").fetchall()
+    assert "games_odds" in str(plan[0])
+
+
+def test_the_index_holds_games_at_odds_alone(place: Address) -> None:
+    """On either ground, by what the database says of it: few games, so it costs others nothing."""
+    with Store.open(place) as store, store.database.reading() as connection:
+        (index,) = [found for found in inspect(connection).get_indexes("games") if found["name"] == "games_odds"]
+        assert "handicap" in str(index["dialect_options"][f"{connection.dialect.name}_where"])
+
+
+def test_a_file_does_without_the_server_s_dialect() -> None:
+    """It took a tenth of what a command loads to open a store (measured)."""
+    code = "import sys, enginetour.store.tournaments; print([n for n in sys.modules if 'dialects.postgresql' in n])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_games_that_came_again_are_told(tmp_path: Path) -> None:
+    """Of two engines without a clock 512 of 632 games were 120 again and again; the test's verdict counted each."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 6\ngames_per_pairing = 2")
+    text = path.read_text("utf-8").replace("[play]", f'[play]\nopenings = {{ file = "{tmp_path}/one.epd" }}')
+    path.write_text(text, "utf-8")
+    (tmp_path / "one.epd").write_text("4k3/8/8/8/8/8/4P3/4K3 w - -\n", "utf-8")
+    told = " ".join(tour(tmp_path, "check", str(path)).stdout.split())
+    assert "warning: without a clock 4 of 6 games of two are an earlier one over again, with 1 opening" in told
+    first = tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
+    assert "over again" not in first.stdout
+    done = tour(tmp_path, "run", str(path))
+    assert "warning: 4 of 6 games are an earlier one over again" in " ".join(done.stdout.split())
+    assert tour(tmp_path, "report").stdout.startswith("report: ")
+    report = tmp_path / "results" / "trial-report"
+    assert "4 of 6 games are an earlier one over again" in (report / "fairness.html").read_text("utf-8")
+    overview = (report / "index.html").read_text("utf-8")
+    assert "about its fairness" in overview
+    assert "4 of 6 games are an earlier one over again" in overview, "what next"

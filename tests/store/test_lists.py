@@ -1,0 +1,177 @@
+"""Lists by name that once went wrong, and what was once accepted of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Outcome
+from enginetour.reports import editions
+from enginetour.reports.sheet import render
+from enginetour.store import editions as editions_module
+from enginetour.store.careers import career
+from enginetour.store.definition import ListDefinition, define
+from enginetour.store.editions import difference, publish
+from enginetour.store.lists import list_of
+from enginetour.store.selection import selected
+from enginetour.store.tournaments import Store
+from tests.support.databases import draft, record
+from tests.support.tournaments import tour
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Fruit and Toga met in two tournaments, the second time as another binary of Fruit."""
+    with Store.open(tmp_path / "t.db") as opened:
+        for name, fingerprint, day in (("spring", "f1", "2026-05-01"), ("autumn", "f2", "2026-11-01")):
+            log = opened.create_tournament(draft(name, ("Fruit", "Toga"), fingerprint))
+            record(log, "Fruit", "Toga", day=day)
+            record(log, "Toga", "Fruit", day=day)
+        yield opened
+
+
+def ratings(store: Store, as_of: str | None = None, **parts: object) -> dict[str, float]:
+    found = list_of(store, selected(store, ListDefinition.model_validate(parts), as_of))
+    return {row.name: row.rating for row in found.rows}
+
+
+def test_an_anchor_outlives_a_version_that_is_not_in_the_list(store: Store) -> None:
+    """A second version elsewhere in the store gave the first a mark, and the list's anchor was nobody any more."""
+    found = ratings(store, tournaments=("spring",), anchors={"Fruit": 2700.0})
+    assert found == pytest.approx({"Fruit [f1]": 2700.0, "Toga [f1]": 2700.0})
+
+
+def test_an_anchor_of_several_versions_is_told(store: Store) -> None:
+    """Which of them is fixed is the list's owner's to say."""
+    with pytest.raises(UsageRefused, match=r"'Fruit' has several versions in this list: Fruit \[f1\], Fruit \[f2\]"):
+        ratings(store, anchors={"Fruit": 2700.0})
+    with pytest.raises(UsageRefused, match=r"'Fruit \[f1\]' is fixed twice"):
+        ratings(store, tournaments=("spring",), anchors={"Fruit": 2700.0, "Fruit [f1]": 2600.0})
+
+
+def test_a_marked_name_means_the_same_version_in_the_past(store: Store) -> None:
+    """Before the second version came the first had no mark: anchors, patterns and aliases with one fitted nobody."""
+    then = "2026-06-01"
+    anchored = ratings(store, then, anchors={"Fruit [f1]": 2700.0})
+    assert anchored == pytest.approx({"Fruit": 2700.0, "Toga": 2700.0})
+    assert selected(store, ListDefinition(engines=("Fruit [f1]", "Toga [f1]")), then).games == 2
+    assert selected(store, ListDefinition(not_engines=("Fruit [f1]",)), then).games == 0
+    assert selected(store, ListDefinition(aliases={"Fruit [f1]": "Apple"}), then).names == ("Apple", "Toga")
+
+
+def test_versions_added_up_keep_the_level_of_the_list(store: Store) -> None:
+    """An engine of several versions was told at the pool's average 0, whatever the list is anchored at."""
+    define(store, "main", ListDefinition(anchors={"Toga": 2700.0}, aliases={"Toga [f2]": "Toga", "Toga [f1]": "Toga"}))
+    assert career(store, "Fruit", list_name="main").rating == pytest.approx(2700.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--average", "1e308"), "is not between -1000000 and 1000000"),
+        (("--scale", "1e-300"), "is not between 1 and 1000000"),
+        (("--anchor", "Toga=-1e7"), "is not between"),
+        (("--prior", "gaussian=1e-300"), "numbers between 0.000001 and 1,000,000"),
+        (("--prior", "virtual=1e300"), "numbers between"),
+        (("--confidence", "nan"), "nan is not in the range"),
+        (("--system", "elo", "--setting", "start_value=1e308"), "start_value: Input should be less than or equal to"),
+        (("--system", "gor", "--setting", "start_value=1e308"), "start_value: Input should be less than or equal to"),
+    ],
+)
+def test_numbers_that_no_rating_has_are_refused(tmp_path: Path, words: tuple[str, str], told: str) -> None:
+    """They overflowed, or the fit never ended."""
+    with Store.open(tmp_path / "results" / "enginetour.db") as opened:
+        record(opened.create_tournament(draft()), "Fruit", "Toga")
+    done = tour(tmp_path, "ratings", "--all", *words, expect=2)
+    assert told in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_last_day_of_the_calendar(store: Store) -> None:
+    """No day follows it: our own failure where everything is meant."""
+    everything = ratings(store)
+    assert ratings(store, "9999-12-31") == everything
+    assert ratings(store, until=date(9999, 12, 31)) == everything
+
+
+def test_a_list_is_not_written_over_a_folder(tmp_path: Path) -> None:
+    """A name like ``.`` has no part that could be renamed to: it was our own failure."""
+    (tmp_path / "g.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
+    assert "--output: . is a folder" in tour(tmp_path, "rate", "g.pgn", "-o", ".", expect=2).stderr
+
+
+def test_an_edition_never_goes_back_behind_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two published at once: the slower one wrote its older games as the newer edition."""
+    define(store, "main", ListDefinition())
+    publish(store, "main")
+    reckoned = list_of
+    rivals = iter([("Fruit", "Toga")])
+
+    def slow(*given: Any) -> Any:
+        found = reckoned(*given)
+        for white, black in rivals:
+            record(store.tournament(), white, black)
+            publish(store, "main")
+        return found
+
+    monkeypatch.setattr(editions_module, "list_of", slow)
+    record(store.tournament(), "Toga", "Fruit")
+    late = publish(store, "main", again=True)
+    assert (late.number, late.games) == (3, 6)
+    assert [one.games for one in editions_module.editions_of(store, "main")] == [4, 6, 6]
+    assert {line.difference for line in late.lines} == {0.0}
+
+
+@pytest.mark.parametrize(("name", "told"), [("x" * 65, "1 to 64"), ("a\x1b[2J", "printable"), ("", "1 to 64")])
+def test_an_import_has_a_name_as_a_tournament_has(tmp_path: Path, name: str, told: str) -> None:
+    """Any name was taken: tables of half a thousand columns, and signs that steer a terminal."""
+    (tmp_path / "g.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
+    assert told in tour(tmp_path, "import", "g.pgn", "--name", name, expect=2).stderr
+    assert not (tmp_path / "results" / "enginetour.db").exists()
+
+
+def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
+    """It was taken for an event without a name."""
+    assert ".: cannot read: Is a directory" in tour(tmp_path, "import", ".", expect=3).stderr
+
+
+def test_what_moved_fits_eighty_columns(store: Store) -> None:
+    """Headings of three words left six signs to a name, and the table ran over the edge all the same."""
+    define(store, "main", ListDefinition())
+    publish(store, "main")
+    record(store.tournament(), "Toga", "Fruit")
+    found = difference(store, "main").to_json()
+    text = render(editions.difference(found, 10), 80)
+    assert "Fruit [f2]" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert [column.key for column in editions.difference(found, None).columns][-3:] == ["terms", "new", "struck"]
+
+
+def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
+    """One table had the moves of pools that never met, and of pools that were joined, without a word."""
+    log = store.create_tournament(draft("apart", ("Rebel", "Phalanx")))
+    record(log, "Rebel", "Phalanx", Outcome.DRAW)
+    define(store, "main", ListDefinition())
+    publish(store, "main")
+    record(log, "Phalanx", "Rebel", Outcome.DRAW)
+    told = "pools without a common game: 3; ranks are each pool's own"
+    assert told in editions.difference(difference(store, "main").to_json(), 10).notes
+    record(store.create_tournament(draft("joined", ("Toga", "Rebel"))), "Toga", "Rebel", Outcome.DRAW)
+    sheet = editions.difference(difference(store, "main").to_json(), 10)
+    assert "pools without a common game: 2, 3 before; ranks are each pool's own" in sheet.notes
+    moved = {row["name"]: (row["change"], told["change"]) for row, told in zip(sheet.rows, sheet.shown, strict=True)}
+    assert {name for name, told in moved.items() if told == (None, "other pool")} == {"Phalanx", "Rebel"}
+
+
+def test_the_best_of_families_of_nobody(tmp_path: Path) -> None:
+    """A list of best versions before its first game was our own failure; it is an empty list."""
+    with Store.open(tmp_path / "t.db") as store:
+        record(store.create_tournament(draft()), "Fruit", "Toga", day="2026-11-05")
+        found = list_of(store, selected(store, ListDefinition(best_of_family=True), "2026-11-01"))
+    assert found.rows == ()
+    assert found.caption == ("the best of each family: 0 of 0 engines; the games of all count",)

@@ -1,0 +1,263 @@
+"""A store on a PostgreSQL server: ours or refused in one line, upgraded whole, and never a password shown."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
+from enginetour.store import migrations
+from enginetour.store.address import Address, address_of
+from enginetour.store.database import Database, ground_of, is_made, version_of
+from enginetour.store.tables import METADATA, SCHEMA_VERSION
+from enginetour.store.tournaments import Store
+from tests.support.databases import Server, add_game, full_game, game, open_log, sound_log
+
+
+def opened(address: Address) -> None:
+    Store.open(address).close()
+
+
+def changed(server: Server, *statements: str) -> str:
+    """A database of ours after somebody else's statements."""
+    url = server.schema()
+    opened(address_of(url))
+    for statement in statements:
+        server.ask_there(url, statement)
+    return url
+
+
+def newer(server: Server) -> str:
+    return changed(server, f"COMMENT ON TABLE tournaments IS 'enginetour, schema {SCHEMA_VERSION + 1}'")
+
+
+def half_migrated(server: Server) -> str:
+    return changed(server, "ALTER TABLE incidents DROP COLUMN own_us")
+
+
+def without_table(server: Server) -> str:
+    return changed(server, "DROP TABLE notes")
+
+
+def without_version(server: Server) -> str:
+    return changed(server, "COMMENT ON TABLE tournaments IS NULL")
+
+
+def with_trigger(server: Server) -> str:
+    trigger = (
+        "CREATE TRIGGER t BEFORE UPDATE ON games FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()"
+    )
+    return changed(server, trigger)
+
+
+def with_view(server: Server) -> str:
+    return changed(server, "CREATE VIEW v AS SELECT 1")
+
+
+def foreign(server: Server) -> str:
+    url = server.schema()
+    server.ask_there(url, "CREATE TABLE bookmarks (url text)")
+    return url
+
+
+def of_other_letters(server: Server) -> str:
+    return server.database(more="ENCODING 'SQL_ASCII' TEMPLATE template0")
+
+
+def without_schema(server: Server) -> str:
+    return f"{server.url('postgres')}?options=-csearch_path%3Dnowhere"
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (newer, "newer enginetour"),
+        (half_migrated, "no table 'incidents' as we make it"),
+        (without_table, "no table 'notes' as we make it"),
+        (without_version, "no schema of ours"),
+        (with_trigger, "holds the trigger 't'"),
+        (with_view, "holds the view 'v'"),
+        (foreign, "no schema of ours, and holds the table 'bookmarks'"),
+        (of_other_letters, "names need UTF8"),
+        (without_schema, "has no schema"),
+    ],
+)
+def test_refused_untouched(server: Server, make: Callable[[Server], str], words: str) -> None:
+    """What is not ours is refused in one line that names it, and left as it was."""
+    url = make(server)
+    before = server.holds(url)
+    for readonly in (False, True):
+        with pytest.raises(StoreRefused, match=words) as refused:
+            Store.open(address_of(url), readonly=readonly)
+        assert str(address_of(url)) in str(refused.value)
+        assert "\n" not in str(refused.value)
+    assert server.holds(url) == before
+
+
+def test_nothing_there_yet(server: Server) -> None:
+    """An empty database is made by who may make it only."""
+    address = address_of(server.schema())
+    assert not is_made(address)
+    with pytest.raises(StoreRefused, match="no database yet"):
+        Store.open(address, create=False)
+    opened(address)
+    assert is_made(address)
+    assert version_of(address) == SCHEMA_VERSION
+
+
+def test_doors_that_stay_shut(server: Server) -> None:
+    """No server, no such database, no such user, a wrong password: one line each and no password."""
+    name = server.user("clara", "sesame")
+    cases: list[tuple[str, type[TourError], str]] = [
+        ("postgresql://tester:sesame@127.0.0.1:1/x", StorageFailed, "cannot be reached"),
+        (server.url("nowhere"), StoreRefused, "createdb makes it"),
+        (server.url("postgres", "nobody", "sesame"), StoreRefused, "the server refuses"),
+        (server.url("postgres", name, "sesame1"), StoreRefused, "~/.pgpass"),
+    ]
+    for url, kind, words in cases:
+        with pytest.raises(kind, match=words) as refused:
+            Store.open(address_of(url))
+        assert "sesame" not in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+
+def test_an_old_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is too old for our settings is told so."""
+    from enginetour.store import postgres
+
+    monkeypatch.setattr(postgres, "OLDEST", 99)
+    with pytest.raises(StoreRefused, match=r"runs PostgreSQL \d\d, 99 or newer is needed"):
+        Store.open(server.schema())
+
+
+def test_a_user_without_rights(server: Server) -> None:
+    """Tables that this user may not make, or not write, are told before anything starts."""
+    name = server.user("dora", "sesame")
+    strange = address_of(server.schema().replace("tester@", f"{name}:sesame@"))
+    for look in (Store.open, lambda address: ground_of(address).refuse_unwritable()):
+        with pytest.raises(StoreRefused, match="no schema that this user may look into"):
+            look(strange)
+    url = server.schema()
+    server.ask_there(url, f"GRANT USAGE ON SCHEMA {server.schema_of(url)} TO {name}")
+    hers = address_of(url.replace("tester@", f"{name}:sesame@"))
+    with pytest.raises(StorageFailed, match=r"lacks a right|make no tables"):
+        Store.open(hers)
+    with pytest.raises(StorageFailed, match=f"its owner can GRANT CREATE ON SCHEMA {server.schema_of(url)}"):
+        ground_of(hers).refuse_unwritable()
+    opened(address_of(url))
+    with pytest.raises(StorageFailed, match="may not read and write its table"):
+        Store.open(hers)
+    server.ask_there(url, f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA {server.schema_of(url)} TO {name}")
+    server.ask_there(url, f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {server.schema_of(url)} TO {name}")
+    store, log = open_log(hers)
+    with store:
+        assert add_game(log, game()) == 1
+
+
+def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has no driver is told what to install, whatever else the address says."""
+    real = builtins.__import__
+
+    def refusing(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "psycopg" or name.startswith("psycopg."):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    for name in [name for name in sys.modules if name.startswith("enginetour.store.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", refusing)
+    with pytest.raises(UsageRefused, match=r"pip install 'enginetour\[postgres\]'"):
+        Database.open(address_of("postgresql://me@host/chess"))
+
+
+FIRST = [
+    f"ALTER TABLE games DROP COLUMN {name}" for name in ("hardware", "handicap", "load", "cores", "steal", "own_us")
+]
+FIRST += ["ALTER TABLE rating_events DROP COLUMN imported"]
+FIRST += [f"ALTER TABLE incidents DROP COLUMN {name}" for name in ("status", "load", "asked_us", "memory_kb", "own_us")]
+FIRST += [f"DROP TABLE {name}" for name in ("edition_lines", "editions", "lists", "imports", "imported_games")]
+FIRST += ["COMMENT ON TABLE tournaments IS 'enginetour, schema 1'"]
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_the_first_schema_is_brought_up_to_date(server: Server, readonly: bool) -> None:
+    """All later steps in one: the same tables as in a new database, and what was there is still there."""
+    url = server.schema()
+    store, log = open_log(address_of(url))
+    with store:
+        add_game(log, game())
+    for statement in FIRST:
+        server.ask_there(url, statement)
+    assert version_of(address_of(url)) == 1
+    with Store.open(address_of(url), readonly=readonly) as store:
+        assert store.tournament().game(1).game == game()
+    new = server.schema()
+    opened(address_of(new))
+    assert server.holds(url) == server.holds(new)
+
+
+def test_every_version_of_ours_is_expected() -> None:
+    """The newest schema is what the tables say."""
+    assert migrations.expected(SCHEMA_VERSION) == {
+        name: [c.name for c in t.columns] for name, t in METADATA.tables.items()
+    }
+
+
+def test_settings_that_lose_games(server: Server) -> None:
+    """A commit waits for the disk whatever the server's default is, and a server that never does is told of."""
+    url = server.schema()
+    server.ask("ALTER ROLE tester SET synchronous_commit = off")
+    try:
+        with Store.open(address_of(url)) as store, store.database.reading() as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+    finally:
+        server.ask("ALTER ROLE tester RESET synchronous_commit")
+    assert any("fsync = off" in warning for warning in store.database.warnings)  # as the tests' server is
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("SELECT 1", ""),
+        ("UPDATE games SET started = 'NaN' WHERE number = 1", "games with id 1 has 'nan' as started"),
+        ("UPDATE games SET round = 1::bigint << 60", "games with id 1 has '1152921504606846976' as round"),
+        ("UPDATE engines SET command = '[' WHERE id = 2", "engines with id 2 has '[' as command"),
+        ("UPDATE pair_counts SET wins = wins + 1", "kept as"),
+        ("DELETE FROM moves", "game 1 has no moves"),
+        (
+            "ALTER TABLE notes DROP CONSTRAINT notes_tournament_fkey; UPDATE notes SET tournament = 7 WHERE ordinal=1",
+            "1 of notes refer to tournaments that are not there",
+        ),
+        (
+            "ALTER TABLE moves DROP CONSTRAINT moves_game_fkey, "
+            "ADD CONSTRAINT m FOREIGN KEY (game) REFERENCES games (id) NOT VALID",
+            "the reference m of moves was never checked",
+        ),
+    ],
+)
+def test_what_the_check_finds(server: Server, statement: str, words: str) -> None:
+    """Rows that somebody changed are found there too, and nothing in those of ours."""
+    from enginetour.store.check import inspect
+
+    url = server.schema()
+    store, log = sound_log(address_of(url))
+    with store:
+        add_game(log, game())
+    server.ask_there(url, statement)
+    with Store.open(address_of(url), create=False, readonly=True) as store:
+        found = [finding.what for finding in inspect(store).findings]
+    assert any(words in what for what in found) if words else found == []
+
+
+def test_a_sign_that_no_server_holds(server: Server) -> None:
+    """An engine's word with NUL in it is stored like any other that cannot be."""
+    from dataclasses import replace
+
+    store, log = open_log(address_of(server.schema()))
+    with store:
+        add_game(log, replace(full_game(), cause="it said \0", culprit="\0"))
+        assert log.game(1).game.cause == "it said ?"

@@ -1,0 +1,397 @@
+"""Tests of store/ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from sqlalchemy import insert, select, update
+
+from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.model.game import Added, Entrant, GameVoided, Outcome
+from enginetour.ratings import elo
+from enginetour.ratings.elo import EloSettings
+from enginetour.store import ratings
+from enginetour.store.address import Address
+from enginetour.store.counts import packed
+from enginetour.store.log import TournamentLog
+from enginetour.store.ratings import Mark, history, prior_ratings, rated_games, ratings_of, refresh, stream
+from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
+from enginetour.store.tournaments import Store
+from enginetour.tournament import run
+from enginetour.tournament.config import load
+from enginetour.tournament.config.sections import RatingsSection
+from tests.support.databases import add_game, counted_pairs, draft, game, spec
+
+# Ratings of the whole store.
+
+
+@pytest.fixture
+def store(place: Address) -> Iterator[Store]:
+    with Store.open(place) as opened:
+        yield opened
+
+
+def start(store: Store, name: str = "autumn", fingerprint: str = "f1") -> TournamentLog:
+    """Fruit 1800 and Toga 2000, as in the printed example of Elo."""
+    plan = draft(name, ("Fruit", "Toga"), fingerprint)
+    return store.create_tournament(
+        replace(plan, entrants=(Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000)))
+    )
+
+
+def rows(store: Store) -> list[tuple[int, int, float]]:
+    """Revision, place and new rating of every stored rating event, replaced ones too."""
+    columns = RATING_EVENTS.c.revision, RATING_EVENTS.c.place, RATING_EVENTS.c.after
+    with store.database.reading() as connection:
+        return [(row[0], row[1], row[2]) for row in connection.execute(select(*columns).order_by(*columns))]
+
+
+def test_elo(store: Store) -> None:
+    """1800 beats 2000 with K 24: expected 0.240253, new 1818.233926 (Elo 1978)."""
+    add_game(start(store), game())
+    assert refresh(store, "elo", EloSettings(k=24)) == 2
+    ratings = ratings_of(store, "elo")
+    assert ratings["Fruit"][0] == pytest.approx(1818.233926, abs=1e-6)
+    assert ratings["Toga"][0] == pytest.approx(1981.766074, abs=1e-6)
+    assert list(ratings) == ["Toga", "Fruit"], "best first"
+
+
+@pytest.mark.parametrize(("scale", "elo", "gor"), [(None, 1818, 1857), ("elo", 1818, 100), ("go", 12, 1857)])
+def test_ratings_of_another_scale_are_not_brought(store: Store, scale: str | None, elo: int, gor: int) -> None:
+    """Entrants of a tournament that states a scale begin with their rating in the systems of that scale alone."""
+    plan = draft("autumn", ("Fruit", "Toga"), "f1")
+    entrants = (Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000))
+    config = {**plan.config, "tournament": {"name": "autumn", "rating_scale": scale}}
+    log = store.create_tournament(replace(plan, config=config, entrants=entrants))
+    add_game(log, game())
+    found = {}
+    for system in ("elo", "gor"):
+        refresh(store, system, EloSettings(k=24) if system == "elo" else None)
+        found[system] = ratings_of(store, system)["Fruit"][0]
+    assert found["elo"] == pytest.approx(elo, abs=0.5)
+    assert found["gor"] == pytest.approx(gor, abs=60)
+
+
+def test_only_new_games_are_appended(store: Store) -> None:
+    """A refresh appends the events of new games and leaves the others."""
+    log = start(store)
+    add_game(log, game())
+    refresh(store, "elo")
+    first = rows(store)
+    assert refresh(store, "elo") == 0
+    add_game(log, game(meeting=2, outcome=Outcome.VOID))
+    assert refresh(store, "elo") == 0, "void games are not rated"
+    add_game(log, game(meeting=3))
+    assert refresh(store, "elo") == 2
+    assert rows(store)[:2] == first
+    assert {revision for revision, _, _ in rows(store)} == {1}
+
+
+def test_struck_out_game_makes_a_revision(store: Store) -> None:
+    """A game struck out replays from there; what was written before stays."""
+    log = start(store)
+    for meeting in (1, 2, 3):
+        add_game(log, game(meeting=meeting))
+    refresh(store, "elo")
+    before = rows(store)
+    log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE))
+    assert refresh(store, "elo") == 2
+    assert rows(store)[:6] == before
+    assert [(revision, place) for revision, place, _ in rows(store)[6:]] == [(2, 2), (2, 3)]
+    assert ratings_of(store, "elo")["Fruit"][1] == 2
+    log.record_event(GameVoided(game(meeting=3).pairing, Outcome.WHITE))
+    assert refresh(store, "elo") == 0, "the stream only gets shorter"
+    assert ratings_of(store, "elo")["Fruit"][1] == 1
+
+
+def test_other_settings_make_a_revision(store: Store) -> None:
+    """Other settings give a new revision, and hold until others are given."""
+    add_game(start(store), game())
+    refresh(store, "elo")
+    assert refresh(store, "elo", EloSettings(k=32)) == 2
+    assert refresh(store, "elo") == 0, "without settings those of the newest revision hold"
+    with store.database.reading() as connection:
+        assert list(connection.execute(select(RATING_REVISIONS.c.why))) == [("first",), ("settings",)]
+
+
+def test_go_rates_whole_tournaments(store: Store) -> None:
+    """A tournament is one event of the Go systems, and a game that came late is rated inside it."""
+    first, second = start(store), start(store, "spring")
+    add_game(first, game())
+    add_game(second, game(outcome=Outcome.BLACK))
+    refresh(store, "gor")
+    assert [(event.event, event.game) for event in history(store, "gor", "Fruit")] == [
+        ("autumn", None),
+        ("spring", None),
+    ]
+    add_game(first, game(meeting=2))
+    assert refresh(store, "gor") == 4
+    assert [event.games for event in history(store, "gor", "Fruit")] == [2, 3]
+
+
+def test_rating_below_a_scale(store: Store) -> None:
+    """A rating that Go does not know counts as none, instead of stopping the list."""
+    plan = draft("autumn", ("Fruit", "Toga"))
+    log = store.create_tournament(replace(plan, entrants=(Entrant("Fruit", rating=-50), Entrant("Toga"))))
+    add_game(log, game(outcome=Outcome.DRAW))
+    refresh(store, "gor")
+    assert {name: rating for name, (rating, _) in ratings_of(store, "gor").items()} == {"Fruit": 100, "Toga": 100}
+
+
+def test_versions(store: Store) -> None:
+    """Two builds under one name are two rated things, told apart by their fingerprints."""
+    log = start(store)
+    add_game(log, game())
+    log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789"), "Toga": spec("Toga", "f2")})
+    refresh(store, "elo")
+    assert set(ratings_of(store, "elo")) == {"Fruit", "Toga"}, "a version without games does not show"
+    add_game(log, game(meeting=2))
+    log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789", Hash="64")})
+    add_game(log, game(meeting=3))
+    refresh(store, "elo")
+    fruits = {"Fruit [f1]", "Fruit [abcdef01]", "Fruit [abcdef01-2]"}
+    assert set(ratings_of(store, "elo")) == fruits | {"Toga [f1]", "Toga [f2]"}
+    newest = ratings_of(store, "elo")["Fruit [abcdef01-2]"][0]
+    assert prior_ratings(store, ["Fruit", "Stranger"]) == {"Fruit": newest}
+    assert {event.engine for event in history(store, "elo", "Fruit")} == fruits
+    assert log.pair_counts() == {("Fruit", "Toga"): (3, 0, 0)}
+    assert counted_pairs(store)["Fruit [f1]", "Toga [f1]"] == (1, 0, 0)
+
+
+def test_unknown_system(store: Store) -> None:
+    """A system that is not there is answered with those that are."""
+    for ask in (refresh, ratings_of):
+        with pytest.raises(UsageRefused, match="known: elo, gor, egf"):
+            ask(store, "glicko")
+
+
+# Settings of incremental systems: from the configuration into the stored ratings.
+
+TOML = """\
+[tournament]
+name = "trial"
+[format]
+system = "bubble"
+[ratings]
+systems = ["ml", "elo", "gor", "egf", "egf2021"]
+{}
+[[entrants]]
+engine = "wren1"
+[[entrants]]
+engine = "wren2"
+"""
+
+
+def section(folder: Path, words: str) -> RatingsSection:
+    path = folder / "trial.toml"
+    path.write_text(TOML.format(words), "utf-8")
+    return load.load(path).ratings
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "found"),
+    [
+        ('[ratings.elo]\nk_polcy = "fide"', 8, "did you mean 'k_policy'?"),
+        ('[ratings.elo]\nmode = "batch"\nk_policy = "FIDE"', 9, "ratings.elo.k_policy"),
+        ('[ratings.elo]\nk = "24"', 8, "ratings.elo.k"),
+        ('[ratings.gor]\nvariant = "egf"', 8, "ratings.gor.variant"),
+        ("[ratings.gor]\nstart_value = 50", 8, "greater than or equal to 100"),
+        ("[ratings.gor]\neps = 0.01", 7, "eps and integer_steps belong to the EGF variant"),
+        ("[ratings.egf2021]\nstart_value = 3300", 8, "less than 3300"),
+        ("[ratings.glicko]\nk = 3", 7, "unknown key 'ratings.glicko'"),
+    ],
+)
+def test_refusals_name_the_line(tmp_path: Path, words: str, line: int, found: str) -> None:
+    """A slip in the settings is one line with its place and what is allowed."""
+    with pytest.raises(InputRefused) as caught:
+        section(tmp_path, words)
+    assert f"trial.toml:{line}: " in str(caught.value)
+    assert found in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_settings_of_a_system_that_is_not_shown(tmp_path: Path) -> None:
+    """Settings that nothing would use are refused."""
+    path = tmp_path / "trial.toml"
+    path.write_text(TOML.format("[ratings.elo]\nk = 24").replace('"ml", "elo", "gor", "egf", "egf2021"', '"ml"'))
+    with pytest.raises(InputRefused, match="settings for elo, which systems does not name"):
+        load.load(path)
+
+
+def test_settings_reach_the_ratings(tmp_path: Path) -> None:
+    """What the file says decides K, variant and start; without a word what was said before holds."""
+    words = '[ratings.elo]\nk_policy = "fide"\nstart_value = 1500\n[ratings.egf]\nstart_value = 2000\neps = 0.0'
+    asked = section(tmp_path, words)
+    with Store.open(tmp_path / "t.db") as store:
+        log = store.create_tournament(replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga"))))
+        add_game(log, game())
+        run.rate(store, asked)
+        assert ratings_of(store, "elo") == {"Fruit": (1520.0, 1), "Toga": (1480.0, 1)}
+        assert ratings_of(store, "egf")["Fruit"] == (2013.5, 1)
+        assert ratings_of(store, "gor")["Toga"] == (100.0, 1)
+        run.rate(store, RatingsSection(systems=("elo",)))
+        assert ratings_of(store, "elo")["Fruit"] == (1520.0, 1)
+
+
+def test_ratings_brought_along(tmp_path: Path) -> None:
+    """An entrant's rating is where it begins, in every system that knows such a rating."""
+    with Store.open(tmp_path / "t.db") as store:
+        log = store.create_tournament(
+            replace(draft(), entrants=(Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000), Entrant("Phalanx")))
+        )
+        add_game(log, game())
+        add_game(log, game("Phalanx", "Toga"))
+        run.rate(store, section(tmp_path, ""))
+        for system, other in (("elo", 0.0), ("gor", 100.0), ("egf", 100.0), ("egf2021", 100.0)):
+            begun = [history(store, system, name)[0].before for name in ("Fruit", "Toga", "Phalanx")]
+            assert begun == [1800, 2000, other], system
+
+
+def test_a_new_version_inherits(tmp_path: Path) -> None:
+    """With `inherit` the events of a new build begin with the rating of the one before."""
+    with Store.open(tmp_path / "t.db") as store:
+        log = store.create_tournament(replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga"))))
+        add_game(log, game())
+        log.accept_change({"Fruit": spec("Fruit", "f2")})
+        add_game(log, game(meeting=2))
+        run.rate(store, section(tmp_path, "[ratings.elo]\ninherit = true"))
+        first, second = history(store, "elo", "Fruit")
+        assert (first.before, first.after, second.before) == (0, 8, 8)
+        run.rate(store, section(tmp_path, "[ratings.elo]\ninherit = false"))
+        assert history(store, "elo", "Fruit")[1].before == 0
+
+
+def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
+    """An EGF event has the class of its tournament's name, or of one edition alone."""
+    with Store.open(tmp_path / "t.db") as store:
+        plan = replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga")))
+        for _ in range(2):
+            add_game(store.create_tournament(plan), game())
+        run.rate(store, section(tmp_path, '[ratings.egf2021]\nclasses = { "autumn" = "C", "autumn #2" = "D" }'))
+        halved, quartered = history(store, "egf2021", "Fruit")
+        run.rate(store, section(tmp_path, "[ratings.egf2021]"))
+        whole, after = history(store, "egf2021", "Fruit")
+        assert halved.change == whole.change / 2
+        assert quartered.weight < after.weight / 3
+
+
+# Where rating goes on, and when everything is rated again.
+
+
+@pytest.fixture
+def refold_store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "t.db") as opened, patch.object(ratings, "AGAIN", 0):
+        yield opened
+
+
+def refold_start(refold_store: Store, name: str = "autumn", rating: float | None = None) -> TournamentLog:
+    return refold_store.create_tournament(
+        replace(draft(name), entrants=(Entrant("Fruit", rating=rating), Entrant("Toga")))
+    )
+
+
+def never_whole() -> object:
+    return patch.object(ratings, "_whole", side_effect=AssertionError("everything was rated again"))
+
+
+def imported(refold_store: Store, after_game: int) -> None:
+    """Two draws from a file."""
+    with refold_store.database.writing() as connection:
+        own = {"id": 9, "name": "file", "slug": "file", "edition": 1, "system": "import", "seed": 1, "created": 0.0}
+        connection.execute(insert(TOURNAMENTS), {**own, "format_version": 1, "config": "{}", "version": ""})
+        sizes = {"games": 2, "duplicates": 0, "digests": b"", "files": "[]"}
+        sizes["counts"] = packed(np.array([[1], [2], [0], [2], [0]]))
+        connection.execute(insert(IMPORTS), {"tournament": 9, "after_game": after_game, **sizes})
+        row = {"tournament": 9, "white": 1, "black": 2, "half_points": 1, "day": 0, "tc": "", "file": 0}
+        connection.execute(insert(IMPORTED_GAMES), [{**row, "offset": place} for place in range(2)])
+
+
+def test_an_import_stands_where_it_was_made(refold_store: Store) -> None:
+    """Imported games follow those that had been played here by then, and those played later follow them."""
+    log = refold_start(refold_store)
+    add_game(log, game())
+    imported(refold_store, after_game=1)
+    add_game(log, game(meeting=2))
+    with refold_store.database.reading() as connection:
+        assert [rated.game for rated in rated_games(connection)] == [1, -1, -2, 2]
+        assert [rated.game for rated in rated_games(connection, Mark(1, 1))] == [-2, 2]
+
+
+def test_new_games_are_all_that_is_rated(refold_store: Store) -> None:
+    """After an import, a new version that inherited and a struck game, one more game costs one game."""
+    log, chosen = refold_start(refold_store), EloSettings(inherit=True)
+    add_game(log, game())
+    imported(refold_store, after_game=1)
+    add_game(log, game(meeting=2))
+    log.accept_change({"Fruit": spec("Fruit", "f2")})
+    add_game(log, game(meeting=3))
+    log.accept_change({"Fruit": spec("Fruit", "f1")})
+    add_game(log, game(meeting=4))
+    assert refresh(refold_store, "elo", chosen) == 12
+    with never_whole():  # type: ignore[attr-defined]
+        add_game(log, game(meeting=5))
+        assert refresh(refold_store, "elo") == 2
+        log.record_event(GameVoided(game(meeting=4).pairing, Outcome.WHITE))
+        assert refresh(refold_store, "elo") == 2
+        add_game(log, game(meeting=6))
+        assert refresh(refold_store, "elo") == 2
+    entered = next(event for event in history(refold_store, "elo", "Fruit") if event.engine == "Fruit [f2]")
+    assert entered.before == history(refold_store, "elo", "Fruit")[3].after
+
+
+def test_a_peak_of_long_ago(refold_store: Store) -> None:
+    """Whoever once reached 2400 keeps the small K, although the rows since are of another revision."""
+    log = refold_start(refold_store, rating=2395)
+    with patch.object(elo, "NEW_GAMES", 1):
+        for meeting in (1, 2, 3, 4, 5, 6):
+            outcome = Outcome.BLACK if meeting > 1 else Outcome.WHITE
+            add_game(log, game("Fruit", "Toga", outcome, meeting=meeting))
+        refresh(refold_store, "elo", EloSettings(k_policy="fide", start_value=2395))
+        log.record_event(GameVoided(game(meeting=3).pairing, Outcome.BLACK))
+        refresh(refold_store, "elo")
+        add_game(log, game(meeting=7))
+        with never_whole():  # type: ignore[attr-defined]
+            refresh(refold_store, "elo")
+        own = history(refold_store, "elo", "Fruit")
+    assert own[0].after > 2400 > own[-1].before
+    assert own[-1].weight == 10
+
+
+def test_a_rating_that_came_late(refold_store: Store) -> None:
+    """An engine that enters an older tournament with a rating has had it from its first game on."""
+    older, newer = (
+        refold_store.create_tournament(draft(names=("Toga", "Phalanx"))),
+        refold_start(refold_store, "spring"),
+    )
+    add_game(newer, game())
+    refresh(refold_store, "elo")
+    older.record_event(Added(Entrant("Fruit", rating=1500)), spec=spec("Fruit"))
+    add_game(newer, game(meeting=2))
+    assert refresh(refold_store, "elo") == 4
+    assert history(refold_store, "elo", "Fruit")[0].before == 1500
+
+
+def test_other_settings_rate_everything(refold_store: Store) -> None:
+    """No row of other settings is gone on from."""
+    add_game(refold_start(refold_store), game())
+    refresh(refold_store, "elo")
+    assert refresh(refold_store, "elo", EloSettings(k=24)) == 2
+
+
+def test_rows_of_another_arithmetic(refold_store: Store) -> None:
+    """Rows just before the new games that are not what a replay gives are a reason to rate everything."""
+    log = refold_start(refold_store)
+    add_game(log, game())
+    refresh(refold_store, "elo")
+    with refold_store.database.writing() as connection:
+        connection.execute(update(RATING_EVENTS).values(change=7.5))
+    add_game(log, game(meeting=2))
+    with patch.object(ratings, "AGAIN", 1):
+        assert refresh(refold_store, "elo") == 4
+    with refold_store.database.reading() as connection:
+        assert {span.revision for span in stream(connection, "elo").spans} == {2}

@@ -1,0 +1,957 @@
+"""Databases, fields and results for tests."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pwd
+import random
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclasses_field
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from itertools import chain, combinations, count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from click.testing import CliRunner, Result
+from sqlalchemy import insert, select, update
+
+from enginetour.cli.main import cli
+from enginetour.engines.launch import call
+from enginetour.formats.base import make_format, options_model
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
+from enginetour.formats.pairlist import ListState, PairList
+from enginetour.formats.rounds import Rounds, RoundsState
+from enginetour.interop.gamefilter import Naming, ratable
+from enginetour.interop.pgn import read_games
+from enginetour.model.game import (
+    Entrant,
+    Game,
+    GameFinished,
+    Incident,
+    MoveMade,
+    Note,
+    Opening,
+    Outcome,
+    Pairing,
+    SideRecord,
+    Termination,
+    Withdrawn,
+)
+from enginetour.model.task import EngineSpec
+from enginetour.ratings.ratinglist import RatingList, Row
+from enginetour.store.address import Address
+from enginetour.store.check import inspect
+from enginetour.store.counts import added_up, by_pair, kept_counts, packed
+from enginetour.store.database import Database
+from enginetour.store.engines import rated_names
+from enginetour.store.games import TournamentReader, recounted, versions_counts
+from enginetour.store.imports import Imported, import_games, titles
+from enginetour.store.log import TournamentLog
+from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, SCHEMA_VERSION, TOURNAMENTS
+from enginetour.store.tournaments import Draft, Store
+
+# Tournaments and games for tests of the store.
+
+STORING_NAMES = ("Fruit", "Toga", "Phalanx", "HoiChess")
+
+
+def spec(name: str, fingerprint: str = "f1", **options: str) -> EngineSpec:
+    return EngineSpec(name, (f"/opt/{name}",), "uci", options=tuple(options.items()), fingerprint=fingerprint)
+
+
+def draft(name: str = "autumn", names: tuple[str, ...] = STORING_NAMES, fingerprint: str = "f1") -> Draft:
+    entrants = tuple(Entrant(entrant, rating=2700.0 - 100 * n) for n, entrant in enumerate(names))
+    specs = {entrant: spec(entrant, fingerprint) for entrant in names}
+    return Draft(name, "roundrobin", 1, {"format": {"cycles": 2}}, 7, entrants, specs)
+
+
+def game(
+    white: str = "Fruit",
+    black: str = "Toga",
+    outcome: Outcome = Outcome.WHITE,
+    *,
+    meeting: int = 1,
+    leg: int = 1,
+    replay: int = 0,
+) -> Game:
+    pairing = Pairing(white, black, meeting, leg, encounter=meeting, round=1)
+    termination = Termination.ABORTED if outcome is Outcome.VOID else Termination.RESIGN
+    return Game(pairing, outcome, termination, moves=(MoveMade("e2e4", "e4"),), replay=replay)
+
+
+def full_game() -> Game:
+    """A game with something in every field, and in its texts what engines may say."""
+    return Game(
+        Pairing("Fruit", "Toga", 2, 2, 5, 3),
+        Outcome.BLACK,
+        Termination.CRASH,
+        cause="White crashes; DROP TABLE games; -- \x1b[31m ½ 'quoted'",
+        culprit="Fruit",
+        category="crash",
+        opening=Opening(
+            "B20 Sicilian", 17, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ("e2e4", "c7c5"), "B20"
+        ),
+        moves=(
+            MoveMade("e2e4", "e4", book=True),
+            MoveMade("c7c5", "c5", 120, 59_980, -15, 14, 10**25, "g1f3 d7d6"),
+            MoveMade("g1f3", "Nf3", 90, None, 31_997, None, None, "½"),
+            MoveMade("d7d6", "d6", 30, 59_900, 0, 9, 0, "", False, 14, 900_000, 12, 0, 26, ("info string a", "½ {b}")),
+        ),
+        white=SideRecord("Fruit 2.1", 1, 90, 90, 59_000, 2, ("late pong", "odd\nline")),
+        black=SideRecord(
+            "Toga II",
+            2,
+            150,
+            effort=(("depth", 2, 23), ("tbhits", 1, 0)),
+            claims=(("pv-illegal", 2, "move 1: its PV goes on with 'x'"),),
+        ),
+        white_tc="60+0.1",
+        black_tc="40/60",
+        final_fen="8/8/8/8/8/8/8/8 w - - 0 1",
+        started=1_700_000_000.25,
+        ended=1_700_000_120.5,
+        relay_us=(10, 20, 30),
+        incidents=(
+            Incident(
+                "Fruit",
+                "crash",
+                "signal 11 (SIGSEGV)",
+                3,
+                ("1.5 > go", "1.6 < \ud800"),
+                ("boom",),
+                "signal 11",
+                9,
+                77,
+                1.5,
+                8,
+            ),
+            Incident("Fruit", "protocol-warning", "odd"),
+        ),
+        replay=1,
+    )
+
+
+def sound_log(path: Address) -> tuple[Store, TournamentLog]:
+    """As `open_log`, with the decisions that a replay comes to."""
+    store, plan = Store.open(path), draft()
+    format_ = make_format(plan.system, options_model(plan.system)(**plan.config["format"]), plan.seed)
+    return store, store.create_tournament(plan, format_.notes(format_.start(plan.entrants)))
+
+
+def open_log(path: Address) -> tuple[Store, TournamentLog]:
+    store = Store.open(path)
+    return store, store.create_tournament(draft())
+
+
+def add_game(log: TournamentLog, game: Game, notes: Sequence[Note] = ()) -> int | None:
+    """One game and the decisions that belong to it; its number, None for a game that is there already."""
+    return log.record_games([(game, notes)])[0]
+
+
+def counts_are_kept(log: TournamentReader) -> bool:
+    """The pair counts are what the games give when they are counted again."""
+    return versions_counts(log.database, log.id) == recounted(log.database, log.id)
+
+
+def meddled(path: Path, *statements: str) -> None:
+    """A database after somebody else's statements."""
+    raw = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        raw.execute(statement)
+    raw.close()
+
+
+def counted_pairs(store: Store) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """White's wins, draws, losses by the names of lists, over the whole store."""
+    with store.database.reading() as connection:
+        kept = [by_pair(part) for part in kept_counts(connection).values()]
+        return added_up(chain.from_iterable(part.items() for part in kept), rated_names(connection))
+
+
+# A store as a stranger may hand it over: every name and word in it tries something.
+
+ESCAPES = "\x1b[2J\x1b]0;title\x07A"
+FORMULA = "=cmd|'/c calc'!A1"
+BIDI = "\u202eevil\u2066\u200b\u061cB"
+MARKUP = "[red]markup[/red]\x9b31mC"
+LINES = '+D\r\nnext\u2028[Event "no"]'
+COMMENT = '{x} } [Event "no"] %s %n {0} 1-0'
+SQL = "'; DROP TABLE games; --"
+NAMES = (ESCAPES, FORMULA, BIDI, MARKUP, LINES, COMMENT, SQL)
+TITLES = {"bubble": "bub\x1b[1m\u202e", "dutch": "swi\x1b]0;x\x07\r\n001", "roundrobin": "'; DROP TABLE games; --\x9b"}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "bubble": {"size": 3, "min_matches": 2, "unpark_threshold": 2}, "dutch": {"rounds": 2}, "roundrobin": {},
+}  # fmt: skip
+
+
+def store(path: Path) -> None:
+    """One tournament of each kind of report, played to its end."""
+    with Store.open(path) as made:
+        for system, title in TITLES.items():
+            _play(made, title, system, SETTINGS[system])
+
+
+def _play(made: Store, title: str, system: str, settings: dict[str, Any]) -> None:
+    format_ = make_format(system, options_model(system)(**settings), 7)
+    entrants = tuple(
+        Entrant(name, family="fam\x1b\r\n", origin="CZE", rating=2700.0 - 50 * n) for n, name in enumerate(NAMES)
+    )
+    specs = {name: replace(spec("x"), name=name) for name in NAMES}
+    state = format_.start(entrants)
+    config = {"format": {"system": system, **settings}, "ratings": {"anchor": {}}}
+    draft = Draft(title, system, format_.version, config, 7, entrants, specs)
+    log = made.create_tournament(draft, format_.notes(state))
+    dice = random.Random(1)
+    while offers := format_.offers(state):
+        outcome = dice.choice([Outcome.WHITE, Outcome.DRAW, Outcome.BLACK])
+        white = offers[0].white
+        game = Game(
+            offers[0], outcome, Termination.RESIGN, f"{white} \x1b[31mcause\u202e }} {{", white, "crash\x1b",
+            Opening('op\x1b "\\', 1), (MoveMade("e2e4", "e4", 120, 59_980, -(2**63), 14, 10**25, "g1f3 \x1b"),),
+            SideRecord('own\x1b\u202e"\\', warnings=("w\x1b",)), white_tc="60\x1b", black_tc="60+1\u202e",
+            final_fen="x\x1b", started=1.7e9, ended=1.7e9 + 60, hardware="cpu\x1b", load=9.0, cores=2,
+            incidents=(Incident(white, "crash\x1b", "cause\x1b\u202e", 1, ("t\x1b",), ("s\x1b",)),),
+        )  # fmt: skip
+        told = len(format_.notes(state))
+        state = format_.step(state, GameFinished(offers[0], outcome))
+        add_game(log, game, format_.notes(state)[told:])
+
+
+def games(path: Path) -> None:
+    """A game file of the same kind."""
+    met = [(ESCAPES, FORMULA, "1-0"), (FORMULA, BIDI, "0-1"), (BIDI, MARKUP, "1/2-1/2"), (MARKUP, ESCAPES, "x\x1b")]
+    written = "".join(
+        f'[Event "e\x1b"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n1. e4 {result}\n\n'
+        for white, black, result in met * 3
+    )
+    path.write_bytes((written + '[White "?"]\n[Black "b\x1b"]\n[Result "1-0"]\n\n*\n').encode())
+
+
+# Knock-outs, for the tests of the cup and of double elimination: how they stand, and played to the end with dice.
+
+
+def pairs(format_: Rounds, state: RoundsState) -> list[str]:
+    """Who is to play now, in single letters."""
+    return sorted("".join(game.pair) for game in format_.offers(state))
+
+
+def told(format_: Rounds, state: RoundsState) -> dict[str, str]:
+    """Rank and status of each."""
+    return {line.name: f"{line.rank} {line.status}" for line in format_.standings(state)}
+
+
+def played_out(format_: Rounds, entrants: tuple[Entrant, ...], dice: random.Random, *, staying: int) -> RoundsState:
+    """The end, with withdrawals until so many are left; the bounds since the last of them were true."""
+    state, present = format_.start(entrants), [entrant.name for entrant in entrants]
+    since: list[tuple[int, int]] = []
+    while offers := format_.offers(state):
+        since.append(format_.remaining(state))
+        if len(present) > staying and dice.random() < 0.1:
+            state = format_.step(state, Withdrawn(present.pop(dice.randrange(len(present)))))
+            since = []
+        else:
+            outcome = dice.choice([Outcome.WHITE, Outcome.BLACK, Outcome.DRAW])
+            state = format_.step(state, GameFinished(dice.choice(offers), outcome))
+    for done, (fewest, most) in enumerate(since):
+        assert fewest <= len(since) - done <= most
+    return state
+
+
+# Stores with games of several controls, machines and days, for tests of lists and their filters.
+
+_meetings = itertools.count(1)
+
+
+def seconds(day: str) -> float:
+    """UTC seconds of a day or a time."""
+    return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
+
+
+def record(
+    log: TournamentLog,
+    white: str,
+    black: str,
+    outcome: Outcome = Outcome.WHITE,
+    *,
+    day: str = "2026-11-01",
+    tc: str = "180+2",
+    hardware: str = "",
+) -> int:
+    """A game that ended, and was written, at noon of a day; its id."""
+    at = seconds(f"{day}T12:00")
+    played = game(white, black, outcome, meeting=next(_meetings))
+    add_game(log, replace(played, white_tc=tc, black_tc=tc, hardware=hardware, started=at - 60, ended=at))
+    return stamp(log, at)
+
+
+def findings(store: Store) -> list[str]:
+    """But for those on the log: its games were never on offer."""
+    return [one.what for one in inspect(store).findings if not one.place.startswith("tournament")]
+
+
+def row(found: RatingList, name: str) -> Row:
+    """Of one engine."""
+    return next(each for each in found.rows if each.name == name)
+
+
+def stamp(log: TournamentLog, at: float) -> int:
+    """The newest event happened at that time; the id of its game."""
+    newest = (EVENTS.c.tournament == log.id, EVENTS.c.position == log.last_position)
+    with log.database.writing() as connection:
+        connection.execute(update(EVENTS).where(*newest).values(at=at))
+        return int(connection.execute(select(EVENTS.c.game).where(*newest)).scalar_one() or 0)
+
+
+def bring(
+    store: Store, games: list[tuple[int, int, int]], *, name: str = "club", day: int = 20261101, tc: str = "300+3"
+) -> None:
+    """An import with games as (White's version, Black's version, White's half points)."""
+    with store.database.writing() as connection:
+        row = {"name": name, "edition": 1, "slug": name, "system": "import", "format_version": 1}
+        row |= {"config": "{}", "seed": 1, "created": seconds("2026-11-05"), "version": "1"}
+        tournament = connection.execute(insert(TOURNAMENTS), row).inserted_primary_key[0]  # type: ignore[index]
+        newest = connection.exec_driver_sql("SELECT coalesce(max(id), 0) FROM games").scalar_one()
+        place = {"tournament": tournament, "files": "[]", "after_game": newest, "games": len(games)}
+        met = sorted({(white, black) for white, black, _ in games})
+        sums = np.array([(*pair, *(games.count((*pair, points)) for points in (2, 1, 0))) for pair in met]).T
+        connection.execute(insert(IMPORTS), {**place, "duplicates": 0, "counts": packed(sums), "digests": b""})
+        for number, (white, black, points) in enumerate(games):
+            ends = {"tournament": tournament, "white": white, "black": black}
+            about = {"half_points": points, "day": day, "tc": tc, "file": 0, "offset": number}
+            connection.execute(insert(IMPORTED_GAMES), {**ends, **about})
+
+
+# Fields, results and colours for the formats that have a pair list.
+
+
+def field(count: int) -> tuple[Entrant, ...]:
+    return tuple(Entrant(f"E{number}") for number in range(count))
+
+
+def played(format_: PairList, state: ListState, games: int = 10**6) -> ListState:
+    """The earlier in the list always wins."""
+    for _ in range(games):
+        offers = format_.offers(state)
+        if not offers:
+            break
+        white_wins = offers[0].white < offers[0].black
+        state = format_.step(state, GameFinished(offers[0], Outcome.WHITE if white_wins else Outcome.BLACK))
+    return state
+
+
+def surplus(games: tuple[Pairing, ...]) -> Counter[str]:
+    """Whites minus Blacks."""
+    whites: Counter[str] = Counter(game.white for game in games)
+    whites.subtract(game.black for game in games)
+    return whites
+
+
+# Small tournaments in rounds for tests of pairing systems, written as their results.
+
+MARKS = {"0": 0, "=": 1, "1": 2}
+
+
+def field_of(members: Sequence[Member], *rounds: str, total: int = 5, win: int = 2, seed: int = 1) -> Field:
+    """Rounds such as ``"A1B C=D E"``: the left has White and scores 1, = or 0; a letter alone rests; others are absent.
+
+    ``A+B`` is won by forfeit. With `win` above 2 each match has both colours and goes as its mark says.
+    """
+    history = []
+    for text in rounds:
+        row = [Turn() for _ in members]
+        for word in text.split():
+            one = ord(word[0]) - ord("A")
+            if len(word) == 1:
+                row[one] = Turn(Kind.BYE, points=win)
+                continue
+            other, forfeit = ord(word[2]) - ord("A"), word[1] == "+"
+            points = win * MARKS["1" if forfeit else word[1]] // 2
+            kind, games = (Kind.FORFEIT, 0) if forfeit else (Kind.PLAYED, win // 2)
+            colours = (WHITE, BLACK) if win == 2 else (NEITHER, NEITHER)
+            row[one] = Turn(kind, other, colours[0], points, 0, games)
+            row[other] = Turn(kind, one, colours[1], win - points, 0, games)
+        history.append(tuple(row))
+    return Field(tuple(members), tuple(history), tuple(range(len(members))), total, win, seed)
+
+
+def rated(*ratings: float, families: str = "", origins: str = "") -> tuple[Member, ...]:
+    """Members A, B ... with these ratings; a letter of `families`, `origins` each, a blank for none."""
+    return tuple(
+        Member(chr(ord("A") + place), rating, families[place : place + 1].strip(), origins[place : place + 1].strip())
+        for place, rating in enumerate(ratings)
+    )
+
+
+def random_field(seed: int, count: int, rounds: int) -> Field:
+    """So many rounds of legal pairs at random, with draws, byes and now and then an absence or a forfeit."""
+    dice = random.Random(seed)
+    members = tuple(
+        Member(f"E{place}", float(dice.randint(1000, 2000)), dice.choice(["", "f", "g"]), dice.choice(["", "x", "y"]))
+        for place in range(count)
+    )
+    field = Field(members, (), tuple(range(count)), 5)
+    for _ in range(rounds):
+        there = [place for place in range(count) if dice.random() < 0.95]
+        dice.shuffle(there)
+        row = [Turn() for _ in members]
+        while len(there) > 1:
+            one = there.pop()
+            other = next((place for place in there if not field.met(one, place)), None)
+            if other is None:
+                continue
+            there.remove(other)
+            points = dice.choice([0, 1, 2])
+            kind = Kind.FORFEIT if points != 1 and dice.random() < 0.05 else Kind.PLAYED
+            row[one] = Turn(kind, other, WHITE, points, 0, int(kind is Kind.PLAYED))
+            row[other] = Turn(kind, one, BLACK, 2 - points, 0, int(kind is Kind.PLAYED))
+        if there:
+            row[there[0]] = Turn(Kind.BYE, points=2)
+        field = Field(members, (*field.history, tuple(row)), field.present, 5)
+    return field
+
+
+def names(field: Field, paired: Paired) -> str:
+    """``"AB CD, E"``: each pair in the order of entry, who rests after the comma."""
+    called = [member.name for member in field.members]
+    pairs = " ".join("".join(called[place] for place in board.pair) for board in paired.boards)
+    return pairs + "".join(f", {called[place]}" for place in paired.byes)
+
+
+# Recorded tournaments of a present-day Gotha program: what it knew before each round, and the field it saw.
+
+FOLDER = Path(__file__).parents[1] / "golden" / "gotha"
+POINTS = {"1-0": 2, "1/2": 1, "0-1": 0}
+
+
+def read(name: str) -> dict[str, Any]:
+    """A tournament as it was recorded; what is in it, the README beside the files tells."""
+    told: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return told
+
+
+def turns(told: dict[str, Any], state: dict[str, Any]) -> tuple[Turn, ...]:
+    """A round, in the order of the members."""
+    place = {line["name"]: at for at, line in enumerate(told["players"])}
+    row = [Turn()] * len(place)
+    for (white, black, handicap), result in zip(state["pairs"], state["results"], strict=True):
+        one, other, points = place[white], place[black], POINTS[result]
+        row[one] = Turn(Kind.PLAYED, other, WHITE, points, handicap, 1)
+        row[other] = Turn(Kind.PLAYED, one, BLACK, 2 - points, -handicap, 1)
+    if state["bye"]:
+        row[place[state["bye"]]] = Turn(Kind.BYE, points=2)
+    return tuple(row)
+
+
+def recorded(name: str) -> Iterator[tuple[Field, dict[str, Any]]]:
+    """The field before each round, and its record."""
+    told = read(name)
+    members = tuple(Member(line["name"], line["rating"], line["family"], line["origin"]) for line in told["players"])
+    history: tuple[tuple[Turn, ...], ...] = ()
+    for state in told["states"]:
+        yield Field(members, history, tuple(range(len(members))), told["rounds"]), state
+        history += (turns(told, state),)
+
+
+# Tournaments played by dice for tests of reports, and pages read by a strict parser.
+
+STARTED = 1_700_000_000.0
+OPENINGS = (("Open", "e2e4", "e4"), ("Closed", "d2d4", "d4"))
+BUBBLE = {"size": 3, "min_matches": 2, "unpark_threshold": 2, "games_per_pairing": 2}
+
+
+def reported_played(
+    path: Path,
+    names: tuple[str, ...],
+    system: str = "roundrobin",
+    options: dict[str, Any] | None = None,
+    *,
+    name: str = "autumn",
+    most: int = 10_000,
+    seed: int = 1,
+) -> tuple[Store, TournamentLog]:
+    """A tournament in a new store or the next one in an old, played by dice up to `most` games; best first win more.
+
+    Every seventh game has a time forfeit with traffic, every fifth used the margin once.
+    """
+    dice = random.Random(seed)
+    model = options_model(system)(**(options or {}))
+    format_ = make_format(system, model, seed)
+    entrants = tuple(Entrant(one) for one in names)
+    specs = {one: EngineSpec(one, (f"/opt/{n}/engine",), "uci", fingerprint=f"f{n}") for n, one in enumerate(names)}
+    state = format_.start(entrants)
+    config = {
+        "format": model.model_dump(mode="json"),
+        "play": {"tc": "10+0.1", "openings": {"file": "suite.epd", "order": "random"}},
+        "ratings": {"systems": ["ml"], "anchor": {}},
+    }
+    store = Store.open(path)
+    draft = Draft(name, system, format_.version, config, seed, entrants, specs)
+    log = store.create_tournament(draft, format_.notes(state))
+    told, number = len(format_.notes(state)), 0
+    while number < most and (offers := format_.offers(state)):
+        number += 1
+        game = _game(offers[0], number, names, dice)
+        state = format_.step(state, GameFinished(game.pairing, game.outcome))
+        notes = format_.notes(state)
+        add_game(log, game, notes[told:])
+        told = len(notes)
+    return store, log
+
+
+def _game(pairing: Pairing, number: int, names: tuple[str, ...], dice: random.Random) -> Game:
+    better = names.index(pairing.white) < names.index(pairing.black)
+    outcome = dice.choices((Outcome.WHITE, Outcome.DRAW, Outcome.BLACK), (3, 2, 1) if better else (1, 2, 3))[0]
+    opening, uci, san = OPENINGS[pairing.encounter % 2]
+    game = Game(
+        pairing,
+        outcome,
+        Termination.REPETITION if outcome is Outcome.DRAW else Termination.MATE,
+        opening=Opening(opening, 1 + pairing.encounter % 2),
+        moves=(MoveMade(uci, san, book=True), MoveMade("e7e5", "e5", 120, 9_880, -15, 14)),
+        white=SideRecord("own name", 20, 2_000, 300, margin_uses=int(number % 5 == 0), effort=(("depth", 20, 200),)),
+        black=SideRecord("own name", 20, 1_500, 200),
+        white_tc="10+0.1",
+        black_tc="10+0.1",
+        started=STARTED + 60 * number,
+        ended=STARTED + 60 * number + 45,
+        relay_us=(100, 200, 300 + number),
+        hardware="Example CPU",
+        load=1.5,
+        cores=2,
+        steal=0.0,
+    )
+    if number % 7 or outcome is Outcome.DRAW:
+        return game
+    loser = pairing.black if outcome is Outcome.WHITE else pairing.white
+    cause = f"{'Black' if loser == pairing.black else 'White'} loses on time, 80 ms over"
+    late = Incident(
+        loser, "time", cause, 2, ("1.000000 > go wtime 100", "1.180000 < bestmove e7e5"), ("slow",), "", 1_000_000
+    )
+    return replace(
+        game, termination=Termination.TIME, cause=cause, culprit=loser, category="time", incidents=(late,), own_us=400
+    )
+
+
+VOID = frozenset({"meta", "link", "input", "br", "hr", "img", "use", "wbr"})
+ADDRESSES = ("href", "src", "action", "formaction", "poster", "xlink:href", "srcset")
+SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
+
+
+@dataclass
+class Page(HTMLParser):
+    """A page, refused where an element is not closed in its turn; what it links to, its ids and its words."""
+
+    text: str
+    links: list[str] = dataclasses_field(default_factory=list)
+    ids: list[str] = dataclasses_field(default_factory=list)
+    words: list[str] = dataclasses_field(default_factory=list)
+    elements: list[tuple[str, dict[str, str | None]]] = dataclasses_field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._open: list[str] = []
+        self.feed(self.text)
+        self.close()
+        assert not self._open, f"not closed: {self._open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._noted(tag, attrs)
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._noted(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open and self._open[-1] == tag, f"</{tag}> inside {self._open[-3:]}"
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def _noted(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs), f"twice the same attribute in <{tag}>"
+        found = dict(attrs)
+        self.elements.append((tag, found))
+        self.links += [value for name in ADDRESSES if (value := found.get(name)) is not None]
+        self.ids += [value for value in (found.get("id"),) if value is not None]
+
+    @property
+    def said(self) -> str:
+        """All its words."""
+        return "".join(self.words)
+
+    def tags(self, name: str) -> Iterator[dict[str, str | None]]:
+        """The attributes of every element of that name."""
+        return (attributes for tag, attributes in self.elements if tag == name)
+
+
+def leads_away(page: Page) -> list[str]:
+    """Addresses with a scheme or a host; downloads that the page itself carries are none."""
+    return [link for link in page.links if SCHEME.match(link) and not link.startswith("data:")]
+
+
+def runs_strange(page: Page) -> list[str]:
+    """What could run or style but is not one of our own files: handlers, inline scripts and styles."""
+    found = [f"{tag} {name}" for tag, own in page.elements for name in own if name.startswith("on") or name == "style"]
+    found += [
+        f"script {own}" for own in page.tags("script") if "src" not in own and own.get("type") != "application/json"
+    ]
+    return found + ["style" for _ in page.tags("style")]
+
+
+def broken(folder: Path, here: str, pages: dict[str, Page]) -> list[str]:
+    """Links of a page that lead to no file of the folder, or to no place in it."""
+    ids = {(folder / address).resolve(): page.ids for address, page in pages.items()}
+    missing = []
+    for link in pages[here].links:
+        address, _, part = link.partition("#")
+        target = ((folder / here).parent / address if address else folder / here).resolve()
+        if not link.startswith("data:") and (not target.is_file() or (part and part not in ids[target])):
+            missing.append(link)
+    return missing
+
+
+# Outcomes by dice, drawn many at a time: one draw of numpy costs more than the step of a test it is for.
+
+BLOCK = 256
+
+
+def rolled(dice: np.random.Generator, chances: Sequence[float]) -> Iterator[int]:
+    """Classes of outcome by their chances, without end."""
+    while True:
+        yield from dice.choice(len(chances), size=BLOCK, p=chances).tolist()
+
+
+# Fields of tournaments in rounds, played with dice.
+
+ABSENCES = (Turn(), Turn(), Turn(Kind.HALF_BYE, points=1), Turn(Kind.FULL_BYE, points=2))
+
+
+def entered(count: int, rounds: int) -> Field:
+    """So many members, E1 the first, before round 1."""
+    members = tuple(Member(f"E{number}") for number in range(1, count + 1))
+    return Field(members, (), tuple(range(count)), rounds)
+
+
+def unmet(count: int, pairs: Collection[tuple[int, int]]) -> Field:
+    """A field in which all have met but these pairs, lower first: pointless games."""
+    field = entered(count, count * count)
+    met = [pair for pair in combinations(range(count), 2) if pair not in pairs]
+    return replace(field, history=tuple(_only(count, *pair) for pair in met))
+
+
+def _only(count: int, one: int, other: int) -> tuple[Turn, ...]:
+    row = [Turn()] * count
+    row[one], row[other] = Turn(Kind.PLAYED, other), Turn(Kind.PLAYED, one)
+    return tuple(row)
+
+
+def after(field: Field, paired: Paired, dice: random.Random, trouble: float = 0.0, draws: float = 0.4) -> Field:
+    """One round later: some games are forfeited and some members are away next time, as often as `trouble` says."""
+    row = [Turn()] * len(field.members)
+    for member in set(range(len(row))) - set(field.present):
+        row[member] = dice.choice(ABSENCES)
+    for board in paired.boards:
+        points = 1 if dice.random() < draws else dice.choice([0, 2])
+        kind = Kind.FORFEIT if points != 1 and dice.random() < trouble else Kind.PLAYED
+        colours = (WHITE, BLACK) if kind is Kind.PLAYED else (0, 0)
+        row[board.white] = Turn(kind, board.black, colours[0], points, games=1)
+        row[board.black] = Turn(kind, board.white, colours[1], 2 - points, games=1)
+    for member in paired.byes:
+        row[member] = Turn(Kind.BYE, points=field.win)
+    present = tuple(member for member in range(len(row)) if dice.random() >= trouble)
+    return Field(field.members, (*field.history, tuple(row)), present, field.rounds, field.win, field.seed)
+
+
+# A PostgreSQL server of the tests' own: in a folder of its own, on a free port, gone with the tests.
+
+PROGRAMS = Path("/usr/lib/postgresql")  # Debian keeps each version's in a folder of its own
+PR_SET_PDEATHSIG = 1  # prctl(2)
+_NUMBERS = count(1)
+
+
+def lacking() -> str:
+    """Why there can be no server here, with the next step; "" where there can."""
+    if find_spec("psycopg") is None:
+        return "psycopg is not installed: pip install 'enginetour[postgres]'"
+    return "" if programs() else "PostgreSQL is not on this machine: apt install postgresql-15"
+
+
+def programs() -> Path | None:
+    """The folder of initdb and postgres, of the newest version that is here; None without."""
+    found = sorted(PROGRAMS.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    initdb = shutil.which("initdb")
+    return Path(initdb).resolve().parent if initdb else None
+
+
+def nobody() -> str | None:
+    """Whom a server runs as: it refuses root."""
+    if os.getuid() != 0:
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+def _die_with_the_tests() -> None:
+    """However they end: a server that is left over would stay until the machine is shut down."""
+    call("prctl", PR_SET_PDEATHSIG, signal.SIGQUIT)
+
+
+@dataclass
+class Server:
+    """A running server; `url` names databases of it, which `database` makes."""
+
+    programs: Path
+    folder: Path
+    port: int
+    process: subprocess.Popen[bytes] = dataclasses_field(init=False)
+
+    def start(self) -> None:
+        """Start, or start again after `stop`, on the same port; from the main thread, with which it dies."""
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": self.port,
+            "unix_socket_directories": self.folder,
+            "fsync": "off",  # the machine does not lose power in these tests
+            "max_connections": 40,
+            "shared_buffers": "16MB",
+            "log_min_messages": "fatal",
+        }
+        command = [os.fspath(self.programs / "postgres"), "-D", os.fspath(self.folder / "data")]
+        for name, value in settings.items():
+            command += ["-c", f"{name}={value}"]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, user=nobody(), cwd=self.folder, preexec_fn=_die_with_the_tests
+            )
+        while self.process.poll() is None:
+            if self.answers():
+                return
+        raise RuntimeError((self.folder / "log").read_text())
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """End it: SIGQUIT at once, as a crash does; SIGINT in order."""
+        self.process.send_signal(how)
+        self.process.wait()
+
+    def ask_there(self, url: str, statement: str) -> list[tuple[Any, ...]]:
+        """The same in the database and schema of an address."""
+        import psycopg
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def holds(self, url: str) -> list[tuple[Any, ...]]:
+        """Every column and index of a schema with its type, and the comments on its tables."""
+        columns = """SELECT table_name, column_name, data_type, is_nullable, collation_name
+        FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1, ordinal_position"""
+        indexes = "SELECT indexname, tablename FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1"
+        comments = """SELECT relname, obj_description(oid) FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' ORDER BY 1"""
+        return [row for asked in (columns, indexes, comments) for row in self.ask_there(url, asked)]
+
+    def answers(self) -> bool:
+        """It lets its owner in; a try takes a few milliseconds of its own."""
+        import psycopg
+
+        try:
+            self.ask("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
+        """What the server's owner is answered."""
+        return self.ask_there(self.url("postgres"), statement)
+
+    def url(self, database: str, user: str = "tester", password: str = "") -> str:
+        """The address of a database."""
+        who = f"{user}:{password}" if password else user
+        return f"postgresql://{who}@127.0.0.1:{self.port}/{database}"
+
+    def cut(self, name: str) -> None:
+        """End the connections whose name is like this, and wait until they are gone."""
+        like = f"FROM pg_stat_activity WHERE application_name LIKE '{name}'"
+        self.ask(f"SELECT pg_terminate_backend(pid, 10000) {like}")
+
+    def user(self, name: str, password: str) -> str:
+        """A new user who may do nothing yet; the name, which no other test has."""
+        name = f"{name}{next(_NUMBERS)}"
+        self.ask(f"CREATE USER {name} PASSWORD '{password}'")
+        return name
+
+    @staticmethod
+    def schema_of(url: str) -> str:
+        """The schema an address names."""
+        return url.rpartition("%3D")[2]
+
+    def schema(self) -> str:
+        """A new schema of one database, empty: made in a hundredth of the time of a database; its address."""
+        name = f"s{next(_NUMBERS)}"
+        self.ask(f"CREATE SCHEMA {name}")
+        return f"{self.url('postgres')}?options=-csearch_path%3D{name}"
+
+    def database(self, name: str = "", more: str = "") -> str:
+        """A new database, empty; its address."""
+        name = name or f"t{next(_NUMBERS)}"
+        self.ask(f'CREATE DATABASE "{name}" {more}')
+        return self.url(name)
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """A server with a superuser `tester`, who needs no password; everybody else does."""
+    found = programs()
+    assert found is not None
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    try:
+        user = nobody()
+        if user is not None:
+            shutil.chown(folder, user)
+        options = [
+            "-U",
+            "tester",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "-A",
+            "trust",
+            "--no-sync",
+            "-D",
+            os.fspath(folder / "data"),
+        ]
+        subprocess.run(
+            [os.fspath(found / "initdb"), *options],
+            user=user,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=folder,
+        )
+        rules = "host all tester 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\nlocal all all trust\n"
+        (folder / "data" / "pg_hba.conf").write_text(rules)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        made = Server(found, folder, port)
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"[tournament]\nname = 'autumn'\n" * 300)
+
+
+def foreign(path: Path) -> None:
+    meddled(path, "CREATE TABLE bookmarks (url TEXT)")
+
+
+def changed(path: Path, *statements: str) -> None:
+    """A database of ours after somebody else's statements."""
+    Database.open(path).close()
+    meddled(path, *statements)
+
+
+def newer(path: Path) -> None:
+    changed(path, f"PRAGMA user_version={SCHEMA_VERSION + 1}")
+
+
+RATING_EVENTS_1 = """
+CREATE TABLE rating_events (
+    system VARCHAR NOT NULL, revision INTEGER NOT NULL, place INTEGER NOT NULL, engine INTEGER NOT NULL,
+    tournament INTEGER NOT NULL, game INTEGER, before FLOAT NOT NULL, change FLOAT NOT NULL, after FLOAT NOT NULL,
+    weight FLOAT NOT NULL, games INTEGER NOT NULL, PRIMARY KEY (system, revision, place),
+    FOREIGN KEY(engine) REFERENCES engines (id), FOREIGN KEY(tournament) REFERENCES tournaments (id),
+    FOREIGN KEY(game) REFERENCES games (id)
+)
+"""
+
+
+LATER_COLUMNS = ("hardware", "handicap", "load", "cores", "steal", "own_us")
+MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")
+WITHOUT_FIFTH = tuple(f"ALTER TABLE incidents DROP COLUMN {name}" for name in MEASURED)
+
+
+def older(path: Path) -> None:
+    """A database as the first schema made it."""
+    added = ("rating_events", "edition_lines", "editions", "lists", "imports", "imported_games")
+    columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS]
+    tables = [f'DROP TABLE "{name}"' for name in added]
+    changed(path, *tables, RATING_EVENTS_1, "DROP INDEX games_odds", *columns, *WITHOUT_FIFTH, "PRAGMA user_version=1")
+
+
+def with_trigger(path: Path) -> None:
+    changed(path, "CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END")
+
+
+def pgn(*games: tuple[str, str, str], event: str = "E", moves: str = "1. e4 ") -> str:
+    """White, Black, result a game, each with a round of its own."""
+    return "".join(
+        f'[Event "{event}"]\n[Site "?"]\n[Date "2024.02.{number:02}"]\n[Round "{number}"]\n[White "{white}"]\n'
+        f'[Black "{black}"]\n[Result "{result}"]\n\n{moves}{result}\n\n'
+        for number, (white, black, result) in enumerate(games, 1)
+    )
+
+
+def enter(
+    store: Store, path: Path, name: str = "CCRL", naming: Naming | None = None, *, write: bool = True
+) -> Imported:
+    games = read_games([path], titles(store.database))
+    rated = ratable(games, naming or Naming())
+    return import_games(store.database, name, games, rated, [str(path)], write=write)
+
+
+def rows(path: Path, table: str) -> list[Any]:
+    connection = sqlite3.connect(path)
+    found = connection.execute(f"SELECT * FROM {table}").fetchall()
+    connection.close()
+    return found
+
+
+# --- the commands
+
+
+def invoke(folder: Path, *words: object) -> Result:
+    line = [str(word) for word in words]
+    return CliRunner().invoke(cli, [*line, "--db", str(folder / "x.db")], standalone_mode=True)
+
+
+# Shuffles its knights; its net is a file, named by an option.
+WITH_NET = """\
+import sys
+moves, plies = ["g1f3", "g8f6", "f3g1", "f6g8"], 0
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "position":
+        plies = len(words[words.index("moves") + 1:]) if "moves" in words else 0
+    if words[0] == "uci":
+        print("option name EvalFile type string default <empty>\\nuciok", flush=True)
+    if words[0] == "isready":
+        print("readyok", flush=True)
+    if words[0] == "go":
+        print("bestmove", moves[plies % 4], flush=True)
+"""
+STOPS = "changed since the last game: Netty (binary, net or options); put it back, go on with run --accept-change"

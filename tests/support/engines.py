@@ -1,0 +1,414 @@
+"""Scripted engines, their faults, and games between them."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import itertools
+import os
+import random
+import resource
+import subprocess
+import sys
+import tarfile
+import time
+import types
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+from unittest import mock
+
+import pytest
+
+from enginetour.engines import cecp, strays
+from enginetour.engines.process import EngineProcess, living, wait
+from enginetour.engines.protocol import MS, Engine
+from enginetour.engines.wire import Intake
+from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
+from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee import probe
+from enginetour.referee.compliance import cecp as cecp_module
+from enginetour.referee.compliance import common, course, exam, uci
+from enginetour.referee.compliance.course import examine
+from enginetour.referee.compliance.exam import Compliance, ComplianceTask
+from enginetour.referee.game import play
+from enginetour.referee.startup import EngineShelf
+from enginetour.referee.talk import Link
+
+# Games between scripted engines, played in the test's own process.
+
+Protocol = Literal["uci", "cecp"]
+BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+PLAYING_SCRIPT = str(Path(__file__).parents[1] / "programs" / "scripted.py")
+SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")  # knights that go to and fro
+LONG = "60"  # a clock that no test runs down, however busy the machine
+
+
+class Eavesdropper(Link):
+    """A link that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any]] = []
+
+    def tell(self, name: str, payload: object) -> None:
+        self.told.append((name, payload))
+
+
+def scripted(
+    protocol: Protocol = "uci",
+    fault: str = "",
+    *,
+    name: str = "",
+    at: int = 2,
+    moves: str = "",
+    variants: str = "",
+    seconds: float = 1.0,
+    told: str = "",
+    options: tuple[tuple[str, str], ...] = (),
+    **quirks: Any,
+) -> EngineSpec:
+    """An engine that misbehaves as `fault` says at its search number `at`."""
+    command = [sys.executable, "-E", "-S", PLAYING_SCRIPT, "--protocol", protocol, "--fault", fault, "--at", str(at)]
+    if moves:
+        command += ["--moves", moves]
+    if variants:
+        command += ["--variants", variants]
+    if told:
+        command += ["--told", told]
+    command += ["--seconds", str(seconds)]
+    quirks.setdefault("ready_timeout", 20.0)
+    quirks.setdefault("handshake_timeout", 20.0)
+    return EngineSpec(
+        name or fault or "sound",
+        tuple(command),
+        protocol,
+        dir="scratch",
+        options=options,
+        quirks=Quirks(**quirks),
+    )
+
+
+def deaf_at_first(starts: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> EngineSpec:
+    """A CECP engine that hears nothing in its first processes, though it surely tells features; each leaves a sign.
+
+    Its handshake is over as soon as it is known to be deaf, and a process that hears has all the time it may need.
+    """
+    spec = scripted("cecp", "deaf-at-first", at=times, tells_features=True)
+    whole: Callable[[Engine], int] = vars(Engine)["handshake_deadline"].fget
+    count = itertools.count(1)
+
+    def deadline(engine: Engine) -> int:
+        if engine.spec.name != spec.name or (number := next(count)) > times:
+            return whole(engine)
+        while not starts.exists() or starts.stat().st_size < number:
+            time.sleep(0.001)
+        return time.monotonic_ns()
+
+    monkeypatch.setattr(Engine, "handshake_deadline", property(deadline))
+    return replace(spec, command=(*spec.command, "--starts", str(starts)))
+
+
+def sound(protocol: Protocol = "uci", **kept: Any) -> EngineSpec:
+    """An engine without a fault."""
+    return scripted(protocol, name="sound", **kept)
+
+
+def game(
+    white: EngineSpec,
+    black: EngineSpec,
+    *,
+    white_tc: str = LONG,
+    black_tc: str = LONG,
+    margin: int = 50,
+    opening: Opening | None = None,
+    shelf: EngineShelf | None = None,
+    link: Link | None = None,
+    replay: int = 0,
+    aborts: int = 0,
+    keep_lines: str = "",
+    spare: Opening | None = None,
+    **rules: Any,
+) -> Game:
+    """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults.
+
+    A busy machine makes flags doubtful, and they stand here all the same: doubt is what test_verdict.py is about.
+    """
+    rules.setdefault("repetition", 5)
+    rules.setdefault("doubtful_flag", "loss")
+    task = GameTask(
+        Pairing(white.name, black.name),
+        Side(white, TimeControl.parse(white_tc), margin),
+        Side(black, TimeControl.parse(black_tc), margin),
+        opening or Opening(),
+        Rules(**rules),
+        replay,
+        aborts=aborts,
+        keep_lines=keep_lines,
+        spare=spare,
+    )
+    own = EngineShelf()
+    try:
+        return play(task, link or Link(), shelf if shelf is not None else own)
+    finally:
+        own.close_all()
+
+
+# Games against engines that babble: whatever they print, the game ends with a verdict that fits.
+
+SCRIPT = str(Path(__file__).parents[1] / "programs" / "babbling.py")
+QUICK = Quirks(handshake_timeout=0.6, ready_timeout=0.4)  # s: one that lost a line is not waited for long
+CLOCK = "0.3"  # s: one that lost its move loses the game soon
+MEMORY_KB = 20_000  # may be added under any fault (reliability spec 6)
+
+
+def babbler(protocol: Protocol, seed: int) -> EngineSpec:
+    """Its dice, the line from which they fall, and how often."""
+    dice = random.Random(seed)
+    words: tuple[str, ...] = (sys.executable, "-E", "-S", SCRIPT, "--protocol", protocol, "--seed", str(seed))
+    words += ("--calm", str(dice.choice([0, 3, 8, 12, 16])), "--rate", str(dice.choice([1, 2, 4, 8])))
+    return EngineSpec("babbler", words, protocol, dir="scratch", quirks=QUICK)
+
+
+def babbled(protocol: Protocol, seed: int) -> Game:
+    """One game of at most six moves, the colour by the seed; all that must hold of it is looked at."""
+    odd, other = babbler(protocol, seed), sound("cecp" if protocol == "uci" else "uci")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if seed % 2:
+        played = game(odd, other, white_tc=CLOCK, max_moves=6)
+    else:
+        played = game(other, odd, black_tc=CLOCK, max_moves=6)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY_KB
+    assert played.culprit in ("", "babbler"), played
+    assert played.cause
+    if played.outcome in (Outcome.WHITE, Outcome.BLACK):
+        winner = played.pairing.white if played.outcome is Outcome.WHITE else played.pairing.black
+        assert winner == "sound", played
+    told = (played.cause, *(line for incident in played.incidents for line in (*incident.traffic, *incident.stderr)))
+    assert all(line.isprintable() for line in told)
+    assert len(played.white.own_name) <= 103 and len(played.black.own_name) <= 103
+    return played
+
+
+# Courses for tests: an engine with faults, and patience that is short because it answers at once or never.
+
+EXAMINEE = str(Path(__file__).parents[1] / "programs" / "examinee.py")
+
+
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not come from this engine at once never comes; where it must, there is room for a busy machine."""
+    for name, seconds in (("PATIENCE_S", 2.0), ("SHORT_PATIENCE_S", 0.3)):
+        monkeypatch.setattr(common, name, seconds)
+    for module in (exam, uci, cecp_module, common):
+        monkeypatch.setattr(module, "THOUGHT_S", 0.02, raising=False)
+        monkeypatch.setattr(module, "QUIET_S", 0.1, raising=False)
+    monkeypatch.setattr(probe, "AGAIN_S", ())
+    monkeypatch.setattr(course, "TRIES", 1)
+    monkeypatch.setattr(common, "ANSWER_S", 0.5)
+    monkeypatch.setattr(cecp_module, "ANSWER_S", 0.5)
+    monkeypatch.setattr(uci, "ANSWER_S", 0.5)
+    monkeypatch.setattr(uci, "MOVE_S", 0.5)
+    monkeypatch.setattr(uci, "OWED_S", 0.5)
+    monkeypatch.setattr(cecp_module, "OWED_S", 0.5)
+    monkeypatch.setattr(common, "QUIT_WAIT", 0.5)
+    monkeypatch.setattr(common, "TERM_WAIT", 0.5)
+
+
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is to come from a sound engine has all the time that a busy machine may take."""
+    monkeypatch.setattr(cecp, "SILENT_NS", 20_000 * MS)
+    for module in (common, cecp_module, uci):
+        monkeypatch.setattr(module, "ANSWER_S", 20.0)
+    for module in (cecp_module, uci):
+        monkeypatch.setattr(module, "OWED_S", 20.0)
+    monkeypatch.setattr(uci, "MOVE_S", 20.0)
+    monkeypatch.setattr(common, "PATIENCE_S", 20.0)
+    monkeypatch.setattr(common, "QUIT_WAIT", 20.0)
+    monkeypatch.setattr(common, "TERM_WAIT", 20.0)
+
+
+def taken(
+    protocol: Protocol, fault: str, *only: str, limits: tuple[str, ...] = (), program: str = "", **quirks: object
+) -> Compliance:
+    """A course, or some of its steps; nothing of the engine is alive afterwards."""
+    command: tuple[str, ...] = (sys.executable, "-E", EXAMINEE, "--protocol", protocol, "--fault", fault)
+    if program:
+        command = (program,)
+    spec = EngineSpec(
+        fault or "sound",
+        command,
+        protocol,
+        dir="scratch",
+        limits=frozenset(limits or ("clock", "movetime", "depth", *(["nodes"] if protocol == "uci" else []))),
+        quirks=Quirks(**{"handshake_timeout": 20.0, "ready_timeout": 20.0, **quirks}),  # type: ignore[arg-type]
+    )
+    found = examine(ComplianceTask(spec, only), Link())
+    assert not living
+    return found
+
+
+# The compiled part, built as a test wants it.
+
+ROOT = Path(__file__).parents[2]
+
+
+def build_hook() -> Any:
+    """The module `hatch_build` without the builder that calls it."""
+    interface = types.ModuleType("hatchling.builders.hooks.plugin.interface")
+    interface.BuildHookInterface = object  # type: ignore[attr-defined]
+    with mock.patch.dict(sys.modules, {interface.__name__: interface}):
+        return loaded("hatch_build", ROOT / "hatch_build.py")
+
+
+def built(root: Path, flags: str) -> Path:
+    """Build the sources under `root` in place there, with these flags as well."""
+    with mock.patch.dict(os.environ, {"CC": f"cc {flags}"}):
+        made = build_hook().compiled(root)
+    assert made is not None
+    return Path(made)
+
+
+def loaded(name: str, path: Path) -> Any:
+    """A module of this file, which nothing else imports by its name."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# What Dask gives for a task, without Dask.
+
+
+class Promise:
+    """To be awaited, released, and in a state. A released one may be kept all the same: its worker did not know."""
+
+    def __init__(self) -> None:
+        self.status = "pending"
+        self.released = False
+        self._future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def __await__(self) -> Any:
+        return self._future.__await__()
+
+    def settle(self, value: object) -> None:
+        """The first answer counts; an exception is raised where it is awaited."""
+        if self._future.done():
+            return
+        if isinstance(value, BaseException):
+            self._future.set_exception(value)
+        else:
+            self._future.set_result(value)
+
+    def release(self) -> None:
+        """Nobody waits for it any more."""
+        self.released = True
+
+
+# Real Syzygy tables for tests: those that the source distribution of python-chess brings along, fetched by pip.
+#
+# ENGINETOUR_TABLES names a folder of tables instead. What was fetched stays in pytest's cache.
+
+SOURCE = "chess==1.11.2"  # 3 and 4 pieces, WDL and DTZ, 4.4 MB
+LONGEST = 120  # s, for six megabytes
+
+
+def tables(config: pytest.Config) -> Path:
+    """Their folder; the test is skipped where they cannot be had."""
+    named = os.environ.get("ENGINETOUR_TABLES")
+    if named:
+        return Path(named)
+    if config.pluginmanager.has_plugin("cacheprovider"):
+        folder = config.cache.mkdir("syzygy")
+    else:
+        pytest.skip("no Syzygy tables: there is no cache to keep them in")
+    if not (folder / "KQvK.rtbw").exists():
+        _fetch(folder)
+    return folder
+
+
+def _fetch(folder: Path) -> None:
+    fetch = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        SOURCE,
+        "--no-binary",
+        "chess",
+        "--no-deps",
+        "-q",
+        "-d",
+        str(folder),
+    ]
+    try:
+        subprocess.run(fetch, check=True, capture_output=True, timeout=LONGEST)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        pytest.skip(f"Syzygy tables cannot be fetched: {error}")
+    (archive,) = folder.glob("chess-*.tar.gz")
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            if member.isfile() and "/syzygy/regular/" in member.name and member.name.endswith((".rtbw", ".rtbz")):
+                member.name = Path(member.name).name
+                packed.extract(member, folder, filter="data")
+    archive.unlink()
+
+
+KEPT = "processors [0-9,]+$"  # what these engines say with each search
+
+
+def lost(played: Game, fault: str, termination: Termination) -> Game:
+    """The faulty engine had White and lost by `termination`; one incident says so."""
+    assert (played.outcome, played.termination) == (Outcome.BLACK, termination), played.cause
+    assert played.culprit == fault
+    told = [incident for incident in played.incidents if incident.category == played.category]
+    assert [incident.engine for incident in told] == [fault]
+    assert told[0].traffic
+    return played
+
+
+def drawn(played: Game) -> Game:
+    """The game went its way to the fifth repetition."""
+    assert (played.outcome, played.termination) == (Outcome.DRAW, Termination.REPETITION), played.cause
+    assert not played.culprit
+    return played
+
+
+ODD = str(Path(__file__).parents[1] / "programs" / "proc_odd.py")
+SECOND = 1_000_000_000  # ns
+
+
+def odd(mode: str, *arguments: str, dir: str | None = "scratch", **more: object) -> EngineSpec:
+    """The scripted engine in one of its moods."""
+    command = (sys.executable, "-I", "-S", ODD, mode, *arguments)
+    return EngineSpec(mode, command, "uci", dir=dir, **more)  # type: ignore[arg-type]
+
+
+def alive(pid: int) -> bool:
+    """Running, and not merely waiting to be reaped."""
+    seen = strays.look(pid)
+    return seen is not None and seen.state != "Z"
+
+
+def lines_of(engine: EngineProcess, wanted: int) -> list[str]:
+    """The first lines it says."""
+    intake, lines = Intake(), list[bytes]()
+    deadline = time.monotonic_ns() + 60 * SECOND
+    while len(lines) < wanted and not engine.eof:
+        assert wait((engine,), None, deadline).readable, "it said nothing"
+        intake.feed(engine.read()[0])
+        lines += filter(None, map(bytes.strip, iter(intake.line, None)))
+    return [line.decode() for line in lines]
+
+
+SCRIPTED = str(Path(__file__).parents[1] / "programs" / "proc_slot.py")
+
+
+def task(what: str, white: EngineSpec | None = None, black: EngineSpec | None = None, memory: str = "b") -> GameTask:
+    """A game in which the scripted referee does `what`."""
+    first, second = (Side(spec or odd("quiet"), TimeControl(nodes=1)) for spec in (white, black))
+    return GameTask(Pairing(what, memory), first, second)
+
+
+COMMAND = (sys.executable, "-P", SCRIPTED)

@@ -1,0 +1,1023 @@
+"""Whole tournaments in a workspace of the test's own: run, killed, resumed, steered.
+
+Sizes by environment: ENGINETOUR_NIGHT_KILLS (default 1000), ENGINETOUR_NIGHT_SEED (default 2007).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import multiprocessing
+import os
+import random
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import IO, Any, Protocol
+from unittest import mock
+
+import chess.pgn
+import pytest
+from click.testing import CliRunner, Result
+
+from enginetour.cli.main import cli, main
+from enginetour.engines import strays
+from enginetour.formats.base import make_format, options_model
+from enginetour.model.errors import MachineFailure, StoreRefused
+from enginetour.model.game import Entrant, Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Termination
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.store import replay
+from enginetour.store.check import inspect
+from enginetour.store.log import TournamentLog
+from enginetour.store.replay import fold, format_of
+from enginetour.store.tournaments import Store
+from enginetour.tournament import probing
+from enginetour.tournament.control import ask as control_ask
+from enginetour.tournament.control import socket_path
+from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.plan import prepare
+from enginetour.tournament.scheduler import Scheduler, Watcher
+from tests.support.databases import counts_are_kept
+from tests.support.engines import PLAYING_SCRIPT
+
+# Whole tournaments in a workspace of the test's own: their configuration, the command line, what must hold after.
+
+CONFIG = """\
+[tournament]
+name = "{name}"
+seed = 4
+[format]
+system = "{system}"
+{settings}
+[play]
+tc = "{tc}"
+[report]
+write = false
+{entrants}
+"""
+BUBBLE = "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 2"
+FOUR = ("wren1", "wren2", "wren3", "wren4")
+THREE = FOUR[:3]
+LONG_S = 60.0  # on a busy machine; nothing takes so long
+GONE_S = 5.0  # after the end of the scheduler, however it ended: reliability section 3
+BUSY_S = 5.0  # room for a busy machine on top of what is promised
+
+
+def config(
+    folder: Path,
+    engines: tuple[str, ...],
+    system: str = "bubble",
+    settings: str = BUBBLE,
+    more: str = "",
+    *,
+    name: str = "trial",
+    tc: str = "depth=1",
+) -> Path:
+    """A configuration between shipped engines; `more` is appended."""
+    entrants = "\n".join(f'[[entrants]]\nengine = "{engine}"' for engine in engines) + more
+    path = folder / f"{name}.toml"
+    path.write_text(CONFIG.format(name=name, system=system, settings=settings, tc=tc, entrants=entrants), "utf-8")
+    return path
+
+
+def entrant(name: str, command: Sequence[str], protocol: str = "uci") -> str:
+    """The section of a configuration for an engine by its command."""
+    words = json.dumps([*command])  # a list of strings reads the same in TOML
+    return f'\n[[entrants]]\nname = "{name}"\nprotocol = "{protocol}"\ndir = "scratch"\ncommand = {words}\n'
+
+
+def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
+    """The command line's own entry, called in the workspace: a process for each would cost half of the test's time."""
+    out, err = io.StringIO(), io.StringIO()
+    code: Any = 0
+    argv = ["enginetour", *words]
+    with chdir(folder), mock.patch.object(sys, "argv", argv), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    return _checked(subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue()), expect)
+
+
+TRIED_ONCE = """\
+from enginetour.referee import slot
+from enginetour.engines import protocol as base
+from enginetour.referee.compliance import course, common as lines
+from enginetour.referee import probe
+probe.AGAIN_S, course.TRIES = (), 1
+base.OWED_NS = 100 * base.MS
+lines.ANSWER_S = 1.0
+slot.main()
+"""
+
+
+def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots that try an engine do so once, and wait a moment for one that says nothing.
+
+    For refusals told by `tour`: three tries and their pauses have tests of their own in regressions/test_probe.py.
+    """
+    command = (sys.executable, "-P", "-c", TRIED_ONCE)
+    for module in (probing, probing):
+        monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=command))
+
+
+def typed(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
+    """The command line as a tester types it: a process of its own."""
+    command = [sys.executable, "-m", "enginetour", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+    return _checked(done, expect)
+
+
+def _checked(done: subprocess.CompletedProcess[str], expect: int | None) -> subprocess.CompletedProcess[str]:
+    assert "Traceback" not in done.stderr, done.stderr
+    assert "our own failure" not in done.stderr, done.stderr
+    if expect is not None:
+        assert done.returncode == expect, done.stdout + done.stderr
+    return done
+
+
+def ask(db: Path, *words: str) -> Result:
+    """What a command says of a database; a refusal is the result's exception."""
+    return CliRunner().invoke(cli, [*words, "--db", str(db)])
+
+
+def read(folder: Path, *words: str) -> Any:
+    """What a command says as JSON."""
+    return json.loads(tour(folder, *words, "--json").stdout)
+
+
+def started(folder: Path, *words: str, **more: Any) -> subprocess.Popen[str]:
+    """The command line in a process that goes on: its stdout is read line by line, its stderr by nobody."""
+    command = [sys.executable, "-u", "-m", "enginetour", *words]
+    more.setdefault("stderr", subprocess.DEVNULL)
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, preexec_fn=default_signals, **more)
+
+
+@contextmanager
+def running(folder: Path, path: Path, *options: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
+    """`enginetour run` in a process of its own, seen up to its first finished game; killed if the test fails."""
+    with started(folder, "run", str(path), *options, **more) as process:
+        try:
+            assert process.stdout is not None
+            next(line for line in process.stdout if line.startswith("Finished game"))
+            yield process
+        finally:
+            process.kill()
+
+
+def until(condition: Callable[[], object], within: float = LONG_S) -> None:
+    """Look again and again, so many seconds at most: what is promised, where something is."""
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.01)
+
+
+def default_signals() -> None:
+    """Whoever started the tests may ignore them (nohup, a shell's ``&``): what is tested would inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def audit(folder: Path, name: str = "trial") -> int:
+    """No game lost or doubled: the log replays to the decisions that were noted; the number of games."""
+    with Store.open(folder / "results" / "enginetour.db", create=False) as store:
+        return audited(store.tournament(name))
+
+
+def audited(log: TournamentLog) -> int:
+    """The same for an open log."""
+    replay.audit(log)
+    lines = log.games()
+    assert [line.number for line in lines] == list(range(1, len(lines) + 1))
+    keys = [(*sorted((line.white, line.black)), line.meeting, line.leg, line.replay) for line in lines]
+    assert len(set(keys)) == len(keys)
+    return len(lines)
+
+
+def pgn_games(path: Path) -> int:
+    """Games that can be read from a PGN."""
+    with path.open() as source:
+        return sum(1 for _ in iter(lambda: chess.pgn.read_game(source), None))
+
+
+def left_running(folder: Path) -> list[str]:
+    """Every process but this one that has the folder in its command, environment (our tag) or place."""
+    wanted = os.fsencode(folder)
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        if process.name == str(os.getpid()):
+            continue
+        try:
+            seen = [(process / name).read_bytes() for name in ("cmdline", "environ")]
+            seen.append(os.readlink(os.fsencode(process / "cwd")))
+        except OSError:  # it ended, or is a zombie, or another user's
+            continue
+        if any(wanted in text for text in seen):
+            found.append(f"{process.name}: {seen[0].replace(bytes(1), b' ').decode('utf-8', 'replace')}")
+    return found
+
+
+# A tournament that is ended from outside at random moments and gone on with: its lives, and what must hold after each.
+
+KILLS = int(os.environ.get("ENGINETOUR_NIGHT_KILLS", "1000"))
+ENDS = max(4, KILLS // 20)  # of every other kind
+SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
+ALL_OF_IT = 0.3  # share of kills that hit scheduler, slots and engines at once
+STUCK_S = 120.0  # a life without any sign for so long hangs
+FINISHED = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (\S+) ")
+
+
+class Started(Protocol):
+    """A process as `subprocess` gives it, however it was started; `stdout` is read without buffer."""
+
+    pid: int
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """What it says."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, negative for a signal."""
+
+
+Starter = Callable[[Path, list[str], Path], Started]
+"""Folder, words of the command line, file for stderr -> the process."""
+
+
+def by_name(folder: Path, words: list[str], errors: Path) -> Started:
+    """The program as it is typed, in a session of its own."""
+    with errors.open("wb") as sink:
+        return subprocess.Popen(
+            [sys.executable, "-u", "-m", "enginetour", *words],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=sink,
+            env=os.environ | {"TMPDIR": str(temporary(folder))},
+            preexec_fn=default_signals,
+            start_new_session=True,
+        )
+
+
+def temporary(folder: Path) -> Path:
+    """Where the scratch folders of a run go: in our folder too."""
+    made = folder / "tmp"
+    made.mkdir(exist_ok=True)
+    return made
+
+
+@dataclass
+class Life:
+    """One run of `enginetour run` until it was ended from outside, or ended by itself."""
+
+    process: Started
+    errors: Path
+    held: bytes = b""
+    announced: list[tuple[int, str, str, str]] = field(default_factory=list)
+
+    def listen(self, seconds: float, games: int = 1 << 30) -> bool:
+        """Hear what it announces for so long or until so many games; False once it has ended."""
+        assert self.process.stdout is not None
+        until = time.monotonic() + seconds
+        wanted = len(self.announced) + games
+        while len(self.announced) < wanted and (left := until - time.monotonic()) > 0:
+            if select.select([self.process.stdout], [], [], left)[0] and not self._hear():
+                return False
+        return True
+
+    def _hear(self) -> bool:
+        assert self.process.stdout is not None
+        chunk = os.read(self.process.stdout.fileno(), 1 << 16)
+        *lines, self.held = (self.held + chunk).split(b"\n")
+        for line in lines:
+            found = FINISHED.match(line.decode())
+            if found:
+                number, white, black, result = found.groups()
+                self.announced.append((int(number), white, black, result))
+        return bool(chunk)
+
+    def end(self) -> int:
+        """Hear the rest and wait; its exit code, negative for a signal."""
+        assert self.listen(STUCK_S) is False, f"still there after {STUCK_S:.0f} s: {self.said()}"
+        code = self.process.wait(STUCK_S)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+    def said(self) -> str:
+        """Its stderr."""
+        return self.errors.read_text("utf-8", "replace")
+
+
+@dataclass
+class Tour:
+    """One configuration, its lives, and every game that was ever announced."""
+
+    folder: Path
+    path: Path
+    dice: random.Random
+    slots: int = 1
+    start: Starter = by_name
+    start_s: float = 2.0  # about what the preparations of a run take
+    in_order: bool = True  # not where the machine failed games: others go before them then
+    lives: int = 0
+    announced: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The tournament's."""
+        return self.path.stem
+
+    def begin(self) -> Life:
+        """Start or go on: the same command, in a process of its own."""
+        self.lives += 1
+        errors = self.folder / f"{self.name}-{self.lives}.stderr"
+        words = ["run", str(self.path), "--slots", str(self.slots), "--force"]
+        return Life(self.start(self.folder, words, errors), errors)
+
+    def wait_for_a_moment(self, life: Life) -> bool:
+        """Anything from the first instruction to a game, the instant it is announced too; False if it ended before."""
+        if self.dice.random() < 0.4:
+            return life.listen(self.dice.uniform(0.0, self.start_s))
+        later = self.dice.choice((0.0, self.dice.uniform(0.0, 0.3)))
+        return life.listen(STUCK_S, self.dice.randint(1, 4)) and life.listen(later)
+
+    def after(self, life: Life, code: int) -> None:
+        """What must hold when a life is over: no process, no announced game lost, none announced twice."""
+        said = life.said()
+        assert "our own failure" not in said, said
+        assert "Traceback" not in said or code == -signal.SIGINT, said
+        self.nothing_left()
+        for number, *rest in life.announced:
+            assert number not in self.announced, f"game {number} was announced in two lives"
+            self.announced[number] = (rest[0], rest[1], rest[2])
+        if self.announced:
+            with self.log() as (log, _):
+                lines = {line.number: (line.white, line.black, line.outcome.value) for line in log.games()}
+                lost = {number: told for number, told in self.announced.items() if lines.get(number) != told}
+                assert not lost, f"announced and not there: {lost}"
+                audited(log)
+
+    def nothing_left(self) -> None:
+        """No process of ours within the promised time."""
+        until = time.monotonic() + GONE_S
+        while left := left_running(self.folder):
+            assert time.monotonic() < until, left
+            time.sleep(0.02)  # nothing to wait on: they are nobody's children any more
+
+    def log(self) -> _Opened:
+        """The stored tournament."""
+        return _Opened(self.folder, self.name)
+
+    def finished(self) -> bool:
+        """Nothing is left to play."""
+        if not self.announced:
+            return False
+        with self.log() as (log, _):
+            format_, state = fold(log)
+            return not format_.offers(state)
+
+    def finish(self) -> int:
+        """Play the rest undisturbed; the number of games, all of them and their decisions as in one unbroken run."""
+        life = self.begin()
+        code = life.end()
+        assert code == 0, life.said()
+        self.after(life, code)
+        assert self.finished()
+        assert "Finished game" not in tour(self.folder, "run", str(self.path)).stdout
+        with self.log() as (log, _):
+            self._as_unbroken(log)
+            games = audited(log)
+            pgn = self.folder / "results" / f"{self.name}.pgn"
+            assert pgn_games(pgn) == len(log.games(counting=True))
+            assert pgn.read_text("utf-8") == tour(self.folder, "export", "pgn", "-t", self.name).stdout
+            events = [json.loads(line) for line in pgn.with_suffix(".log.jsonl").read_text("ascii").splitlines()]
+            logged = [event["number"] for event in events if event["event"] == "game"]
+            assert logged == [line.number for line in log.games()], "each game has one line in the log"
+            blamed = [incident for _, incident in log.incidents() if not incident.is_warning]
+            assert [incident for incident in blamed if incident.category in ("crash", "host")] == [], blamed
+            return games
+
+    def _as_unbroken(self, log: TournamentLog) -> None:
+        """Pairings, colours, openings and decisions are those of a run that nobody ended, with the same results."""
+        pairings, notes = unbroken(log)
+        played = [event.pairing for event in log.events() if isinstance(event, GameFinished) and counts(event)]
+        assert sorted(pairings, key=str) == sorted(played, key=str)
+        if self.slots == 1 and self.in_order:
+            assert pairings == played
+        assert as_json(notes) == as_json(note for _, note in log.notes())
+        suite = prepare(self.path, None).suite
+        assert all(stored.game.opening == suite.pick(stored.game.pairing) for stored in log.full_games())
+
+
+class _Opened:
+    """A tournament's log and its store, closed at the end."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.store = Store.open(folder / "results" / "enginetour.db", create=False)
+        self.name = name
+
+    def __enter__(self) -> tuple[TournamentLog, Store]:
+        return self.store.tournament(self.name), self.store
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+
+def counts(event: GameFinished) -> bool:
+    """It was not void."""
+    return event.outcome is not Outcome.VOID
+
+
+def as_json(notes: Iterable[Note]) -> list[str]:
+    """Comparable: the store knows lists only, a format may say tuples."""
+    return [json.dumps([note.kind, note.text, note.fields]) for note in notes]
+
+
+def unbroken(log: TournamentLog) -> tuple[list[Pairing], list[Note]]:
+    """The tournament played again, one game at a time, with the results of the log; its pairings and decisions."""
+    format_ = format_of(log)
+    results = {event.pairing.key: event for event in log.events() if isinstance(event, GameFinished) and counts(event)}
+    state: Any = format_.start(log.entrants)
+    pairings: list[Pairing] = []
+    while offers := format_.offers(state):
+        pairings.append(offers[0])
+        state = format_.step(state, GameFinished(offers[0], results[offers[0].key].outcome))
+    return pairings, list(format_.notes(state))
+
+
+def send(pids: list[int], number: signal.Signals) -> None:
+    """To all of them at once; some may have gone."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def everybody(folder: Path) -> list[int]:
+    """Scheduler, slots and engines: as the kernel ends them without memory, or a service manager its unit."""
+    return [int(line.partition(":")[0]) for line in left_running(folder)]
+
+
+def kill_everybody(folder: Path) -> None:
+    """All their groups one right after the other, the scheduler's first: one has no time to end the next."""
+    found = sorted(everybody(folder))
+    for pid in found:
+        seen = strays.look(pid)
+        if seen is not None and seen.group == pid:  # a leader's group is all its own
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+def slots_of(scheduler: int) -> list[int]:
+    """The slot processes of a scheduler."""
+    return [seen.pid for seen in strays.table() if seen.parent == scheduler and seen.state != "Z"]
+
+
+def kill(folder: Path, life: Life, dice: random.Random) -> None:
+    """SIGKILL, to the scheduler or to everybody."""
+    if dice.random() < ALL_OF_IT:
+        kill_everybody(folder)
+    send([life.process.pid], signal.SIGKILL)
+
+
+def killed(folder: Path, tours: Iterable[Tour], wanted: int) -> str:
+    """So many SIGKILLs, over as many tournaments as it takes, each played to its end; what came of it, in words."""
+    kills = games = lives = 0
+    for one in tours:
+        while kills < wanted:
+            life = one.begin()
+            if one.wait_for_a_moment(life):
+                kill(folder, life, one.dice)
+                kills += 1
+            code = life.end()
+            assert code in (0, -signal.SIGKILL), life.said()
+            one.after(life, code)
+            if one.finished():
+                break
+        games += one.finish()
+        lives += one.lives
+        if kills >= wanted:
+            break
+    return f"{kills} kills in {lives} lives, {games} games, none lost, none doubled, nothing left running"
+
+
+# The command line in processes forked from one that has loaded everything, and tournaments that cost little.
+#
+# An interpreter of its own for each run would take most of a test's time; nothing else tells these runs from typed
+# ones.
+
+FIELD = (("Ada", "uci"), ("Bea", "cecp"), ("Cid", "uci"), ("Dot", "cecp"))
+# Two draws by shuffling, and two games that whoever misses a knight loses by an illegal move.
+SUITE = """\
+rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
+rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKB1R w KQkq -
+rnbqkb1r/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
+rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -
+"""
+FORKS = multiprocessing.get_context("forkserver")
+DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.tournament.cluster.place"]
+FORKS.set_forkserver_preload(
+    ["enginetour.cli.run", "enginetour.cli.run", "networkx", "tests.support.tournaments", *DASK]
+)
+
+
+class Forked:
+    """`enginetour` as `subprocess` would show it; `before` is called in the new process first."""
+
+    def __init__(self, folder: Path, words: list[str], errors: Path, before: Callable[[], object] = int) -> None:
+        ours, theirs = FORKS.Pipe(duplex=False)
+        self.process = FORKS.Process(target=live, args=(folder, words, errors, theirs, before))
+        self.process.start()
+        theirs.close()
+        assert self.process.pid is not None
+        self.pid = self.process.pid
+        self.errors = errors
+        self.stdout: IO[bytes] | None = io.FileIO(os.dup(ours.fileno()))
+        ours.close()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, negative for a signal."""
+        self.process.join(timeout)
+        code = self.process.exitcode
+        assert code is not None, "it does not end"
+        self.process.close()
+        return code
+
+    def send(self, number: signal.Signals) -> None:
+        """A signal to it alone."""
+        os.kill(self.pid, number)
+
+    def first_game(self) -> bytes:
+        """What it says up to its first finished game."""
+        assert self.stdout is not None
+        said = b""
+        while b"Finished game" not in said:
+            chunk = self.stdout.read(4096)
+            assert chunk, self.errors.read_text()
+            said += chunk
+        return said
+
+    def ended(self) -> tuple[int, str, str]:
+        """Exit code as a shell sees it, all it still says, its stderr."""
+        assert self.stdout is not None
+        said = self.stdout.read().decode()
+        self.stdout.close()
+        code = self.wait(LONG_S)
+        told = self.errors.read_text()
+        assert "Traceback" not in told, told
+        assert "our own failure" not in told, told
+        return (128 - code if code < 0 else code), said, told
+
+
+def live(folder: Path, words: list[str], errors: Path, out: Connection, before: Callable[[], object]) -> None:
+    """The new process: a session of its own, the folder, the streams, then the command line."""
+
+    with suppress(PermissionError):  # it leads its session already
+        os.setsid()
+    default_signals()
+    os.dup2(out.fileno(), 1)
+    with errors.open("wb") as sink:
+        os.dup2(sink.fileno(), 2)
+    out.close()
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(io.FileIO(number, "w"), "utf-8", write_through=True) for number in (1, 2)
+    )
+    os.environ["TMPDIR"] = str(temporary(folder))
+    os.chdir(folder)
+    before()
+    with mock.patch.object(sys, "argv", ["enginetour", *words]):
+        main()
+
+
+def scripted(name: str, protocol: str, *more: str) -> str:
+    """An entrant that shuffles its knights, as text of a configuration."""
+    words = [sys.executable, "-I", "-S", PLAYING_SCRIPT, "--protocol", protocol, *more]
+    return entrant(name, words, protocol)
+
+
+def quick(folder: Path, name: str = "trial", system: str = "bubble", settings: str = BUBBLE, more: str = "") -> Path:
+    """A configuration between four scripted engines of both protocols; their games take milliseconds."""
+    entrants = "".join(scripted(*who) for who in FIELD)
+    path = config(folder, (), system, settings, entrants + more, name=name, tc="60+1")
+    path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "suite.epd" }'))
+    (folder / "suite.epd").write_text(SUITE)
+    return path
+
+
+# Requests to a running tournament by the thousand: random, mutated, hostile; and what must hold after them.
+
+# Valid ones. Whoever leaves or joins does so once; nothing here ends the run.
+SEEDS: tuple[dict[str, Any], ...] = (
+    {"do": "void", "game": 1, "why": "dice"},
+    {"do": "void", "game": 2},
+    {"do": "withdraw", "engine": "Dot", "why": "dice"},
+    {"do": "add", "id": "wren4", "name": "New", "why": "dice"},
+    {"do": "replace", "engine": "Cid", "id": "wren3", "fingerprint": ""},
+    {"do": "slots", "slots": 2, "force": False},
+    {"do": "machines", "drain": "kallisto"},
+    {"do": "pause"},
+    {"do": "unpause"},
+    {"do": "unpause"},
+    {"do": "status"},
+)
+# What a request carried once, and what an engine file holds.
+FOREIGN = ("spec", "entrant", "command", "env", "options", "protocol", "shell", "place", "grace", "do", "exit", "\0")
+ODD: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1.5, 2**31, 2**63, -(2**64), float("inf"), float("nan"), 10**300),
+    *("", " ", "\0", "\ud800", "😀", "../../bin/sh", "/bin/sh", "wren4\n", "x" * 5000, "[" * 30_000, "{}", "null"),
+    *([], [5], ["/bin/sh", "-c", "id"], [[["a"]]], {}, {"name": 7}, {"do": "void"}, [None] * 100),
+    {"name": "X", "command": [5], "protocol": "uci", "limits": ["clock"], "env": [["A", 1]]},
+)
+REAL = frozenset(("void", "withdraw", "add", "replace"))  # requests that write an event
+
+
+def requests(dice: random.Random) -> Iterator[bytes]:
+    """One line after another, without its end."""
+    while True:
+        line = _one(dice).replace(b"\n", b" ")
+        if not line.strip().startswith(b'{"do": "subscribe"'):
+            yield line
+
+
+def _one(dice: random.Random) -> bytes:
+    request = dict(dice.choice(SEEDS))
+    kind = dice.random()
+    if kind < 0.05:
+        return dice.randbytes(dice.randint(1, 200))
+    if kind < 0.10:
+        deep = dice.choice((10, 300, 900, 30_000))
+        inside = b"[" * deep + b"]" * deep * dice.randint(0, 1)
+        return dice.choice((inside, b'{"do":"add","id":' + inside + b"}", b'{"do":' + inside + b"}"))
+    for _ in range(dice.randint(0, 3)):
+        _mutate(request, dice)
+    text = json.dumps(request, ensure_ascii=dice.random() < 0.9).encode("utf-8", "surrogatepass")
+    if kind < 0.35:
+        spoilt = bytearray(text)
+        for _ in range(dice.randint(1, 4)):
+            at = dice.randrange(len(spoilt))
+            spoilt[at : at + dice.randint(0, 3)] = dice.randbytes(dice.randint(0, 3))
+            spoilt = spoilt or bytearray(b"{")
+        return bytes(spoilt)
+    return text
+
+
+def _mutate(request: dict[str, Any], dice: random.Random) -> None:
+    keys = list(request)
+    match dice.randrange(5):
+        case 0 if keys:
+            del request[dice.choice(keys)]
+        case 1 if keys:
+            request[dice.choice(keys)] = dice.choice(ODD)
+        case 2:
+            request[dice.choice(FOREIGN)] = dice.choice(ODD)
+        case 3 if keys:
+            request[dice.choice(keys).upper()] = request.pop(dice.choice(keys), None)
+        case _:
+            request |= dice.choice(SEEDS)
+
+
+class Bombarded:
+    """A tournament that is asked `count` things, then told to finish."""
+
+    def __init__(self, folder: Path, count: int, seed: int) -> None:
+        (folder / "results").mkdir(exist_ok=True)
+        path = quick(folder, system="roundrobin", settings="cycles = 5000\ngames_per_pairing = 2")
+        self.folder, self.count = folder, count
+        self.database = folder / "results" / "enginetour.db"
+        self.answers: Counter[str] = Counter()  # ok, or the exit code
+        self.written = 0
+        self.run = Forked(folder, ["run", str(path), "--slots", "2"], folder / "errors.txt")
+        self.run.first_game()
+        listener = threading.Thread(target=self._listen, daemon=True)
+        listener.start()
+        begun = time.monotonic()
+        self._bombard(random.Random(seed))
+        self.seconds = time.monotonic() - begun
+        control_ask(socket_path(self.database, "trial"), {"do": "unpause"}, timeout=LONG_S)
+        control_ask(socket_path(self.database, "trial"), {"do": "finish"}, timeout=LONG_S)
+        listener.join(LONG_S)
+        assert not listener.is_alive(), "the run does not end"
+        assert self.run.stdout is not None
+        self.run.stdout.close()
+        self.code = self.run.wait(LONG_S)
+
+    def _listen(self) -> None:
+        assert self.run.stdout is not None
+        while self.run.stdout.read(1 << 16):
+            pass
+
+    def _bombard(self, dice: random.Random) -> None:
+        where = os.fspath(socket_path(self.database, "trial"))
+        lines = requests(dice)
+        done = 0
+        while done < self.count:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(LONG_S)
+                connection.connect(where)
+                answers = connection.makefile("rb")
+                while done < self.count:
+                    line = next(lines)
+                    with suppress(BrokenPipeError):  # it was turned away in the middle of a long line
+                        connection.sendall(line + b"\n")
+                    try:
+                        answer = answers.readline()
+                    except ConnectionResetError:
+                        answer = b""
+                    if not answer:  # the server has dropped the connection since its last answer: ask again
+                        break
+                    done += 1
+                    self._count(line, json.loads(answer))
+
+    def _count(self, line: bytes, answer: dict[str, Any]) -> None:
+        if answer["ok"]:
+            self.answers["ok"] += 1
+            self.written += json.loads(line)["do"] in REAL
+            return
+        assert answer["error"] and "\n" not in answer["error"], answer
+        assert len(answer["error"]) < 2000, answer
+        self.answers[f"exit {answer['exit']}"] += 1
+
+    def settle(self) -> str:
+        """Nothing was raised, nothing invalid written; the figures."""
+        told = self.run.errors.read_text()
+        assert self.code == 8, told
+        assert "Traceback" not in told and "our own failure" not in told, told
+        games = audit(self.folder)
+        with Store.open(self.database, create=False, readonly=True) as store:
+            assert inspect(store).findings == ()
+            log = store.tournament("trial")
+            assert log.last_position == games + self.written
+            joined = [spec for name, spec in log.specs.items() if name not in dict(FIELD)]
+            assert all(Path(spec.command[1]).name == "wren.py" and spec.name.isprintable() for spec in joined), joined
+        assert left_running(self.folder) == []
+        figures = ", ".join(f"{count} {name}" for name, count in sorted(self.answers.items()))
+        return f"{self.count} requests in {self.seconds:.0f} s: {figures}; {self.written} events, {games} games"
+
+
+# A run that people steer at random while its slots are killed, and what must hold after it.
+
+SLOTS = 8
+ACTS = ("slots", "slots", "slots", "pause", "unpause", "unpause", "status", "void", "withdraw", "kill")
+
+
+class Turmoil:
+    """One tournament in a folder; `steer` as often as you like, then `settle`."""
+
+    def __init__(self, folder: Path, dice: random.Random, cycles: int) -> None:
+        (folder / "results").mkdir()
+        path = quick(folder, system="roundrobin", settings=f"cycles = {cycles}\ngames_per_pairing = 2")
+        self.folder, self.dice = folder, dice
+        self.database = folder / "results" / "enginetour.db"
+        self.done: Counter[str] = Counter()
+        self.stays = [name for name, _ in FIELD]
+        self.run = Forked(folder, ["run", str(path), "--slots", str(SLOTS), "--force"], folder / "errors.txt")
+        self.said = bytearray(self.run.first_game())
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
+
+    def _listen(self) -> None:
+        assert self.run.stdout is not None
+        while chunk := self.run.stdout.read(1 << 16):
+            self.said += chunk
+
+    def steer(self, act: str) -> None:
+        """One thing that somebody does, or the machine."""
+        if act == "kill":
+            slots = [seen.pid for seen in strays.table() if seen.parent == self.run.pid and seen.state != "Z"]
+            if slots:
+                with suppress(ProcessLookupError):
+                    os.kill(self.dice.choice(slots), signal.SIGKILL)
+                self.done[act] += 1
+            return
+        request: dict[str, Any] = {"do": act} | ({"why": "dice"} if act in ("void", "withdraw") else {})
+        if act == "slots":
+            request |= {"slots": self.dice.randint(1, SLOTS), "force": True}
+        elif act == "void":
+            request["game"] = self.dice.randint(1, 1 + self.said.count(b"Finished game"))
+        elif act == "withdraw":
+            if len(self.stays) < len(FIELD):
+                return
+            request["engine"] = self.stays.pop(self.dice.randrange(len(self.stays)))
+        try:
+            answer = control_ask(socket_path(self.database, "trial"), request, timeout=60.0)
+        except StoreRefused:  # it has just ended
+            return
+        self.done[act] += bool(answer and answer["ok"])
+        if answer and act == "status":
+            assert len(answer["playing"]) <= SLOTS
+
+    def settle(self) -> int:
+        """To the end; the number of games, when nothing was lost, doubled or left behind."""
+        self.steer("unpause")
+        self.listener.join()
+        assert self.run.stdout is not None
+        self.run.stdout.close()
+        code = self.run.wait(60.0)
+        told = self.run.errors.read_text()
+        assert code == 0, told
+        assert "Traceback" not in told, told
+        games = audit(self.folder)
+        with Store.open(self.database, create=False) as store:
+            log = store.tournament("trial")
+            lines = log.games()
+            keys = Counter((*sorted((line.white, line.black)), line.meeting, line.leg) for line in lines if line.counts)
+            assert set(keys.values()) == {1}
+            assert counts_are_kept(log)
+        assert pgn_games(self.folder / "results" / "trial.pgn") == keys.total()
+        assert left_running(self.folder) == []
+        return games
+
+
+class Kept(list[Any]):
+    """A sink that keeps what it is told."""
+
+    def __call__(self, event: Any) -> None:
+        self.append(event)
+
+    def of(self, *kinds: str) -> list[Any]:
+        return [event for event in self if event["event"] in kinds]
+
+
+ENTRANTS = tuple(Entrant(name) for name in ("Ada", "Bea", "Cid", "Dot"))
+
+
+class MemoryLog:
+    """A log as the store keeps it: idempotent by key and replay."""
+
+    def __init__(self) -> None:
+        self.games: dict[tuple[GameKey, int], Game] = {}
+        self.notes: list[Note] = []
+        self.left: list[tuple[Event, str]] = []
+
+    def events(self) -> Iterable[Event]:
+        return [GameFinished(game.pairing, game.outcome) for game in self.games.values()]
+
+    def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
+        return [self.record_game(game, notes) for game, notes in games]
+
+    def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
+        place = (game.pairing.key, game.replay)
+        if place in self.games:
+            return None
+        self.games[place] = game
+        self.notes += notes
+        return len(self.games)
+
+    def record_event(self, event: Event, notes: Sequence[Note], *, why: str) -> int:
+        self.left.append((event, why))
+        return len(self.left)
+
+    def replays(self, key: GameKey) -> int:
+        return sum(place[0] == key and game.outcome is Outcome.VOID for place, game in self.games.items())
+
+
+class Inline:
+    """A place that plays in the caller: `verdict` decides each game, or raises what the machine would."""
+
+    def __init__(self, verdict: Callable[[GameTask], Game]) -> None:
+        self.verdict = verdict
+        self.tasks: list[GameTask] = []
+        self.stopped = ""
+        self.sizes: list[int] = []
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        self.tasks.append(task)
+        future: Future[Any] = Future()
+        try:
+            future.set_result(self.verdict(task))
+        except MachineFailure as failure:
+            future.set_exception(failure)
+        return future
+
+    def resize(self, slots: int) -> None:
+        self.sizes.append(slots)
+
+    def stop(self, *, now: bool) -> None:
+        self.stopped = "now" if now else "finish"
+
+
+class Heard(Watcher):
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.words: list[str] = []
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        self.numbers.append(number)
+
+    def trouble(self, text: str) -> None:
+        self.words.append(text)
+
+
+def ended(task: GameTask, outcome: Outcome = Outcome.WHITE, **more: Any) -> Game:
+    return Game(task.pairing, outcome, Termination.MATE, replay=task.replay, **more)
+
+
+def task_for(pairing: Pairing, replay: int) -> GameTask:
+    side = Side(EngineSpec("x", ("x",), "uci"), TimeControl.parse("1+0"))
+    return GameTask(pairing, side, side, replay=replay)
+
+
+class Unwaiting(SimpleQueue[Callable[[], None]]):
+    """An inbox that waits for nobody: here games end as they begin, and the clock is the test's."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
+        return super().get(block=False)
+
+
+def scheduler(verdict: Callable[[GameTask], Game], log: MemoryLog | None = None, **more: Any) -> Scheduler:
+    format_ = make_format("roundrobin", options_model("roundrobin")())
+    ticks = iter(range(0, 10_000_000, 100))
+    settings: dict[str, Any] = {"watcher": Heard(), "inbox": Unwaiting(), "clock": lambda: float(next(ticks)), **more}
+    return Scheduler(log or MemoryLog(), format_, ENTRANTS, Inline(verdict), task_for, **settings)
+
+
+class Airborne(Inline):
+    """A place whose games are in the air until they are told to end."""
+
+    def __init__(self, seats: int = 99) -> None:
+        super().__init__(ended)
+        self.futures: list[Future[Any]] = []
+        self.seats = seats
+        self.wishes: list[int | None] = []
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        self.tasks.append(task)
+        self.futures.append(Future())
+        self.wishes.append(prefer)
+        if len(self.futures) <= self.seats:
+            self.futures[-1].set_running_or_notify_cancel()
+        return self.futures[-1]
+
+    def end(self, number: int) -> None:
+        self.futures[number].set_result(ended(self.tasks[number]))
+
+    def pairs(self) -> list[tuple[str, str]]:
+        return [task.pairing.pair for task in self.tasks]
+
+
+def airborne(seats: int = 99, **options: Any) -> tuple[Scheduler, Airborne]:
+    """A round robin of four in two slots, seen step by step; beyond so many games in all they wait for a seat."""
+    place = Airborne(seats)
+    format_ = make_format("roundrobin", options_model("roundrobin").model_validate(options))
+    loop = Scheduler(MemoryLog(), format_, ENTRANTS, place, task_for, slots=2, inbox=Unwaiting(), watcher=Heard())
+    loop._submit()
+    return loop, place
+
+
+def settle(loop: Scheduler) -> None:
+    """What the loop does when games have ended."""
+    loop._settle_all()
+    loop._submit()
+
+
+class Landing(Inline):
+    """A place and the loop's inbox: games stay in the air until the loop waits, and then one of them ends, by lot."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(ended)
+        self.air: list[tuple[Future[Any], GameTask]] = []
+        self.dice = random.Random(seed)
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.tasks.append(task)
+        self.air.append((future, task))
+        return future
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
+        if self.air:
+            future, task = self.air.pop(self.dice.randrange(len(self.air)))
+            outcome = random.Random(f"{task.pairing.key}").choice([Outcome.WHITE, Outcome.DRAW, Outcome.BLACK])
+            future.set_result(ended(task, outcome))
+        return lambda: None
+
+    def get_nowait(self) -> Callable[[], None]:
+        raise Empty
+
+    def empty(self) -> bool:
+        return True
+
+    def put(self, _: Callable[[], None]) -> None:
+        pass
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now

@@ -1,0 +1,79 @@
+"""The benches themselves: in the smallest sizes, so that they still run on the day somebody wants a figure."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DAY = "fold store rate step scan import pair dutch gotha start crash"
+MATCHES = "peers match"
+SMALLEST = "--rounds 1 --games 60 --engines 12 --rated 20 300 --commits 3 --match 6 --kills 2 --beside 20 300"
+NIGHT = "clock real"
+SHORTEST = "--rounds 1 --real 6 --timed 6 --at-once 1 --forfeits 2"
+PEERS = ("FASTCHESS", "CUTECHESS", "ORDO", "BAYESELO")
+ROOT = Path(__file__).parents[1]
+
+
+def said(folder: Path, words: str) -> list[str]:
+    """The lines of a run without peers."""
+    ours = {name: value for name, value in os.environ.items() if name not in PEERS}
+    command = [sys.executable, "-m", "benches", *words.split(), "--folder", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, env=ours, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert list(folder.iterdir()) == []
+    return done.stdout.splitlines()
+
+
+def test_every_measure_has_a_ratio(tmp_path: Path) -> None:
+    """Every part has lines with a figure and its ratio to a baseline, but for a crash, which is told against none."""
+    lines = said(tmp_path, f"{DAY} {SMALLEST}")
+    assert sum(" x " in line for line in lines) == 28
+    assert sum(line.startswith("SIGKILL of an engine to its game's end, 2 times") for line in lines) == 1
+
+
+@pytest.mark.night
+def test_matches_are_measured(tmp_path: Path) -> None:
+    """The same of whole matches."""
+    lines = said(tmp_path, f"{MATCHES} {SMALLEST}")
+    assert sum(" x " in line for line in lines) == 12
+    silent = " ".join(line for line in lines if line.startswith("no ratio to other"))
+    assert all(f"{name}=" in silent for name in PEERS)
+
+
+@pytest.mark.night
+def test_clocks_and_real_games_are_measured(tmp_path: Path) -> None:
+    """Clocks, games a second, CPU and time forfeits of real engines have their figures, and forfeits are counted."""
+    lines = said(tmp_path, f"{NIGHT} {SHORTEST}")
+    figures = {line[:48].strip(): line[48:].split() for line in lines if "(" in line}
+    assert set(figures) == {
+        "median",
+        "99th percentile",
+        "games",
+        "own CPU a ply, database and PGN included",
+        "time forfeits, 2 games at 1+0.01, 2 slots",
+        "last answer to exit, engines that ignore quit",
+    }
+    shares = [line for line in lines if line.startswith("  own CPU a ply")]
+    assert len(shares) == 4, "with one slot and with two, at nodes=1 and with a clock"
+    assert figures["time forfeits, 2 games at 1+0.01, 2 slots"][0].isdigit()
+
+
+@pytest.mark.night
+def test_open_pages_are_measured(tmp_path: Path) -> None:
+    """Charge and relay gap with nobody looking on, with one page and with twenty."""
+    lines = said(tmp_path, "pages --rounds 1")
+    assert sum(" us (" in line or " ms (" in line for line in lines) == 9
+
+
+@pytest.mark.night
+def test_a_simulated_cluster_is_measured(tmp_path: Path) -> None:
+    """Games, events, busy slots, CPU by part and memory of a cluster whose machines die, in every system."""
+    for system in ("gauntlet", "roundrobin", "bubble", "swiss"):
+        words = f"cluster --system {system} --entrants 24 --slots 8 --machines 2 --mean 0.3 --games 160 --life 5"
+        lines = said(tmp_path, words)
+        for figure in ("recorded", "live events", "slots busy", "manager's CPU", "  choose, loop", "memory"):
+            assert any(line.startswith(figure) for line in lines), (system, lines)

@@ -1,0 +1,397 @@
+"""Tests of tournament/cluster/machines."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from distributed import get_worker
+
+from enginetour.engines import identity, machine
+from enginetour.interop.files import file_digest
+from enginetour.model.errors import UsageRefused
+from enginetour.model.task import EngineSpec
+from enginetour.reports.review.fairness import hosts_of
+from enginetour.store.games import conditions
+from enginetour.store.tournaments import Store
+from enginetour.tournament.cluster import worker as worker_module
+from enginetour.tournament.cluster.machines import (
+    Demand,
+    Found,
+    Machines,
+    NotHere,
+    Origin,
+    Seen,
+    Worker,
+    demand_of,
+    here,
+    lacking,
+    shared,
+)
+from enginetour.tournament.cluster.place import address_of
+from enginetour.tournament.plan import prepare
+from tests.openings.test_polyglot import book
+from tests.referee.test_tablebases import folder_with
+from tests.support.network import near_cluster, place_of
+from tests.support.tournaments import config, read, tour
+
+# The machines of a cluster in the manager's books: who gets the next game, and who gets none any more.
+
+ONE, TWO = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
+WORKERS = {ONE: Seen("one", "10.0.0.1", 2, 2), TWO: Seen("", "10.0.0.2", 2, 2)}
+
+
+@pytest.fixture
+def machines() -> Machines:
+    """Two that are fit, with two seats each."""
+    both = Machines()
+    both.heed(WORKERS)
+    both.look(ONE, Found("kallisto"))
+    both.look(TWO, Found("io"))
+    return both
+
+
+def test_a_worker_gets_nothing_before_it_has_looked_or_where_it_lacks_something() -> None:
+    """Joined, it has no seat; fit, it has those of its slots and threads, whichever are fewer."""
+    machines = Machines()
+    assert machines.heed({ONE: Seen("one", "h", 4, 3)}) == ([ONE], {})
+    assert machines.seat_for(("A", "B", 1), 0) is None
+    machines.look(ONE, Found("h", lacks=("tablebases",)))
+    assert machines.seats == 0
+    machines.look(ONE, Found("h"))
+    assert machines.seats == 3
+
+
+def test_a_machine_is_called_by_the_name_of_its_worker_else_by_its_host(machines: Machines) -> None:
+    """An address says nothing to anybody, and changes at each start."""
+    assert [row["machine"] for row in machines.rows()] == ["io", "one"]
+
+
+def test_all_games_of_an_encounter_are_on_one_machine(machines: Machines) -> None:
+    """The second leg waits for the machine of the first, though others are free; the next encounter does not."""
+    first = machines.seat_for(("A", "B", 1), 0)
+    assert first is not None
+    others = [machines.seat_for(("A", "C", number), None) for number in range(3)]
+    assert None not in others
+    machines.free(next(seat for seat in others if seat is not None and seat[0] != first[0]))
+    assert machines.seat_for(("A", "B", 1), 1) is None
+    assert machines.seat_for(("B", "C", 1), 1) is not None
+
+
+def test_a_slot_of_the_scheduler_finds_its_engines_where_they_wait(machines: Machines) -> None:
+    """What prefers the same slot gets the same seat, also when others were free before it."""
+    seat = machines.seat_for(("A", "B", 1), 3)
+    assert seat is not None
+    machines.free(seat)
+    assert machines.seat_for(("C", "D", 1), 0) != seat
+    assert machines.seat_for(("A", "C", 1), 3) == seat
+
+
+def test_a_failed_game_goes_to_another_machine_where_there_is_one(machines: Machines) -> None:
+    """Its own machine is taken again only when no other can play."""
+    seat = machines.seat_for(("A", "B", 1), 0, frozenset({"one"}))
+    assert seat is not None
+    assert seat[0] == TWO
+    assert machines.seat_for(("A", "B", 2), 0, frozenset({"one", "io"})) is not None
+
+
+def test_three_failures_in_a_row_set_a_machine_aside(machines: Machines) -> None:
+    """A finished game in between begins the count anew; `use` takes it back; a new start of its worker does not."""
+    assert not machines.failed("one", "x")
+    machines.went_well("one")
+    assert [machines.failed("one", "x") for _ in range(3)] == [False, False, True]
+    assert machines.fit() == [TWO]
+    machines.heed({TWO: WORKERS[TWO]})
+    machines.heed(WORKERS)
+    machines.look(ONE, Found("kallisto"))
+    assert machines.state(ONE) == "aside"
+    assert machines.use("one")
+    assert machines.state(ONE) == "fit"
+
+
+def test_a_drained_machine_gets_no_new_games(machines: Machines) -> None:
+    """Those in the air end; its encounters go on elsewhere; unknown names are refused."""
+    seat = machines.seat_for(("A", "B", 1), 0)
+    assert seat is not None
+    name = machines.workers[seat[0]].machine
+    assert machines.drain(name)
+    other = machines.seat_for(("A", "B", 1), 0)
+    assert other is not None
+    assert other[0] != seat[0]
+    assert not machines.drain("europa")
+
+
+@pytest.mark.parametrize(
+    "words", ["dask", "dask=", "dask=host:1", "dask=tcp://:8786", "dask=tcp://h:x", "ray=tcp://h:1"]
+)
+def test_other_places_are_refused(words: str) -> None:
+    """One line with what would be right."""
+    with pytest.raises(UsageRefused, match="no place to play; say --place dask=tcp://HOST:8786"):
+        try:
+            address_of(words)
+        except UsageRefused as refusal:
+            raise UsageRefused(str(refusal)) from None
+    assert address_of("dask=tls://kallisto:8786") == "tls://kallisto:8786"
+
+
+# What a machine of a cluster has of what a tournament needs, and what is told where it lacks something.
+
+ENGINE = "print('uciok')\n"
+FILE = 'name = "Owl"\ncommand = ["{python}", "{here}/owl.py"]\nprotocol = "uci"\n'
+
+
+def owl(folder: Path) -> EngineSpec:
+    """An engine of one script, as the manager knows it."""
+    folder.mkdir(parents=True)
+    (folder / "owl.py").write_text(ENGINE)
+    spec = EngineSpec("Owl", (sys.executable, str(folder / "owl.py")), "uci")
+    return replace(spec, fingerprint=identity.fingerprint(spec))
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> EngineSpec:
+    """On the manager's machine, whose folders this one has not got."""
+    spec = owl(tmp_path / "manager")
+    (tmp_path / "manager" / "owl.py").unlink()
+    return spec
+
+
+def workspace(folder: Path, script: str) -> Path:
+    """Where a worker is started, with an engine file of its own."""
+    (folder / "engines").mkdir(parents=True)
+    (folder / "engines" / "owl.toml").write_text(FILE)
+    (folder / "engines" / "owl.py").write_text(script)
+    return folder
+
+
+def test_the_engine_file_of_a_machine_says_where_its_engine_is(tmp_path: Path, there: EngineSpec) -> None:
+    """Another path, the same content: the same engine; options and limits stay the manager's."""
+    start = workspace(tmp_path / "worker", ENGINE)
+    asked = replace(there, options=(("Hash", "16"),))
+    asked = replace(asked, fingerprint="")
+    found = here(asked, Origin("owl"), start)
+    assert found.command == (sys.executable, str(start / "engines" / "owl.py"))
+    assert found.options == asked.options
+    assert here(there, Origin("owl"), start).command == found.command
+
+
+def test_another_build_is_no_such_engine(tmp_path: Path, there: EngineSpec) -> None:
+    """Both fingerprints are told, and whose file it was."""
+    start = workspace(tmp_path / "worker", ENGINE + "# changed\n")
+    with pytest.raises(NotHere, match=f"another build: .* not {there.fingerprint}"):
+        here(there, Origin("owl"), start)
+
+
+def test_without_an_engine_file_the_manager_s_path_counts(tmp_path: Path) -> None:
+    """A shared folder, or the same package; nothing at the path is told with the path."""
+    spec = owl(tmp_path / "shared")
+    assert here(spec, None, tmp_path) == spec
+    gone = replace(spec, command=("/no/such/owl",))
+    with pytest.raises(NotHere, match="no program /no/such/owl"):
+        here(gone, None, tmp_path)
+
+
+def test_a_shipped_engine_is_found_by_its_id(tmp_path: Path) -> None:
+    """Wherever enginetour is installed its own engines are."""
+    gone = EngineSpec("Wren 1", ("/no/such/python", "wren.py", "1"), "uci")
+    assert here(gone, Origin("wren1"), tmp_path).command[0] == sys.executable
+
+
+def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
+    """Tables, books, processors and memory, each in a few words; nothing where nothing is missing."""
+    book = tmp_path / "book.bin"
+    book.write_bytes(b"0" * 16)
+    empty = tmp_path / "tables"
+    empty.mkdir()
+    much = Demand(
+        (),
+        folders=(str(empty),),
+        tables=5,
+        books=((str(book), "other"), ("/no/book", "")),
+        processors=1_000,
+        hash_mb=10**9,
+    )
+    told = lacking(much, 2, tmp_path, 1.0)
+    assert [words.partition(":")[0] for words in told] == ["tablebases", "book", "book", "processors", "memory"]
+    assert "0 of 5 files" in told[0]
+    assert "is another one" in told[1]
+    assert "no file /no/book" in told[2]
+    assert lacking(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0)[0] == "tablebases: no folder /no/tables"
+    assert lacking(Demand(()), 1, tmp_path, 1.0) == ()
+    assert lacking(Demand((), processors=1_000, crowded=True), 1, tmp_path, 1.0) == ()
+
+
+# Clocks on a cluster: each machine measures itself, and its games are played by its own speed.
+
+SPEEDS = {"quick": 2.0, "slow": 0.5, "slower": 0.1}
+CLOCKS = {"2": "30+0.5,depth=1", "0.5": "120+2,depth=1"}
+
+
+def current() -> object:
+    """The worker in one of whose threads this is called; None elsewhere."""
+    try:
+        return get_worker()
+    except ValueError:
+        return None
+
+
+@pytest.fixture
+def _speeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the workers are called; the manager's own machine is never measured."""
+    monkeypatch.setattr(worker_module, "_speed", lambda _: SPEEDS[str(get_worker().name)])
+    monkeypatch.setattr(platform, "node", lambda: getattr(current(), "name", "manager"))
+    monkeypatch.setattr(machine, "speed", lambda _=0: pytest.fail("nobody plays here"))
+
+
+@pytest.mark.usefixtures("_speeds")
+def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
+    """They are written in its record beside host and speed; the tournament itself has no machine.
+
+    The fairness page counts the games of each, and a list can be of one machine alone.
+    """
+    tc = '60+1,depth=1"\nspeed = "measure"\n#'
+    path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 2", tc=tc)
+    with near_cluster("quick", "slow") as cluster:
+        done = tour(
+            tmp_path, "run", str(path), "--place", place_of(cluster), "--slots", "2", "--max-games", "3", expect=8
+        )
+        done.stdout += tour(tmp_path, "run", str(path), "--place", place_of(cluster), "--slots", "2").stdout
+    assert "times are divided by the speed of the machine" in done.stdout
+    assert "times are multiplied" not in done.stdout
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        log = store.tournament("trial")
+        assert "machine" not in log.config
+        games = [stored.game for stored in log.full_games()]
+        hosts = hosts_of(tuple(conditions(log)))
+    speeds = {game.pairing.key: game.hardware.partition(", speed ")[2].rstrip(")") for game in games}
+    assert len(games) == 6
+    assert set(speeds.values()) == {"2", "0.5"}
+    for game in games:
+        assert {game.white_tc, game.black_tc} == {CLOCKS[speeds[game.pairing.key]]}
+        assert game.white.speed == game.black.speed == float(speeds[game.pairing.key])
+    counts = Counter("quick" if speed == "2" else "slow" for speed in speeds.values())
+    assert {name.rpartition("(")[2].rstrip(")"): count for name, count in hosts.games} == counts
+    assert hosts.words.endswith("too few to compare their results")
+    for name, count in counts.items():
+        rows = read(tmp_path, "ratings", "--all", "--hardware", f"*({name},*")["list"]
+        assert sum(row["games"] for row in rows) == 2 * count
+
+
+@pytest.mark.usefixtures("_speeds")
+def test_a_machine_too_slow_for_a_clock_lacks_speed(tmp_path: Path) -> None:
+    """More than a day for a stage; the others play."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
+    with near_cluster("quick", "slower") as cluster:
+        done = tour(tmp_path, "run", str(path), "--place", place_of(cluster))
+    assert "slower lacks speed: 20000,depth=1 times 10 is more than a day" in done.stdout
+    assert {line["white_tc"] for line in read(tmp_path, "games")} == {"10000,depth=1"}
+
+
+# Several workers of one machine want together what each of them finds enough.
+
+FOUR = Found("kallisto", processors=4, affinity=frozenset(range(4)), memory_mb=1_000)
+
+
+def workers(*slots: int, host: str = "10.0.0.1", found: Found = FOUR) -> list[Worker]:
+    """Of one host, called a, b, c."""
+    machines = Machines()
+    machines.heed({f"tcp://{name}": Seen(name, host, each, each) for name, each in zip("abc", slots, strict=False)})
+    for address in machines.workers:
+        machines.look(address, found)
+    return list(machines.workers.values())
+
+
+def test_together_they_want_too_much() -> None:
+    """Processors and memory are told with all their names, once a machine."""
+    told = list(shared(workers(2, 1), Demand((), processors=2, hash_mb=400)))
+    assert told == [
+        "a, b share 10.0.0.1, processors: 3 slots want 6, 4 here (fewer slots, or --force)",
+        "a, b share 10.0.0.1, memory: 3 slots want 1200 MB for hash tables, 1000 MB here",
+    ]
+
+
+def test_what_is_enough_is_not_told() -> None:
+    """Nor what is meant, who lacks something, and workers of other machines."""
+    demand = Demand((), processors=2)
+    assert not list(shared(workers(1, 1), demand))
+    assert not list(shared(workers(9), demand))
+    assert not list(shared(workers(2, 1), replace(demand, crowded=True)))
+    assert not list(shared(workers(2, 1, found=replace(FOUR, lacks=("book",))), demand))
+    assert not list(shared([*workers(2), *workers(2, host="10.0.0.2")], demand))
+
+
+# What a plan asks of every machine of a cluster.
+
+OWN = '\n[[entrants]]\nname = "Own"\ncommand = ["/bin/cat"]\nprotocol = "uci"\noptions = { Hash = 64, Threads = 2 }\n'
+
+
+def demand(folder: Path, play: str = "", more: str = OWN, *, force: bool = False) -> Demand:
+    """Of two shipped engines, the second with an option, and of more."""
+    given = "\noptions = { Hash = 16, Ponder = false }" + more
+    path = config(folder, ("wren1", "wren2"), "roundrobin", "", given, tc=f'60+1"\n{play}\n#')
+    return demand_of(prepare(path, None), force=force)
+
+
+def test_engines_with_their_files_and_what_a_game_takes(tmp_path: Path) -> None:
+    """The hungriest game's processors, the two largest tables; a command of the configuration has no engine file."""
+    found = demand(tmp_path)
+    assert [spec.name for spec in found.specs] == ["Wren 1", "Wren 2", "Own"]
+    assert found.origin("Wren 1") == Origin("wren1")
+    assert found.origin("Wren 2") == Origin("wren2", (("Hash", "16"), ("Ponder", "false")))
+    assert found.origin("Own") is None
+    assert (found.processors, found.hash_mb, found.crowded) == (2, 64 + 16, False)
+    assert demand(tmp_path, force=True).crowded
+
+
+def test_what_the_play_section_says(tmp_path: Path) -> None:
+    """How many engines start at once, always; clocks where each machine divides them by its speed."""
+    usual = demand(tmp_path)
+    assert (usual.start_parallel, usual.scaled, usual.clocks) == (4, False, ())
+    own = '\n[[entrants]]\nengine = "wren3"\ntc = "30"\n'
+    found = demand(tmp_path, 'start_parallel = 1\nspeed = "measure"', own)
+    assert (found.start_parallel, found.scaled) == (1, True)
+    assert [str(clock) for clock in found.clocks] == ["30", "60+1"]
+
+
+def test_tables_and_books(tmp_path: Path) -> None:
+    """Folders with the number of their files, books with their digests."""
+    (tmp_path / "tables").mkdir()
+    folder = folder_with(tmp_path / "tables", "KQvK.rtbw", "KQvK.rtbz", "KRvK.rtbw")
+    book(tmp_path / "book.bin")
+    more = '\n[[entrants]]\nengine = "wren3"\nown_book = "book.bin"\n'
+    found = demand(tmp_path, f'tablebases = {{ path = "{folder}" }}', more)
+    assert (found.folders, found.tables) == ((folder,), 3)
+    assert found.books == ((str(tmp_path / "book.bin"), file_digest(tmp_path / "book.bin")),)
+
+
+@pytest.mark.parametrize("option", ['Hash = "much"', 'memory = "²"'])
+def test_a_hash_that_is_no_number_counts_nothing(tmp_path: Path, option: str) -> None:
+    """An engine may call by that name what it likes."""
+    own = f'\n[[entrants]]\nname = "Own"\ncommand = ["/bin/cat"]\nprotocol = "uci"\noptions = {{ {option} }}\n'
+    assert demand(tmp_path, more=own).hash_mb == 16
+
+
+# Workers under taskset, as the refusal of `affinity` advises, were said to want more processors than there are.
+
+
+@pytest.mark.parametrize("own", [({0, 1}, {2, 3}), ({0, 1, 2, 3}, {0, 1, 2, 3})])
+def test_two_workers_with_half_a_machine_each(own: tuple[set[int], set[int]]) -> None:
+    """By an affinity, or by a quota of the same processors: one game more would be too much."""
+    for slots, lines in ((2, 0), (3, 1)):
+        beside = workers(2, slots)
+        for worker, affinity in zip(beside, own, strict=True):
+            worker.found = replace(FOUR, processors=2, affinity=frozenset(affinity))
+        assert len(list(shared(beside, Demand(())))) == lines
+
+
+def test_two_workers_of_one_container_have_its_quota_once() -> None:
+    """Each is told of the same two processors; they were counted as four. Another container has its own."""
+    for groups, lines in ((("box", "box"), 1), (("box", "other"), 0)):
+        beside = workers(2, 2)
+        for worker, group in zip(beside, groups, strict=True):
+            worker.found = replace(FOUR, processors=2, group=group)
+        assert len(list(shared(beside, Demand(())))) == lines

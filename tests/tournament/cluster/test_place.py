@@ -1,0 +1,463 @@
+"""Tests of tournament/cluster/place."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from pkgutil import resolve_name
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefused
+from enginetour.model.game import Game, Pairing
+from enginetour.model.task import GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.talk import VERSION
+from enginetour.store.address import address_of
+from enginetour.store.tournaments import Store
+from enginetour.tournament.cluster import place as module
+from enginetour.tournament.cluster.machines import Demand, Found, Order, Seen
+from enginetour.tournament.cluster.place import DaskPlace
+from enginetour.tournament.cluster.worker import look
+from tests.support.databases import Server, game
+from tests.support.engines import Promise, sound
+from tests.support.network import Cluster, Manager, Relay, cluster, manager, unhurried
+from tests.support.tournaments import (
+    BUBBLE,
+    FOUR,
+    GONE_S,
+    LONG_S,
+    audit,
+    audited,
+    config,
+    left_running,
+    pgn_games,
+    tour,
+    until,
+)
+
+# Games on a real Dask cluster: workers, its scheduler, manager and network fail: nothing is lost or doubled.
+
+
+REAL = ("stockfish", "toga2", "glaurung", "fairymax")
+TROUBLED = {
+    "bubble": "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 4",
+    "swiss": "rounds = 3\ngames_per_pairing = 4",
+}
+
+
+def kill_at_play(dask: Cluster, worker: str, manager: Manager) -> None:
+    """Kill a worker in the middle of a game that is not the first, and wait until it is missed and its engines gone."""
+    manager.hears("Finished game")
+    dask.wait_for_game(worker)
+    dask.kill(worker)
+    manager.hears(f"{worker} has left the cluster")
+    dask.wait_for_end(worker)
+
+
+def only_the_worker(dask: Cluster, name: str) -> bool:
+    """No slot and no engine is left on a machine whose worker goes on."""
+    return len(left_running(dask.folder_of(name))) == 1
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.engine(*REAL)
+@pytest.mark.parametrize("system", TROUBLED)
+def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server: Server, system: str) -> None:
+    """Real engines, a worker killed twice, the scheduler once, the manager once: the log is whole, and replays to its
+    decisions; no process is left anywhere.
+    """
+    folder = tmp_path / "tour"
+    (folder / "results").mkdir(parents=True)
+    field = unhurried(REAL, 2)
+    path = config(folder, (), system, TROUBLED[system], field)
+    url = server.schema()
+    with cluster(tmp_path / "dask", "a", "b", slots=1) as dask:
+        with manager(path, dask.place, "--db", url) as one:
+            kill_at_play(dask, "a", one)
+            dask.start_worker("a")
+            one.hears("Finished game")
+            one.kill()
+        until(lambda: left_running(folder) == [])
+        dask.wait_for_workers()
+        with manager(path, dask.place, "--db", url) as one:
+            kill_at_play(dask, "a", one)
+            dask.kill("scheduler")
+            one.hears("does not answer: games wait")
+            dask.start_scheduler()
+            dask.again("b")
+            dask.start_worker("a")
+            one.hears("is back")
+            one.finishes()
+        until(lambda: left_running(folder) == [])
+        for name in "ab":
+            until(partial(only_the_worker, dask, name), GONE_S)  # its slots end beside the manager, not in it
+    assert left_running(tmp_path) == []
+    with Store.open(address_of(url), create=False) as store:
+        log = store.tournament("trial")
+        assert audited(log) == pgn_games(folder / "results" / "trial.pgn") >= 20
+        assert all(stored.game.hardware.count("speed") == 1 for stored in log.full_games())
+
+
+@pytest.mark.timeout(300)
+def test_a_machine_whose_network_is_cut_is_used_again(tmp_path: Path) -> None:
+    """Cut off for a while, it says the result of its game afterwards, and nobody heard of anything. Cut off for longer
+    than TCP bears, its game is played elsewhere and its engines end; when it is back, it plays what is left.
+    """
+    folder = tmp_path / "tour"
+    (folder / "results").mkdir(parents=True)
+    field = unhurried(FOUR[:2], 1)
+    path = config(folder, (), "roundrobin", "games_per_pairing = 2\ncycles = 10", field)
+    with closing(Relay()) as far, cluster(tmp_path / "dask", "near", slots=1) as dask:
+        dask.start_worker("far", relay=far)
+        dask.wait_for_workers()
+        with manager(path, dask.place) as one:
+            dask.wait_for_game("far")
+            far.cut()
+            told = one.hears("Finished game") + one.hears("Finished game")
+            far.mend()
+            assert "left" not in told + one.hears("Finished game")
+            dask.wait_for_game("far")
+            far.cut()
+            far.time_out()
+            one.hears("far has left the cluster")
+            one.hears("Finished game")
+            dask.wait_for_end("far")
+            dask.kill("near")
+            dask.again("far")
+            far.mend()
+            one.hears("far is back: 1 slot")
+            assert "Finished game" in one.finishes()
+        until(lambda: left_running(folder) == [])
+        until(lambda: only_the_worker(dask, "far"), GONE_S)
+    assert left_running(tmp_path) == []
+    assert audit(folder) == 20
+
+
+@pytest.mark.timeout(300)
+def test_any_place_gives_the_same_log_and_who_lacks_an_engine_plays_nothing(tmp_path: Path) -> None:
+    """Engines that always move alike make the same games on two machines as on one; a machine with another build of
+    an engine is named and gets none; where no other is left nothing begins.
+    """
+    folders = [tmp_path / name for name in ("here", "there", "nowhere")]
+    for folder in folders:
+        (folder / "results").mkdir(parents=True)
+    here, there, nowhere = (config(folder, FOUR, "bubble", BUBBLE) for folder in folders)
+    tour(folders[0], "run", str(here), "--plain")
+    with cluster(tmp_path / "dask", "a", "b", slots=1) as dask:
+        engines = dask.folder_of("odd") / "engines"
+        engines.mkdir()
+        (engines / "wren1.toml").write_text('name = "Wren 1"\ncommand = ["/bin/cat"]\nprotocol = "uci"\n')
+        dask.start_worker("odd")
+        dask.wait_for_workers()
+        words = ["--place", dask.place, "--slots", "2", "--plain"]
+        done = tour(folders[1], "run", str(there), *words)
+        assert "odd lacks Wren 1: another build: /bin/cat makes it" in done.stdout + done.stderr
+        dask.kill("a")
+        dask.kill("b")
+        refused = tour(folders[2], "run", str(nowhere), *words, expect=3)
+        assert "no machine of the cluster can play" in refused.stderr
+    played = []
+    for folder in folders[:2]:
+        with Store.open(folder / "results" / "enginetour.db", create=False) as store:
+            games = [stored.game for stored in store.tournament("trial").full_games()]
+        assert not any("(odd" in game.hardware for game in games)
+        assert audit(folder) == len(games)
+        played.append(
+            {game.pairing.key: (game.pairing.white, game.outcome, [move.uci for move in game.moves]) for game in games}
+        )
+    assert played[0] == played[1]
+    assert not (folders[2] / "results" / "enginetour.db").exists()
+
+
+# The place of a cluster with a scripted connection: late, lost and doubled games, machines set aside, stops.
+
+
+class Script:
+    """A cluster as a test wants it: `seen` is who is there, None where the scheduler is gone."""
+
+    def __init__(self, address: str, run: str, heard: Callable[[Any], None]) -> None:
+        self.run, self.heard = run, heard
+        self.seen: dict[str, Seen] | None = {"a:1": Seen("a", "a", 1, 1), "b:1": Seen("b", "b", 1, 1)}
+        self.games: SimpleQueue[tuple[str, str, Order, Promise]] = SimpleQueue()
+        self.guards: dict[str, Promise] = {}
+        self.lacks: dict[str, tuple[str, ...]] = {}
+        self.versions: dict[str, object] = {}
+        self.asked: list[tuple[object, ...]] = []
+        self.is_open = True
+
+    async def open(self) -> None:
+        if not self.is_open:
+            raise OSError("refused")
+
+    async def workers(self) -> dict[str, Seen] | None:
+        return self.seen
+
+    async def close(self) -> None:
+        pass
+
+    def submit(self, task: Any, *words: Any, worker: str, slot: bool, key: str) -> Promise:
+        promise = Promise()
+        if task is resolve_name:
+            self.asked.append(words)
+            promise.settle(self.versions.get(worker, VERSION))
+        elif task is look:
+            self.guards[worker] = promise
+            promise.settle(Found(worker, lacks=self.lacks.get(worker, ())))
+        else:
+            self.games.put((worker, key, words[0], promise))
+        return promise
+
+
+class Stage:
+    """A place, its script, and what it told."""
+
+    def __init__(self, place: DaskPlace) -> None:
+        self.place = place
+        self.script: Any = place._link
+        self.told: SimpleQueue[str] = SimpleQueue()
+        place.look_round(lambda: None)
+        place.open("tag", lambda *event: self.told.put(repr(event)), self.told.put)
+
+    def next(self) -> tuple[str, str, Promise]:
+        """Worker, key and promise of the next game that was handed over."""
+        worker, key, _, promise = self.script.games.get(timeout=LONG_S)
+        return worker, key, promise
+
+    def settle(self, promise: Promise, value: object) -> None:
+        self.place._loop.post(lambda: promise.settle(value))
+
+    def hears(self, words: str) -> str:
+        """The next line with these words."""
+        while words not in (line := self.told.get(timeout=LONG_S)):
+            pass
+        return line
+
+
+@pytest.fixture
+def stage_of_cluster_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Two machines with a slot each."""
+    monkeypatch.setattr(module, "Connection", Script)
+    monkeypatch.setattr(module, "LOOK_S", 0.01)
+    place = DaskPlace("tcp://x:1", 2, Demand(()))
+    try:
+        yield Stage(place)
+    finally:
+        place.close()
+
+
+def task(meeting: int = 1, leg: int = 1) -> GameTask:
+    side = Side(sound(), TimeControl.parse("60"))
+    return GameTask(Pairing("A", "B", meeting, leg), side, side)
+
+
+def result(meeting: int = 1) -> tuple[str, Game]:
+    return "result", game(meeting=meeting)
+
+
+def test_results_come_in_any_order_and_each_to_its_game(stage_of_cluster_place: Stage) -> None:
+    """The second game ends before the first; a third waits for a seat."""
+    futures = [stage_of_cluster_place.place.submit(task(number), number) for number in range(3)]
+    first, second = stage_of_cluster_place.next(), stage_of_cluster_place.next()
+    assert {first[0], second[0]} == {"a:1", "b:1"}
+    stage_of_cluster_place.settle(second[2], result(1))
+    assert futures[1].result(LONG_S).pairing.meeting == 1
+    third = stage_of_cluster_place.next()
+    assert third[0] == second[0]
+    stage_of_cluster_place.settle(third[2], result(2))
+    stage_of_cluster_place.settle(first[2], result(0))
+    assert [future.result(LONG_S).pairing.meeting for future in futures] == [0, 1, 2]
+
+
+def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage_of_cluster_place: Stage) -> None:
+    """Its own late result is nobody's any more: the task was let go."""
+    future = stage_of_cluster_place.place.submit(task(), 0)
+    worker, _, late = stage_of_cluster_place.next()
+    stage_of_cluster_place.script.seen = {
+        address: seen for address, seen in stage_of_cluster_place.script.seen.items() if address != worker
+    }
+    stage_of_cluster_place.hears(f"{worker[0]} has left the cluster with 1 game in the air")
+    other, _, promise = stage_of_cluster_place.next()
+    assert other != worker
+    stage_of_cluster_place.settle(late, result(7))
+    stage_of_cluster_place.settle(promise, result(1))
+    assert future.result(LONG_S).pairing.meeting == 1
+    assert late.released
+    stage_of_cluster_place.script.seen = {
+        **stage_of_cluster_place.script.seen,
+        f"{worker[0]}:2": Seen(worker[0], "host", 1, 1),
+    }
+    stage_of_cluster_place.hears(f"{worker[0]} is back: 1 slot")
+
+
+def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage_of_cluster_place: Stage) -> None:
+    """It gets no game any more until somebody says so; the line has the command."""
+    assert stage_of_cluster_place.place.drain("b")
+    failed = stage_of_cluster_place.place.submit(task(), 0)
+    for _ in range(3):
+        stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], ("failed", "broken"))
+    line = stage_of_cluster_place.hears("set aside")
+    assert line.startswith("a is set aside, it failed three games in a row: broken; enginetour machines --use a")
+    assert isinstance(failed.exception(LONG_S), MachineFailure)
+    waiting = stage_of_cluster_place.place.submit(task(2), 0)
+    assert {row["machine"]: row["state"] for row in stage_of_cluster_place.place.rows()} == {
+        "a": "aside",
+        "b": "drained",
+    }
+    assert stage_of_cluster_place.script.games.empty()
+    assert stage_of_cluster_place.place.use("a")
+    worker, _, promise = stage_of_cluster_place.next()
+    assert worker == "a:1"
+    stage_of_cluster_place.settle(promise, result(2))
+    assert waiting.result(LONG_S)
+
+
+def test_games_that_a_machine_fails_at_once_are_one_failure(stage_of_cluster_place: Stage) -> None:
+    """Slots that were ended together set their machine aside, the only one of its cluster, and nothing went on."""
+    stage_of_cluster_place.script.seen = {"c:1": Seen("c", "c", 4, 4)}
+    stage_of_cluster_place.hears("c has joined")
+    stage_of_cluster_place.place.resize(4)
+    for number in range(4):
+        stage_of_cluster_place.place.submit(task(number), number)
+    games = [stage_of_cluster_place.next()[2] for _ in range(4)]
+    for promise in games:
+        stage_of_cluster_place.settle(promise, ("failed", "killed"))
+    again = [stage_of_cluster_place.next()[2] for _ in range(4)]
+    assert stage_of_cluster_place.place.rows()[0]["state"] == "fit"
+    stage_of_cluster_place.settle(again[0], ("failed", "killed"))
+    stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], ("failed", "killed"))
+    assert stage_of_cluster_place.hears("set aside").startswith(
+        "c is set aside, it failed three games in a row: killed"
+    )
+
+
+def test_what_several_machines_fail_is_the_scheduler_s(stage_of_cluster_place: Stage) -> None:
+    """After three tries the future raises, and the loop's own pauses begin."""
+    future = stage_of_cluster_place.place.submit(task(), 0)
+    for _ in range(3):
+        stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], ("failed", "broken"))
+    with pytest.raises(MachineFailure, match="broken"):
+        future.result(LONG_S)
+
+
+def test_a_failure_of_our_own_is_no_machine_s(stage_of_cluster_place: Stage) -> None:
+    """The loop hears of it at once, as of a failure in a slot here; the machine is not counted."""
+    future = stage_of_cluster_place.place.submit(task(), 0)
+    stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], ("internal", "the slot failed: KeyError('x')"))
+    with pytest.raises(InternalFailure, match="KeyError"):
+        future.result(LONG_S)
+
+
+def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage_of_cluster_place: Stage) -> None:
+    """Nobody is blamed; each game is played again, also where the connection was back before anybody looked."""
+    future = stage_of_cluster_place.place.submit(task(), 0)
+    stage_of_cluster_place.next()
+    there, stage_of_cluster_place.script.seen = stage_of_cluster_place.script.seen, None
+    stage_of_cluster_place.hears("does not answer: games wait until it does")
+    stage_of_cluster_place.script.seen = there
+    stage_of_cluster_place.hears("is back")
+    stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], CancelledError())
+    for guard in list(stage_of_cluster_place.script.guards.values()):
+        guard.status = "cancelled"
+    stage_of_cluster_place.hears("does not answer")
+    stage_of_cluster_place.hears("is back")
+    promise = stage_of_cluster_place.next()[2]
+    while promise.released:
+        promise = stage_of_cluster_place.next()[2]
+    stage_of_cluster_place.settle(promise, result(1))
+    assert future.result(LONG_S)
+    assert all(not one.failures for one in stage_of_cluster_place.place.machines.standing.values())
+
+
+def test_a_lost_connection_uses_up_no_try(stage_of_cluster_place: Stage) -> None:
+    """Seen by its games before anybody looked who is there: they wait, and no machine is named."""
+    future = stage_of_cluster_place.place.submit(task(), 0)
+    for lost in (CancelledError(), OSError("closed"), CancelledError(), OSError("closed")):
+        stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], lost)
+    stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], result(1))
+    assert future.result(LONG_S)
+    assert stage_of_cluster_place.told.empty()
+
+
+def test_a_machine_may_join_during_the_night(stage_of_cluster_place: Stage) -> None:
+    """It looks what it has, is named, and gets the next game; one that lacks something is named and gets none."""
+    stage_of_cluster_place.script.lacks["d:1"] = ("tablebases: no folder /tb",)
+    stage_of_cluster_place.script.seen = {
+        **stage_of_cluster_place.script.seen,
+        "c:1": Seen("c", "c", 4, 4),
+        "d:1": Seen("d", "d", 4, 4),
+    }
+    lines = {stage_of_cluster_place.hears("joined" if number == 0 else "gets no games") for number in range(2)}
+    assert lines == {"c has joined: 4 slots", "d gets no games, it lacks tablebases: no folder /tb"}
+    stage_of_cluster_place.place.resize(9)
+    for number in range(9):
+        stage_of_cluster_place.place.submit(task(number), number)
+    assert {stage_of_cluster_place.next()[0] for _ in range(6)} == {"a:1", "b:1", "c:1"}
+
+
+def test_who_has_another_version_is_sent_nothing_of_ours(stage_of_cluster_place: Stage) -> None:
+    """It tells its version, or that it has none; both are one line, and its games are nobody's."""
+    stage_of_cluster_place.script.versions = {
+        "c:1": "0.0.1 (ffffffff)",
+        "d:1": ModuleNotFoundError("No module named 'enginetour'"),
+    }
+    stage_of_cluster_place.script.seen = {
+        **stage_of_cluster_place.script.seen,
+        "c:1": Seen("", "10.0.0.3", 1, 1),
+        "d:1": Seen("d", "d", 1, 1),
+    }
+    lines = {stage_of_cluster_place.hears("gets no games") for _ in range(2)}
+    assert lines == {
+        f"10.0.0.3 gets no games, it lacks enginetour {VERSION}: it has 0.0.1 (ffffffff); install the same there",
+        f"d gets no games, it lacks enginetour {VERSION}: No module named 'enginetour'",
+    }
+    assert not {"c:1", "d:1"} & stage_of_cluster_place.script.guards.keys()
+    assert [resolve_name(*words) for words in stage_of_cluster_place.script.asked] == [VERSION] * 4
+
+
+def test_stop_now_lets_go_of_every_game(stage_of_cluster_place: Stage) -> None:
+    """Running and queued games fail, and the workers are told."""
+    futures = [stage_of_cluster_place.place.submit(task(number), number) for number in range(3)]
+    promises = [stage_of_cluster_place.next()[2] for _ in range(2)]
+    stage_of_cluster_place.place.stop(now=True)
+    for future in futures:
+        assert isinstance(future.exception(LONG_S), MachineFailure)
+    assert all(promise.released for promise in promises)
+    with pytest.raises(RuntimeError, match="stopped"):
+        stage_of_cluster_place.place.submit(task())
+
+
+def test_events_of_games_that_are_over_are_dropped(stage_of_cluster_place: Stage) -> None:
+    """A late move of an ended game would stand on the board of the next."""
+    future = stage_of_cluster_place.place.submit(task(), 5)
+    _, key, promise = stage_of_cluster_place.next()
+    hear = stage_of_cluster_place.script.heard
+    stage_of_cluster_place.place._loop.ask(lambda: hear([(key, "move", 1), ("other", "move", 2)]))
+    assert stage_of_cluster_place.hears("move") == "(5, 'move', 1)"
+    stage_of_cluster_place.settle(promise, result())
+    future.result(LONG_S)
+    stage_of_cluster_place.place._loop.ask(lambda: hear([(key, "move", 3)]))
+    assert stage_of_cluster_place.told.empty()
+
+
+def test_close_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice is once; where nobody answers there is one line, and no thread either."""
+    monkeypatch.setattr(module, "Connection", Script)
+    before = threading.active_count()
+    place = DaskPlace("tcp://x:1", 2, Demand(()))
+    place.close()
+    place.close()
+    monkeypatch.setattr(Script, "open", _refuse)
+    with pytest.raises(UsageRefused, match=r"no scheduler of Dask answers at tcp://x:1 \(refused\)"):
+        DaskPlace("tcp://x:1", 2, Demand(()))
+    assert threading.active_count() == before
+
+
+async def _refuse(_: Script) -> None:
+    raise OSError("refused")

@@ -1,0 +1,331 @@
+"""Tests of tournament/cluster/worker."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import shlex
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import dask
+import pytest
+from distributed import Security
+
+from enginetour.engines import strays
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Game, Pairing
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.talk import VERSION
+from enginetour.tournament.cluster import worker
+from enginetour.tournament.cluster.machines import Demand, Order
+from enginetour.tournament.cluster.worker import Desk, look, refuse_without, seats_of
+from enginetour.tournament.places import LocalPlace
+from tests.support.engines import alive, scripted, sound
+from tests.support.network import near_cluster, place_of, started_worker
+from tests.support.tournaments import GONE_S, config, read, tour, until
+
+# A worker's side of a cluster, without Dask's processes: games that come twice, games nobody wants.
+
+LONG = 30  # s; nothing here takes that long
+TAG = f"cluster-desk-{os.getpid()}"  # tests of another process may run beside this one
+
+
+class Loop:
+    """Calls at once what it is asked to call."""
+
+    def __init__(self) -> None:
+        self.told = threading.Event()
+
+    def add_callback(self, act: Any, **_: object) -> None:
+        self.told.set()
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Dask's worker as far as we use it: two slots, one thread."""
+    state = SimpleNamespace(total_resources={"slot": 2.0}, nthreads=1)
+    one = SimpleNamespace(loop=Loop(), get_current_task=lambda: "guard", plugins={}, state=state)
+    monkeypatch.setattr(worker, "get_worker", lambda: one)
+    monkeypatch.setattr(worker, "_speed", lambda _: 1.5)
+    return one
+
+
+@pytest.fixture
+def desk(here: Any, tmp_path: Path) -> Iterator[Desk]:
+    """Of a run whose clocks do not go by the machine's speed."""
+    one = Desk(here, "run", Demand(()), 2, tmp_path, None)
+    yield one
+    if one._place is not None:
+        one._place.close()
+
+
+def order(white: EngineSpec | None = None) -> Order:
+    spec = white or sound()
+    side = Side(spec, TimeControl.parse("60"))
+    return Order("run", TAG, 0, GameTask(Pairing("A", "B"), side, side))
+
+
+def test_a_worker_that_lacks_something_opens_no_desk(here: Any) -> None:
+    """It tells what, and its processor; a game takes a slot and a thread."""
+    found = look(pickle.dumps(Demand((), books=(("/no/book", ""),))), "run")
+    assert found.lacks == ("book: no file /no/book",)
+    assert (found.speed, bool(found.processor), here.plugins) == (1.5, True, {})
+    assert seats_of(here) == 1
+
+
+def test_a_game_tells_its_machine(desk: Desk) -> None:
+    """Processor, host, and the speed that was measured."""
+    kind, game = desk.play(order(), "one")
+    assert kind == "result"
+    assert isinstance(game, Game)
+    assert game.hardware.endswith(", speed 1.5)")
+
+
+def test_as_many_engines_start_at_once_as_the_run_says(here: Any, tmp_path: Path) -> None:
+    """`start_parallel` of the configuration holds on every machine."""
+    one = Desk(here, "run", Demand((), start_parallel=1), 2, tmp_path, None)
+    place = one._slots(TAG)
+    place.close()
+    assert place._starters == 1
+
+
+def test_a_task_that_comes_twice_is_one_game(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask may run a task again while its first run goes on: both get the one result."""
+    submitted: list[GameTask] = []
+    submit = LocalPlace.submit
+
+    def counted(self: LocalPlace, task: Any, prefer: int | None = None) -> Any:
+        submitted.append(task)
+        return submit(self, task, prefer)
+
+    monkeypatch.setattr(LocalPlace, "submit", counted)
+    replies: list[Any] = []
+    slow = order(scripted(name="slow", fault="slow", seconds=0.05))
+    threads = [threading.Thread(target=lambda: replies.append(desk.play(slow, "same"))) for _ in range(2)]
+    desk._lock.acquire()
+    for thread in threads:
+        thread.start()
+    desk._lock.release()
+    for thread in threads:
+        thread.join(LONG)
+    assert len(replies) == 2
+    assert len(submitted) == 1
+    assert replies[0] == replies[1]
+
+
+def test_a_key_that_is_released_drops_its_game_and_engines(desk: Desk) -> None:
+    """Nobody waits for it any more: its manager has gone, or plays it elsewhere."""
+    replies: list[Any] = []
+    hanging = order(scripted(name="hangs", fault="hang"))
+    thread = threading.Thread(target=lambda: replies.append(desk.play(hanging, "key")))
+    thread.start()
+    until(lambda: len(processes()) >= 3)
+    desk.transition("another", "executing", "released")
+    desk.transition("key", "executing", "memory")
+    assert len(processes()) >= 3
+    desk.transition("key", "executing", "released")
+    thread.join(LONG)
+    assert replies[0][0] == "failed"
+    until(lambda: processes() == [], GONE_S)
+
+
+def test_the_guard_s_release_closes_the_desk(desk: Desk, here: Any) -> None:
+    """It is held by the manager as long as it lives."""
+    desk.transition("guard", "executing", "memory")
+    assert not here.loop.told.is_set()
+    desk.transition("guard", "memory", "released")
+    assert here.loop.told.is_set()
+    assert desk.teardown(here) is None
+    assert desk.play(order(), "late") == ("failed", "its manager is gone")
+
+
+def test_an_engine_that_changed_is_lacking(desk: Desk, tmp_path: Path) -> None:
+    """A game with another build would be another engine's."""
+    changed = EngineSpec("Owl", ("/bin/cat",), "uci", fingerprint="0" * 16)
+    kind, words = desk.play(order(changed), "one")
+    assert kind == "lacks"
+    assert "another build: /bin/cat" in str(words)
+
+
+def processes() -> list[int]:
+    """Slots and engines of the desk that live."""
+    own = [seen.pid for seen in strays.table() if strays.tag_of(seen.pid).startswith(f"{TAG}/")]
+    return [pid for pid in own if alive(pid)]
+
+
+# A cluster by TLS, with certificates made as `services/tls.yaml` says: who has none of its authority is told so.
+
+TOLD = Path(__file__).parents[3] / "services" / "tls.yaml"
+COMMAND = "#   openssl "
+
+
+def authority(folder: Path) -> Path:
+    """Makes ``ca.pem``, ``host.pem`` and their keys in that folder, which is returned."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not on this machine")
+    folder.mkdir()
+    for line in TOLD.read_text().splitlines():
+        if line.startswith(COMMAND):
+            subprocess.run(shlex.split(line.removeprefix("# ")), cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return authority(tmp_path_factory.mktemp("tls") / "ours")
+
+
+@pytest.fixture(scope="module")
+def place_of_certificates(ours: Path) -> Iterator[str]:
+    """A scheduler and a worker that talk to those of our authority alone."""
+    with told(ours):
+        security = Security()  # type: ignore[no-untyped-call]
+    with near_cluster("a", security=security) as cluster:
+        yield place_of(cluster)
+
+
+def told(folder: Path, **other: str) -> Any:
+    """As that file tells every machine where it lies beside its certificates, in this folder."""
+    (folder / TOLD.name).write_text(TOLD.read_text().replace("/home/me/.config/dask", str(folder)))
+    found = dask.config.merge(dask.config.config, dask.config.collect([str(folder)], {}))
+    own = {f"distributed.comm.tls.{key}": value for key, value in other.items()}
+    return dask.config.set({"distributed": found["distributed"]} | own)
+
+
+def test_games_are_played_by_tls(tmp_path: Path, ours: Path, place_of_certificates: str) -> None:
+    """With the certificates that Dask's configuration names."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    assert place_of_certificates.startswith("dask=tls://")
+    with told(ours):
+        tour(tmp_path, "run", str(path), "--place", place_of_certificates)
+    assert len(read(tmp_path, "games")) == 1
+
+
+def test_another_authority_is_refused(tmp_path: Path, place_of_certificates: str) -> None:
+    """On either side; nothing is written."""
+    (tmp_path / "results").mkdir()
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    with told(authority(tmp_path / "theirs")):
+        refused = tour(tmp_path, "run", str(path), "--place", place_of_certificates, expect=2)
+    assert "TLS certificate does not match" in refused.stderr
+    assert refused.stderr.strip().endswith("dask scheduler --protocol tls, with certificates of the same authority")
+    refused = tour(tmp_path, "run", str(path), "--place", place_of_certificates.replace("tls://", "tcp://"), expect=2)
+    assert "no scheduler of Dask answers at tcp://" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_without_certificates(ours: Path, place_of_certificates: str) -> None:
+    """None named, a file that is not there, a key of another certificate; without TLS nothing is asked for."""
+    address = place_of_certificates.removeprefix("dask=")
+    with pytest.raises(UsageRefused, match=r"no ca-file and no client.cert and no client.key of this machine is named"):
+        refuse_without(address)
+    with (
+        told(ours, **{"client.key": "/no/key"}),
+        pytest.raises(UsageRefused, match=r"client\.key: there is no /no/key"),
+    ):
+        refuse_without(address)
+    with told(ours, **{"client.key": f"{ours}/ca.key"}), pytest.raises(UsageRefused, match="MISMATCH"):
+        refuse_without(address)
+    refuse_without("tcp://kallisto:8786")
+
+
+# The units that we give along: systemd takes them as they are, and so does Dask what stands in them.
+
+SERVICES = Path(__file__).parents[3] / "services"
+SETTINGS = {"${HOST}": "10.0.0.1", "${SCHEDULER}": "tcp://10.0.0.1:8786", "${SLOTS}": "4", "%H": "kallisto"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("scheduler", {"host": "10.0.0.1", "port": "8786", "dashboard": False}),
+        (
+            "worker",
+            {
+                "scheduler": "tcp://10.0.0.1:8786",
+                "name": "kallisto",
+                "nthreads": 4,
+                "resources": "slot=4",
+                "nanny": False,
+            },
+        ),
+    ],
+)
+def test_dask_takes_the_command(kind: str, expected: dict[str, object]) -> None:
+    """Every option is known, and means what it should."""
+    lines = (SERVICES / f"dask-{kind}.service").read_text().splitlines()
+    command = next(line.removeprefix("ExecStart=") for line in lines if line.startswith("ExecStart="))
+    for name, value in SETTINGS.items():
+        command = command.replace(name, value)
+    program, word, *words = shlex.split(command)
+    assert (program, word) == ("%h/chess/.venv/bin/dask", kind)
+    context = import_module(f"distributed.cli.dask_{kind}").main.make_context("dask", words)
+    assert {key: context.params[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize("kind", ["scheduler", "worker"])
+def test_systemd_takes_the_unit(tmp_path: Path, kind: str) -> None:
+    """No key is unknown to it; each is enabled by the command in its head, and comes again whatever ended it."""
+    unit = SERVICES / f"dask-{kind}.service"
+    text = unit.read_text()
+    assert f"systemctl --user enable --now {unit.stem}" in text
+    assert "\nRestart=always\n" in text
+    program = tmp_path / "chess" / ".venv" / "bin" / "dask"
+    program.parent.mkdir(parents=True)
+    program.symlink_to("/bin/true")
+    analyze = shutil.which("systemd-analyze")
+    if analyze is not None:  # a container may have no systemd
+        home = os.environ | {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+        done = subprocess.run(
+            [analyze, "--user", "verify", unit], env=home, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+# Workers that are not as they should be, each a real process of Dask: one clear line for each, and no games.
+
+OLD = """\
+import enginetour
+enginetour.__version__ = "0.0.9"
+"""
+NONE = """\
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "enginetour":
+            raise ModuleNotFoundError("No module named 'enginetour'", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def test_each_is_told_in_a_line(tmp_path: Path) -> None:
+    """An older enginetour, none at all, no slots; and no database was made."""
+    (tmp_path / "results").mkdir()
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    with near_cluster("idle", slots=0) as cluster, ExitStack() as stack:
+        for name, text in (("old", OLD), ("none", NONE)):
+            (tmp_path / f"{name}.py").write_text(text)
+            stack.enter_context(started_worker(cluster, tmp_path, name, "--preload", f"{tmp_path}/{name}.py"))
+        refused = tour(tmp_path, "run", str(path), "--place", place_of(cluster), expect=3)
+    lacks = re.findall(r"^  (\w+) lacks (.+)$", refused.stdout, re.MULTILINE)
+    other = next(words for name, words in lacks if name == "old").removeprefix(f"enginetour {VERSION}: ")
+    assert re.fullmatch(r"it has 0\.0\.9 \([0-9a-f]{8}\); install the same there", other)
+    assert dict(lacks) == {
+        "idle": "no slots: start its worker with --resources slot=N --nthreads N",
+        "none": f"enginetour {VERSION}: No module named 'enginetour'",
+        "old": f"enginetour {VERSION}: {other}",
+    }
+    assert refused.stderr.count("\n") == 1
+    assert "no machine of the cluster can play" in refused.stderr
+    assert list((tmp_path / "results").iterdir()) == []

@@ -1,0 +1,384 @@
+"""Tests of tournament/config/load."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import chess.pgn
+import pytest
+
+from enginetour.model.errors import InputRefused
+from enginetour.tournament.config import load
+from tests.openings.test_polyglot import book
+from tests.support.tournaments import FOUR, config, read, tour
+
+# One TOML file -> a validated tournament; every refusal names file, line, what was found, what is allowed.
+
+GOOD = """\
+[tournament]
+name = "trial"
+[format]
+system = "bubble"
+size = 3
+unpark_threshold = 2
+[play]
+tc = "1+0.01"
+[[entrants]]
+engine = "wren1"
+[[entrants]]
+engine = "wren2"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "trial.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def refused(folder: Path, text: str) -> str:
+    with pytest.raises(InputRefused) as caught:
+        load.load(written(folder, text))
+    line = str(caught.value)
+    assert "\n" not in line
+    return line
+
+
+def test_a_whole_file_is_read(tmp_path: Path) -> None:
+    """Names, format options and the time control arrive validated."""
+    read = load.load(written(tmp_path, GOOD))
+    assert read.tournament.name == "trial"
+    assert read.system == "bubble"
+    assert read.format_options.size == 3
+    assert [entrant.engine for entrant in read.entrants] == ["wren1", "wren2"]
+
+
+def test_entrants_under_another_name_are_told_with_their_line(tmp_path: Path) -> None:
+    """Not as if there were none: whoever wrote [[engine]] sees a list of them."""
+    told = refused(tmp_path, GOOD.replace("[[entrants]]", "[[engine]]"))
+    assert told.endswith("trial.toml:9: unknown key 'engine', did you mean 'entrants'?")
+
+
+def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path) -> None:
+    """Not that [format] is missing: whoever wrote it there sees that it was read."""
+    told = refused(tmp_path, '[tournament]\nname = "trial"\nformat = "swiss"\n[[entrants]]\nengine = "wren1"\n')
+    assert told.endswith("trial.toml:3: unknown key 'tournament.format', did you mean [format] with system = ...?")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("size = 3", "sise = 3", 5, "did you mean 'size'"),
+        ("size = 3", 'size = "3"', 5, "format.size"),
+        ("size = 3", "size = true", 5, "format.size"),
+        ("size = 3", "size = 1", 5, "greater than or equal to 2"),
+        ("unpark_threshold = 2", "unpark_threshold = 3", 6, "unpark_threshold"),
+        ("unpark_threshold = 2", "unpark_threshold = 2\ngames_per_pairing = 3", 7, "games_per_pairing"),
+        ('system = "bubble"', 'system = "buble"', 4, "did you mean 'bubble'"),
+        ('tc = "1+0.01"', 'tc = "fast"', 8, "play.tc"),
+        ('tc = "1+0.01"', "tc = 10", 8, "play.tc"),
+        ('tc = "1+0.01"', 'tc = "5:00+3"', 8, "minutes are written in seconds"),
+        ('tc = "1+0.01"', 'tc = "1+0.01"\nslot = 2', 9, "did you mean 'slots'"),
+        ("[play]", "[pley]", 7, "did you mean 'play'"),
+        ('name = "trial"', "name = 7", 2, "tournament.name"),
+        ('name = "trial"', 'name = ""', 2, "tournament.name"),
+        ('engine = "wren1"', 'engin = "wren1"', 10, "did you mean 'engine'"),
+        ('engine = "wren1"', 'engine = "wren1"\nHash = 64', 11, "did you mean options = { Hash = ... } of an entrant?"),
+        ('engine = "wren1"', 'engine = "wren1"\nargs = ["-u"]', 11, "did you mean command = [PROGRAM, ARGUMENT, ...]?"),
+        ('engine = "wren1"', 'engine = "wren1"\nmax_copies = 1', 11, "did you mean it in engines/*.toml?"),
+        ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "'entrants.0.xyz'; known: black_tc"),
+        ('tc = "1+0.01"', 'tc = "1+0.01"\nconcurrency = 2', 9, "did you mean 'slots'?"),
+        ('tc = "1+0.01"', "nodes = 100", 8, 'did you mean tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"?'),
+        ('tc = "1+0.01"', "games = 2", 8, "did you mean it under [format]?"),
+        ('tc = "1+0.01"', "seed = 2", 8, "did you mean it under [tournament]?"),
+        ("size = 3", "games = 2", 5, "did you mean 'games_per_pairing'?"),
+        ("size = 3", "rounds = 2", 5, "known: games_per_pairing, min_matches"),
+        ("size = 3", "slots = 2", 5, "did you mean it under [play]?"),
+        ('name = "trial"', 'name = "trial"\nTC = "1+0.01"', 3, "known: name, order, rating_scale, seed"),
+        ('name = "trial"', 'name = "trial"\ntc = "1+0.01"', 3, "did you mean it under [play]?"),
+        ('engine = "wren1"', 'engine = "wren1"\ncommand = ["x"]', 9, "one of engine, command, glob"),
+        ('engine = "wren1"', 'command = ["x"]', 9, "name and protocol"),
+        ('engine = "wren1"', 'glob = "wren*"', 10, "order"),
+        ("[play]", '[play]\nopenings = { ordre = "random" }', 8, "did you mean 'order'"),
+        (
+            "[play]",
+            "[play]\nspeed = 0",
+            8,
+            "play.speed: input should be 'measure' or greater than or equal to 0.05, found 0",
+        ),
+        (
+            "[play]",
+            '[play]\nspeed = "fast"',
+            8,
+            "play.speed: input should be 'measure' or a valid number, found 'fast'",
+        ),
+        ("[play]", "[play]\nfifty = 0", 8, "play.fifty: input should be greater than or equal to 50, found 0"),
+        ("[play]", '[play]\npgn = "nodes"', 8, "play.pgn: write a list: [\"...\"], found 'nodes'"),
+        ("[play]", "[play]\nodds = 5", 8, "play.odds: input should be a list, found 5"),
+        ("[play]", '[play]\nponder = "yes"', 8, "play.ponder: input should be true or false, found 'yes'"),
+        ("[play]", "[openings]\n[play]", 7, "unknown key 'openings', did you mean it under [play]?"),
+        ("[play]", '[rating]\nsystems = ["ml"]\n[play]', 7, "unknown key 'rating', did you mean 'ratings'?"),
+        ("[play]", "[options]\n[play]", 7, "did you mean options = ... of an entrant, behind its [[entrants]]?"),
+        ('engine = "wren1"', 'engine = "wren1"\nnodes = 100', 11, 'did you mean tc = "10+0.1"'),
+        (
+            'engine = "wren1"',
+            'engine = "wren1"\noptions = ["Hash=1"]',
+            11,
+            "options: input should be a table: { name = ... }",
+        ),
+        (
+            'engine = "wren1"',
+            'engine = "wren1"\noptions = { hash = 1, Hash = 2 }',
+            11,
+            "'hash' and 'Hash' are one option",
+        ),
+        (
+            'engine = "wren1"',
+            'engine = "wren1"\noptions = { Hash = [1] }',
+            11,
+            "entrants.0.options.Hash: input should be a valid string or",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
+    """file:line, what was found, and what is allowed."""
+    told = refused(tmp_path, GOOD.replace(old, new, 1))
+    assert f"trial.toml:{line}:" in told
+    assert words in told
+
+
+@pytest.mark.parametrize(
+    ("format_", "words"),
+    [
+        ('system = "gauntlet"\nseeds = "A"', "format.seeds: input should be a valid integer or a list, found 'A'"),
+        ('system = "gauntlet"\nseeds = [1]', "format.seeds.0: input should be a valid string, found 1"),
+        ('system = "swiss"\nplacement = ["PTS", "PTS"]', "format.placement: PTS stands there twice"),
+        ('system = "swiss"\nabsent = { A = 1 }', "format.absent.A: input should be a list, found 1"),
+    ],
+)
+def test_what_a_setting_may_be_is_told_whole(tmp_path: Path, format_: str, words: str) -> None:
+    """Was "format.seeds.int: input should be a valid integer", and "pTS stands there twice"."""
+    text = GOOD[: GOOD.index("[format]")] + f"[format]\n{format_}\n" + GOOD[GOOD.index("[play]") :]
+    assert words in refused(tmp_path, text)
+
+
+def graded(folder: Path, *ratings: str, tournament: str = "", system: str = "mcmahon") -> Path:
+    """A configuration whose entrants have these ratings, as TOML writes them."""
+    entrants = "".join(f'\n[[entrants]]\nengine = "wren{at}"\nrating = {one}' for at, one in enumerate(ratings, 1))
+    path = folder / "graded.toml"
+    head = f'[tournament]\nname = "graded"\n{tournament}\n[format]\nsystem = "{system}"\nrounds = 2\n'
+    path.write_text(f'{head}[play]\ntc = "depth=1"\n[ratings]\nsystems = ["ml", "gor"]\n{entrants}\n')
+    return path
+
+
+def test_ratings_may_be_grades(tmp_path: Path) -> None:
+    """A grade is its middle on the Go scale, and McMahon bands are then grades; the scale is kept with the log."""
+    found = load.load(graded(tmp_path, '"1 dan"', '"6k"', "1500"))
+    assert [one.rating for one in found.entrants] == [2100, 1500, 1500]
+    assert found.as_stored()["tournament"]["rating_scale"] == "go"
+    assert found.format_options.base == 2050 and found.frozen_part()["format"]["base"] == 2050
+    assert load.load(graded(tmp_path, "1", "2")).format_options.base == 0
+    assert load.load(graded(tmp_path, '"1d"', system="swiss")).tournament.rating_scale == "go"
+
+
+@pytest.mark.parametrize(
+    ("rating", "tournament", "told"),
+    [
+        ('"6q"', "", "a rating is a number or a grade such as 6k, 6 kyu"),
+        ('"6k"', 'rating_scale = "elo"', "rating: '6k' is a grade of Go, and rating_scale is 'elo'; set rating_scale"),
+        ("1", 'rating_scale = "aga"', "tournament.rating_scale: "),
+        ("[1]", "", "rating"),
+    ],
+)
+def test_ratings_that_are_none(rating: str, tournament: str, told: str, tmp_path: Path) -> None:
+    """The refusal names the line, what a rating may be, and the scale that contradicts it."""
+    with pytest.raises(InputRefused) as refused:
+        load.load(graded(tmp_path, rating, "2", tournament=tournament))
+    assert "graded.toml:" in str(refused.value) and told in str(refused.value)
+
+
+def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
+    """The parser's own line is the place."""
+    assert "trial.toml:2: not TOML" in refused(tmp_path, "[tournament]\nname = \n")
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """A missing file, a folder, bytes that are no text."""
+    for path in (tmp_path / "missing.toml", tmp_path):
+        with pytest.raises(InputRefused, match=str(path)):
+            load.load(path)
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputRefused, match="UTF-8"):
+        load.load(tmp_path / "bytes.toml")
+
+
+def test_the_frozen_part_leaves_out_what_may_change(tmp_path: Path) -> None:
+    """Slots and grace may change on resume; the time control may not."""
+    one = load.load(written(tmp_path, GOOD)).frozen_part()
+    two = load.load(written(tmp_path, GOOD.replace("[play]", "[play]\nslots = 2\ngrace = 5.0"))).frozen_part()
+    three = load.load(written(tmp_path, GOOD.replace("1+0.01", "2+0.01"))).frozen_part()
+    assert one == two
+    assert one != three
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parents[3].glob("configs/*.toml")), ids=lambda path: path.stem)
+def test_every_configuration_we_ship_is_valid(path: Path) -> None:
+    """Each of configs/ is also a test."""
+    assert load.load(path).entrants
+
+
+@pytest.mark.parametrize(
+    ("system", "settings", "words"),
+    [("swiss", "rounds = 9", "at most 3"), ("dutch", "rounds = 4", "at most 3"), ("scheveningen", "team = 4", "team")],
+)
+def test_a_field_that_cannot_be_paired(tmp_path: Path, system: str, settings: str, words: str) -> None:
+    """More rounds than opponents was told as a failure of our own, with a trace."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), system, settings)
+    for command in ("check", "run"):
+        done = tour(tmp_path, command, str(path), expect=3)
+        assert words in done.stderr and f"{path}:" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("system", "settings", "words"),
+    [
+        ("gauntlet", "cycles = 1000000000", "2,000,000,000 games (pairs 2, cycles 1000000000, games_per_pairing 1)"),
+        ("roundrobin", "cycles = 9\ngames_per_pairing = 100000000", "are too many: at most 2,000,000"),
+        ("scheveningen", "cycles = 1000000000\nteam = 1", "are too many: at most 2,000,000"),
+        ("bubble", "size = 2\nunpark_threshold = 1\ngames_per_pairing = 1000000000", "less than or equal to 10000"),
+        ("cup", "games_per_pairing = 1000000000", "less than or equal to 10000"),
+        ("swiss", "rounds = 1\ngames_per_pairing = 1000000000", "less than or equal to 10000"),
+    ],
+)
+def test_games_without_end(tmp_path: Path, system: str, settings: str, words: str) -> None:
+    """All were listed until the memory was full, without a word."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3"), system, settings)
+    assert words in tour(tmp_path, "check", str(path), expect=3).stderr
+
+
+# What once went wrong with settings: those an older program did not know, and those that no machine word holds.
+
+TWO = FOUR[:2]
+
+
+def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
+    """Its stored configuration lacks the key, and the default in the file was taken for a change: no way to resume."""
+    path = config(tmp_path, FOUR, "dutch", "rounds = 2")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    with closing(sqlite3.connect(tmp_path / "results" / "enginetour.db", isolation_level=None)) as db:
+        text = "json_remove(config, '$.format.absent', '$.format.initial_colour', '$.play.repetition')"
+        assert db.execute(f"UPDATE tournaments SET config = {text}").rowcount == 1
+    changed = config(tmp_path, FOUR, "dutch", 'rounds = 2\ninitial_colour = "black"')
+    assert "frozen" in tour(tmp_path, "run", str(changed), expect=5).stderr
+    tour(tmp_path, "run", str(config(tmp_path, FOUR, "dutch", "rounds = 2")))
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_ratings_an_order_cannot_bring(tmp_path: Path, command: str) -> None:
+    """Without a database an order by ratings knows none; a system that needs them failed with a trace."""
+    path = config(tmp_path, FOUR, "mcmahon", "rounds = 2")
+    path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
+    done = tour(tmp_path, command, str(path), expect=3)
+    assert "needs the rating" in done.stderr and f"{path}:" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "rating"), [("", "1e300"), ("", "-1e7"), ('width = 1e-9\ngroups = "bands"', "1000")]
+)
+def test_numbers_beyond_all_ratings(tmp_path: Path, settings: str, rating: str) -> None:
+    """Bands of a huge rating or a tiny width fit no machine word: a trace, or all the memory there is."""
+    path = config(tmp_path, FOUR, "mcmahon", f"rounds = 2\n{settings}")
+    path.write_text(path.read_text().replace('"wren1"', f'"wren1"\nrating = {rating}'))
+    done = tour(tmp_path, "check", str(path), expect=3)
+    assert "should be" in done.stderr and f"{path}:" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_contradictory_criteria_are_told(tmp_path: Path, command: str) -> None:
+    """Warnings of a placement that works against itself stood in the notes of the log, where nobody reads."""
+    path = config(tmp_path, TWO, "swiss-gotha", 'rounds = 1\nplacement = ["NBW", "DC", "SDC"]')
+    assert "warning: placement has both DC and SDC" in tour(tmp_path, command, str(path)).stdout
+    if command == "check":
+        assert "DC and SDC" in json.loads(tour(tmp_path, command, str(path), "--json").stdout)["warnings"][0]
+
+
+def test_a_first_round_that_nobody_can_play(tmp_path: Path) -> None:
+    """One family that may not meet, strictly: check found it fit, and the tournament had no game."""
+    path = config(tmp_path, FOUR, "dutch", "rounds = 2\nforbid_family = true\nstrict = true")
+    path.write_text(path.read_text().replace("[[entrants]]", '[[entrants]]\nfamily = "W"'))
+    done = tour(tmp_path, "check", str(path), expect=3)
+    assert "round 1 cannot be paired" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_an_order_by_ratings_with_a_database(tmp_path: Path) -> None:
+    """Ratings of an earlier tournament pair the next one; check, which writes nothing, says that run knows them."""
+    tour(tmp_path, "run", str(config(tmp_path, TWO, "roundrobin", "cycles = 1", name="first")))
+    path = config(tmp_path, TWO, "mcmahon", "rounds = 1")
+    path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
+    assert "games: told by run" in tour(tmp_path, "check", str(path)).stdout
+    tour(tmp_path, "run", str(path))
+
+
+def test_swiss_scores_are_wins(tmp_path: Path) -> None:
+    """SOS and the floats of the report went by McMahon scores in a Swiss, where those only choose who rests."""
+    path = config(tmp_path, FOUR, "swiss-gotha", 'rounds = 1\nplacement = ["NBW", "SOS", "SOSW"]')
+    ratings = iter((1800, 1500, 1200, 900))
+    lines = [
+        f"{line}\nrating = {next(ratings)}" if line.startswith("engine") else line
+        for line in path.read_text().splitlines()
+    ]
+    path.write_text("\n".join(lines))
+    tour(tmp_path, "run", str(path))
+    assert all(line["SOS"] == line["SOSW"] for line in read(tmp_path, "standings")["table"])
+    assert read(tmp_path, "standings", "--pairing-report")["rounds"][0]["floats"] == 0
+
+
+def test_openings_that_leave_no_move(tmp_path: Path) -> None:
+    """The opening ended the game, which was taken for the machine's failure and played again for ever."""
+    path = config(tmp_path, TWO, "match", "games = 2")
+    path.write_text(path.read_text().replace("[play]", "[play]\nmax_moves = 5"))
+    said = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert "trial.toml:8: max_moves 5 is reached within the opening 'balanced" in said
+    path.write_text(path.read_text().replace("max_moves = 5", "max_moves = 5\nopenings = { plies = 9 }"))
+    assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
+
+
+def test_openings_longer_than_an_engine_plays(tmp_path: Path) -> None:
+    """The same where it is the engine whose games have an end: the run waited for the machine for ever."""
+    more = '\n[[entrants]]\nengine = "wren3"\nquirks = { max_plies = 5 }\n'
+    path = config(tmp_path, TWO[:1], "match", "games = 2", more)
+    said = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert "max_plies 5 of Wren 3" in said
+    assert "is reached within the opening 'balanced" in said
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 4 }"))
+    assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
+
+
+def test_a_book_whose_lines_leave_no_move(tmp_path: Path) -> None:
+    """The same with a Polyglot book, of which nobody knows how long its lines are."""
+    book(tmp_path / "book.bin", {"e2e4 e7e5 g1f3 b8c6 f1c4 g8f6": 1})
+    path = config(tmp_path, TWO, "match", "games = 2")
+    path.write_text(path.read_text().replace("[play]", '[play]\nmax_moves = 3\nopenings = { file = "book.bin" }'))
+    assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
+    assert [game["plies"] for game in read(tmp_path, "games")] == [6, 6]
+    path.write_text(path.read_text().replace('"book.bin"', '"book.bin", moves = 3'))
+    said = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert "trial.toml:8: max_moves 3 is reached within lines of 6 plies" in said
+
+
+def test_an_opening_drawn_on_its_way(tmp_path: Path) -> None:
+    """Fifty moves without a capture, then one: only its end was looked at."""
+    board = chess.Board("7k/8/8/8/8/p7/8/R6K w - - 98 80")
+    game = chess.pgn.Game.from_board(board)
+    node: chess.pgn.GameNode = game
+    for text in ("a1a2", "h8h7", "a2a3"):
+        node = node.add_main_variation(chess.Move.from_uci(text))
+    (tmp_path / "late.pgn").write_text(f"{game}\n")
+    path = config(tmp_path, TWO, "match", "games = 2")
+    path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "late.pgn" }'))
+    said = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert "the fifty-move rule is fulfilled after 2 plies" in said

@@ -1,0 +1,368 @@
+"""Commands of cutechess-cli and fastchess, in the forms in which scripts, guides and testing frameworks write them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from enginetour.formats.base import make_format
+from enginetour.interop.toml import Draft
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Entrant, Termination
+from enginetour.openings.choice import load
+from enginetour.store.tournaments import Store
+from enginetour.tournament.config.load import load as config_load
+from enginetour.tournament.config.peeroptions import control_of
+from enginetour.tournament.config.peers import known_keys, translated
+from tests.support.tournaments import tour
+
+COMMANDS = sorted((Path(__file__).parents[2] / "golden" / "commands").glob("*.sh"))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda path: path.stem)
+def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole configuration, with what could not be taken over; and this version can read it."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    draft, said = translated(command.read_text(), command.stem, str.lower)
+    assert draft.text() == command.with_suffix(".toml").read_text()
+    assert draft.remarks[1 : 1 + len(said)] == said
+    ours, _ = draft.without_unknown(known_keys())
+    file = tmp_path / "it.toml"
+    file.write_text(ours.text())
+    assert len(config_load(file).entrants) == len(draft.entrants)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("stockfish -engine cmd=a", "no command of cutechess-cli or fastchess"),
+        ("", "no command of cutechess-cli or fastchess"),
+        ("fastchess -engine cmd=a -each tc=1", "1 engine, a match needs two"),
+        ("fastchess -engine cmd=a -engine cmd=b", "no limit: give tc, st, nodes or depth"),
+        ("cutechess-cli -engine cmd=a -engine cmd=b -each proto=uci tc=hg60+1", "cannot read tc=hg60+1"),
+        ("fastchess -engine cmd=a -engine cmd=b -each tc=soon", "cannot read tc=soon"),
+        ("cutechess-cli -engine cmd=a -engine cmd=b -each tc=1", "add proto=uci or proto=xboard"),
+        ("cutechess-cli -engine conf=gone -engine cmd=b proto=uci -each tc=1", "enginetour engines import"),
+        ("cutechess-cli -engine name=a -engine cmd=b proto=uci -each tc=1", "without cmd= or conf="),
+        ("fastchess -engine cmd=$NEW -engine cmd=b -each tc=1", "a variable of a shell in 'cmd=$NEW'"),
+        ("fastchess -engine cmd='a -engine cmd=b", "cannot be cut into words"),
+        ("fastchess cmd=a", "expected an option such as -engine"),
+        ("fastchess -engine cmd=a -engine cmd=b -each tc=1 -rounds many", "-rounds takes a whole number"),
+        ("fastchess -engine cmd=a -engine cmd=b -each tc=1 -draw score=x", "score is a number, found 'x'"),
+        ("fastchess -engine cmd=a -engine cmd=b -each tc=1 -tournament swiss", "unknown tournament 'swiss'"),
+    ],
+)
+def test_what_makes_no_tournament_is_refused(command: str, told: str) -> None:
+    """One sentence with what to do."""
+    with pytest.raises(InputRefused, match="--from-command") as refused:
+        translated(command, "it", lambda name: None)
+    assert told in str(refused.value)
+
+
+def test_an_unknown_option_is_said_by_name() -> None:
+    """Of the program, of an engine, and inside of -openings."""
+    command = (
+        "fastchess -engine cmd=a colour=red -engine cmd=b -each tc=1 -sparkle 3 -openings file=a.epd mood=calm -recover"
+    )
+    _, said = translated(command, "it", lambda name: None)
+    assert [line.partition(":")[0] for line in said] == ["-sparkle 3", "-openings mood=calm", "-recover", "colour=red"]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("10", "10"),
+        ("40/1:30+0.5", "40/90+0.5"),
+        ("0/5+.05", "5+0.05"),
+        ("0.5:0", "30"),
+        ("Inf/10+1", "10+1"),
+        ("10s+0.1s", "10+0.1"),
+        ("hg1:30", "hourglass=90"),
+    ],
+)
+def test_their_clocks(theirs: str, ours: str) -> None:
+    """Minutes stand before the colon; 0 moves are all of them."""
+    assert str(control_of(tc=theirs)) == ours
+    assert str(control_of(tc=theirs, nodes="0", depth="10")) == f"{ours},depth=10"  # 0 is no limit
+
+
+def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[Draft, str]:
+    """A command with engines a, b, ... and a book; its draft, and all that was said."""
+    given = " ".join(f"-engine name={name} cmd={name} proto=uci" for name in "abcd"[:engines])
+    draft, said = translated(f"{program} {given} -each tc=1 -openings file=b.epd {words}", "it", lambda name: None)
+    return draft, "\n".join(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "games", "legs"),
+    [
+        ("", 4, 2),
+        ("-games 100", 200, 2),  # 2 rounds are the default, and taken for the games of each
+        ("-games 6 -rounds 1", 6, 1),
+        ("-repeat -games 1 -rounds 4", 4, 1),  # the later one counts
+        ("-games 1 -repeat -rounds 4", 8, 2),
+        ("-repeat 1 -rounds 4", 4, 1),
+        ("-repeat 4 -rounds 2", 8, 2),
+    ],
+)
+def test_games_and_rounds_of_fastchess(words: str, games: int, legs: int) -> None:
+    """As fastchess 1.8.2 plays them: more than two games change places with the rounds; no opening stays."""
+    draft, _ = match_of(words)
+    assert (draft.format["games"], draft.format["games_per_pairing"]) == (games, legs)
+    assert "repeat" not in draft.play["openings"]
+
+
+def test_games_and_rounds_that_fastchess_refuses() -> None:
+    """Both above two."""
+    with pytest.raises(InputRefused, match="1 or 2 -games a round, found -games 4 -rounds 3"):
+        match_of("-games 4 -rounds 3")
+
+
+@pytest.mark.parametrize(
+    ("words", "engines", "openings"),
+    [
+        ("-games 4 -repeat 2", 3, "112233"),
+        ("-games 2", 3, "123456"),
+        ("-games 2 -openings file=b.epd policy=encounter", 3, "112233"),
+        ("-games 3 -rounds 2 -openings file=b.epd policy=encounter", 2, "111111"),
+        ("-games 4 -rounds 2 -openings file=b.epd policy=round", 2, "11112222"),
+        ("-games 6 -repeat 3", 2, "111222"),
+        ("-games 6", 2, "123456"),
+        ("-rounds 6 -repeat", 2, "112233"),
+    ],
+)
+def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings: str, tmp_path: Path) -> None:
+    """Game by game as cutechess-cli 1.5.1 deals its book; the openings are those of our games in their order."""
+    draft, _ = match_of(words, "cutechess-cli", engines)
+    (tmp_path / "b.epd").write_text("".join(f"k7/8/8/8/8/8/{n}P{7 - n}/7K w - - 0 1\n" for n in range(1, 7)))
+    file = tmp_path / "it.toml"
+    file.write_text(draft.text())
+    config = config_load(file)
+    system = make_format(draft.format["system"], config.format_options)
+    offers = system.offers(system.start(tuple(Entrant(name) for name in "abcd"[:engines])))
+    legs = min(2, draft.format["games_per_pairing"])
+    suite = load(config.play.openings, seed=1, legs=legs, folder=tmp_path)
+    dealt = [suite.pick(offer).index for offer in sorted(offers, key=lambda offer: (offer.encounter, offer.leg))]
+    assert "".join(map(str, dealt[: len(openings)])) == openings
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("taskset -c 0-3 fastchess {}", "taskset -c 0-3: before the command, left out"),
+        ("cd fastchess-1.8 && ./fastchess {}", "cd fastchess-1.8 &&: before the command, left out"),
+        ("fastchess {} && ordo -p a.pgn", "&& ordo -p a.pgn: behind the command, left out"),
+        ("fastchess {} -maxmoves 9999", "-maxmoves 9999: 2000 is the most here"),
+        ("fastchess {} -maxmoves 99", "-maxmoves: fastchess counts from the end of the opening"),
+        ("fastchess {} -each timemargin=99999", "timemargin=99999: 60000 is the most here"),
+        ("fastchess {} -resign movecount=3", "-resign score=0: 1 is the least here"),
+        ("fastchess {} -concurrency -2", "-concurrency -2: 6 on this machine"),
+        (f"fastchess {{}} -event {'x' * 65}", f"-event {'x' * 65}: cut to 64 characters"),
+        ("fastchess {} -sprt elo0=0 elo1=5 -output format=cutechess", "-sprt: fastchess counts games so"),
+        ("cutechess-cli {} -repeat -sprt elo0=0 elo1=5", "-sprt: cutechess-cli counts games so"),
+        ("cutechess-cli {} -draw movenumber=0 movecount=8 score=5", "-draw movenumber=0: cutechess-cli does not judge"),
+        ("cutechess-cli {} -engine cmd=c proto=uci", "without name= an engine has the name that it tells there"),
+        ("cutechess-cli {} -engine conf=c arg=-x", "arg=-x: write them into the command of its engine file"),
+        ("fastchess {} -each nodes=9 tc=inf", "without a clock they wait for ever; here a move has 60 s, hang_limit"),
+        ("fastchess {} -engine name=c cmd=c -noswap", "-noswap: who of two has White is as in Berger's tables"),
+        ("cutechess-cli {}", "without -recover they end with the first crash"),
+    ],
+)
+def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name, and what does not apply is not said: a plain command with -recover has nothing to tell."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    plain = "-engine name=a cmd=a proto=uci -engine name=b cmd=b proto=uci -openings file=b.pgn -each tc=1"
+    draft, lines = translated(command.format(plain), "it", str.lower)
+    assert [line for line in lines if line.startswith(said)]
+    assert not {"draw", "sprt"} & set(draft.play)
+    rules = "-srand 7 -draw movenumber=9 -resign score=400 -openings file=b.epd"  # its order is that of the file
+    quiet = translated(f"fastchess {plain} {rules} -recover -sprt elo0=0 elo1=5", "it", str.lower)[1]
+    assert [line.partition(":")[0] for line in quiet] == ["-recover", "-sprt"]
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "told"),
+    [
+        ("cutechess-cli", "-draw movenumber=9", "-draw movenumber: cutechess-cli counts from the position of an EPD"),
+        ("cutechess-cli", "-openings file=b format=epd -draw movenumber=9", "-draw movenumber: cutechess-cli counts"),
+        ("cutechess-cli", "-resign movecount=3 score=400", "-draw, -resign: cutechess-cli takes bounds for scores"),
+        (
+            "cutechess-cli",
+            "-tournament gauntlet -rounds 2",
+            "-games 1: cutechess-cli gives a gauntlet's seed one colour",
+        ),
+        ("fastchess", "-openings order=random -srand 7", "-srand 7: the order that it draws is another here"),
+    ],
+)
+def test_moves_scores_and_draws_of_lots_that_count_otherwise_are_said(program: str, words: str, told: str) -> None:
+    """A draw came 8 plies earlier from an EPD with move numbers, a resignation later where Stockfish told a bound."""
+    assert told in match_of(words, program, engines=3 if "gauntlet" in words else 2)[1]
+    assert told not in match_of(words.replace("random", "sequential"))[1]
+
+
+def test_a_command_of_windows() -> None:
+    """Backslashes belong to its paths, but for those that hide a quote; a backtick goes on in the next line."""
+    command = (
+        'D:\\t\\fast-chess.exe `\n -engine cmd=C:\\sf\\new.exe args="-x \\"a b\\"" `\n -engine cmd="C:\\My sf\\old.exe"'
+    )
+    draft, _ = translated(f"{command} -each tc=1", "it", lambda name: None)
+    assert [entrant["command"] for entrant in draft.entrants] == [
+        ["C:\\sf\\new.exe", "-x", "a b"],
+        ["C:\\My sf\\old.exe"],
+    ]
+    assert [entrant["name"] for entrant in draft.entrants] == ["new", "old"]
+
+
+def test_a_script() -> None:
+    """Its remarks are none of the command, and neither are its other lines; a command may go on in the next line."""
+    engines = "-engine cmd=a\n  -engine cmd=b \\\n  -each\ntc=1 -recover -games 2"
+    script = f"#!/bin/sh\nset -eux\n# don't\nfastchess {engines}\nordo -p a.pgn\n"
+    draft, said = translated(script.replace("\n", "\r\n"), "it", lambda name: None)
+    assert draft.format["games"] == 4
+    assert said[:2] == (
+        "set -eux: before the command, left out; put it before enginetour init and run",
+        "ordo -p a.pgn: behind the command, left out; put it behind enginetour run",
+    )
+
+
+def test_words_of_an_engine() -> None:
+    """Options keep their digits; of several args= the last counts, as in fastchess."""
+    draft, _ = match_of("-each option.Key=007 option.Skill=1.50 option.Hash=16 args=-a -each args=-b")
+    assert draft.entrants[0]["options"] == {"Key": "007", "Skill": "1.50", "Hash": 16}
+    assert draft.entrants[0]["command"] == ["a", "-b"]
+
+
+def test_limits_of_an_engine_of_cecp() -> None:
+    """Whoever gives it depth= knows that it obeys: it is said in the entrant, or the configuration was refused."""
+    command = "cutechess-cli -engine cmd=a proto=xboard depth=4 -engine cmd=b proto=uci depth=4 -each tc=inf"
+    draft, _ = translated(command, "it", lambda name: None)
+    assert [entrant.get("limits") for entrant in draft.entrants] == [["clock", "movetime", "depth"], None]
+
+
+def test_a_program_with_a_blank_in_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fastchess takes all of cmd= for the program, cutechess-cli where a file has the name, in dir= too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    Path("sub/my b").touch()
+    words = '-engine cmd="my a" -engine cmd="my b" dir=sub -each tc=1 proto=uci'
+    for program, first in (("fastchess", ["my a"]), ("cutechess-cli", ["my", "a"])):
+        draft, _ = translated(f"{program} {words}", "it", lambda name: None)
+        assert [entrant["command"] for entrant in draft.entrants] == [first, ["sub/my b"]]
+
+
+def test_options_that_are_given_again() -> None:
+    """As in fastchess they add to what there is, and of two words with one key the later counts."""
+    draft, _ = match_of(
+        "-draw movenumber=40 movecount=8 score=20 -draw score=10 -openings start=3 -tb /tb -tbpieces 32"
+    )
+    assert draft.play["draw"] == {"after_move": 40, "moves": 8, "score": 10}
+    assert draft.play["openings"] == {"file": "b.epd", "order": "sequential", "start": 3}
+    assert draft.play["tablebases"]["pieces"] == 7
+
+
+def test_a_name_of_its_own(tmp_path: Path) -> None:
+    """--name goes before -event."""
+    command = "fastchess -engine cmd=a -engine cmd=b -each tc=1 -event Kite"
+    tour(tmp_path, "init", "it.toml", "--from-command", command)
+    tour(tmp_path, "init", "mine.toml", "--name", "Mine", "--from-command", command)
+    assert [config_load(tmp_path / name).tournament.name for name in ("it.toml", "mine.toml")] == ["Kite", "Mine"]
+
+
+def test_a_command_says_it_all(tmp_path: Path) -> None:
+    """An option beside it was passed over in silence."""
+    command = "fastchess -engine cmd=a -engine cmd=b -each tc=1"
+    told = tour(tmp_path, "init", "it.toml", "--tc", "5+0.05", "--from-command", command, expect=2)
+    assert "--tc and --from-command" in told.stderr
+    assert not (tmp_path / "it.toml").exists()
+
+
+def test_seeds() -> None:
+    """Those of fastchess's gauntlet meet each other, those of cutechess's do not; its knock-out draws lots."""
+    gauntlet = "-tournament gauntlet -seeds 2"
+    assert match_of(gauntlet, engines=3)[0].format["seeds_meet"] is True
+    assert "seeds_meet" not in match_of(gauntlet, "cutechess-cli", 3)[0].format
+    assert match_of("-tournament knockout", "cutechess-cli", 4)[0].format["seeding"] == "lottery"
+    assert "seeding" not in match_of("-tournament knockout -seeds 4", "cutechess-cli", 4)[0].format
+
+
+def test_a_program_that_lies_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bare name is one of PATH, else a file of the folder, as for fastchess; ours would look in PATH alone."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("b", "sh"):
+        Path(name).touch()
+    draft, _ = translated("fastchess -engine cmd=b -engine cmd=sh -engine cmd=c -each tc=1", "it", lambda name: None)
+    assert [entrant["command"] for entrant in draft.entrants] == [["./b"], ["sh"], ["c"]]
+
+
+def test_nets_that_lie_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fastchess starts engines in this folder, we in that of their program; with dir= both start there."""
+    monkeypatch.chdir(tmp_path)
+    Path("nets").mkdir()
+    Path("nets/a.nnue").touch()
+    options = "option.EvalFile=nets/a.nnue option.SyzygyPath=./nets option.Book=gone.bin option.Style=nets"
+    each = "args=--weights=nets/a.nnue -each tc=1"
+    command = f"-engine cmd=b {options} -engine cmd=c dir=d option.EvalFile=nets/a.nnue {each}"
+    draft, _ = translated(f"fastchess {command}", "it", lambda name: None)
+    whole = {"EvalFile": f"{tmp_path}/nets/a.nnue", "SyzygyPath": f"{tmp_path}/nets"}
+    own = {"EvalFile": "nets/a.nnue"}
+    assert [entrant["options"] for entrant in draft.entrants] == [whole | {"Book": "gone.bin", "Style": "nets"}, own]
+    assert draft.anchored(tmp_path).entrants[1]["command"][1] == f"--weights={tmp_path}/nets/a.nnue"
+
+
+# Shuffles its knights by the plies it is told, with the score in its command.
+SCORED = """\
+import sys
+plies = 0
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "position":
+        plies = len(words[words.index("moves") + 1 :]) if "moves" in words else 0
+    elif words[0] == "go":
+        move = ("g1f3", "g8f6", "f3g1", "f6g8")[plies % 4]
+        print(f"info depth 1 score cp {sys.argv[1]} pv {move}\\nbestmove {move}", flush=True)
+    elif words[0] in ("uci", "isready"):
+        print({"uci": "uciok", "isready": "readyok"}[words[0]], flush=True)
+    elif words[0] == "quit":
+        break
+"""
+BOOK = ("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 1",
+        "rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 0 1")  # fmt: skip
+
+
+DRAW, RESIGN = Termination.ADJUDICATION_DRAW, Termination.ADJUDICATION_RESIGN
+
+
+@pytest.mark.parametrize(
+    ("program", "rule", "score", "ends"),
+    [
+        (
+            "cutechess-cli",
+            "-draw movenumber=2 movecount=1 score=8",
+            5,
+            [("Ada", "1/2-1/2", DRAW, 4), ("Bea", "1/2-1/2", DRAW, 4)],
+        ),
+        ("fastchess", "-resign movecount=2 score=600", 700, [("Ada", "1-0", RESIGN, 4), ("Bea", "0-1", RESIGN, 3)]),
+    ],
+)
+def test_a_command_is_played_as_it_says(
+    tmp_path: Path, program: str, rule: str, score: int, ends: list[tuple[str, str, Termination, int]]
+) -> None:
+    """Each opening of its file for two games, its rule ends them, its clock is told."""
+    (tmp_path / "scored.py").write_text(SCORED)
+    (tmp_path / "book.epd").write_text("\n".join(BOOK) + "\n")
+    words = [program]
+    for name, own in (("Ada", score), ("Bea", -score)):
+        args = ["-I", "-S", f"{tmp_path}/scored.py", str(own)]
+        given = f'args="{" ".join(args)}"' if program == "fastchess" else " ".join(f"arg={arg}" for arg in args)
+        words.append(f"-engine name={name} cmd={sys.executable} proto=uci {given}")
+    words.append("-each tc=40/60+0.5 -openings file=book.epd format=epd order=sequential")
+    tour(tmp_path, "init", "it.toml", "--from-command", f"{' '.join(words)} -rounds 2 -games 2 -repeat {rule}")
+    tour(tmp_path, "run", "it.toml")
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        games = [stored.game for stored in store.tournament("it").full_games()]
+    assert [game.opening.fen for game in games] == [BOOK[0], BOOK[0], BOOK[1], BOOK[1]]
+    assert [(game.pairing.white, game.outcome.value, game.termination, game.plies) for game in games] == 2 * ends
+    assert (tmp_path / "results" / "it.pgn").read_text().count('[TimeControl "40/60+0.5"]') == 4

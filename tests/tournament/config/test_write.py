@@ -1,0 +1,77 @@
+"""What `enginetour init` writes can be played as it stands, however few the engines are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour.formats.base import SYSTEMS
+from enginetour.interop.files import shipped
+from enginetour.model.game import Entrant
+from enginetour.tournament.config.load import load
+from enginetour.tournament.config.write import known_ratings, starter, uses_ratings
+from enginetour.tournament.plan import prepare
+from tests.support.tournaments import tour
+
+ENGINES = tuple(f"wren{number}" for number in range(8, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("system", "count"),
+    # between two gopair wants to be told its method, whatever the rounds
+    [(s, n) for s in sorted(set(SYSTEMS) - {"match"}) for n in range(2, 9) if (s, n) != ("gopair", 2)],
+)
+def test_the_format_takes_as_many_as_were_named(system: str, count: int, tmp_path: Path) -> None:
+    """Its own check accepts the number of rounds, and there is something to play."""
+    path = tmp_path / "few.toml"
+    path.write_text(starter("few", system, "1+0.1", ENGINES[:count], 2, {"variant": "standard", "openings": None}))
+    config = load(path)
+    format_ = config.make_format()
+    state = format_.start(tuple(Entrant(name, rating=2000.0 - 100 * n) for n, name in enumerate(ENGINES[:count])))
+    assert format_.offers(state)
+
+
+def test_two_entrants_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
+    """Of several engine files that share a name, and of one that is named twice; the configuration is fit to run."""
+    (tmp_path / "engines").mkdir()
+    for engine in ("a", "b"):
+        copy = (shipped("engines") / "wren1.toml").read_text().replace("{here}", str(shipped("engines")))
+        (tmp_path / "engines" / f"{engine}.toml").write_text(copy)
+    named = [word for engine in ("a", "b", "a", "b", "wren2") for word in ("--engine", engine)]
+    tour(tmp_path, "init", "five.toml", "--format", "roundrobin", *named)
+    entrants = prepare(tmp_path / "five.toml", None).entrants
+    assert [entrant.name for entrant in entrants] == ["Wren 1", "Wren 1 (b)", "Wren 1 (2)", "Wren 1 (b) (2)", "Wren 2"]
+
+
+def test_rounds_are_fewer_only_where_opponents_lack() -> None:
+    """With two engines McMahon has one round, and the line says why; with six it has its usual number."""
+    options = {"variant": "standard", "openings": None}
+    few = starter("few", "mcmahon", "1+0.1", ENGINES[:2], 2, options)
+    assert "\nrounds = 1  # rounds in all; more are too many for 2 entrants\n" in few
+    assert "\n# rounds = 5  # rounds in all\n" in starter("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
+
+
+def test_systems_that_start_by_ratings_get_them(tmp_path: Path) -> None:
+    """Bundled engines have ratings among themselves; of others each is asked for until it is a number or a grade."""
+    assert [system for system in ("mcmahon", "epm", "gopair", "swiss", "bubble") if uses_ratings(system)] == [
+        "mcmahon",
+        "epm",
+        "gopair",
+    ]
+    ratings, lacking = known_ratings(ENGINES, tmp_path, None)
+    assert list(ratings) == list(ENGINES) and not lacking
+    options = {"variant": "standard", "openings": None}
+    path = tmp_path / "rated.toml"
+    path.write_text(starter("rated", "mcmahon", "1+0.1", ENGINES, 2, options, (ratings, lacking)))
+    found = load(path)
+    assert all(entrant.rating is not None for entrant in found.entrants)
+    format_ = found.make_format()
+    format_.start(tuple(Entrant(str(at), rating=entrant.rating) for at, entrant in enumerate(found.entrants)))
+    answers = iter(["much", "6q", "6 kyu", "nan", "1e9", "2400", ""])
+    strangers = ("wren1", "stockfish", "ethereal")
+    ratings, lacking = known_ratings(strangers, tmp_path, lambda _: next(answers))
+    assert ratings == {"wren1": '"6 kyu"', "stockfish": "2400"} and lacking == ("ethereal",)
+    assert known_ratings(strangers, tmp_path, None) == ({}, strangers)
+    written = starter("few", "mcmahon", "1+0.1", strangers, 2, options, (ratings, lacking))
+    assert 'engine = "wren1"\nrating = "6 kyu"\n' in written and 'engine = "ethereal"\n# rating = ' in written

@@ -1,0 +1,343 @@
+"""Tests of tournament/changes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.model.errors import UsageRefused
+from enginetour.tournament.changes import Helm
+from enginetour.tournament.requests import parsed
+from enginetour.tournament.scheduler import End
+from tests.support.engines import PLAYING_SCRIPT
+from tests.support.tournaments import (
+    FOUR,
+    THREE,
+    airborne,
+    audit,
+    config,
+    entrant,
+    read,
+    running,
+    scripted,
+    settle,
+    started,
+    tour,
+)
+
+# What is said when people change a tournament.
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tournament of two cycles with one game played, to be copied."""
+    folder = tmp_path_factory.mktemp("begun")
+    tour(folder, "run", config(folder, THREE, "roundrobin", "cycles = 2").name, "--max-games", "1", expect=8)
+    return folder
+
+
+@pytest.fixture
+def stopped(begun: Path, tmp_path: Path) -> Path:
+    """The same in a folder of the test's own."""
+    return shutil.copytree(begun, tmp_path / "stopped")
+
+
+def test_each_sentence_of_a_change_stands_alone(stopped: Path) -> None:
+    """Nothing is said twice, every sentence has its end."""
+    assert tour(stopped, "withdraw", "Wren 2").stdout.startswith("Wren 2 withdraws; ")
+    assert tour(stopped, "add", "wren4").stdout == "Wren 4 joins with 4 games, after all others.\n"
+    said = tour(stopped, "replace", "Wren 1", "wren5").stdout
+    assert said.startswith("Wren 5 takes the place of Wren 1. Wren 1 withdraws; ")
+    assert "others. Wren 5 joins" in said
+    assert said.endswith(".\n")
+
+
+def test_a_bubble_says_once_who_takes_a_place(tmp_path: Path) -> None:
+    """Its own sentence was told behind the same one."""
+    path = config(tmp_path, FOUR)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    said = tour(tmp_path, "replace", "Wren 1", "wren5").stdout
+    assert said.count("takes the place of Wren 1") == 1
+    assert "Wren 1 withdraws" in said
+
+
+def test_a_game_in_the_air_of_who_leaves_is_told_of(tmp_path: Path) -> None:
+    """It is played to its end and counts for the ratings alone: "2 of its games are off" was not the whole of it."""
+    (tmp_path / "results").mkdir()
+    engines = scripted("Ada", "uci", "--fault", "hang", "--at", "1") + scripted("Bo", "uci")
+    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2", engines, tc="600")
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    with started(tmp_path, "run", str(path)) as run:
+        try:
+            assert run.stdout is not None
+            assert run.stdout.readline().startswith("Started game 1")
+            said = tour(tmp_path, "withdraw", "Bo").stdout
+            assert said.endswith(" Its game against Ada is played to its end and counts for the ratings only.\n")
+        finally:
+            run.kill()
+
+
+def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
+    """The option that gives one is told."""
+    refused = tour(stopped, "add", "wren1", expect=2)
+    assert refused.stderr.splitlines()[-1].endswith("; give the newcomer another name with --name")
+
+
+def test_nobody_joins_who_does_not_play_the_variant(tmp_path: Path) -> None:
+    """It joined, its games went void at its first start, and the run ended blocked."""
+    able = scripted("Ada", "uci", "--variants", "chess960") + scripted("Bo", "uci", "--variants", "chess960")
+    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2", able, tc="600")
+    path.write_text(path.read_text().replace("[play]", '[play]\nvariant = "chess960"'))
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    for words in (("add", "wren4"), ("replace", "Bo", "wren4")):
+        assert "Wren 4 does not declare chess960" in tour(tmp_path, *words, expect=3).stderr
+    assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Ada", "Bo"}
+
+
+@pytest.mark.parametrize(("number", "told"), [("9" * 30, "is not in the range"), ("999", "games lists them")])
+def test_a_game_that_cannot_be(stopped: Path, number: str, told: str) -> None:
+    """A number beyond every store is no failure of ours."""
+    assert told in tour(stopped, "void", number, expect=2).stderr
+
+
+def test_a_void_game_says_what_it_was(stopped: Path) -> None:
+    """The list shows that it was struck out, and its result and end then."""
+    tour(stopped, "void", "1", "--why", "swapping")
+    assert "struck out, was " in tour(stopped, "games").stdout
+
+
+def rounds(text: str) -> list[str]:
+    """The numbers of the games in a PGN, in its order."""
+    return re.findall(r'^\[Round "(.+)"\]$', text, re.MULTILINE)
+
+
+def test_a_game_struck_out_leaves_the_pgn_of_the_last_run(begun: Path, tmp_path: Path) -> None:
+    """Nobody runs the tournament: standings and `export pgn` had one game less than the file beside them."""
+    stopped = shutil.copytree(begun, tmp_path / "stopped")
+    tour(stopped, "run", "trial.toml", "--max-games", "2", expect=8)
+    pgn = stopped / "results" / "trial.pgn"
+    assert len(rounds(pgn.read_text())) == 3
+    tour(stopped, "void", "2")
+    exported = tour(stopped, "export", "pgn").stdout
+    assert pgn.read_text() == exported
+    assert [one.partition(".")[2] for one in rounds(exported)] == ["1", "3"]
+
+
+def test_a_pgn_that_cannot_be_written_fails_no_change(stopped: Path) -> None:
+    """One line, the exit code of the change; where there is no PGN, none is made."""
+    pgn = stopped / "results" / "trial.pgn"
+    pgn.unlink()
+    tour(stopped, "withdraw", "Wren 2")
+    assert not pgn.exists()
+    pgn.mkdir()
+    done = tour(stopped, "void", "1")
+    assert "is void" in done.stdout
+    assert done.stderr.count("trial.pgn not written") == 1
+
+
+def test_a_report_of_before_a_change_is_named(stopped: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """It takes a while to make, so whoever changes the tournament is told the command; without a report, nothing."""
+    assert "report" not in tour(stopped, "withdraw", "Wren 2").stderr
+    tour(stopped, "report")
+    told = tour(stopped, "void", "1").stderr
+    assert told.count("does not know of this yet; enginetour report -t trial writes it anew") == 1
+    database = stopped / "results" / "enginetour.db"
+    told = tour(tmp_path_factory.mktemp("elsewhere"), "withdraw", "Wren 3", "--db", str(database)).stderr
+    assert f"enginetour report --db {database} -t trial writes it anew" in told  # it was not found from there
+
+
+def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
+    """`run` asked for the program of an engine that was withdrawn because it was not there any more."""
+    program = tmp_path / "gone.sh"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {PLAYING_SCRIPT} --protocol uci\n")
+    program.chmod(0o755)
+    engines = scripted("Ada", "uci") + scripted("Bo", "uci") + entrant("Gone", [str(program)])
+    path = config(tmp_path, (), "gauntlet", 'seeds = ["Gone", "Ada"]\ngames_per_pairing = 2', engines, tc="60+1")
+    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    program.unlink()
+    assert "no program" in tour(tmp_path, "run", path.name, expect=4).stderr
+    tour(tmp_path, "withdraw", "Gone")
+    assert "state: finished" in tour(tmp_path, "run", path.name).stdout
+    assert audit(tmp_path) >= 2
+    assert "no program" in tour(tmp_path, "run", path.name, "--new", expect=4).stderr
+
+
+@pytest.mark.parametrize("words", [("add", "wren2"), ("replace", "Wren 1", "wren2")])
+def test_a_newcomer_obeys_the_control_of_either_colour(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """One that knows no nodes joined, for tc is a clock; with black_tc = "nodes=9" nobody could resume after that."""
+    path = config(tmp_path, ("wren1", "wren3", "wren5"), "roundrobin", "cycles = 1", tc="1+0.01")
+    path.write_text(path.read_text().replace("[play]", '[play]\nmax_moves = 8\nblack_tc = "nodes=9"'))
+    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    assert "Wren 2 does not obey nodes (nodes=9)" in tour(tmp_path, *words, expect=3).stderr
+    assert tour(tmp_path, "add", "wren7").stdout.startswith("Wren 7 joins")
+    tour(tmp_path, "run", path.name)
+
+
+def test_nobody_joins_after_the_last_round_is_paired(tmp_path: Path) -> None:
+    """Who did stood in the table, without a game and last; with a round more it plays."""
+    path = config(tmp_path, FOUR, "swiss", "rounds = 1")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    for command in (("add", "wren5"), ("replace", "Wren 1", "wren5")):
+        told = tour(tmp_path, *command, expect=2).stderr
+        assert "Wren 5 comes too late: round 1 of 1, the last, is paired; give the file more rounds first" in told
+    text = path.read_text("utf-8") + '\n[[entrants]]\nengine = "wren5"\n'
+    path.write_text(text, "utf-8")
+    assert "Wren 5 comes too late" in tour(tmp_path, "run", str(path), expect=2).stderr
+    path.write_text(text.replace("rounds = 1", "rounds = 2"), "utf-8")
+    assert "Wren 5 joins from the next round on." in tour(tmp_path, "run", str(path)).stdout
+    assert audit(tmp_path) == 4
+
+
+def test_the_control_of_a_newcomer_is_told(tmp_path: Path) -> None:
+    """It plays by the tournament's, and nobody was told that the one it replaces had another."""
+    path = config(tmp_path, ("wren1", "wren3", "wren5"), "roundrobin", "cycles = 1")
+    path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\ntc = "nodes=9"'))
+    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    said = tour(tmp_path, "replace", "Wren 1", "wren7").stdout
+    assert "Wren 7 plays by depth=1, Wren 1 had nodes=9 of its own; " in said
+    assert "plays by" not in tour(tmp_path, "replace", "Wren 3", "wren4").stdout
+
+
+def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
+    """--edition was refused whatever it said, though help offers it."""
+    words = ("Wren 2", "--edition", "1")
+    assert tour(stopped, "withdraw", *words).stdout.startswith("Wren 2 withdraws; ")
+    told = tour(stopped, "void", "1", "--edition", "2", expect=2).stderr
+    assert "enginetour: --edition: only the newest edition of trial can change, number 1; leave it out" in told
+
+
+def test_the_beginning_of_a_name_is_asked_about(stopped: Path) -> None:
+    """Of a long field all names were told on one line."""
+    assert "did you mean 'Wren 2'?" in tour(stopped, "withdraw", "wren2", expect=2).stderr
+    assert "; entrants: Wren 3, Wren 1, Wren 2" in tour(stopped, "withdraw", "Fruit", expect=2).stderr
+
+
+# What people ask of a run that goes on.
+
+
+def helm(seats: int = 99) -> tuple[Helm, list[str]]:
+    told: list[str] = []
+
+    def refuse(slots: int, force: bool) -> None:
+        if slots > 4 and not force:
+            raise UsageRefused("too many")
+
+    return Helm(airborne(seats)[0], refuse, told.append, lambda text: told.append(f"noted: {text}")), told
+
+
+def asked(steer: Helm, request: dict[str, Any]) -> dict[str, Any] | None:
+    """As the socket hands it on."""
+    return steer.carry_out(parsed(request))
+
+
+def said(found: dict[str, Any] | None) -> str:
+    assert found is not None
+    return str(found["said" if found["ok"] else "error"])
+
+
+def test_slots_are_refused_before_anything_changes() -> None:
+    """No number, too many for the machine: the reason, and all stays; forced ones are taken, fewer always."""
+    steer, told = helm()
+    for wish in (0, 1025, "3", None, True, 2.0):
+        with pytest.raises(UsageRefused, match="slots: slots: input should be"):
+            asked(steer, {"do": "slots", "slots": wish})
+    assert said(asked(steer, {"do": "slots", "slots": 5})) == "too many"
+    assert (steer.scheduler.slots, told) == (2, [])
+    assert said(asked(steer, {"do": "slots", "slots": 5, "force": True})) == "5 slots instead of 2"
+    assert said(asked(steer, {"do": "slots", "slots": 1})) == "1 slot instead of 5; 1 more until games end"
+    assert steer.scheduler.slots == 1
+    assert told == ["5 slots instead of 2, as asked", "1 slot instead of 5, as asked"]
+
+
+def test_two_people_at_once() -> None:
+    """Who asks for what is so already is told that, and nothing is said or done twice."""
+    steer, told = helm()
+    assert "2 in the air" in said(asked(steer, {"do": "pause"}))
+    assert said(asked(steer, {"do": "pause"})) == "paused already"
+    assert "begin again" in said(asked(steer, {"do": "unpause"}))
+    assert said(asked(steer, {"do": "unpause"})) == "not paused"
+    assert said(asked(steer, {"do": "slots", "slots": 2})) == "2 slots, as before"
+    assert len(told) == 2
+    for _ in range(2):
+        assert said(asked(steer, {"do": "finish"})).startswith("stopping")
+    stopping = "stopping as asked: no game begins, those in the air may end"
+    assert told[2:] == [stopping, f"noted: {stopping}"]
+    for late in ("pause", "unpause", "slots"):
+        assert "is stopping" in said(asked(steer, {"do": late} | ({"slots": 3} if late == "slots" else {})))
+    assert asked(steer, {"do": "withdraw", "engine": "Wren 1"}) is None
+
+
+def test_a_pause_takes_back_what_waits_for_a_seat() -> None:
+    """A cluster with fewer seats than slots began three more games in a pause, which said that none would begin."""
+    steer, told = helm(seats=1)
+    loop, begun = steer.scheduler, steer.scheduler.playing()
+    assert "1 in the air may end" in said(asked(steer, {"do": "pause"}))
+    settle(loop)
+    assert loop.playing() == begun[:1]
+    asked(steer, {"do": "unpause"})
+    settle(loop)
+    assert loop.playing() == begun
+    assert told == ["paused as asked: no game begins until enginetour unpause", "the pause is over, as asked"]
+
+
+def test_finish_ends_a_pause() -> None:
+    """A paused run ends when its games have, and is to be resumed."""
+    steer, _ = helm()
+    asked(steer, {"do": "pause"})
+    asked(steer, {"do": "finish"})
+    for future in list(steer.scheduler.flying):
+        steer.scheduler.place.end(steer.scheduler.place.futures.index(future))  # type: ignore[attr-defined]
+    settle(steer.scheduler)
+    assert steer.scheduler.run() is End.STOPPED
+
+
+@pytest.mark.parametrize("command", [("slots", "2"), ("pause",), ("unpause",), ("finish",)])
+def test_nobody_runs_it(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Told in one line with the next step, before anything changes."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    tour(tmp_path, "run", str(path), "--max-games", "1")
+    done = tour(tmp_path, *command, expect=2)
+    assert "trial is not running" in done.stderr
+    assert ("has --slots" in done.stderr) == (command[0] == "slots")
+
+
+def test_a_run_is_steered(tmp_path: Path) -> None:
+    """More slots, a pause, its end and a tidy stop of one running process; status, screen and journal tell of it."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "cycles = 500")
+    with running(tmp_path, path) as process:
+        tour(tmp_path, "slots", "5", "--force")
+        assert read(tmp_path, "pause")["ok"]
+        found = read(tmp_path, "status")
+        assert (found["state"], found["slots"]) == ("paused", 5)
+        assert "paused" in tour(tmp_path, "status").stdout
+        tour(tmp_path, "slots", "1")
+        tour(tmp_path, "unpause")
+        assert read(tmp_path, "status")["state"] == "running"
+        assert "stopping" in tour(tmp_path, "finish").stdout
+        assert process.stdout is not None
+        process.stdout.read()
+        assert process.wait(60) == 8
+    assert audit(tmp_path) >= 1
+    journal = [json.loads(line) for line in (tmp_path / "results" / "trial.log.jsonl").read_text().splitlines()]
+    beside = ("game", "incident", "warning")
+    busy = ("clocks are unreliable", "no longer wait long")  # a machine that is busy with other tests
+    kinds = [one["event"] for one in journal if one["event"] not in beside and not any(w in one["text"] for w in busy)]
+    assert kinds[0] == "started" and kinds[-1] == "stopped"
+    orders = ["asked", "paused", "resumed", "slots", "slots"]  # one event each, and none of them a trouble
+    assert sorted(kinds[1:-1]) == orders
+    (pause,) = (event["cause"] for event in journal if event["event"] == "paused")
+    assert pause == "paused as asked: games begin again after enginetour unpause"
+
+
+def test_too_much_at_once_is_told_and_played(tmp_path: Path) -> None:
+    """More slots than processors are refused without --force; with it a warning says how many are wanted."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    assert "lower slots, or say --force" in tour(tmp_path, "run", str(path), "--slots", "999", expect=2).stderr
+    done = tour(tmp_path, "run", str(path), "--slots", "200", "--force", "--max-games", "1")
+    assert "warning: games want 200 processors at once by slots, threads; this machine has" in done.stderr

@@ -1,0 +1,197 @@
+"""The starting list of a tournament, taken from a published list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enginetour.model.errors import InputRefused
+from enginetour.model.game import Outcome
+from enginetour.store.definition import ListDefinition, define
+from enginetour.store.editions import publish
+from enginetour.store.tournaments import Store
+from enginetour.tournament.plan import Plan, ordered, prepare, scale_doubts
+from tests.support.databases import draft, record, spec
+from tests.support.tournaments import config, read, tour
+
+WRENS = ("Wren 1", "Wren 2", "Wren 3")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Edition 1 of "wrens": Wren 3, Wren 2, Wren 1; then Wren 1 wins much and nothing is published."""
+    (tmp_path / "results").mkdir()
+    with Store.open(tmp_path / "results" / "enginetour.db") as opened:
+        log = opened.create_tournament(draft("spring", WRENS))
+        for white, black in (("Wren 3", "Wren 2"), ("Wren 2", "Wren 1")):
+            record(log, white, black)
+            record(log, black, white, Outcome.DRAW)
+        define(opened, "wrens", ListDefinition())
+        publish(opened, "wrens")
+        for _ in range(9):
+            record(log, "Wren 1", "Wren 3")
+        yield opened
+
+
+def nothing(_store: Store, _name: str) -> list[str]:
+    """The table of the last edition is not asked for here."""
+    raise AssertionError
+
+
+def plan(folder: Path, order: str, system: str = "roundrobin", settings: str = "cycles = 1") -> Plan:
+    """Four engines in the order of their numbers, one of them new to the list."""
+    path = config(folder, ("wren1", "wren4", "wren2", "wren3"), system, settings)
+    path.write_text(path.read_text().replace("seed = 4", f'seed = 4\norder = "{order}"'))
+    return prepare(path, None)
+
+
+def test_newest_edition(store: Store, tmp_path: Path) -> None:
+    """The places are those of the newest edition, who is not in it stands behind as new, and the edition is kept."""
+    said: list[str] = []
+    found = ordered(plan(tmp_path, "list:wrens"), store, said.append, nothing)
+    assert [(entrant.name, entrant.new) for entrant in found.entrants] == [
+        ("Wren 3", False),
+        ("Wren 2", False),
+        ("Wren 1", False),
+        ("Wren 4", True),
+    ]
+    assert said == ["starting list: list:wrens#1"]
+    assert found.config.as_stored()["tournament"]["order"] == "list:wrens#1"
+
+
+def test_edition_by_number(store: Store, tmp_path: Path) -> None:
+    """Of several editions the one that is asked for counts; of several versions the newest."""
+    log = store.tournament("spring")
+    log.accept_change({"Wren 3": spec("Wren 3", "abcdef0123")})
+    for _ in range(9):
+        record(log, "Wren 1", "Wren 3")
+    record(log, "Wren 3", "Wren 2", Outcome.DRAW)
+    publish(store, "wrens")
+
+    def names(order: str) -> list[str]:
+        return [entrant.name for entrant in ordered(plan(tmp_path, order), store, print, nothing).entrants]
+
+    assert names("list:wrens#1") == ["Wren 3", "Wren 2", "Wren 1", "Wren 4"]
+    assert names("list:wrens")[0] == "Wren 1"
+    assert names("list:wrens") == names("list:wrens#2")
+
+
+def test_an_edition_brings_ratings_along(store: Store, tmp_path: Path) -> None:
+    """A system in rounds that needs ratings takes the edition's; whom it does not know is named."""
+    with pytest.raises(InputRefused, match="Wren 4"):
+        ordered(plan(tmp_path, "list:wrens", "accelrat", "rounds = 2"), store, print, nothing)
+    with pytest.raises(InputRefused, match="Wren 1, Wren 4"):
+        plan(tmp_path, "file", "accelrat", "rounds = 2")
+    record(store.tournament("spring"), "Wren 1", "Wren 2")
+    found = ordered(plan(tmp_path, "list:wrens", "swiss", "rounds = 2"), store, print, nothing)
+    assert [entrant.rating is not None for entrant in found.entrants] == [True, True, True, False]
+
+
+def test_mcmahon_doubts_uncertain_ratings(store: Store, tmp_path: Path) -> None:
+    """Two games each tell less than a band of 100, and enough for bands of 2000; a Swiss does not mind."""
+
+    def told(system: str, settings: str) -> str:
+        said: list[str] = []
+        found = plan(tmp_path, "list:wrens#1", system, f"rounds = 2\n{settings}")
+        entrants = tuple(replace(one, rating=1.0) if one.name == "Wren 4" else one for one in found.entrants)
+        ordered(replace(found, entrants=entrants), store, said.append, nothing)
+        return "; ".join(said)
+
+    assert "warning: the ratings of 3 of 3 entrants are uncertain by more than a band of 100" in told("mcmahon", "")
+    assert "uncertain" not in told("mcmahon", "width = 2000.0")
+    assert "uncertain" not in told("swiss", "")
+
+
+@pytest.mark.parametrize(
+    ("scale", "system", "systems", "told"),
+    [
+        ("", "mcmahon", '["gor"]', "is its McMahon band and its first gor rating"),
+        ("", "swiss", '["elo", "egf2021"]', "is its first Elo rating and its first egf2021 rating"),
+        ("", "mcmahon", '["ml", "elo"]', ""),
+        ("", "swiss", '["gor"]', ""),
+        ('rating_scale = "go"', "mcmahon", '["gor"]', ""),
+        ('rating_scale = "elo"', "mcmahon", '["gor"]', ""),
+        ('rating_scale = "elo"', "gor-drift", '["ml"]', "gor-drift reads ratings on the Go scale"),
+    ],
+)
+def test_one_number_on_two_scales(scale: str, system: str, systems: str, told: str, tmp_path: Path) -> None:
+    """A rating that is a band or an Elo rating, and a Go rating, too, is warned of until its scale is stated."""
+    entrants = ("wren1", "wren4", "wren2", "wren3")
+    path = config(tmp_path, (), system, "rounds = 2", "".join(
+        f'\n[[entrants]]\nengine = "{engine}"\nrating = {2000 + at}' for at, engine in enumerate(entrants)
+    ))  # fmt: skip
+    text = path.read_text().replace("seed = 4", f"seed = 4\n{scale}")
+    path.write_text(text.replace("[report]", f"[ratings]\nsystems = {systems}\n[report]"))
+    found = scale_doubts(prepare(path, None))
+    assert bool(found) is bool(told) and told in "".join(found)
+
+
+def test_starts_are_told_before_the_first_game(tmp_path: Path) -> None:
+    """check and run show bands, bar, floor and starting scores, and that one group is a Swiss."""
+    grades = {"wren4": "1 dan", "wren3": "2 kyu", "wren2": "9k", "wren1": "11k"}
+    entrants = "".join(f'\n[[entrants]]\nengine = "{name}"\nrating = "{one}"' for name, one in grades.items())
+    path = config(tmp_path, (), "mcmahon", "rounds = 1", entrants)
+    lines = [
+        "bands of 100 rating points, band 0 begins at 2050: bar -2, floor -9",
+        "start 1 (bands -2 to 0): Wren 4, Wren 3",
+        "start 0 (bands -11 to -9): Wren 2, Wren 1",
+    ]
+    assert "\n".join(lines) in tour(tmp_path, "check", str(path)).stdout
+    assert read(tmp_path, "check", str(path))["starts"] == lines
+    done = tour(tmp_path, "run", str(path), "--plain")
+    assert all(line in done.stdout + done.stderr for line in lines)
+    path.write_text(path.read_text().replace("rounds = 1", "rounds = 1\nbar = -11").replace('"trial"', '"alike"'))
+    for command in ("check", "run"):
+        done = tour(tmp_path, command, str(path))
+        assert "warning: all start alike: this is a Swiss" in done.stdout + done.stderr
+
+
+def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> None:
+    """Ratings that all come from the database are Elo; they do not mix with the Go scale, and not with numbers here."""
+    made = plan(tmp_path, "rating", "swiss", "rounds = 2")
+    assert ordered(made, store, print, nothing).config.as_stored()["tournament"]["rating_scale"] == "elo"
+    own = replace(made, entrants=(replace(made.entrants[0], rating=1.0), *made.entrants[1:]))
+    assert ordered(own, store, print, nothing).config.tournament.rating_scale is None
+    text = made.config.path.read_text()
+    made.config.path.write_text(text.replace("seed = 4", 'seed = 4\nrating_scale = "go"'))
+    with pytest.raises(InputRefused, match=r'takes the Elo rating of Wren [123], and rating_scale is "go"'):
+        ordered(prepare(made.config.path, None), store, print, nothing)
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ("list:wren", ":4: there is no list 'wren', did you mean 'wrens'?"),
+        ("list:wrens#4", ":4: the list 'wrens' has no edition 4, it has 1 to 1"),
+        ("list:empty", ":4: the list 'empty' has no edition yet; enginetour publish 'empty' makes one"),
+        ("list:strangers", ":4: no entrant is in edition 1 of the list 'strangers'"),
+    ],
+)
+def test_a_list_that_is_not_there(store: Store, tmp_path: Path, order: str, told: str) -> None:
+    """One line with file and line, and what there is."""
+    log = store.create_tournament(draft("summer", ("Fruit", "Toga")))
+    record(log, "Fruit", "Toga")
+    define(store, "empty", ListDefinition())
+    define(store, "strangers", ListDefinition(tournaments=("summer",)))
+    publish(store, "strangers")
+    with pytest.raises(InputRefused) as refused:
+        ordered(plan(tmp_path, order), store, print, nothing)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("order", ["list:", "list:wrens#0", "list:wrens#x", "ratings"])
+def test_no_order_at_all(tmp_path: Path, order: str) -> None:
+    """What is no order is refused with what is one."""
+    with pytest.raises(InputRefused, match=r":4: tournament\.order: an order is file, rating, standings, list:NAME"):
+        plan(tmp_path, order)
+
+
+def test_a_fresh_database_has_no_list(tmp_path: Path) -> None:
+    """Before any engine starts a tournament that needs a list is refused where there is none."""
+    plan(tmp_path, "list:wrens")
+    done = tour(tmp_path, "run", "trial.toml", expect=3)
+    assert "trial.toml:4: there is no list yet" in done.stderr
+    assert not (tmp_path / "results" / "enginetour.db").exists()

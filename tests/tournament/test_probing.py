@@ -1,0 +1,120 @@
+"""Openings that an engine cannot be told are named before the first game."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from enginetour.model.errors import EngineRefused
+from enginetour.model.game import Opening, Pairing
+from enginetour.model.task import EngineSpec, Probe, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.openings.choice import OpeningSuite
+from enginetour.openings.polyglot import BookLines
+from enginetour.openings.positions import needs_setboard
+from enginetour.openings.suites import read_suite
+from enginetour.tournament.probing import untellable
+from tests.support.tournaments import config, tour
+
+ENDING = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"
+NO_RIGHTS = "r3k2r/8/8/8/8/8/8/R3K2R w - - 0 1"
+COUNTED = "4k3/8/8/8/8/8/4P3/4K3 w - - 7 40"
+SUITE = (
+    Opening("moves", 1, None, ("e2e4",)),
+    Opening("ending", 2, ENDING),
+    Opening("bare", 3, NO_RIGHTS),
+    Opening("", 4, COUNTED),
+)
+
+
+def named(openings: tuple[Opening, ...], setboard: str | None, protocol: str = "cecp") -> list[str]:
+    side = Side(EngineSpec("Shy", ("/x",), protocol), TimeControl.parse("1"))  # type: ignore[arg-type]
+    features = () if setboard is None else (("setboard", setboard),)
+    return list(untellable(OpeningSuite(openings), {"Shy": side}, {"Shy": Probe("Shy", features=features)}))
+
+
+@pytest.mark.parametrize("setboard", ["0", None])
+def test_what_edit_cannot_express(setboard: str | None) -> None:
+    """Counted, and the first one by its number and name; Black to move and counters are no hindrance."""
+    (words,) = named(SUITE, setboard)
+    assert words.startswith("Shy has no setboard and cannot be told 1 of 4 openings, the first is number 3 (bare): ")
+    with pytest.raises(EngineRefused, match="cannot be told any of 1 openings, the first is number 3"):
+        named(SUITE[2:3], setboard)
+
+
+def test_what_can_be_told() -> None:
+    """Moves and plain positions; anything to engines with setboard and those of UCI."""
+    assert not named(SUITE[:2], "0")
+    assert not named(SUITE, "1")
+    assert not named(SUITE, None, "uci")
+
+
+def test_variants_begin_where_edit_does_not() -> None:
+    """Its pieces are those of chess."""
+    shuffled = Opening("960", 1, "rkrnnqbb/pppppppp/8/8/8/8/PPPPPPPP/RKRNNQBB w KQkq - 0 1", (), "", "chess960")
+    with pytest.raises(EngineRefused, match="any of 1 openings"):
+        named((shuffled,), "0")
+
+
+CASE = Path(__file__).parents[1] / "cases" / "openings" / "counters-and-rights.epd"
+
+
+def test_spares_are_a_matter_of_the_numbers_alone() -> None:
+    """Every game of a suite has an opening that edit can express, the same for both colors and for each replay."""
+    suite = OpeningSuite(tuple(cast("Iterable[Opening]", read_suite(CASE))), seed=3, order="random")
+    assert [needs_setboard(opening) for opening in suite.openings] == [False, False, True, False]
+    games = [Pairing("Shy", "Ada", n, leg, n) for n in range(1, 13) for leg in (1, 2)]
+    spares = [spare for game in games if (spare := suite.spare(game)) is not None]
+    assert len(spares) == len(games)
+    assert not any(map(needs_setboard, spares))
+    assert spares[::2] == spares[1::2] == [suite.spare(game) for game in games[::2]]
+    assert replace(suite, openings=(Opening("bare", 1, NO_RIGHTS),)).spare(games[0]) is None
+
+
+def test_endless_lines_of_a_book_are_not_all_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them start where every game does."""
+    book = BookLines.__new__(BookLines)
+    book.choice = "weight"
+    monkeypatch.setattr(BookLines, "__getitem__", lambda book, place: SUITE[0])
+    side = Side(EngineSpec("Shy", ("/x",), "cecp"), TimeControl.parse("1"))
+    assert not list(untellable(OpeningSuite(book), {"Shy": side}, {"Shy": Probe("Shy")}))
+
+
+@pytest.fixture
+def shy(tmp_path: Path) -> Path:
+    """A match of Wren 1 against an engine without setboard from the openings of suite.epd."""
+    script = Path(__file__).parents[1] / "programs" / "scripted.py"
+    command = [sys.executable, str(script), "--protocol", "cecp", "--fault", "no-setboard", "--moves", "e1d1/e8d8"]
+    more = f'\n[[entrants]]\nname = "Shy"\nprotocol = "cecp"\ncommand = {command}\nlimits = ["clock", "depth"]\n'
+    path = config(tmp_path, ("wren1",), "match", "games = 2", more)
+    path.write_text(path.read_text().replace("[play]\n", '[play]\nmax_moves = 1\nopenings = { file = "suite.epd" }\n'))
+    return path
+
+
+def test_what_cannot_be_played_is_refused_before_game_1(shy: Path) -> None:
+    """`check` and `run` name engine, opening and the way out, and nothing is begun."""
+    shy.with_name("suite.epd").write_text(f"{NO_RIGHTS}\n")
+    words = "Shy has no setboard and cannot be told any of 1 openings, the first is number 1: "
+    for command in ("check", "run"):
+        refused = tour(shy.parent, command, str(shy), expect=4)
+        assert words in refused.stderr
+    assert not (shy.parent / "results" / "enginetour.db").exists()
+
+
+def test_another_opening_is_dealt(shy: Path) -> None:
+    """Both games begin at the one position that it can be told, whatever the order; `check` says so."""
+    shy.with_name("suite.epd").write_text(f"{NO_RIGHTS}\n{COUNTED}\n")
+    note = "warning: Shy has no setboard and cannot be told 1 of 2 openings"
+    assert note in tour(shy.parent, "check", str(shy)).stdout
+    run = tour(shy.parent, "run", str(shy))
+    assert note in run.stdout
+    games = json.loads(tour(shy.parent, "games", "--json").stdout)
+    assert len(games) == 2 and all(game["result"] != "*" for game in games)
+    pgn = tour(shy.parent, "export", "pgn").stdout
+    assert pgn.count('[FEN "4k3/') == 2

@@ -1,0 +1,15 @@
+"""Random and mutated requests to a running tournament: some hundred of them, and fifty thousand at night."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.tournaments import Bombarded
+
+
+def test_no_request_raises_or_is_written(tmp_path: Path) -> None:
+    """Each is answered in one line; the log has the valid ones only, and the run ends when it is asked to."""
+    bombarded = Bombarded(tmp_path, 400, 5)
+    assert bombarded.settle()
+    assert bombarded.answers["ok"] >= 20
+    assert bombarded.answers["exit 2"] >= 300

@@ -1,0 +1,1216 @@
+"""Tests of tournament/scheduler."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.cli.screen import Both
+from enginetour.formats.base import make_format, options_model
+from enginetour.model.errors import InputRefused, MachineFailure, StorageFailed, TourError
+from enginetour.model.game import (
+    Entrant,
+    Event,
+    Game,
+    GameFinished,
+    GameKey,
+    Note,
+    Outcome,
+    Pairing,
+    Replaced,
+    Termination,
+    Withdrawn,
+)
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.tournament.events import Happenings
+from enginetour.tournament.scheduler import Allotment, End, Offers, Scheduler, unshared
+from enginetour.tournament.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE, Setbacks
+from tests.support.engines import PLAYING_SCRIPT
+from tests.support.tournaments import (
+    ENTRANTS,
+    LONG_S,
+    Airborne,
+    Clock,
+    Forked,
+    Heard,
+    Inline,
+    Landing,
+    MemoryLog,
+    Turmoil,
+    Unwaiting,
+    airborne,
+    audit,
+    config,
+    ended,
+    entrant,
+    pgn_games,
+    quick,
+    scheduler,
+    scripted,
+    settle,
+    task_for,
+    tour,
+)
+
+# The only loop, with a log in memory and a place that plays at once.
+
+
+def heard(loop: Scheduler) -> Heard:
+    assert isinstance(loop.watcher, Heard)
+    return loop.watcher
+
+
+def test_a_round_robin_is_played_to_its_end() -> None:
+    """Four engines play six games, each announced once, in the order of the log."""
+    loop = scheduler(ended)
+    assert loop.run() is End.FINISHED
+    assert heard(loop).numbers == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_resume_plays_only_what_is_missing() -> None:
+    """Starting over the log of a stopped run is the same act as resuming it."""
+    log = MemoryLog()
+    assert scheduler(ended, log, most_games=4).run() is End.ENOUGH
+    assert len(log.games) == 4
+    rest = scheduler(ended, log)
+    assert rest.run() is End.FINISHED
+    assert len(log.games) == 6
+    assert len(heard(rest).numbers) == 2
+
+
+def test_a_machine_failure_plays_the_game_again() -> None:
+    """A slot that dies costs nothing: the same pairing is offered again and counted once."""
+    failures = iter([True, False, True])
+
+    def verdict(task: GameTask) -> Game:
+        if next(failures, False):
+            raise MachineFailure("slot died")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.FINISHED
+    assert len(heard(loop).numbers) == 6
+    assert sum("slot died" in words for words in heard(loop).words) == 2
+
+
+def test_a_pairing_an_engine_cannot_play_stays_open() -> None:
+    """Two replays, then the pairing is set aside, the others are played, and the end says blocked."""
+
+    def verdict(task: GameTask) -> Game:
+        if task.pairing.pair == ("Ada", "Bea"):
+            return ended(task, Outcome.VOID, culprit="Bea", category="unsupported", cause="cannot set position")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.BLOCKED
+    log = loop.log
+    assert isinstance(log, MemoryLog)
+    voids = [game for game in log.games.values() if game.outcome is Outcome.VOID]
+    assert len(voids) == 3
+    assert [game.replay for game in voids] == [0, 1, 2]
+    assert len(log.games) == 8
+
+
+def without_dot(task: GameTask) -> Game:
+    """Dot does not start."""
+    if "Dot" in task.pairing.pair:
+        return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
+    return ended(task)
+
+
+def test_an_engine_that_never_starts_is_suspended() -> None:
+    """Three failed starts in a row set the engine aside; everybody else plays on."""
+    loop = scheduler(without_dot)
+    assert loop.run() is End.BLOCKED
+    assert loop.setbacks.suspended == {"Dot": "exit 1"}
+    assert loop.played == 3
+
+
+@pytest.mark.parametrize("event", [Withdrawn("Dot"), Replaced("Dot", Entrant("Eve"))])
+@pytest.mark.parametrize("tried_again", [False, True])
+def test_who_has_left_is_not_suspended(event: Event, *, tried_again: bool) -> None:
+    """Whoever withdraws or replaces an engine that does not start is not told again to mend or withdraw it."""
+    loop = scheduler(without_dot)
+    assert loop.run() is End.BLOCKED
+    if tried_again:
+        loop.setbacks.is_playable(loop.format.offers(loop.state)[0])
+        loop.clock = lambda: 1e9
+        assert loop.setbacks.tried_again == {"Dot"}
+    else:
+        assert loop.setbacks.suspended == {"Dot": "exit 1"}
+    after, _ = loop.step(event)
+    loop.take(event, after)
+    assert not loop.setbacks.suspended
+    assert not loop.setbacks.tried_again
+    assert loop.run() is End.FINISHED
+
+
+def test_one_void_is_replayed_with_the_next_replay_number() -> None:
+    """A void game does not count and the same key is played again."""
+    first = iter([True])
+
+    def verdict(task: GameTask) -> Game:
+        if next(first, False):
+            return ended(task, Outcome.VOID, culprit="Ada", category="engine-abort", cause="*")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.FINISHED
+    place = loop.place
+    assert isinstance(place, Inline)
+    assert [task.replay for task in place.tasks] == [0, 1, 0, 0, 0, 0, 0]
+
+
+def test_stop_ends_the_loop_without_new_games() -> None:
+    """After a stop nothing more is submitted and the end says so."""
+    loop = scheduler(ended)
+    loop.inbox.put(lambda: loop.stop(now=False))
+    assert loop.run() is End.STOPPED
+    assert isinstance(loop.place, Inline)
+    assert loop.place.stopped == "finish"
+    assert len(heard(loop).numbers) <= 2
+
+
+def test_a_result_that_comes_twice_is_counted_once() -> None:
+    """Recording is idempotent: the number None changes neither state nor count."""
+    log = MemoryLog()
+    loop = scheduler(ended, log)
+    pairing = loop.format.offers(loop.state)[0]
+    log.record_game(ended(task_for(pairing, 0)), ())
+    before = loop.state
+    future: Future[Any] = Future()
+    future.set_result(ended(task_for(pairing, 0)))
+    loop._settle(future, pairing, 0.0)
+    loop._record()
+    assert loop.state is before
+    assert loop.played == 0
+
+
+def test_an_engine_runs_no_more_often_than_it_may() -> None:
+    """With one copy each and room for every game of the round robin, nobody is in two of them."""
+    place, names = Airborne(), [entrant.name for entrant in ENTRANTS]
+    format_ = make_format("roundrobin", options_model("roundrobin")())
+    single = dict.fromkeys(names, 1)
+    more: dict[str, Any] = {"inbox": Unwaiting(), "watcher": Heard(), "slots": 6}
+    loop = Scheduler(MemoryLog(), format_, ENTRANTS, place, task_for, copies=single, **more)
+    loop._submit()
+    while loop.flying:
+        playing = Counter(name for pairing, _ in loop.flying.values() for name in pairing.pair)
+        assert max(playing.values()) == 1
+        place.end(next(number for number, future in enumerate(place.futures) if not future.done()))
+        settle(loop)
+    assert len(place.tasks) == len(names) * (len(names) - 1) // 2
+    loop = Scheduler(MemoryLog(), format_, ENTRANTS, Airborne(), task_for, **more)
+    loop._submit()
+    assert max(Counter(name for pairing, _ in loop.flying.values() for name in pairing.pair).values()) > 1
+
+
+def test_the_process_of_such_an_engine_goes_with_its_game() -> None:
+    """One that waited in its slot would be a second copy beside the next game's; with one slot it may wait."""
+
+    def single(pairing: Pairing, replay: int) -> GameTask:
+        side = Side(EngineSpec("x", ("x",), "uci", max_copies=1), TimeControl.parse("1+0"))
+        return GameTask(pairing, side, side, replay=replay)
+
+    format_ = make_format("roundrobin", options_model("roundrobin")())
+    for slots, restart in ((2, "on"), (1, "auto")):
+        place = Inline(ended)
+        Scheduler(MemoryLog(), format_, ENTRANTS, place, single, slots=slots, watcher=Heard()).run()
+        assert {side.spec.restart for task in place.tasks for side in (task.white, task.black)} == {restart}
+
+
+def test_both_legs_of_an_encounter_are_played_in_one_slot() -> None:
+    """With two slots two encounters are on; the other leg follows in the same slot, and nothing overtakes it."""
+    loop, place = airborne(games_per_pairing=2)
+    assert len(set(place.pairs())) == len(place.tasks) == 2
+    assert place.wishes == [0, 1]
+    place.end(1)
+    settle(loop)
+    assert place.pairs()[2] == place.pairs()[1]
+    assert place.wishes[2] == 1
+    assert place.tasks[2].pairing.leg == 2
+
+
+def test_what_a_stop_drops_is_no_failure_of_the_machine() -> None:
+    """It is not said to be played again."""
+    loop, place = airborne()
+    loop.stop(now=True)
+    for future in place.futures:
+        future.set_exception(MachineFailure("dropped"))
+    assert loop.run() is End.STOPPED
+    assert not heard(loop).words
+
+
+def test_a_second_reason_to_stop_leaves_running_games_their_grace() -> None:
+    """Ctrl-C gave them an end; a request to finish, or an engine that has changed, does not take it away."""
+    loop, place = airborne()
+    now = [0.0]
+    loop.clock = lambda: now[0]
+    loop.stop(now=False, grace=10.0)
+    loop.stop(now=False)
+    now[0] = 11.0
+    drop = place.stop
+
+    def dropped(*, now: bool) -> None:
+        drop(now=now)
+        for future in place.futures:
+            future.set_exception(MachineFailure("dropped"))
+
+    place.stop = dropped  # type: ignore[method-assign]
+    assert loop.run() is End.STOPPED
+    assert place.stopped == "now"
+
+
+def test_a_pause_begins_no_game_and_ends_no_tournament() -> None:
+    """Games in the air end, then nothing happens until somebody asks; a stop is still heard."""
+    loop, place = airborne()
+    loop.paused = True
+    place.end(0)
+    place.end(1)
+    settle(loop)
+    assert len(place.tasks) == 2
+    assert loop._verdict() is None
+    assert loop.estimate() is None
+    loop.paused = False
+    loop._submit()
+    assert len(place.tasks) == 4
+    loop.paused = True
+    loop.stop(now=False)
+    place.end(2)
+    place.end(3)
+    assert loop.run() is End.STOPPED
+
+
+def test_nobody_is_given_up_in_a_pause() -> None:
+    """Where nothing could be played but with engines that do not start, a pause is still waited for."""
+    loop = scheduler(without_dot)
+    assert loop.run() is End.BLOCKED
+    loop.paused = True
+    assert loop._verdict() is None
+    loop.paused = False
+    assert loop._verdict() is End.BLOCKED
+
+
+def test_a_pause_after_the_last_game_is_none() -> None:
+    """What is over is over."""
+
+    def verdict(task: GameTask) -> Game:
+        loop.paused = len(loop.place.tasks) == 6  # type: ignore[attr-defined]
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.FINISHED
+    assert loop.paused
+
+
+def test_fewer_and_more_slots_while_games_run() -> None:
+    """A lowered number takes effect as games end, a raised one at once; the place is told."""
+    loop, place = airborne()
+    loop.resize(1)
+    place.end(1)
+    settle(loop)
+    assert len(place.tasks) == 2
+    place.end(0)
+    settle(loop)
+    assert len(loop.flying) == 1
+    loop.resize(2)
+    loop._submit()
+    assert len(loop.flying) == 2
+    assert place.sizes == [1, 2]
+    assert place.wishes[2:] == [0, 1]
+
+
+def test_a_game_that_may_not_begin_ends_the_run_after_those_in_the_air() -> None:
+    """An engine that is another now: the other game ends and counts, nothing begins, and the reason is kept."""
+    loop, place = airborne()
+
+    def refused(pairing: Pairing, replay: int) -> GameTask:
+        raise InputRefused("Ada has changed")
+
+    loop.task_for = refused
+    place.end(0)
+    settle(loop)
+    assert loop.stopping == place.stopped == "finish"
+    assert heard(loop).words == ["no new games, running ones end: Ada has changed"]
+    place.end(1)
+    assert loop.run() is End.STOPPED
+    assert len(loop.log.games) == 2  # type: ignore[attr-defined]
+    assert loop.refusal is not None
+    assert len(place.tasks) == 2
+
+
+def test_our_own_failure_in_a_place_is_no_failure_of_the_machine() -> None:
+    """It is not tried again; the game in the air ends and counts."""
+    loop, place = airborne()
+    place.futures[0].set_exception(TourError("not ours any more"))
+    settle(loop)
+    place.end(1)
+    assert loop.run() is End.STOPPED
+    assert str(loop.refusal) == "not ours any more"
+    assert (len(place.tasks), len(loop.log.games)) == (2, 1)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("pair_games", [1, 2])
+def test_more_slots_play_the_same_bubble(pair_games: int) -> None:
+    """With three slots the loop looks ahead: more games are at once in the air, and log and decisions stay the same."""
+    options = options_model("bubble")(size=4, min_matches=5, unpark_threshold=2, games_per_pairing=pair_games)
+    format_ = make_format("bubble", options)
+    field = tuple(Entrant(f"E{number}") for number in range(9))
+
+    def log_of(slots: int) -> tuple[MemoryLog, int]:
+        log, place = MemoryLog(), Landing(slots)
+        loop = Scheduler(log, format_, field, place, task_for, slots=slots, inbox=place)  # type: ignore[arg-type]
+        assert loop.run() is End.FINISHED
+        state, early = format_.start(field), 0
+        for event in log.events():
+            assert isinstance(event, GameFinished)
+            early += event not in [GameFinished(game, event.outcome) for game in format_.offers(state)]
+            state = format_.step(state, event)
+        return log, early
+
+    alone, _ = log_of(1)
+    together, early = log_of(3)
+    assert early > 0
+    assert {g.pairing: g.outcome for g in together.games.values()} == {
+        g.pairing: g.outcome for g in alone.games.values()
+    }
+    assert together.notes == alone.notes
+
+
+class Slow(MemoryLog):
+    """A log that looks at what was begun whenever it writes, and may fail."""
+
+    def __init__(self, place: Inline, fails_at: int = 0) -> None:
+        super().__init__()
+        self.place = place
+        self.begun: list[int] = []
+        self.fails_at = fails_at
+
+    def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
+        self.begun.append(len(self.place.tasks))
+        if len(self.begun) == self.fails_at:
+            raise StorageFailed("the disk is full")
+        return super().record_game(game, notes)
+
+
+def beside(place: Inline, log: MemoryLog, system: str = "roundrobin", **more: Any) -> Scheduler:
+    format_ = make_format(system, options_model(system).model_validate(more.pop("options", {})))
+    field = ENTRANTS[:2] if system == "match" else ENTRANTS
+    return Scheduler(log, format_, field, place, task_for, watcher=Heard(), inbox=Unwaiting(), **more)
+
+
+def test_a_game_is_written_while_the_next_one_is_played() -> None:
+    """A slot does not wait for a commit, and is one game ahead of it at most; nothing begins after the last."""
+    place = Inline(ended)
+    log = Slow(place)
+    assert beside(place, log).run() is End.FINISHED
+    assert log.begun == [2, 3, 4, 5, 6, 6]
+
+
+def test_a_number_of_games_is_no_less_for_those_begun_beforehand() -> None:
+    """`most_games` counts the game that is being written."""
+    place = Inline(ended)
+    assert beside(place, Slow(place), most_games=3).run() is End.ENOUGH
+    assert len(place.tasks) == 3
+
+
+def test_a_failed_commit_announces_nothing_and_loses_the_game_beside_it() -> None:
+    """The run ends; the next one plays both games again, and no other."""
+    place = Inline(ended)
+    log = Slow(place, fails_at=3)
+    loop = beside(place, log)
+    with pytest.raises(StorageFailed):
+        loop.run()
+    assert heard(loop).numbers == [1, 2]
+    assert len(place.tasks) == 4
+    again = Inline(ended)
+    assert beside(again, log).run() is End.FINISHED
+    assert [task.pairing for task in again.tasks[:2]] == [task.pairing for task in place.tasks[2:]]
+    assert len(log.games) == 6
+
+
+def test_no_game_begins_beside_the_one_that_decides_a_test() -> None:
+    """Its result is known, if not yet written: a match that is decided begins nothing."""
+    place = Inline(lambda task: ended(task, Outcome.WHITE if task.pairing.white == "Ada" else Outcome.BLACK))
+    options = {"games": 400, "sprt": {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}}
+    loop = beside(place, MemoryLog(), "match", options=options)
+    assert loop.run() is End.FINISHED
+    assert len(place.tasks) == loop.played < 60
+
+
+def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
+    """Whoever stops a run before a slot is free again gets no more games, by the clock as by a request."""
+
+    class Beside(Heard):
+        def turn(self, scheduler: Scheduler) -> None:
+            looks.append(len(place.tasks))
+            if looks.count(3) == 2:  # before that one began, and when it has ended and is not written
+                scheduler.stop(now=False)
+
+    place, looks = Inline(ended), list[int]()
+    loop = beside(place, MemoryLog())
+    loop.watcher = Beside()
+    assert loop.run() is End.STOPPED
+    assert len(place.tasks) == loop.played == 3
+
+    class Asking(Inline):
+        def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+            if len(self.tasks) == 2:
+                loop.inbox.put(lambda: loop.stop(now=False))
+            return super().submit(task, prefer)
+
+    place = Asking(ended)
+    loop = beside(place, MemoryLog(), slots=2)
+    assert loop.run() is End.STOPPED
+    assert len(place.tasks) == loop.played == 3
+
+
+class Batches(MemoryLog):
+    """Keeps how many games came in each commit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
+        self.sizes.append(len(games))
+        return super().record_games(games)
+
+
+def eight(log: MemoryLog, **more: Any) -> tuple[Scheduler, Airborne]:
+    """A bubble of eight whose first games are in the air."""
+    place, field = Airborne(), tuple(Entrant(f"E{number}") for number in range(8))
+    options = {"size": 4, "min_matches": 3, "unpark_threshold": 2}
+    format_ = make_format("bubble", options_model("bubble").model_validate(options))
+    loop = Scheduler(log, format_, field, place, task_for, slots=6, inbox=Unwaiting(), watcher=Heard(), **more)
+    loop._submit()
+    return loop, place
+
+
+def test_games_that_come_together_are_written_together() -> None:
+    """One commit for all that have ended, announced after it in their order; log and decisions as one by one."""
+    logs = []
+    for together in (True, False):
+        log = Batches()
+        loop, place = eight(log)
+        while loop.flying:
+            for number, future in enumerate(place.futures):
+                if not future.done():
+                    place.end(number)
+                    if not together:
+                        settle(loop)
+            settle(loop)
+        assert heard(loop).numbers == list(range(1, len(log.games) + 1))
+        logs.append(log)
+    assert logs[0].sizes[0] == 6
+    assert set(logs[1].sizes) == {1}
+    assert logs[0].games == logs[1].games
+    assert logs[0].notes == logs[1].notes
+
+
+def test_what_is_asked_for_meets_a_written_log() -> None:
+    """A request that comes among results is carried out when those before it are durable and told."""
+    log, seen = Batches(), list[tuple[int, int]]()
+    loop, place = eight(log)
+    for number in range(3):
+        place.end(number)
+    loop.inbox.put(lambda: seen.append((len(log.games), len(heard(loop).numbers))))
+    loop._settle_all()
+    assert seen == [(1, 1)]
+    assert log.sizes == [1, 2]
+
+
+def test_games_are_told_in_the_order_in_which_they_ended() -> None:
+    """Not in that in which they began, though all are written together."""
+    log = Batches()
+    loop, place = eight(log)
+    for number in (4, 0, 2):
+        place.end(number)
+    settle(loop)
+    assert log.sizes == [3]
+    assert [game.pairing for game in log.games.values()] == [place.tasks[number].pairing for number in (4, 0, 2)]
+
+
+def test_a_void_game_is_written_before_anything_follows() -> None:
+    """It may set an engine aside, so it is heeded before the next result is looked at."""
+    log = Batches()
+    loop, place = eight(log)
+    place.end(0)
+    place.futures[1].set_result(ended(place.tasks[1], Outcome.VOID, culprit="E1", category="engine-abort"))
+    place.end(2)
+    settle(loop)
+    assert log.sizes == [2, 1]
+
+
+def test_a_request_that_comes_with_the_last_game_is_carried_out() -> None:
+    """The loop saw that nothing is left to play, and left a waiting request without an answer."""
+    done = list[str]()
+
+    class Late(Heard):
+        def progress(self, scheduler: Scheduler) -> None:
+            if not scheduler.format.offers(scheduler.state) and not done:
+                scheduler.inbox.put(lambda: done.append("done"))
+
+    assert scheduler(ended, watcher=Late()).run() is End.FINISHED
+    assert done == ["done"]
+
+
+def test_a_game_that_the_machine_is_too_busy_for_is_played_at_last() -> None:
+    """After three doubtful time losses it waits, the others are played meanwhile, and then it is played."""
+    played = list[GameKey]()
+
+    def busy() -> str:
+        return "load 15 on 2 processors" if len(played) < 5 else ""
+
+    def verdict(task: GameTask) -> Game:
+        if task.pairing.key == first and busy():
+            return Game(task.pairing, Outcome.VOID, Termination.TIME, "doubtful", category="host", replay=task.replay)
+        played.append(task.pairing.key)
+        return ended(task)
+
+    seconds = count()
+    loop = scheduler(verdict, busy=busy, clock=lambda: float(next(seconds)))
+    first = loop.format.offers(loop.state)[0].key
+    assert loop.run() is End.FINISHED
+    assert (len(played), played[-1]) == (6, first)
+    assert sum("waits until the machine is less busy" in words for words in heard(loop).words) == 1
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_machine_that_is_too_busy_is_no_fault_of_an_engine(*, starts: bool) -> None:
+    """A run that left doubtful games open asked to mend or withdraw an engine."""
+
+    def verdict(task: GameTask) -> Game:
+        if task.pairing.pair == ("Ada", "Bea"):
+            return Game(task.pairing, Outcome.VOID, Termination.TIME, "doubtful", category="host", replay=task.replay)
+        return ended(task) if starts else without_dot(task)
+
+    seconds = count(step=100)
+    loop = scheduler(verdict, clock=lambda: float(next(seconds)))
+    assert loop.run() is (End.BUSY if starts else End.BLOCKED)
+
+
+# What once broke in the loop.
+
+
+def test_a_weekend_of_machine_failures_is_waited_out() -> None:
+    """The pause doubles to its end and stays there: two thousand failures in a row are no overflow."""
+    failures = iter([True] * 2000)
+
+    def verdict(task: GameTask) -> Game:
+        if next(failures, False):
+            raise MachineFailure("no disk")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    loop._wait = lambda: None  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    assert any(words.endswith(f"waiting {END_OF_PAUSES:.0f} s") for words in heard(loop).words)
+
+
+def test_a_stop_that_is_waiting_comes_before_the_first_game() -> None:
+    """Ctrl-C during the preparations: no game is begun after it."""
+    loop = scheduler(ended)
+    loop.inbox.put(lambda: loop.stop(now=False, grace=60))
+    assert loop.run() is End.STOPPED
+    assert isinstance(loop.place, Inline)
+    assert loop.place.tasks == []
+
+
+def test_a_stop_during_the_last_game_lets_the_tournament_end() -> None:
+    """Ctrl-C, and the running game decides it all: finished, nothing goes on."""
+    left = [3]
+
+    def verdict(task: GameTask) -> Game:
+        left[0] -= 1
+        if not left[0]:
+            loop.stop(now=False, grace=60)
+        return ended(task)
+
+    loop = scheduler(verdict)
+    loop.entrants = loop.entrants[:3]
+    loop.__post_init__()
+    assert loop.run() is End.FINISHED
+    assert loop.format.offers(loop.state) == ()
+
+
+def test_a_game_the_machine_cannot_play_lets_the_others_go_first() -> None:
+    """Whatever kills the slot each time, all other games are played; then it is tried as long as it takes."""
+    tries: Counter[tuple[str, str]] = Counter()
+
+    def verdict(task: GameTask) -> Game:
+        tries[task.pairing.pair] += 1
+        if task.pairing.pair == ("Ada", "Dot") and (tries.total() < 9):
+            raise MachineFailure("slot died")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    loop._wait = lambda: None  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    log = loop.log
+    assert isinstance(log, MemoryLog)
+    assert [game.pairing.pair for game in log.games.values()][-1] == ("Ada", "Dot")
+    assert all(count == 1 for pair, count in tries.items() if pair != ("Ada", "Dot"))
+
+
+def test_a_single_failure_of_the_machine_moves_no_game_behind_the_others() -> None:
+    """One doubtful flag, and the test of a match waited for that game until 256 others had been played."""
+    voided: list[int] = []
+
+    def verdict(task: GameTask) -> Game:
+        if task.pairing.meeting == 3 and task.pairing.leg == 2 and len(voided) < 2:
+            voided.append(len(loop.place.tasks))  # type: ignore[attr-defined]
+            return replace(ended(task), outcome=Outcome.VOID, category="host")
+        return ended(task, Outcome.WHITE if task.pairing.white == "A" else Outcome.BLACK)
+
+    test = {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}
+    options = options_model("match").model_validate({"games": 400, "sprt": test})
+    names = (Entrant("A"), Entrant("B"))
+    more: dict[str, Any] = {"watcher": Heard(), "inbox": Unwaiting(), "clock": Clock()}
+    loop = Scheduler(MemoryLog(), make_format("match", options), names, Inline(verdict), task_for, **more)
+    assert loop.run() is End.FINISHED
+    assert voided == [6, 7]
+    assert loop.state.verdict == "H1"
+    assert loop.played < 60
+
+
+def test_a_full_disk_pauses_with_one_line() -> None:
+    """Looked at before each game; one line when it is full; the games go on when there is room again."""
+    free = iter([math.inf, *[float(MIN_FREE)] * 5])
+    loop = scheduler(ended, free_bytes=lambda: next(free, float(MIN_FREE + GAME_BYTES)))
+    loop._wait = lambda: None  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    assert heard(loop).words == ["no new games until the disk has room again: 1.0 MiB free, 1.2 needed"]
+    assert len(heard(loop).numbers) == 6
+
+
+def test_a_stop_ends_the_pause_of_a_full_disk() -> None:
+    """A run that waits for room can be stopped."""
+    loop = scheduler(ended, free_bytes=lambda: 0.0)
+    loop._wait = lambda: loop.stop(now=False)  # type: ignore[method-assign]
+    assert loop.run() is End.STOPPED
+    assert heard(loop).numbers == []
+
+
+def void(task: GameTask, **more: Any) -> Game:
+    return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1", **more)
+
+
+@pytest.mark.parametrize("mended_after", [3, 4])
+def test_a_suspended_engine_is_tried_when_nothing_else_is_left(mended_after: int) -> None:
+    """Three failed starts set it aside, the others play on, and before the end it has one more try."""
+    starts = iter(range(mended_after))
+
+    def verdict(task: GameTask) -> Game:
+        if "Dot" in task.pairing.pair and next(starts, None) is not None:
+            return void(task)
+        return ended(task)
+
+    seconds = iter(range(AGAIN_S))  # they run dry before the ten minutes are over
+    now = [0]
+    loop = scheduler(verdict, clock=lambda: float(now[0]))
+    loop._wait = lambda: now.__setitem__(0, next(seconds))  # type: ignore[method-assign]
+    assert loop.run() is (End.FINISHED if mended_after == 3 else End.BLOCKED)
+    assert loop.played == (6 if mended_after == 3 else 3)
+
+
+def test_a_suspended_engine_is_tried_every_ten_minutes() -> None:
+    """It does not wait for the end of all other games."""
+    starts = iter(range(3))
+    now = [0]
+    told: list[str] = []
+
+    def verdict(task: GameTask) -> Game:
+        told.append("Dot" if "Dot" in task.pairing.pair else "others")
+        if told[-1] == "Dot" and next(starts, None) is not None:
+            return void(task)
+        now[0] += 0 if told[-1] == "Dot" else 60
+        return ended(task)
+
+    long = make_format("roundrobin", options_model("roundrobin")(cycles=6))
+    loop = Scheduler(MemoryLog(), long, ENTRANTS, Inline(verdict), task_for, clock=lambda: float(now[0]))
+    loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    assert told[-1] == "others"
+
+
+def test_a_suspension_is_told_once_and_its_engine_named_once() -> None:
+    """A probe of it that fails is no three failed starts more, and no second suspension for those who are notified."""
+    now = [0]
+
+    def verdict(task: GameTask) -> Game:
+        if "Dot" in task.pairing.pair:
+            return replace(void(task), cause="Dot: ended (exit 1)", culprit="Dot")
+        now[0] += 400
+        return ended(task)
+
+    long = make_format("roundrobin", options_model("roundrobin")(cycles=3))
+    watcher, heard_of = Heard(), list[str]()
+    happenings = Happenings("trial", (lambda event: heard_of.append(str(event["event"])),))
+    both = Both(watcher, happenings)
+    loop = Scheduler(MemoryLog(), long, ENTRANTS, Inline(verdict), task_for, clock=lambda: float(now[0]), watcher=both)
+    loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
+    assert loop.run() is End.BLOCKED
+    said = [words for words in watcher.words if words.startswith("Dot")]
+    assert said[0] == "Dot is suspended after 3 failed starts in a row: ended (exit 1)"
+    assert len(said) > 2
+    assert set(said[1:]) == {"Dot still does not start: ended (exit 1)"}
+    assert heard_of.count("suspended") == 1
+
+
+def test_a_game_that_ends_while_another_is_written_is_not_overslept() -> None:
+    """Its call was taken for one that had been heeded, and the loop slept until the next, a second at most."""
+
+    class Awake(Unwaiting):
+        def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
+            assert not any(future.done() for future in loop.flying)
+            next(ends)
+            return super().get(block)
+
+    class Busy(MemoryLog):
+        def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
+            next(ends, None)
+            return super().record_game(game, notes)
+
+    def ending() -> Iterator[None]:
+        for number in range(6):
+            place.end(number)
+            yield
+
+    place, ends = Airborne(), ending()
+    format_ = make_format("roundrobin", options_model("roundrobin")())
+    loop = Scheduler(Busy(), format_, ENTRANTS, place, task_for, slots=2, inbox=Awake())
+    assert loop.run() is End.FINISHED
+
+
+def test_a_game_that_ended_before_a_failure_of_the_machine_is_heeded_before_it() -> None:
+    """They were told together, the game after the failure: it made that one be forgotten."""
+    loop, place = airborne()
+    place.end(0)
+    place.futures[1].set_exception(MachineFailure("slot died"))
+    settle(loop)
+    assert loop.setbacks._host_failures == 1
+
+
+# Which slot plays which game.
+
+# Becomes the engine behind it while it holds a lock that goes with the process; where another holds it, says so.
+ALONE = """\
+import fcntl, os, sys
+mark, engine = __file__ + ".lock", sys.argv[1:]
+lock = os.open(mark, os.O_CREAT | os.O_RDWR)
+os.set_inheritable(lock, True)
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    open(mark + ".twice", "w").close()
+os.execv(engine[0], engine)
+"""
+
+FIRST, SECOND = Pairing("Ada", "Bea", leg=1), Pairing("Bea", "Ada", leg=2)
+OTHER = Pairing("Cid", "Dot")
+
+
+def test_a_second_leg_waits_for_the_slot_of_the_first() -> None:
+    """While a leg is played no other slot takes the other one; then it is the first thing its slot does."""
+    slots = Allotment(3)
+    assert slots.slot_for(FIRST) == 0
+    slots.begin(0, FIRST)
+    assert slots.slot_for(SECOND) is None
+    assert slots.slot_for(OTHER) == 1
+    slots.end(FIRST, failed=False)
+    assert list(slots.ordered([OTHER, SECOND])) == [SECOND, OTHER]
+    assert slots.slot_for(SECOND) == 0
+
+
+def test_a_game_goes_where_its_engines_wait() -> None:
+    """The slot that has both, else one of them, else the lowest that is free."""
+    slots = Allotment(3)
+    for slot, pairing in enumerate((OTHER, Pairing("Ada", "Eve"), FIRST)):
+        slots.begin(slot, pairing)
+    for pairing in (OTHER, Pairing("Ada", "Eve"), FIRST):
+        slots.end(pairing, failed=False)
+    assert slots.slot_for(Pairing("Bea", "Ada", meeting=2)) == 2
+    assert slots.slot_for(Pairing("Eve", "Fay")) == 1
+    assert slots.slot_for(Pairing("Fay", "Gus")) == 0
+
+
+def test_a_failed_slot_is_no_reason_to_go_first() -> None:
+    """What the machine keeps failing lets the others go first, and no engine waits in a slot that died."""
+    slots = Allotment(2)
+    slots.begin(0, FIRST)
+    slots.end(FIRST, failed=True)
+    slots.begin(1, OTHER)
+    slots.end(OTHER, failed=False)
+    assert list(slots.ordered([OTHER, FIRST])) == [OTHER, FIRST]
+    assert slots.slot_for(Pairing("Dot", "Ada")) == 1
+
+
+def test_one_slot_keeps_the_order_of_the_format() -> None:
+    """Offers are played as they come."""
+    slots = Allotment(1)
+    slots.begin(0, FIRST)
+    slots.end(FIRST, failed=False)
+    assert list(slots.ordered([OTHER, SECOND])) == [OTHER, SECOND]
+
+
+def test_fewer_slots() -> None:
+    """What plays beyond the new number ends in its time, and nothing new begins there."""
+    slots = Allotment(2)
+    slots.begin(1, FIRST)
+    slots.slots = 1
+    assert slots.slot_for(OTHER) == 0
+    slots.end(FIRST, failed=False)
+    assert slots.slot_for(SECOND) == 0
+
+
+def test_an_engine_runs_no_more_often_than_it_may_allotment() -> None:
+    """Its next game waits for the end of the last, however that came; 0 is no bound, and a bound may come later."""
+    copies = {"Ada": 1, "Cid": 0}
+    slots = Allotment(3, copies)
+    slots.begin(0, FIRST)
+    assert slots.slot_for(Pairing("Cid", "Ada")) is None
+    slots.begin(1, OTHER)
+    assert slots.slot_for(Pairing("Cid", "Eve")) == 2
+    slots.end(FIRST, failed=True)
+    slots.end(FIRST, failed=True)
+    assert slots.slot_for(Pairing("Cid", "Ada")) == 0
+    copies["Cid"] = 1
+    assert slots.slot_for(Pairing("Cid", "Ada")) is None
+
+
+def capped(copies: int) -> GameTask:
+    task = task_for(FIRST, 0)
+    return replace(task, white=replace(task.white, spec=replace(task.white.spec, max_copies=copies)))
+
+
+def test_an_engine_of_which_there_may_be_one_waits_in_no_slot() -> None:
+    """With more slots than copies its process ends with the game; otherwise it may wait for the next."""
+    assert unshared(capped(1), 2).white.spec.restart == "on"
+    assert unshared(capped(1), 2).black.spec.restart == "auto"
+    assert unshared(capped(2), 2) == capped(2)
+    assert unshared(capped(0), 8) == capped(0)
+
+
+def test_a_run_keeps_to_the_copies_of_an_engine_file(tmp_path: Path) -> None:
+    """With two slots, in every game of the engine: its next process begins when the last has ended."""
+    (tmp_path / "alone.py").write_text(ALONE)
+    python = [sys.executable, "-I", "-S"]
+    command = [*python, str(tmp_path / "alone.py"), *python, PLAYING_SCRIPT]
+    (tmp_path / "engines").mkdir()
+    (tmp_path / "engines" / "one.toml").write_text(
+        f'name = "One"\nprotocol = "uci"\ndir = "scratch"\nmax_copies = 1\ncommand = {json.dumps(command)}\n'
+    )
+    others = "".join(scripted(name, "uci") for name in ("Ada", "Bea", "Cid"))
+    path = config(tmp_path, ("one",), "roundrobin", "cycles = 2", others, tc="60")
+    tour(tmp_path, "run", str(path), "--slots", "2", "--force")
+    assert audit(tmp_path) == 12
+    assert (tmp_path / "alone.py.lock").exists()
+    assert not (tmp_path / "alone.py.lock.twice").exists()
+
+
+# Disks that fill, that cannot be written, and processes with few descriptors: one line, the right code, no loss.
+
+# In user and mount namespaces of their own these need no rights; they last until end of file.
+SMALL = "mount -t tmpfs -o size=4m none results"
+READ_ONLY = "mount --bind results results && mount -o remount,bind,ro results"
+# The command line; a disk that was nearly full is looked at again soon.
+WATCHFUL = """\
+from enginetour.cli import main as cli
+from enginetour.tournament import setbacks
+
+setbacks.LOOK_S = 0.1
+cli.main()
+"""
+# Plays at once; each game's first search waits until it is told to, but where there is a file `free`.
+GATED = """\
+import os, sys
+moves, plies = ["g1f3", "g8f6", "f3g1", "f6g8"], 0
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "position":
+        plies = len(words[words.index("moves") + 1:]) if "moves" in words else 0
+    if words[0] == "go":
+        if plies < 2 and not os.path.exists({here!r} + "/free"):
+            open({here!r} + "/begun", "w").close()
+            open({here!r} + "/gate").read()
+        print("bestmove", moves[plies % 4], flush=True)
+    print({{"uci": "uciok", "isready": "readyok"}}.get(words[0], ""), flush=True)
+"""
+
+
+class Mounted:
+    """Another disk on the results folder of a workspace, seen only by what runs there."""
+
+    def __init__(self, folder: Path, holder: subprocess.Popen[bytes]) -> None:
+        self.folder = folder
+        self.holder = holder
+        self.results = Path(f"/proc/{holder.pid}/root{folder}/results")
+
+    @contextmanager
+    def running(self, *words: str) -> Iterator[subprocess.Popen[str]]:
+        """The command line, but for how soon a disk is looked at again; killed if the test fails."""
+        enter = ["nsenter", f"--target={self.holder.pid}", "--user", "--preserve-credentials", "--mount"]
+        command = [*enter, f"--wd={self.folder}", sys.executable, "-u", "-c", WATCHFUL, *words]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def run(self, *words: str, expect: int = 0) -> tuple[str, str]:
+        """The same to its end; stdout and stderr."""
+        with self.running(*words) as process:
+            out, err = process.communicate(timeout=LONG_S)
+        assert process.returncode == expect, err
+        assert "Traceback" not in err
+        return out, err
+
+    def leave(self, left: int) -> None:
+        """Fill it but for so many bytes, or make that room; anew if somebody writes to it in this moment."""
+        with (self.results / "ballast").open("ab") as sink:
+            while not self._leaves(sink.fileno(), left):
+                pass
+
+    def _leaves(self, ballast: int, left: int) -> bool:
+        held = os.fstat(ballast).st_size
+        found = os.fstatvfs(ballast)
+        wanted = held + found.f_bavail * found.f_frsize - left
+        try:
+            if wanted < held:
+                os.ftruncate(ballast, wanted)
+            elif wanted:
+                os.posix_fallocate(ballast, 0, wanted)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            return False
+        return True
+
+
+@contextmanager
+def mounted(folder: Path, how: str) -> Iterator[Mounted]:
+    """Skips where this machine allows no namespaces."""
+    call = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"{how} && echo mounted && exec cat"]
+    with subprocess.Popen(call, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        if holder.stdout.readline() != b"mounted\n":
+            pytest.skip("no user and mount namespaces on this machine")
+        yield Mounted(folder, holder)
+        holder.stdin.close()
+
+
+def until(lines: Iterator[str], words: str) -> None:
+    """Read on to a line with these words."""
+    assert any(words in line for line in lines), f"not told: {words}"
+
+
+def gated(folder: Path) -> Path:
+    """Four games between an engine that can be held up and one that cannot."""
+    (folder / "gated.py").write_text(GATED.format(here=str(folder)))
+    for name in ("begun", "gate"):
+        os.mkfifo(folder / name)
+    entrants = entrant("Gate", [sys.executable, "-S", str(folder / "gated.py")])
+    settings = "cycles = 2\ngames_per_pairing = 2"
+    more = entrants + scripted("Ada", "uci")
+    path = config(folder, (), "roundrobin", settings, more, tc="600")
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    return path
+
+
+def test_a_disk_that_fills(workspace: Path) -> None:
+    """Low: one line, and no game begins until there is room; full in a commit: 7 and one line; with room it goes on.
+
+    Every announced game is there, and in the end PGN and log hold them all.
+    """
+    path = gated(workspace)
+    with mounted(workspace, SMALL) as disk:
+        disk.leave(MIN_FREE + GAME_BYTES // 2)
+        with disk.running("run", str(path)) as run:
+            assert run.stdout is not None
+            assert run.stderr is not None
+            until(run.stderr, "no new games until the disk has room again")
+            disk.leave(MIN_FREE + 3 * GAME_BYTES)
+            (workspace / "begun").read_text()
+            (workspace / "gate").write_text("")
+            until(run.stdout, "Finished game 1 ")
+            (workspace / "begun").read_text()  # the second is in the air
+            disk.leave(0)
+            (workspace / "gate").write_text("")
+            out, err = run.communicate(timeout=LONG_S)
+        assert run.returncode == 7
+        assert "Finished game" not in out
+        *others, last = err.splitlines()
+        assert last.endswith("enginetour.db: the disk is full; make room and run again")
+        assert not [line for line in others if line.startswith("enginetour:")]
+        (workspace / "free").touch()
+        disk.leave(2 << 20)
+        out, err = disk.run("run", str(path))
+        assert "continuing after 1 of 4 games" in err
+        assert [line.split(" (")[0] for line in out.splitlines() if line.startswith("Finished game")] == [
+            f"Finished game {number}" for number in (2, 3, 4)
+        ]
+        assert disk.run("export", "pgn")[0] == (disk.results / "trial.pgn").read_text()
+        assert disk.run("db", "check")[0].startswith("sound: ")
+
+
+def test_a_read_only_disk(workspace: Path) -> None:
+    """A new and a known tournament: 7 in one line before any engine starts; what only reads still does."""
+    path = gated(workspace)
+    with mounted(workspace, READ_ONLY) as disk:
+        _, err = disk.run("run", str(path), expect=7)
+        assert err.count("\n") == 1
+    (workspace / "free").touch()
+    tour(workspace, "run", str(path), "--max-games", "1", expect=8)
+    (workspace / "free").unlink()
+    with mounted(workspace, READ_ONLY) as disk:
+        _, err = disk.run("run", str(path), expect=7)
+        assert err.count("\n") == 1
+        assert disk.run("standings")[0]
+    assert audit(workspace) == 1
+
+
+def limited(kind: int, most: int) -> None:
+    """This process and what it starts."""
+    resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
+
+
+def test_a_file_that_may_not_grow(workspace: Path) -> None:
+    """A limit on the size of files ends the run with 7 in one line; without it the same command plays the rest."""
+    path = quick(workspace, system="roundrobin", settings="cycles = 3\ngames_per_pairing = 2")
+    limit = partial(limited, resource.RLIMIT_FSIZE, 300_000)
+    code, said, told = Forked(workspace, ["run", str(path)], workspace / "errors", limit).ended()
+    assert code == 7
+    assert told.splitlines()[-1].startswith("enginetour: ")
+    assert "cannot be read or written" in told.splitlines()[-1]
+    games = said.count("Finished game")
+    assert 0 < games < 36
+    assert audit(workspace) == games
+    code, said, _ = Forked(workspace, ["run", str(path)], workspace / "errors").ended()
+    assert code == 0
+    assert games + said.count("Finished game") == audit(workspace) == 36
+    assert pgn_games(workspace / "results" / "trial.pgn") == 36
+
+
+def test_sixty_four_descriptors(workspace: Path) -> None:
+    """They suffice for two games at once."""
+    path = quick(workspace, system="roundrobin", settings="cycles = 1\ngames_per_pairing = 2")
+    words = ["run", str(path), "--slots", "2", "--force"]
+    limit = partial(limited, resource.RLIMIT_NOFILE, 64)
+    code, said, told = Forked(workspace, words, workspace / "errors", limit).ended()
+    assert code == 0, told
+    assert said.count("Finished game") == audit(workspace) == 12
+
+
+@pytest.mark.parametrize("most", [12, 14, 16, 39])
+def test_too_few_descriptors(workspace: Path, most: int) -> None:
+    """One line before game 1, and the same command with enough of them plays."""
+    path = quick(workspace, system="roundrobin", settings="cycles = 1")
+    words = ["run", str(path), "--slots", "2", "--force"]
+    limit = partial(limited, resource.RLIMIT_NOFILE, most)
+    code, said, told = Forked(workspace, words, workspace / "errors", limit).ended()
+    assert (code, said) == (2, "")
+    assert told == f"enginetour: ulimit -n: {most} open files are too few, 2 slots need 40; say ulimit -n 1024\n"
+    assert list((workspace / "results").iterdir()) == []
+    code, _, told = Forked(workspace, words, workspace / "errors", partial(limited, resource.RLIMIT_NOFILE, 40)).ended()
+    assert code == 0, told
+    assert audit(workspace) == 6
+
+
+# Which games may begin, and in which order.
+
+NOW = (Pairing("Ada", "Bea", leg=1), Pairing("Bea", "Ada", leg=2), Pairing("Cid", "Dot"))
+LATER = (Pairing("Eve", "Fay"),)
+
+
+class Showing:
+    """A format whose states are what they show, and that counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def offers(self, state: list[Pairing]) -> tuple[Pairing, ...]:
+        self.asked["offers"] += 1
+        return tuple(state)
+
+    def ahead(self, _: list[Pairing]) -> tuple[Pairing, ...]:
+        self.asked["ahead"] += 1
+        return LATER
+
+
+def offers(slots: int) -> tuple[Offers, Showing, Allotment]:
+    format_: Any = Showing()
+    allotment = Allotment(slots)
+    return Offers(format_, Setbacks(lambda: 0.0, lambda _: None), allotment), format_, allotment
+
+
+def test_a_format_is_asked_once_a_state() -> None:
+    """Before the commit of a game for what follows it, and after it for what is sure; an older state anew."""
+    made, format_, _ = offers(1)
+    before, after = list(NOW), list(NOW[1:])
+    for state in (before, after, before, after):
+        list(made.wanted(state))
+        assert made.are_sure_of(NOW[2], state)
+    assert format_.asked["offers"] == 2
+    list(made.wanted(list(NOW)))
+    assert not made.are_sure_of(NOW[0], after)
+    assert made.are_sure_of(NOW[0], before)
+    assert format_.asked["offers"] == 4
+
+
+def test_one_slot_looks_not_ahead() -> None:
+    """Others do, behind all that is on offer; a format may need milliseconds for it, so one slot asks for none."""
+    made, format_, _ = offers(1)
+    assert tuple(made.wanted(list(NOW))) == NOW
+    assert not format_.asked["ahead"]
+    assert tuple(offers(2)[0].wanted(list(NOW))) == NOW + LATER
+
+
+def test_the_rest_of_an_encounter_comes_first_where_it_was_begun() -> None:
+    """Not while it is played; what is sure to be may be it, too."""
+    made, _, allotment = offers(2)
+    allotment.begin(0, LATER[0])
+    allotment.begin(1, NOW[0])
+    assert tuple(made.wanted(list(NOW))) == NOW[2:]
+    allotment.end(LATER[0], failed=False)
+    assert tuple(made.wanted(list(NOW))) == LATER + NOW[2:]
+
+
+def test_a_promise_is_one_however_often_it_is_written_down() -> None:
+    """A pairing made anew is the same game; with other colours or not shown it is none."""
+    made, _, _ = offers(2)
+    for game in (*NOW, *LATER):
+        assert made.are_sure_of(replace(game), list(NOW))
+    assert not made.are_sure_of(replace(NOW[2], white="Dot", black="Cid"), list(NOW))
+    assert not made.are_sure_of(NOW[0], [NOW[2]])
+
+
+# Slots, pauses, withdrawals, voids and kills while eight games are on; by the hundred it is the night's.
+
+
+def test_a_steered_run_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """Whatever people ask for at once and whichever slot dies: the log is whole and everybody has ended."""
+    turmoil = Turmoil(tmp_path, random.Random(7), cycles=6)
+    for act in ("slots", "kill", "pause", "slots", "void", "unpause", "slots", "withdraw", "slots"):
+        turmoil.steer(act)
+    assert turmoil.settle() >= 20
+    assert turmoil.done["slots"] >= 3

@@ -1,0 +1,354 @@
+"""Tests of web/hall."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from starlette.applications import Starlette
+
+from enginetour.model.errors import StoreRefused
+from enginetour.store.address import address_of
+from enginetour.store.dialect import StoreBusy
+from enginetour.store.games import TournamentReader
+from enginetour.store.tournaments import Entry, Store
+from enginetour.web import room
+from enginetour.web.hall import Hall, Library
+from enginetour.web.room import Listener, Made, Room
+from tests.support.databases import Server, add_game, draft, game, open_log
+from tests.support.network import Stage, answered, in_a_hall, scope_of
+from tests.support.tournaments import THREE, audited, config, left_running, pgn_games, read, running, tour
+
+# Whole tournaments on a PostgreSQL server: killed and gone on with, several at once, and the same to every command.
+
+CYCLES = "games_per_pairing = 2\ncycles = 3"
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A runtime folder of the test's own, for sockets, whose paths are short."""
+    with TemporaryDirectory(prefix="run-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
+
+
+def games(url: str, name: str = "trial") -> int:
+    with Store.open(address_of(url), create=False, readonly=True) as store:
+        return audited(store.tournament(name))
+
+
+def test_killed_twice(server: Server, tmp_path: Path, runtime: Path) -> None:
+    """SIGKILL of the manager, twice: what was announced is there, nothing is doubled, and all of it is played."""
+    (tmp_path / "results").mkdir()
+    url = server.schema().replace("tester@", "tester:sesame@")
+    path = config(tmp_path, THREE, "roundrobin", CYCLES)
+    seen = 0
+    for _ in range(2):
+        with running(tmp_path, path, "--db", url) as process:
+            process.send_signal(signal.SIGKILL)
+        assert games(url) > seen
+        seen = games(url)
+    last = tour(tmp_path, "run", path.name, "--db", url)
+    assert games(url) == 18
+    written = [file.read_text() for file in (tmp_path / "results").iterdir() if file.is_file()]
+    assert "sesame" not in "".join((last.stdout, last.stderr, *written)), "a password was shown"
+    assert pgn_games(tmp_path / "results" / "trial.pgn") == 18
+    assert "sound" in tour(tmp_path, "db", "check", "--db", url).stdout
+    assert left_running(tmp_path) == []
+
+
+def test_two_managers_at_once(server: Server, tmp_path: Path, runtime: Path) -> None:
+    """Each plays its own tournament in one database; a third is refused and told who plays it; requests reach them."""
+    (tmp_path / "results").mkdir()
+    url = server.schema()
+    one, other = (
+        config(tmp_path, THREE, "roundrobin", "games_per_pairing = 2\ncycles = 200", name=name)
+        for name in ("one", "other")
+    )
+    with running(tmp_path, one, "--db", url) as first, running(tmp_path, other, "--db", url) as second:
+        refused = tour(tmp_path, "run", one.name, "--db", url, expect=5).stderr
+        assert f"already running: pid {first.pid} on " in refused
+        assert len(list((runtime / "enginetour").iterdir())) == 2  # nothing in their names tells a password
+        assert read(tmp_path, "status", "-t", "one", "--db", url)["state"] == "running"
+        assert read(tmp_path, "status", "-t", "other", "--db", url)["state"] == "running"
+        for process, name in ((first, "one"), (second, "other")):
+            assert "withdraws" in tour(tmp_path, "withdraw", "Wren 1", "-t", name, "--db", url).stdout
+            tour(tmp_path, "finish", "-t", name, "--db", url)
+            assert process.wait() == 8
+    assert list((runtime / "enginetour").iterdir()) == []
+    assert games(url, "one") > 0
+    assert games(url, "other") > 0
+    with Store.open(address_of(url), create=False) as store:
+        assert store.tournament("one").gone == store.tournament("other").gone == {"Wren 1"}
+
+
+COMMANDS = (
+    ("status", "--json"),
+    ("standings", "--csv"),
+    ("standings", "--engines"),
+    ("crosstable", "--pairs"),
+    ("games", "--json"),
+    ("games", "2"),
+    ("ratings", "--json"),
+    ("ratings", "--all", "--system", "elo"),
+    ("ratings", "--all", "--since", "2020-01-01", "--tc", "depth=*"),
+    ("ratings", "all", "--as-of", "edition 1"),
+    ("history", "Wren 1"),
+    ("import", "--list"),
+    ("export", "pgn"),
+)
+
+
+def test_the_same_to_every_command(server: Server, tmp_path: Path, runtime: Path) -> None:
+    """Played, imported, rated and published on a server, and copied to a file: every command says the same of both."""
+    (tmp_path / "results").mkdir()
+    url = server.schema()
+    config(tmp_path, THREE, "roundrobin", "games_per_pairing = 2")
+    tour(tmp_path, "run", "trial.toml", "--db", url)
+    tour(tmp_path, "export", "pgn", "-o", "games.pgn", "--db", url)
+    tags = (tmp_path / "games.pgn").read_text().replace('[Event "trial"]', '[Event "elsewhere"]')
+    (tmp_path / "games.pgn").write_text(tags)
+    tour(tmp_path, "import", "games.pgn", "--name", "files", "--db", url)
+    tour(tmp_path, "ratings", "--all", "--system", "elo", "--db", url)
+    tour(tmp_path, "lists", "define", "all", "--db", url)
+    tour(tmp_path, "publish", "all", "--db", url)
+    tour(tmp_path, "db", "copy", url, "copy.db")
+    for words in COMMANDS:
+        there, here = (tour(tmp_path, *words, "--db", place).stdout for place in (url, "copy.db"))
+        assert there == here, words
+        assert there, words
+    for place in (url, "copy.db"):
+        assert "1 tournament, 6 games, 1 import, 1 edition" in tour(tmp_path, "db", "check", "--db", place).stdout
+
+
+# One view for many readings.
+
+
+def test_unchanging(tmp_path: Path) -> None:
+    """What is written meanwhile is not seen, by no later reading either, and the writer is not held up."""
+    store, log = open_log(tmp_path / "t.db")
+    with store, Store.open(tmp_path / "t.db", readonly=True) as reader:
+        with reader.database.still():
+            add_game(log, game())
+            assert reader.tournament("autumn").games() == []
+            assert len(log.games()) == 1
+            assert reader.tournament("autumn").last_position == 0
+        assert reader.tournament("autumn").last_position == 1
+
+
+def test_of_its_thread(tmp_path: Path) -> None:
+    """Other threads of the same database see what is new, and a view that ends in a failure has ended."""
+    store, log = open_log(tmp_path / "t.db")
+    with store, ThreadPoolExecutor(1) as other:
+        with pytest.raises(ValueError, match="on purpose"), store.database.still():
+            other.submit(add_game, log, game()).result()
+            assert len(other.submit(log.games).result()) == 1
+            assert log.games() == []
+            raise ValueError("on purpose")
+        assert len(log.games()) == 1
+
+
+def test_one_in_another(tmp_path: Path) -> None:
+    """They are one view, to the end of the outer one."""
+    store, log = open_log(tmp_path / "t.db")
+    with store, Store.open(tmp_path / "t.db", readonly=True) as reader, reader.database.still():
+        with reader.database.still():
+            add_game(log, game())
+        assert reader.tournament("autumn").games() == []
+
+
+# The playing hall: rooms as the pages find them that are opened sooner or later.
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) -> None:
+    """Nobody looked on for a night, or a command changed a stopped tournament: table, headline and games agree."""
+
+    async def scene(hall: Hall, app: Starlette) -> str:
+        await answered(app, scope_of("/t/autumn/live.html"))
+        room = hall.rooms["autumn"]
+        if runs:
+            room.begin(stage.status())
+        room.take({"event": "game", "number": stage.record(game()), "white": "Fruit", "black": "Toga"})
+        return (await answered(app, scope_of("/t/autumn/live.html"))).body.decode()
+
+    page = in_a_hall(stage.database, scene)
+    assert '<td class="n">1</td><td class="n">1</td>' in page
+    assert runs or "stopped · 1 of 12 games" in page
+
+
+def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ended after the reading and before the first event was told by neither."""
+    read, began = Library.standing, iter([True])
+
+    async def standing(library: Library, entry: Entry, *, lines: bool) -> Made:
+        made = await read(library, entry, lines=lines)
+        for _ in began:
+            stage.record(game())
+            autumn.begin(stage.status())
+        return made
+
+    monkeypatch.setattr(Library, "standing", standing)
+    autumn = Room("autumn")
+
+    async def scene(hall: Hall, app: Starlette) -> list[int]:
+        hall.rooms["autumn"] = autumn
+        await hall.ready(hall.entries[0])
+        await hall.ready(hall.entries[0])
+        return [line["number"] for line in autumn.lines]
+
+    assert in_a_hall(stage.database, scene) == [1]
+
+
+def test_a_failure_of_ours_is_no_word_about_the_database(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A KeyError was told as 'x' and nothing else; what a database cannot give is told in its own words, once."""
+    troubles = iter([KeyError("x"), StoreRefused("is busy"), StoreRefused("is busy")])
+
+    async def entries(library: Library) -> list[Entry]:
+        raise next(troubles)
+
+    monkeypatch.setattr(Library, "entries", entries)
+    monkeypatch.setattr("enginetour.web.hall.LOOK_S", 0.0)
+    told, failed = list[str](), list[Exception]()
+
+    async def scene(hall: Hall, app: Starlette) -> None:
+        while len(failed) < 2:  # the second one: there are no more troubles
+            await asyncio.sleep(0)
+
+    in_a_hall(stage.database, scene, told.append, failed.append)
+    assert told == ["is busy"]
+    assert isinstance(failed[0], KeyError)
+
+
+# A log that the live page's server cannot fold, as it is of another version, took the boards of its run along.
+
+
+@pytest.fixture
+def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that cannot be folded."""
+
+    def refused(log: TournamentReader) -> None:
+        raise StoreRefused("the log is another version's", place=log.title)
+
+    monkeypatch.setattr(room, "format_of", refused)
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_a_running_tournament_is_shown_without_its_table(stage: Stage) -> None:
+    """Page and events are there, with what the run itself says."""
+
+    async def scene(hall: Hall, app: Starlette) -> list[int]:
+        hall.room(hall.entries[0]).begin(stage.status())
+        page, events = scope_of("/t/autumn/live.html"), scope_of("/t/autumn/events", "HEAD")
+        return [(await answered(app, asked)).status for asked in (page, events)]
+
+    assert in_a_hall(stage.database, scene) == [200, 200]
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_what_is_wrong_with_it_is_told_once(stage: Stage) -> None:
+    """Not after each game of a night."""
+    told: list[str] = []
+
+    async def scene(hall: Hall, app: Starlette) -> None:
+        room = hall.room(hall.entries[0])
+        room.begin(stage.status())
+        await answered(app, scope_of("/t/autumn/live.html"))
+        room.audience.add(Listener())
+        for number in range(1, 4):
+            room.take({"event": "game", "number": number, "white": "Fruit", "black": "Toga"})
+            await hall._look()
+
+    in_a_hall(stage.database, scene, told.append)
+    assert len(told) == 1
+
+
+def test_a_database_in_use_is_no_empty_table(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks while another program holds it is refused, and may ask again."""
+
+    async def busy(*_: object, **__: object) -> None:
+        raise StoreBusy("another program holds the database")
+
+    async def scene(hall: Hall, app: Starlette) -> int:
+        del app
+        room = hall.room(hall.entries[0])
+        room.begin(stage.status())
+        monkeypatch.setattr(Library, "standing", busy)
+        with pytest.raises(StoreBusy):
+            await hall.ready(hall.entries[0])
+        return len(room.table)
+
+    assert in_a_hall(stage.database, scene) == 0
+
+
+# Games that ended between two readings of one answer once made it contradict itself: a live page's server ended.
+
+
+@pytest.fixture
+def stage_of_reading_along(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Each time results are counted an opening is played to its end by both colours."""
+    count, meetings = TournamentReader.pair_counts, iter(range(1, 100))
+    settings = {"format": {"cycles": 100, "games_per_pairing": 2}}
+    stage.log = stage.store.create_tournament(replace(draft("match", ("Fruit", "Toga")), config=settings))
+
+    def play() -> None:
+        meeting = next(meetings)
+        for leg, (white, black) in enumerate((("Fruit", "Toga"), ("Toga", "Fruit")), 1):
+            stage.record(game(white, black, meeting=meeting, leg=leg))
+
+    def counted(log: TournamentReader) -> dict[tuple[str, str], tuple[int, int, int]]:
+        counts = count(log)
+        play()
+        return counts
+
+    play()
+    monkeypatch.setattr(TournamentReader, "pair_counts", counted)
+    return stage
+
+
+@pytest.mark.parametrize(
+    "words", [("crosstable", "--pairs"), ("chart", "opponents", "Toga", "-o", "toga.svg"), ("ratings",), ("report",)]
+)
+def test_commands_tell_of_one_moment(stage_of_reading_along: Stage, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What a command says of a running tournament fits together."""
+    tour(tmp_path, *words)
+
+
+def test_a_live_page_tells_of_one_moment(stage_of_reading_along: Stage) -> None:
+    """The table of one look is of one moment, that of the next of the next."""
+
+    async def look(hall: Hall, _: object) -> list[int]:
+        made = [await hall.library.standing(hall.entries[-1], lines=True) for _ in range(2)]
+        assert [table.progress["games_done"] for table in made] == [len(table.lines) for table in made]
+        return [len(table.lines) for table in made]
+
+    assert in_a_hall(stage_of_reading_along.database, look) == [2, 4]
+
+
+def test_a_first_look_that_fails_ends_no_server(stage_of_reading_along: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told, and what comes next finds the tournament."""
+    told: list[str] = []
+    find, failures = Library.entries, iter([StoreRefused("in this moment only")])
+
+    async def found(library: Library) -> object:
+        for failure in failures:
+            raise failure
+        return await find(library)
+
+    monkeypatch.setattr(Library, "entries", found)
+    monkeypatch.setattr("enginetour.web.hall.LOOK_S", 0.0)
+
+    async def look(hall: Hall, _: object) -> str:
+        assert hall.entry("match") is None
+        while hall.entry("match") is None:
+            await asyncio.sleep(0)
+        return hall.entries[-1].name
+
+    assert in_a_hall(stage_of_reading_along.database, look, told.append) == "match"
+    assert told == ["in this moment only"]

@@ -1,0 +1,486 @@
+"""Tests of web/server."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import re
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from http.cookiejar import CookieJar
+from itertools import count
+from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
+
+import pytest
+from starlette.applications import Starlette
+
+from enginetour.cli.main import COMMANDS
+from enginetour.store.tournaments import Store, entries
+from enginetour.web import app, server
+from enginetour.web.hall import Hall, Library
+from enginetour.web.pages import Pages
+from enginetour.web.server import HEADERS, POLICY, Guard, Message, Receive, Scope, Send
+from tests.support.databases import draft, game
+from tests.support.network import (
+    Answer,
+    Stage,
+    T,
+    answered,
+    ask,
+    in_a_hall,
+    looped,
+    move,
+    raised,
+    scope_of,
+    serving,
+    start,
+)
+from tests.support.tournaments import tour
+
+# Who may have a page of the live page's server, and what goes with every answer.
+
+TOKEN = "correct-horse-battery"
+
+
+async def page(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+    await send({"type": "http.response.body", "body": scope["path"].encode()})
+
+
+class Failures(list[Exception]):
+    """What the guard told of failures."""
+
+
+def guard(*hosts: str, token: str = "", app: object = page, failed: Failures | None = None) -> Guard:
+    heard = Failures() if failed is None else failed
+    return Guard(app, hosts=hosts, token=token, failed=heard.append)  # type: ignore[arg-type]
+
+
+def test_every_answer_has_the_headers_of_a_strict_page() -> None:
+    """Policy without inline anything, no sniffing, no referrer, no frame around it: on pages and on refusals alike."""
+    for answer in (ask(guard(), "/"), ask(guard(), "/", "POST"), ask(guard(), "/", host="evil.example")):
+        for name, value in HEADERS:
+            assert answer.headers[name.decode()] == value.decode()
+    assert "unsafe" not in POLICY
+    assert "frame-ancestors 'none'" in POLICY
+    assert ask(guard(), "/a").body == b"/a"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
+def test_pages_are_only_read(method: str) -> None:
+    """Whatever is not GET or HEAD is 405 and says what is allowed."""
+    answer = ask(guard(), "/", method)
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+
+
+FOREIGN = ("evil.example", "evil.example:8390", "localhost.evil.example", "127.0.0.1.evil.example", "a@localhost", "")
+
+
+@pytest.mark.parametrize("host", [*FOREIGN, "[::1", "localhost:", "localhost:x", "localhost/", None])
+def test_a_name_that_is_not_ours_gets_nothing(host: str | None) -> None:
+    """DNS rebinding: another's name that leads to this machine is refused, and so is a request without a name."""
+    assert ask(guard(), "/", host=host).status == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:9000", "127.0.0.1:8390", "[::1]:8390", "LOCALHOST:8390"])
+def test_our_names_at_any_port(host: str) -> None:
+    """A forwarded port has another number."""
+    assert ask(guard(), "/", host=host).status == 200
+
+
+def test_names_that_were_told_and_the_address_of_the_connection() -> None:
+    """`--allow-host`, and the very address at which a connection arrived."""
+    assert ask(guard("Lab.example"), "/", host="lab.example").status == 200
+    assert ask(guard(), "/", host="127.0.0.1").status == 200
+    assert ask(guard(), "/", host="10.0.0.7").status == 403
+
+
+def test_two_host_headers_are_none() -> None:
+    """Who would be believed?"""
+    assert ask(guard(), "/", host="localhost", Host="evil.example").status == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "http://localhost:8390"}, 200),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://localhost:9999"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://[::1"}, 403),
+        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "no-cors"}, 403),
+        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}, 200),
+        ({"sec_fetch_site": "same-origin", "sec_fetch_mode": "cors"}, 200),
+    ],
+)
+def test_pages_of_others_read_nothing(headers: dict[str, str], status: int) -> None:
+    """A foreign Origin, or a request that a foreign page makes for itself; a link from there is a link."""
+    assert ask(guard(), "/", **headers).status == status
+
+
+def test_the_token_comes_once_and_then_as_a_cookie() -> None:
+    """Without it nothing; with it in the address a redirect to the address without it; then its cookie opens all."""
+    app = guard(token=TOKEN)
+    assert ask(app, "/t/x/").status == 401
+    answer = ask(app, f"/t/x/?token={TOKEN}&part=2")
+    assert (answer.status, answer.headers["location"]) == (303, "/t/x/?part=2")
+    cookie, *marks = answer.headers["set-cookie"].split("; ")
+    assert TOKEN not in answer.headers["set-cookie"]
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(marks)
+    assert ask(app, "/t/x/", cookie=f"other=1; {cookie}").body == b"/t/x/"
+    for wrong in (cookie[:-1], f"{cookie}0", "enginetour=", "enginetour", f"enginetour={TOKEN}", "a=\u00e4; ="):
+        assert ask(app, "/", cookie=wrong).status == 401, wrong
+
+
+@pytest.mark.parametrize("query", ["token=", "token=wrong", f"token={TOKEN}x", "token=%ff%00", f"TOKEN={TOKEN}"])
+def test_a_wrong_token_opens_nothing(query: str) -> None:
+    """No cookie either."""
+    answer = ask(guard(token=TOKEN), f"/?{query}")
+    assert answer.status == 401
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_redirect_stays_here() -> None:
+    """An address of two slashes is no other host after the redirect."""
+    assert ask(guard(token=TOKEN), f"//evil.example/?token={TOKEN}").headers["location"] == "/evil.example/"
+
+
+def test_a_failure_of_ours_is_one_sentence() -> None:
+    """The browser hears no word of the exception; we hear all."""
+
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ValueError("/home/somebody/secret")
+
+    heard = Failures()
+    answer = ask(guard(app=broken, failed=heard), "/")
+    assert answer.status == 500
+    assert b"secret" not in answer.body
+    assert b"ValueError" not in answer.body
+    assert str(heard[0]) == "/home/somebody/secret"
+
+
+def test_a_failure_in_mid_answer_adds_nothing() -> None:
+    """What has begun is not begun again."""
+
+    async def half(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise ValueError("later")
+
+    heard = Failures()
+    answer = ask(guard(app=half, failed=heard), "/")
+    assert (answer.status, answer.body, len(heard)) == (200, b"", 1)
+
+
+def test_a_web_socket_is_not_answered() -> None:
+    """There is none."""
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    looped(guard()({"type": "websocket"}, receive, send))
+    assert sent == []
+
+
+# The live page's server as a process: addresses, refusals, limits.
+
+
+def asked(stage: Stage, *paths: str) -> list[Answer]:
+    """Answers of the application itself, in one life of it."""
+
+    async def scene(_: Hall, app: Starlette) -> list[Answer]:
+        return [await answered(app, scope_of(path)) for path in paths]
+
+    return in_a_hall(stage.database, scene)
+
+
+def test_addresses(stage: Stage) -> None:
+    """The index, the live page, the report's pages, the games, our own style sheets and scripts."""
+    stage.record(game())
+    found = asked(stage, "/", "/t/autumn/", "/t/autumn/live.html", "/t/autumn/index.html", "/t/autumn/games/1.html")
+    assert [answer.status for answer in found] == [200, 307, 200, 200, 200]
+    assert found[1].headers["location"] == "/t/autumn/index.html"
+    assert b"Fruit" in found[2].body
+    names = set(re.findall(r"(?:href|src)=\"(/[^\"#]+)\"", "".join(answer.body.decode() for answer in found)))
+    names = {name for name in names if "../" not in name}
+    assert {answer.status for answer in asked(stage, *sorted(names))} <= {200, 307}, names
+
+
+NOWHERE = (
+    *("/t/none/live.html", "/t/autumn/none.html", "/t/autumn/%00", "/t//", "/etc/passwd", "//etc/passwd"),
+    *("/t/autumn/games/2.html", "/t/autumn/games/x.html", "/t/autumn/games/1", "/t/autumn/games/-1.html"),
+    *("/t/autumn/games/99999999999999999999.html", "/t/autumn/games/\u0661.html", "/t/autumn/engines/../index.html"),
+    *("/assets/../app.py", "/assets/page.py", "/t/autumn/assets/..%2f..%2fpage.py", "/t/autumn/../../../../etc/passwd"),
+)
+
+
+@pytest.mark.parametrize("path", NOWHERE)
+def test_there_is_nothing_else(stage: Stage, path: str) -> None:
+    """No path of this machine, no number that is no game, no name that is none of ours."""
+    stage.record(game())
+    assert [answer.status for answer in asked(stage, path)] == [404]
+
+
+def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
+    """The same page has the same tag, and a question with that tag an empty answer."""
+
+    async def scene(hall: Hall, app: Starlette) -> list[int]:
+        first = await answered(app, scope_of("/t/autumn/index.html"))
+        again = scope_of("/t/autumn/index.html", if_none_match=first.headers["etag"])
+        second = await answered(app, again)
+        stage.record(game())
+        hall.library._pages._shelves.popitem()
+        third = await answered(app, again)
+        return [first.status, second.status, third.status, len(second.body)]
+
+    assert in_a_hall(stage.database, scene) == [200, 304, 200, 0]
+
+
+def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked again it is the same text, until the log has moved on and the review's time is over."""
+    monkeypatch.setattr("enginetour.web.pages.time", SimpleNamespace(monotonic=count(0.0, 1.0).__next__))
+    with Store.open(stage.database, create=False, readonly=True) as store:
+        pages = Pages(store)
+        (entry,) = entries(store)
+        first = pages.page(entry, "index.html")
+        assert pages.page(entry, "index.html") is first
+        stage.record(game())
+        assert pages.page(entry, "index.html") is first, "made a moment ago: it serves for ten times the time it took"
+        next(iter(pages._shelves.values())).until = 0.0
+        assert pages.page(entry, "index.html") != first
+
+
+def test_only_so_many_pages_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One stream too many is told to come again later."""
+    monkeypatch.setattr(app, "MOST_STREAMS", 0)
+    (answer,) = asked(stage, "/t/autumn/events")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "10")
+
+
+def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
+    """`serve` finds the socket of a run, and its stream tells of a move; SIGTERM ends it while the stream is open."""
+    with stage.running(), serving(stage.database.parents[1]) as (url, process):
+        stage.playing = [start()]
+        with urlopen(f"{url}/t/autumn/events", timeout=60) as stream:
+            lines = (line.decode() for line in stream)
+            whole = next(line for line in lines if line.startswith("data:") and '"running":true' in line)
+            assert list(json.loads(whole[5:])["games"]) == ["0"]
+            stage.tell("move", **move(1))
+            board = next(
+                line for line in lines if line.startswith("data:") and '"placement"' in line and '"slot"' in line
+            )
+            assert json.loads(board[5:])["ply"] == 1
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) in (-signal.SIGTERM, 143)
+
+
+def test_the_whole_way_in_with_a_token(stage: Stage) -> None:
+    """`--host 0.0.0.0 --token`: nothing without it, its address makes the cookie, other names get 403."""
+    folder, token = stage.database.parents[1], "0123456789abcdef"
+    with serving(folder, "--host", "0.0.0.0", "--token", token) as (url, _):
+        port = url.rpartition(":")[2]
+        home = f"http://127.0.0.1:{port}"
+        assert refused(f"{home}/") == 401
+        opener = build_opener(HTTPCookieProcessor(CookieJar()))
+        with opener.open(f"{home}/?token={token}", timeout=60) as page:
+            assert page.status == 200
+            assert token not in page.url
+        assert refused(Request(f"{home}/", headers={"Host": "evil.example"})) == 403
+
+
+def refused(request: str | Request) -> int:
+    """The status of a refusal."""
+    with pytest.raises(HTTPError) as error:
+        urlopen(request, timeout=60)
+    error.value.close()
+    return error.value.code
+
+
+def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
+    """What `scene` saw, in a thread beside a server of ours at that port."""
+    library = Library(stage.database)
+    hall = Hall(library, print, raised)
+
+    async def serve(listener: socket.socket) -> T:
+        made = server.Server(server.configured(app.site(hall, library)), hall)
+        task = asyncio.create_task(made.serve(sockets=[listener]))
+        seen = await asyncio.to_thread(scene, listener.getsockname()[1])
+        made.should_exit = True
+        await task
+        return seen
+
+    with server.listening("127.0.0.1", 0) as listener:
+        return looped(serve(listener))
+
+
+def connected(stack: ExitStack, port: int) -> socket.socket:
+    return stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+
+
+HEAD = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def stays_open(connection: socket.socket) -> bool:
+    """Nothing came, and no end either. What the server closed before its last answer has arrived here: loopback."""
+    connection.setblocking(False)
+    with suppress(BlockingIOError):
+        return bool(connection.recv(1))
+    return True
+
+
+def test_silent_connections_give_their_places_to_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 connections without a request, each with an hour left, some of them with a part of one: a page comes."""
+    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
+
+    def scene(port: int) -> tuple[list[bytes], list[bool]]:
+        with ExitStack() as stack:
+            silent, answers = [], []
+            for _ in range(6):  # fewer at a time than the kernel keeps waiting
+                silent += [connected(stack, port) for _ in range(50)]
+                for slow in silent[-20::2]:
+                    slow.sendall(HEAD)
+                asks = connected(stack, port)
+                asks.sendall(HEAD + b"\r\n")
+                answers.append(asks.recv(100)[:12])
+            return answers, [stays_open(one) for one in silent]
+
+    answers, stay = in_a_server(stage, scene)
+    assert answers == [b"HTTP/1.1 204"] * 6
+    assert stay.count(True) >= server.MOST_CONNECTIONS - 6
+    assert stay == sorted(stay), "the oldest go"
+
+
+def test_a_byte_now_and_then_keeps_no_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a connection sends makes it no younger, as long as its request is not whole."""
+    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
+
+    def scene(port: int) -> tuple[bytes, bytes]:
+        with ExitStack() as stack:
+            slow = connected(stack, port)
+            slow.sendall(HEAD)
+            connected(stack, port)
+            slow.sendall(b"X")
+            asks = connected(stack, port)
+            asks.sendall(HEAD + b"\r\n")
+            return asks.recv(100)[:12], ended(slow)
+
+    assert in_a_server(stage, scene) == (b"HTTP/1.1 204", b"")
+
+
+def ended(connection: socket.socket) -> bytes:
+    """What came before the other end closed it, in order or not."""
+    with suppress(ConnectionResetError):
+        return connection.recv(100)
+    return b""
+
+
+def test_who_has_asked_keeps_the_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams of events outlive any number of silent connections; a connection between two requests does not."""
+    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(server, "IDLE_S", 3600)
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
+
+    def scene(port: int) -> list[bool | bytes]:
+        with ExitStack() as stack:
+            streams = [connected(stack, port) for _ in range(2)]
+            for stream in streams:
+                stream.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert stream.recv(100)[:12] == b"HTTP/1.1 200"
+            idle = connected(stack, port)
+            idle.sendall(HEAD + b"\r\n")
+            answer = idle.recv(1000)[:12]
+            for _ in range(8):
+                connected(stack, port)
+            gone = ended(idle)
+            asks = connected(stack, port)
+            asks.sendall(HEAD + b"\r\n")
+            return [answer, gone, asks.recv(100)[:12], *(stays_open(stream) for stream in streams)]
+
+    assert in_a_server(stage, scene) == [b"HTTP/1.1 204", b"", b"HTTP/1.1 204", True, True]
+
+
+def test_where_all_are_being_answered_the_next_one_is_closed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody gives a place then."""
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 1)
+
+    def scene(port: int) -> tuple[bytes, bool]:
+        with ExitStack() as stack:
+            stream = connected(stack, port)
+            stream.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert stream.recv(100)[:12] == b"HTTP/1.1 200"
+            return ended(connected(stack, port)), stays_open(stream)
+
+    assert in_a_server(stage, scene) == (b"", True)
+
+
+def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that says nothing is closed, and one that never ends its head, and one that begins a second and stops."""
+    monkeypatch.setattr(server, "PATIENCE_S", 1.0)
+
+    def scene(port: int) -> list[bytes]:
+        with ExitStack() as stack:
+            silent, halting, twice = (connected(stack, port) for _ in range(3))
+            halting.sendall(HEAD)
+            twice.sendall(HEAD + b"\r\n")
+            answer = twice.recv(1000)[:12]
+            twice.sendall(HEAD)
+            return [answer, silent.recv(100), halting.recv(100), twice.recv(100)]
+
+    assert in_a_server(stage, scene) == [b"HTTP/1.1 204", b"", b"", b""]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--host", "0.0.0.0"], 2, "others can reach this address"),
+        (["--token", "short"], 2, "a token has 16 signs or more"),
+        (["--host", "203.0.113.7", "--token", "0123456789abcdef"], 2, "cannot listen there"),
+        (["--db", "none.db"], 5, "there is no database yet"),
+    ],
+)
+def test_refusals_are_one_line(stage: Stage, words: list[str], code: int, said: str) -> None:
+    """What cannot be served is told with the next step, before anything listens."""
+    told = tour(stage.database.parents[1], "serve", "--port", "0", *words, expect=code).stderr
+    assert said in told
+    assert told.count("\n") == 1
+
+
+def test_a_port_in_use_is_told(stage: Stage) -> None:
+    """The next step is another port."""
+    with server.listening("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        told = tour(stage.database.parents[1], "serve", "--port", port, expect=2).stderr
+    assert f"127.0.0.1:{port}: cannot listen there" in told
+
+
+def test_without_the_extra_one_line_says_what_to_install(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The base installation has no server."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else find(name))
+    told = tour(stage.database.parents[1], "serve", expect=2).stderr
+    assert "serve needs uvicorn; pip install 'enginetour[web]'" in told
+
+
+def test_the_command_is_listed() -> None:
+    """It is found where pages are read."""
+    assert COMMANDS["serve"][0] == "Read"
+
+
+def test_a_log_that_cannot_be_read_stops_nothing_else(stage: Stage) -> None:
+    """The index says why; its pages are refused in a sentence; other tournaments are there."""
+    other = stage.store.create_tournament(draft("winter"))
+    stage.record(game("Phalanx", "HoiChess", leg=9))  # no such game is on offer
+    index, live, report, sound = asked(stage, "/", "/t/autumn/live.html", "/t/autumn/index.html", "/t/winter/live.html")
+    assert b"the log does not fit its format" in index.body
+    assert other.name.encode() in index.body
+    assert (live.status, report.status, sound.status) == (503, 503, 200)
+    assert str(stage.database).encode() not in live.body + report.body
