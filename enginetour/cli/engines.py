@@ -156,10 +156,11 @@ def check(
     """
     from enginetour.cli.common import StepLine
     from enginetour.engines.registry import to_spec
+    from enginetour.engines.safeguards import in_force
     from enginetour.model.errors import near
     from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.games import story, table
-    from enginetour.tournament.probing import examine_each, in_force
+    from enginetour.tournament.probing import examine_each
 
     keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}
     for key in only:

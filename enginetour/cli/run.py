@@ -22,6 +22,7 @@ from enginetour.cli.output import EARLY, Heard, Voice, fall_silent, unhurried
 from enginetour.cli.report import has_newest_report, outdate_report, report_at_end
 from enginetour.cli.screen import Broadcast, Lines, LiveTable, story
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
+from enginetour.engines import safeguards
 from enginetour.engines.identity import absent_paths, path_options
 from enginetour.engines.machine import Cores
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
@@ -37,7 +38,6 @@ from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated
 from enginetour.store.ratings import ratings_of
 from enginetour.store.replay import fold
-from enginetour.tournament import probing
 from enginetour.tournament import run as run_module
 from enginetour.tournament.changes import Desk, Helm
 from enginetour.tournament.control import ControlServer, socket_path
@@ -308,7 +308,9 @@ class Run:
             self.settled()
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
             crowd = () if self.place else (*crowded(sides := session.sides.values(), slots), *absent_paths(sides))
-            for warning in filter(str, (probing.root_warning(), probing.unguarded(), self.plan.suite.left_out, *crowd)):
+            for warning in filter(
+                str, (safeguards.root_warning(), safeguards.unguarded(), self.plan.suite.left_out, *crowd)
+            ):
                 self.voice.say(f"warning: {warning}")
             code = self._play(session, here, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())

@@ -208,11 +208,12 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     """
     from enginetour.engines.identity import absent_paths, path_options
     from enginetour.engines.machine import here
+    from enginetour.engines.safeguards import in_force
     from enginetour.reports import standings as text
     from enginetour.tournament import probing
     from enginetour.tournament.limits import own_cores, silent_ponderers
     from enginetour.tournament.notify import no_command
-    from enginetour.tournament.probing import in_force, untellable
+    from enginetour.tournament.probing import untellable
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)

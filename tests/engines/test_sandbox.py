@@ -26,7 +26,7 @@ import click
 import pytest
 
 from enginetour.cli.main import COMMANDS, cli
-from enginetour.engines import launch, machine, sandbox, starting
+from enginetour.engines import launch, machine, safeguards, sandbox, starting
 from enginetour.engines.enginefile import QuirksSection, ResourcesSection, StoredSpec
 from enginetour.engines.machine import allowed
 from enginetour.engines.process import EngineProcess, kill_living, wait
@@ -36,7 +36,6 @@ from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks, Resources, Sandbox
 from enginetour.store import codecs
-from enginetour.tournament import probing
 from enginetour.tournament.events import Journal
 from enginetour.tournament.notify import by_command
 from enginetour.tournament.places import end_leftovers
@@ -81,7 +80,7 @@ def tried(outside: Path, **more: Any) -> dict[str, Any]:
 
 def fenced(sandbox: Sandbox, tmp_path: Path) -> dict[str, Any]:
     """The same in a sandbox; skips where this machine has none."""
-    if f"{sandbox} no" in probing.in_force():
+    if f"{sandbox} no" in safeguards.in_force():
         pytest.skip(f"no {sandbox} here")
     told = tried(tmp_path / "escaped", sandbox=sandbox)
     assert not (tmp_path / "escaped").exists()
@@ -157,7 +156,7 @@ def test_no_engine_breaks_out_of_a_sandbox(
     sandbox: Sandbox, namespace: str, apart: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No file, right, device, mount, setting or listener, as root too: it has no capability and no socket to ask by."""
-    if f"{sandbox} no" in probing.in_force():
+    if f"{sandbox} no" in safeguards.in_force():
         pytest.skip(f"no {sandbox} here")
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     assert broken_out(sandbox, apart, monkeypatch) == []
@@ -207,7 +206,7 @@ def test_the_filter_knows_each_architecture(
 @pytest.mark.usefixtures("nothing_left")
 def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine may search with threads, start processes, and change its own memory as before."""
-    if "landlock no" in probing.in_force():
+    if "landlock no" in safeguards.in_force():
         pytest.skip("no landlock here")
     script = "import threading, subprocess; t = threading.Thread(target=print, args=('thread',)); t.start(); t.join(); "
     script += "subprocess.run(['echo', 'process'])"
@@ -221,7 +220,7 @@ def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("nothing_left")
 def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
     """bwrap ends with 128 and the signal's number: told as the signal."""
-    if "bwrap no" in probing.in_force():
+    if "bwrap no" in safeguards.in_force():
         pytest.skip("no bwrap here")
     engine = EngineProcess(odd("quiet", sandbox="bwrap"))
     engine.write(b"kill 6\n")
@@ -334,10 +333,10 @@ def test_a_game_is_lost_by_eating_memory() -> None:
 def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, tried for real; without a namespace the reason stands in it and in the warning of a run."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
-    told = probing.in_force()
+    told = safeguards.in_force()
     assert told.startswith("engines run in: no pid namespace (ENGINETOUR_NAMESPACE=off)")
     assert "\n" not in told
-    assert "ENGINETOUR_NAMESPACE=off" in probing.unguarded()
+    assert "ENGINETOUR_NAMESPACE=off" in safeguards.unguarded()
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -373,7 +372,7 @@ def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: 
 def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only root hears that its engines are root too."""
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    assert ("running as root" in probing.root_warning()) == warned
+    assert ("running as root" in safeguards.root_warning()) == warned
 
 
 @pytest.mark.usefixtures("nothing_left")

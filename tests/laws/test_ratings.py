@@ -12,6 +12,7 @@ from enginetour.ratings.likelihood import ModelName, fit
 from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
 from enginetour.ratings.pairs import RatedGame
 from enginetour.ratings.ratinglist import rating_list
+from enginetour.ratings.systems import SYSTEMS
 
 NAMES = "ABCDEFG"
 LAW = settings(max_examples=60, deadline=None)
@@ -35,63 +36,63 @@ def logs(draw: st.DrawFn) -> list[RatedGame]:
     ]
 
 
-SYSTEMS = [
-    (module, chosen)
+CHOSEN = [
+    (name, chosen)
     for mode in ("sequential", "batch")
-    for module, chosen in (
-        (elo, elo.EloSettings(mode=mode, k_policy="fide", adv=20)),
-        (gor, gor.GorSettings(mode=mode)),
-        (gor, gor.GorSettings(mode=mode, variant="egf")),
-        (gor, gor.Egf2021Settings(mode=mode, event_class="C")),
+    for name, chosen in (
+        ("elo", elo.EloSettings(mode=mode, k_policy="fide", adv=20)),
+        ("gor", gor.GorSettings(mode=mode)),
+        ("egf", gor.GorSettings(mode=mode, variant="egf")),
+        ("egf2021", gor.Egf2021Settings(mode=mode, event_class="C")),
     )
 ]
-BATCH = [system for system in SYSTEMS if system[1].mode == "batch"]
+BATCH = [system for system in CHOSEN if system[1].mode == "batch"]
 START = {"A": 1500.0, "B": 2410.0, "C": 130.0}
 KIN = lineage(Version(name, "DEF" if name in "DEF" else name, "family" if name in "AG" else "") for name in NAMES)
 
 
-@pytest.mark.parametrize(("system", "chosen"), SYSTEMS)
+@pytest.mark.parametrize(("name", "chosen"), CHOSEN)
 @given(log=logs(), data=st.data())
 @LAW
-def test_replay_from_anywhere(system: Any, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
+def test_replay_from_anywhere(name: str, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
     """Replaying from any game on gives the bits of the full replay."""
     cut = data.draw(st.integers(0, len(log)))
-    state, written = system.begin(chosen, START), []
+    state, written = SYSTEMS[name].begin(chosen, START, None), []
     for game in log[:cut]:
-        state, events = system.step(state, game)
+        state, events = incremental.step(state, game)
         written += events
     for game in log[cut:]:
-        state, events = system.step(state, game)
+        state, events = incremental.step(state, game)
         written += events
-    written += system.close(state)[1]
-    assert written == system.rate(log, chosen, START)
+    written += incremental.close(state)[1]
+    assert written == SYSTEMS[name].rate(log, chosen, START)
 
 
-@pytest.mark.parametrize(("system", "chosen"), SYSTEMS)
+@pytest.mark.parametrize(("name", "chosen"), CHOSEN)
 @given(log=logs(), data=st.data())
 @LAW
-def test_rating_goes_on_from_anywhere(system: Any, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
+def test_rating_goes_on_from_anywhere(name: str, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
     """Stepping to any game and rating the rest at once gives the bits of the full replay, newcomers who inherit too."""
     cut = data.draw(st.integers(0, len(log)))
     chosen = chosen.model_copy(update={"inherit": True})
-    state, written = system.begin(chosen, START, KIN), []
+    state, written = SYSTEMS[name].begin(chosen, START, KIN), []
     for game in log[:cut]:
-        state, events = system.step(state, game)
+        state, events = incremental.step(state, game)
         written += events
     state, events = incremental.rate(log[cut:], state)
-    assert written + events == system.rate(log, chosen, START, KIN)
+    assert written + events == SYSTEMS[name].rate(log, chosen, START, KIN)
     last = {event.engine: event for event in written + events}
-    assert {name: state.standings[name][::2] for name in last} == {name: (e.after, e.games) for name, e in last.items()}
+    assert {one: state.standings[one][::2] for one in last} == {one: (e.after, e.games) for one, e in last.items()}
 
 
-@pytest.mark.parametrize(("system", "chosen"), BATCH)
+@pytest.mark.parametrize(("name", "chosen"), BATCH)
 @given(log=logs(), data=st.data())
 @LAW
-def test_order_inside_an_event(system: Any, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
+def test_order_inside_an_event(name: str, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
     """In batch mode the order of the games of an event does not matter, to the last bit."""
     only = [RatedGame(game.white, game.black, game.white_half_points, game.game, "x") for game in log]
     shuffled = data.draw(st.permutations(only))
-    assert system.rate(shuffled, chosen, START) == system.rate(only, chosen, START)
+    assert SYSTEMS[name].rate(shuffled, chosen, START) == SYSTEMS[name].rate(only, chosen, START)
 
 
 @given(log=logs(), mode=st.sampled_from(["sequential", "batch"]))
@@ -105,16 +106,16 @@ def test_elo_keeps_the_sum(log: list[RatedGame], mode: Any) -> None:
     assert sum(state.ratings().values()) == pytest.approx(7000, abs=1e-8)
 
 
-@pytest.mark.parametrize(("system", "chosen"), BATCH)
+@pytest.mark.parametrize(("name", "chosen"), BATCH)
 @given(log=logs())
 @LAW
-def test_relabelling_events(system: Any, chosen: Any, log: list[RatedGame]) -> None:
+def test_relabelling_events(name: str, chosen: Any, log: list[RatedGame]) -> None:
     """Other names, same changes."""
     other = dict(zip(NAMES, reversed(NAMES), strict=True))
     renamed = [RatedGame(other[g.white], other[g.black], g.white_half_points, g.game, g.event) for g in log]
-    expected = {(e.engine, e.event): e.after for e in system.rate(log, chosen, START)}
-    start = {other[name]: rating for name, rating in START.items()}
-    assert {(other[e.engine], e.event): e.after for e in system.rate(renamed, chosen, start)} == expected
+    expected = {(e.engine, e.event): e.after for e in SYSTEMS[name].rate(log, chosen, START)}
+    start = {other[one]: rating for one, rating in START.items()}
+    assert {(other[e.engine], e.event): e.after for e in SYSTEMS[name].rate(renamed, chosen, start)} == expected
 
 
 @given(counts=tables, prior=priors, model=models, data=st.data())
