@@ -21,7 +21,7 @@ from typing import Any
 
 from benches.storing import thought_moves
 from enginetour.model.game import Game, MoveMade, Outcome, SideRecord, Termination
-from enginetour.referee.talk import Frames, frame
+from enginetour.referee.link import Frames, frame
 from enginetour.tournament.cluster.machines import Order
 from enginetour.tournament.cluster.worker import FLUSH_S
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benches.cluster_machines import READ, Machinery
-from enginetour.referee.talk import Frames, frame
+from enginetour.referee.link import Frames, frame
 from enginetour.tournament.cluster.machines import Found, Seen
 from enginetour.tournament.cluster.place import Heard
 from enginetour.tournament.cluster.worker import look

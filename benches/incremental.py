@@ -13,7 +13,7 @@ from benches.measure import Settings, divided, in_turn, line
 from enginetour.model.game import Game, Outcome, Pairing, Termination
 from enginetour.ratings import elo
 from enginetour.ratings.elo import EloSettings
-from enginetour.ratings.pairs import RatedGame
+from enginetour.ratings.incremental import RatedGame
 from enginetour.store.counts import packed
 from enginetour.store.ratings import refresh
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS

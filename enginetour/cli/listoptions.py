@@ -18,8 +18,8 @@ import click
 
 from enginetour.cli.common import formatted, markup
 from enginetour.model.errors import UsageRefused, called, did_you_mean, not_called
-from enginetour.ratings.pairs import LARGEST
-from enginetour.reports.ratinglist import ALL, WIDE
+from enginetour.ratings.incremental import LARGEST
+from enginetour.reports.columns import ALL, WIDE
 from enginetour.reports.sheet import dumps
 
 if TYPE_CHECKING:

@@ -27,16 +27,12 @@ from enginetour.engines.identity import absent_paths, path_options
 from enginetour.engines.machine import Cores
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.model.game import GameFinished
-from enginetour.reports import ratinglist
 from enginetour.reports.pgn import PgnFile
 from enginetour.reports.progress import clock_words, of_games
-from enginetour.reports.review.fairness import over_again
-from enginetour.reports.review.tournament import tournament_list
 from enginetour.reports.sheet import render
 from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated
-from enginetour.store.ratings import ratings_of
 from enginetour.store.replay import fold
 from enginetour.tournament import run as run_module
 from enginetour.tournament.changes import Desk, Helm
@@ -515,6 +511,11 @@ MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 
 def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = ()) -> None:
     """The ladder or the table, the rating lists, what to doubt, and where everything is."""
+    from enginetour.reports import ratinglist
+    from enginetour.reports.review.fairness import over_again
+    from enginetour.reports.review.tournament import tournament_list
+    from enginetour.store.ratings import ratings_of
+
     log, plan = session.log, session.plan
     click.echo("")
     click.echo(story(log, most=MOST_TOLD), nl=False)

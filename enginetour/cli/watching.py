@@ -17,7 +17,6 @@ from enginetour.model.game import Game, Incident, Note, Outcome
 from enginetour.reports.pgn import PgnFile, write_traffic
 from enginetour.reports.progress import MatchScore, Progress, Running, terms
 from enginetour.store import games
-from enginetour.store.selection import openings_of_pair
 from enginetour.tournament.changes import Desk, Helm
 from enginetour.tournament.control import Request, refusal
 from enginetour.tournament.requests import Request as Asked
@@ -83,6 +82,8 @@ class Picture(Progress):
 
     def paired(self, match: MatchScore) -> MatchScore:
         """From the log as well."""
+        from enginetour.store.selection import openings_of_pair
+
         pairs, drawn = openings_of_pair(self.log, match.first, match.second)
         return replace(match, pairs=pairs, drawn=drawn, terms=self._terms(match))
 

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from enginetour.interop.files import read_whole
 from enginetour.interop.gametags import Games
 from enginetour.interop.tally import AT_ODDS, OF_VARIANT, UNFINISHED, Tally, name_text, normal_name, text
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.timecontrol import TIME_CLASSES, time_class
-from enginetour.ratings.pairs import Pairs, RatedGame
+from enginetour.ratings.incremental import RatedGame
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from enginetour.ratings.pairs import Pairs
 
 # What the engines of game files are called here: aliases first, then patterns of the names that are wanted.
 
@@ -339,6 +342,8 @@ def rated_games(
 
     An event is a file, or an Event tag where those were kept. Odds of unknown size count as none.
     """
+    import numpy as np
+
     called = [name if name in names else None for name in (naming(name_text(raw)) for raw in games.names)]
     results = np.array(games.results)
     tags = [" ".join(text(raw).split()) for raw in games.event_tags]
@@ -356,6 +361,8 @@ def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:
 
     UsageRefused for a pattern that no engine answers to.
     """
+    import numpy as np
+
     called = [naming(name_text(raw)) for raw in games.names]
     naming.refuse_unanswered()
     names = tuple(sorted({name for name in called if name is not None}))

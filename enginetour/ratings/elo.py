@@ -16,8 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from enginetour.ratings import incremental
-from enginetour.ratings.incremental import Lineage, Mode, RatingState, Standing
-from enginetour.ratings.pairs import LARGEST, RatedGame, RatingEvent
+from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatedGame, RatingEvent, RatingState, Standing
 
 EloState = RatingState
 

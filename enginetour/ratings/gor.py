@@ -19,8 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades, incremental
-from enginetour.ratings.incremental import Lineage, Mode, RatingState, Standing
-from enginetour.ratings.pairs import LARGEST, RatedGame, RatingEvent
+from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatedGame, RatingEvent, RatingState, Standing
 
 # Go ratings: Czech GoR (Cieply 1998) and the EGF GoR as told by Vuorinen (2010).
 

@@ -21,7 +21,8 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from enginetour.ratings.pairs import LARGEST, Pairs, Vector
+from enginetour.ratings.incremental import LARGEST
+from enginetour.ratings.pairs import Pairs, Vector
 
 # How a gap in strength becomes wins, draws and losses: what the likelihood of a list is made of.
 

@@ -22,6 +22,7 @@ from enginetour.ratings.connectivity import (
     unbeaten,
     winless,
 )
+from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import (
     DRAWISH,
     ELO_SCALE,
@@ -38,7 +39,6 @@ from enginetour.ratings.likelihood import (
 )
 from enginetour.ratings.models import GaussianPrior, Loose, PhantomDraws, Prior, VirtualDraws, chance, held, told
 from enginetour.ratings.pairs import (
-    CAPTION,
     Counts,
     Dependence,
     Index,

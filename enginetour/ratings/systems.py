@@ -10,8 +10,7 @@ from pydantic import BaseModel
 
 from enginetour.ratings import elo, gor
 from enginetour.ratings.grades import Scale
-from enginetour.ratings.incremental import Lineage, RatingState
-from enginetour.ratings.pairs import RatingEvent
+from enginetour.ratings.incremental import Lineage, RatingEvent, RatingState
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ from enginetour.engines.wire import Thought, printable
 from enginetour.model.game import Incident, MoveMade, SideRecord
 from enginetour.referee.clock import MS, EngineQueue, RunQueue
 from enginetour.referee.compiled import native, shadow_of
+from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import SOME_TRAFFIC, EngineShelf, incident, question
-from enginetour.referee.talk import Link
 from enginetour.referee.verdict import Claims
 
 # How hard an engine worked in one game, as it told it: sums to be averaged over a tournament.

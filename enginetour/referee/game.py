@@ -26,10 +26,11 @@ from enginetour.referee.adjudication import End
 from enginetour.referee.books import Books, RawPly
 from enginetour.referee.clock import MS, Halts
 from enginetour.referee.ends import Draws, Ends, ends_of
+from enginetour.referee.link import Link
 from enginetour.referee.relay import Relay, Search, is_plain
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import EngineShelf, incident, question, sit_down
-from enginetour.referee.talk import Link, converse, ended, heed, heed_until
+from enginetour.referee.talk import converse, ended, heed, heed_until
 from enginetour.referee.verdict import Verdict
 
 if TYPE_CHECKING:

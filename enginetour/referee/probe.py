@@ -13,8 +13,9 @@ from enginetour.engines.wire import Said, What
 from enginetour.model.errors import Unsupported
 from enginetour.model.task import Probe, ProbeTask
 from enginetour.model.variants import STANDARD
+from enginetour.referee.link import Link
 from enginetour.referee.startup import end, start_fault
-from enginetour.referee.talk import Greeted, Link, greet, heed_until
+from enginetour.referee.talk import Greeted, greet, heed_until
 
 AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
 

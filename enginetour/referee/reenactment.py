@@ -21,9 +21,10 @@ from enginetour.engines.wire import Said, What, printable
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
 from enginetour.model.task import Reenacted, ReenactTask
 from enginetour.referee.clock import Clock
+from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import end, question, start_fault
-from enginetour.referee.talk import Link, converse, heed_until
+from enginetour.referee.talk import converse, heed_until
 from enginetour.referee.verdict import of_talk
 
 STOP = {"uci": b"stop", "cecp": b"?"}

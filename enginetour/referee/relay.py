@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from enginetour.engines.position import Position
     from enginetour.referee.adjudication import End
     from enginetour.referee.ends import Ends
+    from enginetour.referee.link import Link
     from enginetour.referee.quickgames import Together
     from enginetour.referee.seats import Seat
-    from enginetour.referee.talk import Link
 
 
 # The search under way, as the referee measures it (runner spec 3).

@@ -22,8 +22,8 @@ from enginetour.engines.process import hear_all, kill_living
 from enginetour.engines.sandbox import leave_scratch
 from enginetour.model.errors import MachineFailure
 from enginetour.model.task import GameTask, ProbeTask, ReenactTask
+from enginetour.referee.link import VERSION, Environment, Frames, Link, Stop, Stopping, frame
 from enginetour.referee.quickgames import claim_own
-from enginetour.referee.talk import VERSION, Environment, Frames, Link, Stop, Stopping, frame
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import ComplianceTask

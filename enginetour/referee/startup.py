@@ -15,9 +15,10 @@ from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, S
 from enginetour.model.game import Incident
 from enginetour.model.task import EngineSpec
 from enginetour.referee.clock import Crowd
+from enginetour.referee.link import Link
 from enginetour.referee.quickgames import Together
 from enginetour.referee.seats import Seat
-from enginetour.referee.talk import Link, converse
+from enginetour.referee.talk import converse
 
 # Where engines wait between two games of a slot, with their processes alive.
 

@@ -6,17 +6,19 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from enginetour.interop.toml import toml_value
 from enginetour.model.game import Game, Incident, Outcome, SideRecord, Termination
-from enginetour.referee.compliance.exam import Compliance, Verdict
 from enginetour.reports.sheet import Column, Sheet, safe
 
 # An incident for people: what was seen, then the talk with the engine in milliseconds from the moment it was asked.
 
 NARROWEST = 64  # columns; below this a terminal is no place to read traffic
 _LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
+
+if TYPE_CHECKING:
+    from enginetour.referee.compliance.exam import Compliance, Verdict
 
 
 def incident_lines(incident: Incident, width: int) -> Iterator[str]:

@@ -13,50 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-import numpy as np
-
 from enginetour.model.game import fixed
+from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.matrices import Matrix
-from enginetour.ratings.pairs import CAPTION, Vector
+from enginetour.ratings.pairs import Vector
 from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, Against, RatingList, Row, grounds_of, quantile
 from enginetour.ratings.uncertainty import Errors
+from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, lines_of, points, safe, shortened
-
-# The columns a likelihood list can show, by the keys of its JSON and CSV.
-
-COLUMNS = {
-    column.key: column
-    for column in (
-        Column("pool", "pool"),
-        Column("rank", "#"),
-        Column("name", "engine", left=True, flexible=True),
-        Column("rating", "rating"),
-        Column("plus", "+"),
-        Column("minus", "-"),
-        Column("error", "±"),
-        Column("games", "games"),
-        Column("score", "score"),
-        Column("points", "points"),
-        Column("wins", "W"),
-        Column("draws", "D"),
-        Column("losses", "L"),
-        Column("opponents", "opp."),
-        Column("opponents_error", "opp.±"),
-        Column("opponent_count", "opps"),
-        Column("diversity", "div."),
-        Column("performance", "perf."),
-        Column("draw_rate", "draws"),
-        Column("los", "LOS"),
-        Column("remarks", "", left=True),
-    )
-}
-ALL = tuple(COLUMNS)
-NARROW = ("rank", "name", "rating", "plus", "minus", "games", "score", "remarks")
-USUAL = ("rank", "name", "rating", "plus", "minus", "games", "score", "opponents", "draw_rate", "los", "remarks")
-# What Ordo's full list has between the score and the opponents.
-WIDE = (*USUAL[:7], "points", "wins", "draws", "losses", *USUAL[7:])
-NAME_ROOM = 20  # signs of a name that a column more may not cost
-
 
 # Rating lists as sheets: likelihood lists with errors, and the ratings of incremental systems.
 
@@ -410,6 +374,8 @@ _TOLD = {
 
 def sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: Sequence[str] = ()) -> Sheet:
     """The matrix as a table; CSV has plain numbers, of a score the share of the points."""
+    import numpy as np
+
     many = len(set(matrix.pools)) > 1
     numbers = range(1, len(matrix.names) + 1)
     columns = (
@@ -463,6 +429,8 @@ def _plain(row: Vector) -> list[float | None]:
 
 
 def _cell(matrix: Matrix, row: int, column: int) -> str:
+    import numpy as np
+
     value = float(matrix.values[row, column])
     if np.isnan(value):
         return "·" if row == column else ""

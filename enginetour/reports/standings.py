@@ -13,8 +13,6 @@ from enginetour.formats.pairing.standings import legend
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.model.game import Note, Placed
 from enginetour.model.task import Probe
-from enginetour.ratings.likelihood import fit
-from enginetour.ratings.models import PhantomDraws
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, lines_of, points, words
 
 if TYPE_CHECKING:
@@ -506,6 +504,9 @@ def relative_strengths(field: Field) -> tuple[float, ...]:
         counts[names[one], names[other]] = (old[0] + more[0], old[1] + more[1], old[2] + more[2])
     if not counts:
         return (0.0,) * len(names)
+    from enginetour.ratings.likelihood import fit  # numbers: most tables need none
+    from enginetour.ratings.models import PhantomDraws
+
     found = fit(counts, prior=PhantomDraws(1.0, 0.0)).by_name()
     return tuple(found.get(name, 0.0) for name in names)
 

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, func, or_, select
 
 from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.model.game import Outcome
+from enginetour.ratings.incremental import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
-from enginetour.ratings.pairs import RatingEvent
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.counts import stands
 from enginetour.store.definition import ListDefinition, revisions_of

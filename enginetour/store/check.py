@@ -31,7 +31,7 @@ from enginetour.store.definition import lists_of, revisions_of
 from enginetour.store.dialect import UNREADABLE
 from enginetour.store.editions import Edition, Line, edition, edition_of, editions_of
 from enginetour.store.games import recounted, versions_counts
-from enginetour.store.imports import IMPORT, imports_of
+from enginetour.store.imports import imports_of
 from enginetour.store.lists import list_of
 from enginetour.store.log import TournamentLog
 from enginetour.store.ratings import settings_of
@@ -51,7 +51,7 @@ from enginetour.store.tables import (
     SCHEMA_VERSION,
     TOURNAMENTS,
 )
-from enginetour.store.tournaments import Store
+from enginetour.store.tournaments import IMPORT, Store
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -14,10 +14,10 @@ from enginetour.model.errors import UsageRefused, called, near, not_called
 from enginetour.model.game import Outcome
 from enginetour.model.timecontrol import bounds_told
 from enginetour.ratings.grades import Scale
-from enginetour.ratings.incremental import Lineage, Version, lineage
+from enginetour.ratings.incremental import Lineage, RatedGame, Version, lineage
 from enginetour.ratings.models import Near, prior_of
 from enginetour.ratings.models import near as near_rating
-from enginetour.ratings.pairs import Pairs, RatedGame
+from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, incremental_list, rating_list
 from enginetour.store.games import scores_at_odds, scores_told
 from enginetour.store.ratings import brought, for_events, system_named

@@ -20,8 +20,17 @@ from enginetour.model.game import Outcome
 from enginetour.ratings import incremental
 from enginetour.ratings.gor import Egf2021Settings
 from enginetour.ratings.grades import Scale
-from enginetour.ratings.incremental import Lineage, Met, RatingState, Standing, Tally, Version, lineage
-from enginetour.ratings.pairs import RatedGame, RatingEvent
+from enginetour.ratings.incremental import (
+    Lineage,
+    Met,
+    RatedGame,
+    RatingEvent,
+    RatingState,
+    Standing,
+    Tally,
+    Version,
+    lineage,
+)
 from enginetour.ratings.systems import SYSTEMS, IncrementalSystem
 from enginetour.store.counts import by_pair, engines_in, kept_counts, odd_ones, removed, unpacked
 from enginetour.store.dialect import larger, scale_told

@@ -10,7 +10,6 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -32,7 +31,6 @@ from enginetour.model.game import Outcome, Termination
 from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD
 from enginetour.ratings.incremental import stem
-from enginetour.ratings.pairs import Pairs
 from enginetour.store.counts import (
     DAY,
     LINES,
@@ -53,6 +51,7 @@ from enginetour.store.tables import ENGINES, EVEN, EVEN_READ, GAMES, IMPORTED_GA
 from enginetour.store.tournaments import Store
 
 if TYPE_CHECKING:
+    from enginetour.ratings.pairs import Pairs
     from enginetour.store.counts import Sums
 
 
@@ -387,12 +386,18 @@ def _counted_sums(connection: Connection, definition: ListDefinition, moment: Mo
 
 def _columns(found: CursorResult[Any]) -> Sums:
     """Straight from the driver: a mesh of a thousand engines has half a million rows."""
+    import numpy as np
+
     cursor: Any = found.cursor
     return with_keys(np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, len(LINES)).T)
 
 
 def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
     """Counts under the names; games of engines that have none, and games of a name against itself."""
+    import numpy as np
+
+    from enginetour.ratings.pairs import Pairs
+
     known = tuple(sorted(set(names.values())))
     place = {name: number for number, name in enumerate(known)}
     places = np.full(int(sums[:2].max(initial=0)) + 1, -1)

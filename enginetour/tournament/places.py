@@ -27,8 +27,8 @@ from enginetour.engines.sandbox import RESULTS, SCRATCH_ROOT, make_scratch, reta
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
+from enginetour.referee.link import VERSION, Environment, Frames, Stop, frame
 from enginetour.referee.quickgames import TOGETHER
-from enginetour.referee.talk import VERSION, Environment, Frames, Stop, frame
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, ComplianceTask

@@ -28,8 +28,6 @@ from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
 from enginetour.openings.suites import HeldGames
 from enginetour.store.address import Address
-from enginetour.store.editions import edition, lines_by_name
-from enginetour.store.ratings import prior_ratings, refresh
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config import load as configuration
 from enginetour.tournament.config.entrants import refuse_one_glass, rules_of, side_of
@@ -358,6 +356,8 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
     Systems in rounds get the ratings the order knows for entrants that bring none. InputRefused for a field that
     cannot be paired.
     """
+    from enginetour.store.ratings import prior_ratings, refresh
+
     name, order = plan.config.tournament.name, plan.config.tournament.order
     if order is None:
         order = "rating" if store.has(name) else "file"
@@ -415,6 +415,8 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
 
 def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, Ranks, Errors]:
     """The plan with the edition it takes written into its configuration, each engine's place in it and its error."""
+    from enginetour.store.editions import edition, lines_by_name
+
     tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
     try:
         made = edition(store, name, number)

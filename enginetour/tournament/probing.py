@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from enginetour.engines.enginefile import EngineEntry, release
 from enginetour.engines.registry import candidates
@@ -22,8 +22,10 @@ from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.positions import needs_setboard
-from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.tournament.places import START_PARALLEL, LocalPlace, say_wait
+
+if TYPE_CHECKING:
+    from enginetour.referee.compliance.exam import Compliance
 
 # Every engine started once before game 1: those that cannot play are refused while somebody is there to hear it.
 
@@ -263,6 +265,7 @@ def examine_each(
     `on_step` is told the number, how many there are and the words of each step as it begins, in another thread, and
     nothing of an engine once its course has come back.
     """
+    from enginetour.referee.compliance.exam import ComplianceTask  # the rules of chess: no run needs them here
 
     def heard(_: int, name: str, payload: object) -> None:
         if name == "step" and on_step is not None:

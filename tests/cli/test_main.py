@@ -66,7 +66,7 @@ def test_the_first_game_of_a_match_waits_for_nothing_that_rates_or_reports(tmp_p
         *HEAVY[2:],
         "enginetour.ratings.ratinglist",
         "enginetour.store.editions",
-        "enginetour.review",
+        "enginetour.reports.review.tournament",
         "urllib.request",
     )
     code = BEFORE_GAMES.format(heavy=heavy)

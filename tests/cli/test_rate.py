@@ -18,7 +18,7 @@ from enginetour.cli import games as gamefiles
 from enginetour.cli.main import cli
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.ratings import elo, gor
-from enginetour.ratings.pairs import RatedGame
+from enginetour.ratings.incremental import RatedGame
 
 CASES = Path(__file__).parents[1] / "cases" / "lists"
 WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
@@ -473,7 +473,7 @@ def test_a_bar_needs_a_terminal_and_a_big_file(
 @pytest.mark.parametrize("words", [(), ("--json",), ("--csv",)])
 def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -> None:
     """Nothing but the numbers: the start decides about small files."""
-    heavy = ("sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store")
+    heavy = ("sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store.database")
     code = (
         "import sys; from enginetour.cli.main import main\n"
         f"sys.argv = ['enginetour', 'rate', {str(games)!r}, *{words!r}]\n"

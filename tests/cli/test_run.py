@@ -503,7 +503,7 @@ def test_no_place(tmp_path: Path, path: Path, place: str) -> None:
 
 def test_without_the_extra(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line has what to install, and where."""
-    for name in [name for name in sys.modules if name.startswith("enginetour.cluster")]:
+    for name in [name for name in sys.modules if name.startswith("enginetour.tournament.cluster")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "distributed", None)
     refused = tour(tmp_path, "run", str(path), "--place", CLUSTER.format(port=1), expect=2)

@@ -23,8 +23,9 @@ from enginetour.model.errors import StartFailed, Unsupported, Untellable
 from enginetour.model.game import Opening, Termination
 from enginetour.model.task import Declared, EngineSpec, Quirks
 from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import Link, converse
+from enginetour.referee.talk import converse
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 
 # CECP: features, lines, setups.

@@ -30,7 +30,7 @@ from enginetour.model.errors import StartFailed
 from enginetour.model.game import Termination
 from enginetour.model.task import EngineSpec, ProbeTask
 from enginetour.referee import relay, seats
-from enginetour.referee.talk import Link
+from enginetour.referee.link import Link
 from enginetour.tournament.cluster.place import LoopThread
 from enginetour.tournament.control import ControlServer
 from enginetour.tournament.places import LocalPlace

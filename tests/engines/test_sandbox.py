@@ -760,7 +760,7 @@ NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 # Tells, as JSON, what an engine could do in a sandbox and what guarded it.
 TRIES = """\
 import json, os, sys, time
-from enginetour.tournament import probing as inforce
+from enginetour.engines import safeguards as inforce
 from enginetour.engines.process import EngineProcess; from enginetour.engines.process import wait
 from enginetour.model.task import EngineSpec
 sandbox, script, outside, port, *more = sys.argv[1:]

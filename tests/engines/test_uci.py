@@ -28,8 +28,9 @@ from enginetour.model.errors import StartFailed
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import Declared, EngineSpec
 from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import Link, converse
+from enginetour.referee.talk import converse
 from tests.support.engines import Protocol, game, scripted
 from tests.support.tournaments import config, tour
 

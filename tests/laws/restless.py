@@ -15,7 +15,7 @@ from distributed import KilledWorker
 
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask
-from enginetour.referee.talk import VERSION
+from enginetour.referee.link import VERSION
 from enginetour.tournament.cluster.machines import Found, Order, Seen
 from enginetour.tournament.cluster.worker import look
 from tests.support.engines import Promise

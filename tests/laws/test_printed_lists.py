@@ -18,7 +18,7 @@ from enginetour.cli.listoptions import Display, present
 from enginetour.ratings.matrices import MatrixName
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.ratings.ratinglist import RatingList, rating_list
-from enginetour.reports.ratinglist import ALL
+from enginetour.reports.columns import ALL
 from enginetour.reports.sheet import safe
 
 NAMES = ("Ada 1", "Bob", "象棋 引擎", "[bold]Dee[/]", "=E", "F" * 100)

@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.ratings import elo, gor, incremental
-from enginetour.ratings.incremental import Version, lineage
+from enginetour.ratings.incremental import RatedGame, Version, lineage
 from enginetour.ratings.likelihood import ModelName, fit
 from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
-from enginetour.ratings.pairs import RatedGame
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.ratings.systems import SYSTEMS
 

@@ -19,8 +19,8 @@ from enginetour.model.game import Entrant, Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.game import play
+from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import Link
 from enginetour.tournament.cluster.machines import Demand
 from enginetour.tournament.cluster.place import DaskPlace
 from enginetour.tournament.places import LocalPlace

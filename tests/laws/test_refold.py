@@ -19,7 +19,7 @@ from enginetour.model.game import Added, Entrant, GameVoided, Outcome, Pairing
 from enginetour.ratings import elo
 from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
-from enginetour.ratings.pairs import RatedGame
+from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store import ratings
 from enginetour.store.counts import packed

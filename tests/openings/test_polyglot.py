@@ -16,8 +16,8 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.openings.choice import OpeningSettings, load
 from enginetour.openings.polyglot import Book, BookLines, draw
 from enginetour.referee.game import play
+from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import Link
 from tests.support.engines import sound
 
 LINES = {"e2e4 e7e5": 6, "d2d4 d7d5 g1f3": 3, "c2c4": 1, "a2a3": 0}

@@ -14,7 +14,7 @@ from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import GameTask, Probe, ProbeTask
 from enginetour.referee import slot
-from enginetour.referee.talk import Link
+from enginetour.referee.link import Link
 
 
 class EngineShelf:
@@ -121,5 +121,5 @@ def put(name: str, **content: Any) -> None:
 if __name__ == "__main__":
     put("game", play=play)
     put("probe", probe=probe)
-    put("shelf", EngineShelf=EngineShelf)
+    put("startup", EngineShelf=EngineShelf)
     slot.main()

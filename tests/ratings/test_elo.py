@@ -5,8 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from enginetour.ratings.elo import EloSettings, begin, expected_score, rate
-from enginetour.ratings.incremental import Version, close, lineage, step
-from enginetour.ratings.pairs import RatedGame, RatingEvent
+from enginetour.ratings.incremental import RatedGame, RatingEvent, Version, close, lineage, step
 
 THREE = (RatedGame("A", "B", 2, 1), RatedGame("A", "C", 1, 2), RatedGame("A", "D", 0, 3))
 FIELD = {"A": 2000.0, "B": 2100.0, "C": 2000.0, "D": 1900.0}

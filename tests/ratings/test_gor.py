@@ -30,8 +30,7 @@ from enginetour.ratings.gor import (
     rate,
     rate_egf2021,
 )
-from enginetour.ratings.incremental import Mode
-from enginetour.ratings.pairs import RatedGame, RatingEvent
+from enginetour.ratings.incremental import Mode, RatedGame, RatingEvent
 
 SIX = {"A": 509.0, "B": 902.0, "C": 464.0, "D": 800.0, "E": 340.0, "F": 646.0}
 TABLE = """

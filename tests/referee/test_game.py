@@ -13,7 +13,6 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Literal, cast
 
-import chess
 import chess.pgn
 import pytest
 
@@ -34,9 +33,10 @@ from enginetour.referee import books, clock, compiled, relay, talk, verdict
 from enginetour.referee import game as game_module
 from enginetour.referee.books import Books, Scribe
 from enginetour.referee.clock import EngineQueue
+from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import Link, ended
+from enginetour.referee.talk import ended
 from enginetour.referee.verdict import Claims
 from enginetour.reports import pgn
 from enginetour.store.tournaments import Store

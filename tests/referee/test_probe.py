@@ -22,8 +22,8 @@ from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side, Te
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import probe as probes
 from enginetour.referee import talk
+from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
-from enginetour.referee.talk import Link
 from enginetour.tournament.config.entrants import refuse_limits
 from enginetour.tournament.probing import refuse_unfit
 from tests.support.engines import BOTH, PLAYING_SCRIPT, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound

@@ -19,11 +19,11 @@ from enginetour.model.task import DrawRule, EngineSpec, GameTask, ProbeTask, Rul
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import quickgames
 from enginetour.referee.game import play
+from enginetour.referee.link import Link
 from enginetour.referee.quickgames import TOGETHER, Claim, Gathered, Together, _takes_turns, claim, claim_own
 from enginetour.referee.seats import Seat
 from enginetour.referee.slot import PipeLink, serve
 from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import Link
 from enginetour.tournament.places import LocalPlace
 from tests.support.engines import KEPT, LONG, scripted, sound
 from tests.support.tournaments import config, tour

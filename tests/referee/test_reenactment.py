@@ -15,8 +15,8 @@ from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Ter
 from enginetour.model.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock
+from enginetour.referee.link import Link
 from enginetour.referee.reenactment import reenact
-from enginetour.referee.talk import Link
 from tests.support.engines import BOTH, LONG, Protocol, game, scripted, sound
 
 

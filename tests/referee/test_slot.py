@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginetour.model.task import ProbeTask
+from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
 from enginetour.referee.slot import LAST_BREATH
-from enginetour.referee.talk import HEAD, VERSION, Frames, Link, Stop, frame
 from tests.support.engines import SCRIPTED, alive, odd, task
 from tests.support.tournaments import BUSY_S, GONE_S, LONG_S, until
 

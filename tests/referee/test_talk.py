@@ -19,7 +19,8 @@ from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.game import Game, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.talk import Link, greet
+from enginetour.referee.link import Link
+from enginetour.referee.talk import greet
 from enginetour.tournament.places import LocalPlace
 from tests.support.engines import sound
 from tests.support.tournaments import LONG_S

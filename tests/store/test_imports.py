@@ -14,7 +14,7 @@ from enginetour.interop.gamefilter import Naming
 from enginetour.model.errors import StorageFailed, UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.gor import CzechSettings, rate
-from enginetour.ratings.pairs import RatedGame
+from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.pentanomial import paired
 from enginetour.reports.pgn import games_text
 from enginetour.store import sqlite

@@ -34,8 +34,8 @@ from enginetour.referee.compliance import common, course, exam, uci
 from enginetour.referee.compliance.course import examine
 from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.referee.game import play
+from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import Link
 
 # Games between scripted engines, played in the test's own process.
 

@@ -589,29 +589,31 @@ class Row:
 
 FAULTROWS_STARTS = (
     Row("ends at start", "void", "start-failure", "exit-at-start exit-0-at-start kill-at-start dies-after-banner",
-        "test_scheduler::test_an_engine_that_never_starts_is_suspended"),
+        "tournament/test_scheduler::test_an_engine_that_never_starts_is_suspended"),
     Row("illegal instruction", "void", "start-failure", "sigill"),
     Row("binary missing or vanished", "void", "start-failure", "vanishes",
-        "test_process::test_every_failed_start_is_named test_game::test_a_missing_program_is_a_failed_start"),
+        "engines/test_process::test_every_failed_start_is_named "
+        "referee/test_game::test_a_missing_program_is_a_failed_start"),
     Row("never says uciok or done=1, silent", "void", "start-timeout", "uci-no-uciok silent cecp-done-0"),
     Row("the same, printing all the while", "void", "start-timeout", "chatter"),
     Row("answers sit in a buffer", "void", "start-timeout", "unflushed", on=UCI),
     Row("reads one line per wake-up", "void", "start-timeout", "line-by-line",
-        "test_probe::test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines"),
+        "referee/test_probe::test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines"),
     Row("reads one line per wake-up, with the quirk", "play", "",
-        "uci-line-by-line-with-the-quirk cecp-line-by-line-with-the-quirk", "test_game::test_line_by_line"),
+        "uci-line-by-line-with-the-quirk cecp-line-by-line-with-the-quirk", "referee/test_game::test_line_by_line"),
     Row("slow start, slow first ping", "play", "", "slow-start late-pong"),
     Row("banner, colours, prompts", "play", "", "banner long-banner"),
     Row("many, odd and doubled options", "play", "", "many-options uci-odd-options"),
     Row("aborts on a bad option value", "-", "", "",
-        "test_uci::test_a_wrong_option_is_never_sent test_game::test_a_bad_option_is_void_and_named"),
+        "engines/test_uci::test_a_wrong_option_is_never_sent referee/test_game::test_a_bad_option_is_void_and_named"),
     Row("refuses setboard", "void", "unsupported", "refuses-setboard",
-        "test_scheduler::test_a_pairing_an_engine_cannot_play_stays_open", on=CECP),
+        "tournament/test_scheduler::test_a_pairing_an_engine_cannot_play_stays_open", on=CECP),
     Row("has no setboard", "play", "", "no-setboard cecp-no-setboard-edit", on=CECP),
     Row("silently ignores the position", "loss", "illegal-move", "ignores-position"),
     Row("dies or hangs at the second game", "play", "restart", "dies-at-second-game hangs-at-second-game"),
     Row("plays moves of the previous game", "loss", "illegal-move", "plays-on"),
-    Row("forgets its options at a new game", "play", "", "", "test_game::test_what_may_not_play_again_is_ended"),
+    Row("forgets its options at a new game", "play", "", "",
+        "referee/test_game::test_what_may_not_play_again_is_ended"),
     Row("pong late between games", "play", "restart", "no-pong-between-games"),
     Row("no pong at the start", "void", "start-timeout", "no-pong"),
     Row("no pong in a game", "loss", "stall", "no-pong-in-game"),
@@ -623,7 +625,8 @@ FAULTROWS_CRASHES = (
         "crash uci-crash-first-search cecp-crash-first-search exit-0 abort-call segv stack-overflow sigfpe killed"
         " kills-its-group dies-with-a-child uci-crash-movetime cecp-crash-movetime uci-crash-nodes uci-crash-depth"
         " cecp-crash-depth", controls=CONTROLS),
-    Row("answers and then dies", "loss", "crash", "answer-die", "test_game::test_a_dying_engine_may_still_mate"),
+    Row("answers and then dies", "loss", "crash", "answer-die",
+        "referee/test_game::test_a_dying_engine_may_still_mate"),
     Row("closes stdout and lives", "loss", "crash", "eof"),
     Row("closes stdin", "loss", "crash", "closes-input closes-input-and-thinks"),
     Row("exceeds its memory limit", "loss", "crash", "out-of-memory"),
@@ -639,17 +642,18 @@ FAULTROWS_TIMES = (
         "flood half-a-line drips endless-line uci-flood-nodes uci-flood-depth cecp-flood-depth uci-flood-movetime"
         " cecp-flood-movetime", controls=CONTROLS),
     Row("answers late", "loss", "time", "late late-then-dies late-and-illegal",
-        "test_game::test_a_late_answer_is_told_with_its_true_overrun"),
+        "referee/test_game::test_a_late_answer_is_told_with_its_true_overrun"),
     Row("uses a little more than it says", "loss", "time", "always-slow"),
     Row("ignores nodes, depth, movetime, stop", "loss", "time", "uci-deaf-nodes uci-deaf-movetime cecp-deaf-movetime"
         " uci-deaf-depth cecp-deaf-depth"),
     Row("no answer in finished positions: never asked", "-", "", "",
-        "test_game::test_a_dying_engine_may_still_mate test_game::test_sound_engines_draw_by_repetition"),
+        "referee/test_game::test_a_dying_engine_may_still_mate "
+        "referee/test_game::test_sound_engines_draw_by_repetition"),
     Row("flood of info lines, then an answer", "play", "", "flood-then-move"),
     Row("flood out of turn", "loss", "time", "flood-out-of-turn",
-        "test_game::test_a_flood_out_of_turn_costs_the_opponent_nothing"),
+        "referee/test_game::test_a_flood_out_of_turn_costs_the_opponent_nothing"),
     Row("flood on stderr", "play", "", "flood-on-stderr",
-        "test_process::test_a_flood_on_stderr_is_drained_and_bounded"),
+        "engines/test_process::test_a_flood_on_stderr_is_drained_and_bounded"),
 )  # fmt: skip
 
 FAULTROWS_ANSWERS = (
@@ -665,9 +669,10 @@ FAULTROWS_ANSWERS = (
         "promotes-capital promotes-equals promotes-san promotes-bracket upper san"),
     Row("odd characters", "play", "", "crlf spaces bad-utf8"),
     Row("two answers", "play", "protocol-warning", "two stale-first"),
-    Row("talks out of turn", "play", "", "speaks-after-its-answer", "test_game::test_a_stale_answer_is_dropped"),
+    Row("talks out of turn", "play", "", "speaks-after-its-answer",
+        "referee/test_game::test_a_stale_answer_is_dropped"),
     Row("10 MB line, then a legal move", "play", "protocol-warning", "ten-megabyte-line"),
-    Row("absurd numbers", "play", "", "absurd", "test_game::test_numbers_beyond_sense_are_clamped"),
+    Row("absurd numbers", "play", "", "absurd", "referee/test_game::test_numbers_beyond_sense_are_clamped"),
     Row("claims a mate that is none", "play", "", "mate-claim"),
     Row("CECP of all ages", "play", "", "no-ping my-move-is echo dotted-depth", on=CECP),
     Row("CECP of all ages, told once", "play", "protocol-warning", "no-features late-features numbered", on=CECP),
@@ -675,15 +680,15 @@ FAULTROWS_ANSWERS = (
 
 FAULTROWS_CLAIMS = (
     Row("resigns or announces its loss", "loss", "resign", "resign own-loss",
-        "test_game::test_a_resignation_ends_the_game_at_once", on=CECP),
+        "referee/test_game::test_a_resignation_ends_the_game_at_once", on=CECP),
     Row("announces a win that is none", "loss", "false-claim", "win move-and-win", on=CECP),
     Row("claims a draw that is none and does not move", "loss", "false-claim", "draw-silent", on=CECP),
     Row("claims a draw that is none and moves", "play", "", "draw-move",
-        "test_game::test_a_true_draw_claim_ends_the_game", on=CECP),
+        "referee/test_game::test_a_true_draw_claim_ends_the_game", on=CECP),
     Row("says that a legal move was illegal", "loss", "false-claim", "blames error-blames", on=CECP),
     Row("*, twice", "void", "engine-abort", "abort", on=CECP),
     Row("*, the third time", "loss", "engine-abort", "abort",
-        "test_game::test_an_abort_is_void_twice_and_then_a_loss", on=CECP),
+        "referee/test_game::test_an_abort_is_void_twice_and_then_a_loss", on=CECP),
     Row("draw offers", "play", "", "offer offer-and-move", on=CECP),
     Row("tellusererror, telluser, Error", "play", "protocol-warning", "tells-users unsupported", on=CECP),
 )  # fmt: skip
@@ -695,25 +700,28 @@ FAULTROWS_PROCESSES = (
     Row("signals its whole process group", "play", "", "signals-its-group"),
     Row("reads the terminal", "play", "", "reads-the-terminal"),
     Row("writes files with odd names", "play", "", "litters",
-        "test_process::test_scratch_is_wiped_without_following_links"),
+        "engines/test_process::test_scratch_is_wiped_without_following_links"),
     Row("hostile names", "play", "", "hostile-names"),
 )  # fmt: skip
 
 RULES = (
-    Row("both at fault", "void", tests="test_game::test_both_at_fault_is_void"),
+    Row("both at fault", "void", tests="referee/test_game::test_both_at_fault_is_void"),
     Row("the first cause wins", "loss",
-        tests="regressions/test_referee::test_an_engine_that_flags_and_then_dies_lost_on_time"),
+        tests="referee/test_game::test_an_engine_that_flags_and_then_dies_lost_on_time"),
     Row("the host's voids use up no replays; pauses of 5 to 60 s", "void",
-        tests="test_setbacks::test_voids_by_the_host_use_up_no_replays test_setbacks::test_pauses_grow_to_a_minute"),
-    Row("two replays, then open", "void", tests="test_scheduler::test_a_pairing_an_engine_cannot_play_stays_open"),
+        tests="tournament/test_setbacks::test_voids_by_the_host_use_up_no_replays "
+        "tournament/test_setbacks::test_pauses_grow_to_a_minute"),
+    Row("two replays, then open", "void",
+        tests="tournament/test_scheduler::test_a_pairing_an_engine_cannot_play_stays_open"),
     Row("suspended, and nothing goes on without it", "-",
-        tests="test_standstill::test_it_is_withdrawn_when_patience_is_used_up"),
+        tests="tournament/test_setbacks::test_it_is_withdrawn_when_patience_is_used_up"),
     Row("the referee was stopped, or woke up late", "void",
-        tests="test_game::test_a_referee_that_was_stopped_judges_no_time"
-        " test_clock::test_a_referee_that_overslept_knows_it"),
-    Row("the machine slept", "void", tests="test_clock::test_a_machine_that_slept_is_noticed"),
-    Row("a doubtful flag", "void", tests="test_verdict::test_a_doubtful_flag_is_void_and_the_hosts"),
-    Row("the slot died", "void", tests="test_places::test_a_dead_slot_fails_its_game_with_words_and_is_replaced"),
+        tests="referee/test_game::test_a_referee_that_was_stopped_judges_no_time"
+        " referee/test_clock::test_a_referee_that_overslept_knows_it"),
+    Row("the machine slept", "void", tests="referee/test_clock::test_a_machine_that_slept_is_noticed"),
+    Row("a doubtful flag", "void", tests="referee/test_verdict::test_a_doubtful_flag_is_void_and_the_hosts"),
+    Row("the slot died", "void",
+        tests="tournament/test_places::test_a_dead_slot_fails_its_game_with_words_and_is_replaced"),
 )  # fmt: skip
 
 TABLES = (

@@ -23,7 +23,7 @@ from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.talk import VERSION, frame
+from enginetour.referee.link import VERSION, frame
 from enginetour.store.tournaments import Store
 from enginetour.tournament import probing
 from enginetour.tournament.places import SLOT, LocalPlace, end_leftovers

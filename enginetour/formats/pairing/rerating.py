@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from enginetour.formats.pairing.field import Field
 from enginetour.ratings.gor import GorSettings, rate
+from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.likelihood import fit
-from enginetour.ratings.pairs import RatedGame
 
 ENTRY_DRAWS = 2  # AccelRat: virtual draws that hold everybody at its entry rating
 Score = tuple[int, int, int]  # wins, draws, losses

@@ -19,8 +19,8 @@ from enginetour.referee.compliance.exam import (
     Step,
     Verdict,
 )
+from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
-from enginetour.referee.talk import Link
 
 HANDSHAKE = "start, handshake, options, quit"
 TRIES = 2  # of a step that went wrong

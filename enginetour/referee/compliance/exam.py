@@ -20,8 +20,9 @@ from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import Clock
+from enginetour.referee.link import Link
 from enginetour.referee.probe import searched
-from enginetour.referee.talk import Link, converse, ended, heed
+from enginetour.referee.talk import converse, ended, heed
 
 # What a course finds out: one verdict a step, and what to write into the engine file.
 

@@ -15,9 +15,10 @@ from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.ladder import round_robins
 from enginetour.reports.charts.output import svg
+from enginetour.reports.columns import WIDE
 from enginetour.reports.html import game
 from enginetour.reports.html.page import Site, crosstable, day_and_time, notes, render
-from enginetour.reports.ratinglist import WIDE, sheet
+from enginetour.reports.ratinglist import sheet
 from enginetour.reports.review import lists as historysheets
 from enginetour.reports.review.engines import EngineReview
 from enginetour.reports.review.fairness import Fairness

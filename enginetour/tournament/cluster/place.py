@@ -24,7 +24,7 @@ from distributed import Future as DistributedFuture
 from enginetour.engines.process import hear_no_end
 from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefused
 from enginetour.model.task import GameTask
-from enginetour.referee.talk import VERSION
+from enginetour.referee.link import VERSION
 from enginetour.reports.sheet import counted
 from enginetour.tournament.cluster.machines import Demand, Encounter, Found, Machines, Order, Reply, Seat, Seen, shared
 from enginetour.tournament.cluster.worker import SLOT, TLS, look, play
@@ -563,7 +563,7 @@ class DaskPlace:
 
     async def _found(self, address: str) -> Found:
         """What a worker says of itself. One of another version is sent nothing of ours: who cannot read a task dies."""
-        version = await self._ask(address, resolve_name, "enginetour.referee.talk:VERSION")
+        version = await self._ask(address, resolve_name, "enginetour.referee.link:VERSION")
         if version != VERSION:
             return Found("", lacks=(f"enginetour {VERSION}: it has {version}; install the same there",))
         found: Found = await self._ask(address, look, self._demand, self.run)

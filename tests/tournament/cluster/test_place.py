@@ -18,7 +18,7 @@ from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefuse
 from enginetour.model.game import Game, Pairing
 from enginetour.model.task import GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.talk import VERSION
+from enginetour.referee.link import VERSION
 from enginetour.store.address import address_of
 from enginetour.store.tournaments import Store
 from enginetour.tournament.cluster import place as module

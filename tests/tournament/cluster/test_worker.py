@@ -25,7 +25,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Game, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.talk import VERSION
+from enginetour.referee.link import VERSION
 from enginetour.tournament.cluster import worker
 from enginetour.tournament.cluster.machines import Demand, Order
 from enginetour.tournament.cluster.worker import Desk, look, refuse_without, seats_of

@@ -19,8 +19,8 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.books import Books
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.game import play
+from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import Link
 from enginetour.tournament.config import entrants
 from enginetour.tournament.config import load as load_module
 from enginetour.tournament.config.entrants import cautions, side_of, told
