@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def picture_options(command: F) -> F:
+def _picture_options(command: F) -> F:
     """``-o FILE`` as `output`, which is .png or .svg, and ``--title``."""
     title = click.option("--title", metavar="TEXT", help="Above the picture, instead of its own.")
     words = "The picture: FILE.png or FILE.svg."
@@ -43,7 +43,7 @@ def _of_log(draw: Callable[..., Picture]) -> Any:
             picture = draw(chosen(store, name, edition), **given)
         put_picture(output, picture, title)
 
-    return picture_options(drawn)
+    return _picture_options(drawn)
 
 
 def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
@@ -74,7 +74,7 @@ def chart() -> None:
 @click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
 @click.option("--as-of", metavar="MOMENT", help="The list of then: a day, a time (UTC), 'edition N', 'game N'.")
 @list_options
-@picture_options
+@_picture_options
 def list_(
     list_name: str | None,
     db: Address | None,
@@ -138,7 +138,7 @@ def ladder(log: TournamentReader, by: str | None) -> Picture:
 @tournament_options
 @click.option("--system", type=click.Choice(["elo", "gor", "egf", "egf2021"]), help="Ratings game by game, of -t.")
 @click.option("--engine", "engines", multiple=True, metavar="NAME", help="Only this engine; repeat.")
-@picture_options
+@_picture_options
 def history(
     list_name: str | None,
     db: Address | None,

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # What commands share: their usual options, the workspace, and saying a table as text, JSON or CSV.
 
-MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
-FORMATS = ("text", *MARKED_UP, "csv", "json")
+_MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
+FORMATS = ("text", *_MARKED_UP, "csv", "json")
 _FORM = "enginetour.form"  # keys of click's context
 _VIEW = "enginetour.view"
 _HOME = "enginetour.home"
@@ -161,7 +161,7 @@ def markup() -> str | None:
     """The language asked for that neither JSON nor CSV is; None for plain text."""
     context = click.get_current_context(silent=True)
     form = None if context is None else context.meta.get(_FORM)
-    return form if form in MARKED_UP else None
+    return form if form in _MARKED_UP else None
 
 
 def formatted(sheet: Sheet, room: int) -> str:
@@ -340,10 +340,10 @@ class Target:
         if self.path is None:
             click.echo(text, nl=False)
         else:
-            write_whole(self.path, text.encode(), told)
+            _write_whole(self.path, text.encode(), told)
 
 
-def write_whole(path: Path, content: bytes, told: str) -> None:
+def _write_whole(path: Path, content: bytes, told: str) -> None:
     """All of it, or the file as it was; a written file is told on stderr, a device or pipe is only written into."""
     replace_bytes(path, [content])
     if not is_special(path):
@@ -362,7 +362,7 @@ def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequenc
     told = _BY_ENDING.get(output.suffix)
     if markup() and told not in (None, markup()):
         raise click.UsageError(f"--format {markup()} and {output.name} do not go together")
-    if not (as_json or as_csv) and told in MARKED_UP:
+    if not (as_json or as_csv) and told in _MARKED_UP:
         ask_for(told)
     return Target(output, as_json or told == "json", as_csv or told == "csv")
 
@@ -397,7 +397,7 @@ def _games_played(row: Mapping[str, Any]) -> str:
 
 # What a command asks of a tournament: of its run, through the socket, where it has one; and the answer in words.
 
-NOTICE_S = 2.0  # of waiting for a run that does not listen, after which that is told
+_NOTICE_S = 2.0  # of waiting for a run that does not listen, after which that is told
 # A run probes its engines before it listens, and writes its ratings and its report after its last game.
 PATIENCE_S = 120.0
 
@@ -427,7 +427,7 @@ def answered(
             waited = time.monotonic() - begun
             if waited >= PATIENCE_S:
                 raise
-            if waited >= NOTICE_S and not told:
+            if waited >= _NOTICE_S and not told:
                 told = True
                 say(f"waiting for the run of {log.title}, which begins or ends at this moment", err=True)
         time.sleep(0.1)
@@ -492,12 +492,12 @@ class StepLine:
             self._shown = False
 
 
-PICTURE_ENDINGS = (".png", ".svg")
+_PICTURE_ENDINGS = (".png", ".svg")
 
 
 def drawn_as(path: Path) -> str | None:
     """The ending by which a file is a picture, None for another file."""
-    return path.suffix.lower() if path.suffix.lower() in PICTURE_ENDINGS else None
+    return path.suffix.lower() if path.suffix.lower() in _PICTURE_ENDINGS else None
 
 
 def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
@@ -508,4 +508,4 @@ def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
     if title is not None:
         picture = retitled(picture, title)
     content = png(picture) if drawn_as(path) == ".png" else svg_file(picture).encode()
-    write_whole(path, content, picture.title)
+    _write_whole(path, content, picture.title)

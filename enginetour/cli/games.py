@@ -99,7 +99,7 @@ def games(
             raise click.UsageError("--replay needs the NUMBER of a game; enginetour games --incidents lists them")
         wish = Wish(times, speed, last_search, accept_change, engine)
         with open_store(db, lasting=True) as store:
-            replay_incident(chosen(store, name, edition), number, wish, as_json=as_json)
+            _replay_incident(chosen(store, name, edition), number, wish, as_json=as_json)
         return
     if times != 1 or speed != 1.0 or last_search or accept_change:
         raise click.UsageError("--times, --speed, --last-search and --accept-change go with --replay")
@@ -123,7 +123,7 @@ def games(
             sheet = reports.endings(f"endings · {log.title}", list(log.specs), lines)
             show(sheet, as_json=as_json, as_csv=as_csv)
             return
-        sheet = games_sheet(f"games · {log.title}", lines)
+        sheet = _games_sheet(f"games · {log.title}", lines)
         show(sheet, as_json=as_json, as_csv=as_csv)
 
 
@@ -173,7 +173,7 @@ def game_rows(lines: list[GameLine]) -> list[dict[str, object]]:
     return [_row(line) for line in lines]
 
 
-def games_sheet(title: str, lines: list[GameLine]) -> Sheet:
+def _games_sheet(title: str, lines: list[GameLine]) -> Sheet:
     """The games as a table."""
     from enginetour.reports.sheet import Column, Sheet
 
@@ -291,7 +291,7 @@ def export(
         elif kind == "epd":
             chunks = final_positions(log)
         elif kind == "csv":
-            chunks = [games_sheet(log.title, log.games()).csv()]
+            chunks = [_games_sheet(log.title, log.games()).csv()]
         else:
             whole = {"tournament": log.title, "system": log.system, "games": game_rows(log.games())}
             whole["decisions"] = [note.text for _, note in log.notes()]
@@ -373,7 +373,7 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
 # What commands that read game files tell meanwhile: how far they are, and where games cannot be counted.
 
 BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
-BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
+_BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
 
 
 @contextmanager
@@ -432,11 +432,11 @@ def twins_told(twins: Sequence[Sequence[str]]) -> list[str]:
 
 def tell_broken(tally: Tally) -> None:
     """Where the games are that could not be counted, on stderr."""
-    for place, why in tally.broken[:BROKEN_SHOWN]:
+    for place, why in tally.broken[:_BROKEN_SHOWN]:
         click.echo(safe(f"{place}: {why}"), err=True)
-    if tally.broken_games > BROKEN_SHOWN:
+    if tally.broken_games > _BROKEN_SHOWN:
         click.echo(
-            f"... and {tally.broken_games - BROKEN_SHOWN:,} more broken games; --json has their places", err=True
+            f"... and {tally.broken_games - _BROKEN_SHOWN:,} more broken games; --json has their places", err=True
         )
 
 
@@ -473,7 +473,7 @@ class Wish:
     engine: str | None
 
 
-def replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bool) -> None:
+def _replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bool) -> None:
     """Replay it so often, one line each time, then how often it happened again."""
     from enginetour.model.errors import TaskFailed, TourError
     from enginetour.tournament.places import LocalPlace

@@ -82,7 +82,7 @@ def tell(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
         show(Sheet("imports", columns, rows, shown, tuple(notes)), as_json=as_json, as_csv=as_csv)
 
 
-def remove_import(db: Address | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
+def _remove_import(db: Address | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
     """Strike out imports by their names, or tell what would go."""
     from enginetour.reports.standings import moment
     from enginetour.store.counts import remove_imports
@@ -168,7 +168,7 @@ def import_(
         tell(db, as_json=as_json, as_csv=as_csv)
         return
     if remove:
-        remove_import(db, remove, why, dry_run=dry_run, as_json=as_json)
+        _remove_import(db, remove, why, dry_run=dry_run, as_json=as_json)
         return
     from enginetour.interop.gamefilter import Naming, read_aliases
     from enginetour.interop.pgn import read_games

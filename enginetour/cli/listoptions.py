@@ -36,7 +36,7 @@ SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
 MODELS = ("logistic", "davidson", "raokupper")
 TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "loose", "average", "scale", "by")
 _TAKEN_BACK = ""
-SMALLEST_SCALE = 1  # points at ten to one
+_SMALLEST_SCALE = 1  # points at ten to one
 
 
 def number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
@@ -49,7 +49,7 @@ def number(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
         found = math.nan
     if not math.isfinite(found):
         raise click.BadParameter(f"{value!r} is no finite number; write {param.metavar}", ctx, param)
-    least = SMALLEST_SCALE if param.name == "scale" else -LARGEST
+    least = _SMALLEST_SCALE if param.name == "scale" else -LARGEST
     if not least <= found <= LARGEST:
         raise click.BadParameter(f"{value} is not between {least} and {LARGEST}", ctx, param)
     return found
@@ -260,7 +260,7 @@ def _value(text: str) -> object:
 
 # How a likelihood list is shown: columns, layouts, matrices, head to head; the options and what they print.
 
-EVERYBODY = "all"
+_EVERYBODY = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,11 +377,11 @@ def _head_to_head(
     from enginetour.ratings.ratinglist import grounds_of, opposition, quantile
     from enginetour.reports import ratinglist as headtohead
 
-    word, wide = display.versus or EVERYBODY, quantile(display.confidence)
-    name = word if word == EVERYBODY else called(word, pairs.names)
+    word, wide = display.versus or _EVERYBODY, quantile(display.confidence)
+    name = word if word == _EVERYBODY else called(word, pairs.names)
     if name is None:
         raise UsageRefused(f"{word!r} has no games here{not_called(word, pairs.names)}", place="--against")
-    only = None if name == EVERYBODY else name
+    only = None if name == _EVERYBODY else name
     met = dict(opposition(pairs, list(grounds_of(found.rows).values()), only=only))
     if as_json:
         told = headtohead.head_to_head_json(met, found, quantile=wide, confidence=display.confidence)
@@ -422,7 +422,7 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     """Keys in any order, ``all`` for all of them."""
     if value is None:
         return ()
-    if value.strip() == EVERYBODY:
+    if value.strip() == _EVERYBODY:
         return ALL
     keys = tuple(dict.fromkeys(key.strip().replace("-", "_") for key in value.split(",") if key.strip()))
     for key in keys:

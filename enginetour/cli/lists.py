@@ -439,7 +439,7 @@ def _time(seconds: float) -> str:
 
 # `enginetour history`: one engine over editions, rating events and opponents.
 
-EVENTS_SHOWN = 10  # of each system: half a screen
+_EVENTS_SHOWN = 10  # of each system: half a screen
 
 
 @click.command()
@@ -493,7 +493,7 @@ def history(
             show(sheet, as_json=False, as_csv=True)
             return
         show(sheets.opponents(value), as_json=False, as_csv=False)
-        for more in (sheets.published(value), sheets.events(value, EVENTS_SHOWN)):
+        for more in (sheets.published(value), sheets.events(value, _EVENTS_SHOWN)):
             if more.rows:
                 click.echo("")
                 show(more, as_json=False, as_csv=False)

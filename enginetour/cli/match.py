@@ -36,7 +36,7 @@ _EXAMPLES = {  # of what is no single value
 }
 _MORE = {"draw": ". A capture or a pawn move starts the count of moves again."}
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
-MOST_FILES = 1000  # configurations of one name
+_MOST_FILES = 1000  # configurations of one name
 
 
 class _Match(click.Command):
@@ -222,7 +222,7 @@ def _written(draft: Draft, folder: Path, words: Mapping[str, str]) -> tuple[Path
     from enginetour.tournament.config.peers import write_draft
     from enginetour.tournament.config.quickmatch import with_number
 
-    for number in range(1, MOST_FILES):
+    for number in range(1, _MOST_FILES):
         numbered = with_number(draft, number)
         path = folder / f"{slug(str(numbered.tournament['name']))}.toml"
         if not path.exists():
@@ -230,7 +230,7 @@ def _written(draft: Draft, folder: Path, words: Mapping[str, str]) -> tuple[Path
             return path, True
         if path.read_text(encoding="utf-8", errors="replace") == numbered.text():
             return path, False
-    raise UsageRefused(f"{MOST_FILES} configurations of this name", place=str(folder), step="choose another --name")
+    raise UsageRefused(f"{_MOST_FILES} configurations of this name", place=str(folder), step="choose another --name")
 
 
 def _tell_result(run: Any) -> None:

@@ -71,7 +71,7 @@ class Voice(Watcher):
         try:
             speak()
         except (OSError, UnicodeError) as error:
-            give_up_the_gone()
+            _give_up_the_gone()
             if not self._complained:
                 self._complained = True
                 words = f"the screen cannot be written to ({error}); the tournament goes on"
@@ -79,7 +79,7 @@ class Voice(Watcher):
                     click.echo(words, err=True)
 
 
-def give_up_the_gone(errors: Sequence[int] = GONE) -> None:
+def _give_up_the_gone(errors: Sequence[int] = GONE) -> None:
     """Send to nowhere what would go to a stream whose reader is gone, so that nothing fails at the very end either."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -93,7 +93,7 @@ def give_up_the_gone(errors: Sequence[int] = GONE) -> None:
 
 def fall_silent() -> None:
     """At the end of a run: unsaid words on a full disk must not become its exit code."""
-    give_up_the_gone((*GONE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+    _give_up_the_gone((*GONE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 # What a run says goes out by threads of their own: a reader that does not read never holds up the games.
@@ -101,7 +101,7 @@ def fall_silent() -> None:
 KEPT_BYTES = 1 << 20  # unread words of a night: some 10 000 games; what comes after them is lost, and counted
 PIECE = 4096  # bytes a write: PIPE_BUF, pipe(7)
 LAST_WORDS_S = 10.0  # for a reader that takes nothing at the end
-HURRY_S = 0.3  # the same after SIGTERM, which has 5 s in all (reliability spec 3)
+_HURRY_S = 0.3  # the same after SIGTERM, which has 5 s in all (reliability spec 3)
 LOOK_S = 0.1  # between two looks at whether somebody is in a hurry
 
 
@@ -168,7 +168,7 @@ class Outlet(io.RawIOBase):
                 self._change.wait(LOOK_S)
                 if self._taken != taken:
                     taken, since = self._taken, time.monotonic()
-                if time.monotonic() - since > (HURRY_S if hurried() else LAST_WORDS_S):
+                if time.monotonic() - since > (_HURRY_S if hurried() else LAST_WORDS_S):
                     return
 
     def _pour(self) -> None:
@@ -232,9 +232,9 @@ def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], Outlet]) -> TextIO
 # Signals of one run, each counted, and a limit for what they end: no hanging disk, no long step holds a stop up.
 
 # Signals after which games in the air are dropped at once; SIGINT first lets them end.
-HARD = (signal.SIGTERM, signal.SIGHUP)
-BEFORE_S = 0.7  # from a signal to the end where no game is in the loop's hands yet: 1 s is promised
-PLAYING_S = 4.5  # from a hard one to the end of a run: 5 s are promised (reliability spec 3)
+_HARD = (signal.SIGTERM, signal.SIGHUP)
+_BEFORE_S = 0.7  # from a signal to the end where no game is in the loop's hands yet: 1 s is promised
+_PLAYING_S = 4.5  # from a hard one to the end of a run: 5 s are promised (reliability spec 3)
 EARLY = "stopped before the first game"
 _MANY = 4096  # bytes, one a signal
 _ENOUGH = 0  # a byte that is no signal: nobody listens any more
@@ -269,7 +269,7 @@ class Heard:
 
     def is_hard(self) -> bool:
         """Asked for twice, or by one that does not ask twice."""
-        return len(self.numbers) > 1 or any(number in HARD for number in self.numbers)
+        return len(self.numbers) > 1 or any(number in _HARD for number in self.numbers)
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -279,7 +279,7 @@ class Heard:
             return
         bell, ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         before: dict[int, Any] = {}
-        for number in (signal.SIGINT, *HARD):
+        for number in (signal.SIGINT, *_HARD):
             if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGTERM:
                 before[number] = signal.getsignal(number)
         earlier = signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
@@ -322,7 +322,7 @@ class Heard:
 
     def _heed(self) -> None:
         if self._until is None and (self.act is None or self.is_hard()):
-            self._until = time.monotonic() + (BEFORE_S if self.act is None else PLAYING_S)
+            self._until = time.monotonic() + (_BEFORE_S if self.act is None else _PLAYING_S)
         if self.act is not None:
             self.act()
 

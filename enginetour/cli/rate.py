@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from enginetour.ratings.sequential import Sprt
 
 
-NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
+_NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
 
 T = TypeVar("T")
 
@@ -160,7 +160,7 @@ def rate(
         notes=[
             *twins_told(twins),
             *_notes(tally, left, pairs.names),
-            *([NO_PAIRS] if by_pairs and not openings else []),
+            *([_NO_PAIRS] if by_pairs and not openings else []),
         ],
     )
     into.put(text, size_words(found))

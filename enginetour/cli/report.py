@@ -122,7 +122,7 @@ def report_at_end(
 # The live page: `enginetour serve`.
 
 PORT = 8390
-NICENESS = 10  # half a dozen engines that think go before a page: setpriority(2)
+_NICENESS = 10  # half a dozen engines that think go before a page: setpriority(2)
 NEW = "new"
 MOST_FAILURES = 20  # different ones that are told: a log is read by people
 
@@ -181,7 +181,7 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
         shown = f"[{host}]" if ":" in host else host
         say(f"database {database}")
         say(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   Ctrl-C ends it")
-        os.nice(NICENESS)
+        os.nice(_NICENESS)
         server.run(app, hall, listener)
 
 

@@ -204,10 +204,10 @@ class StopAt(Watcher):
 
 # One run as its user sees it: what is said before, while and after; signals; the exit code.
 
-ENOUGH_CODE = 8
-BLOCKED_CODE = 4
-FAILED_CODE = 1
-INCIDENTS_CODE = 6
+_ENOUGH_CODE = 8
+_BLOCKED_CODE = 4
+_FAILED_CODE = 1
+_INCIDENTS_CODE = 6
 
 
 class _StoppedEarly(Exception):
@@ -284,7 +284,7 @@ class Run:
                 return self.signals.code
             finally:
                 fall_silent()
-            return INCIDENTS_CODE if strict and wrong and code in (0, ENOUGH_CODE) else code
+            return _INCIDENTS_CODE if strict and wrong and code in (0, _ENOUGH_CODE) else code
 
     def _run(self, here: LocalPlace, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
         """The exit code, and whether there were incidents."""
@@ -476,18 +476,18 @@ class Run:
             self.voice.say(
                 f"enginetour itself failed in games that stay open: {incidents} lists them; {self.again} tries again"
             )
-            return FAILED_CODE
+            return _FAILED_CODE
         if end is End.BUSY:
             self.voice.say(f"the machine was too busy for the games that are left; {self.again} plays them")
-            return BLOCKED_CODE
+            return _BLOCKED_CODE
         if end is End.BLOCKED:
             self.voice.say(f"only pairings that cannot be played are left; mend the engine and {self.again}")
             for name in suspended or ("ENGINE",):
                 words = ["enginetour", "withdraw", "-t", session.log.name]
                 self.voice.say(f"or {shlex.join(words)} {shlex.quote(name)}")
-            return BLOCKED_CODE
+            return _BLOCKED_CODE
         self.voice.say(self._last_words())
-        return self.signals.code if self.signals else ENOUGH_CODE
+        return self.signals.code if self.signals else _ENOUGH_CODE
 
     def _last_words(self) -> str:
         """How to go on, said once."""

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 # 100 entrants 48 ms each (measured), most of it for their ratings.
 REDRAW_S = 0.5
 # A progress line after so many games, or a hundredth of those so far: a log of thousands stays readable.
-PROGRESS_GAMES = 10
-PROGRESS_S = 1.0  # nor sooner: the figures of a match take 6 ms (measured), as long as a game of quick engines
+_PROGRESS_GAMES = 10
+_PROGRESS_S = 1.0  # nor sooner: the figures of a match take 6 ms (measured), as long as a game of quick engines
 
 
 def _about(engine: str, cause: str) -> str:
@@ -72,7 +72,7 @@ class Lines(Watcher):
 
     def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
         self.picture = progress
-        self.due = PROGRESS_GAMES
+        self.due = _PROGRESS_GAMES
         self._clock = clock
         self._quiet_until = 0.0
         self._claimed = Claimed()
@@ -146,8 +146,8 @@ class Lines(Watcher):
         self._planned = self._numbers()
         self._tell_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
         if self.due <= 0 and self._clock() >= self._quiet_until:
-            self._quiet_until = self._clock() + PROGRESS_S
-            self.due = max(PROGRESS_GAMES, self.picture.done // 100)
+            self._quiet_until = self._clock() + _PROGRESS_S
+            self.due = max(_PROGRESS_GAMES, self.picture.done // 100)
             lines = [headline(self.picture), *self._strength(), *test_lines(self.picture)]
             with self._lock:
                 _print(lines)

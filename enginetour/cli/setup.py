@@ -217,7 +217,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
-    how = how_to_run(plan)
+    how = _how_to_run(plan)
     if notify:
         _try_notify(plan)
     found = probing.probe_all(plan.sides, hidden=plan.results)
@@ -290,7 +290,7 @@ def _try_notify(plan: Plan) -> None:
 # What `check` finds of a plan beside what its database knows.
 
 
-def how_to_run(plan: Plan) -> list[str]:
+def _how_to_run(plan: Plan) -> list[str]:
     """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
     slots, name = plan.config.play.slots, plan.config.tournament.name
     refuse_few_files(slots)

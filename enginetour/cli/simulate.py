@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # `enginetour simulate`: formats played without engines.
 
-COMMA = r",(?![^\[\]]*\])"  # between systems, not inside a list of one of their settings
+_COMMA = r",(?![^\[\]]*\])"  # between systems, not inside a list of one of their settings
 NUMBER = click.FloatRange(min=0, max=10_000)
 
 
@@ -102,7 +102,7 @@ def _compare(
     from enginetour.formats.simulation import compare, contender
     from enginetour.reports import sprt as simulation
 
-    contenders = [contender(words.strip(), rounds) for words in re.split(COMMA, systems)]
+    contenders = [contender(words.strip(), rounds) for words in re.split(_COMMA, systems)]
     with _bar(count) as told:
         found = compare(contenders, world, entrants=entrants, count=count, seed=seed, told=told)
     if as_json or as_csv:

@@ -94,9 +94,9 @@ class Picture(Progress):
         return terms(both, str(self.log.config["play"].get("openings", {}).get("file") or ""))
 
 
-COMFORT = "; the store has all games, later ones bring them"
+_COMFORT = "; the store has all games, later ones bring them"
 # Between two times that games are appended to the PGN: apart, those of quick engines cost twice as much as together.
-APPEND_S = 0.25
+_APPEND_S = 0.25
 
 
 class Exports(Watcher):
@@ -155,10 +155,10 @@ class Exports(Watcher):
         counting = [one for one in due if one[1].outcome is not Outcome.VOID]
         if counting:
             self._looked = True  # the first one appended looks
-            self._quiet_until = self._clock() + APPEND_S
+            self._quiet_until = self._clock() + _APPEND_S
             self._write(lambda: self.pgn.extend(counting))
 
-    def _write(self, write: Callable[[], None], what: str = "", comfort: str = COMFORT) -> None:
+    def _write(self, write: Callable[[], None], what: str = "", comfort: str = _COMFORT) -> None:
         try:
             write()
         except (OSError, TourError) as error:

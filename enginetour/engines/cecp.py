@@ -22,8 +22,8 @@ from enginetour.openings.positions import is_editable
 
 # What a CECP engine is told before a game: memory, time controls, positions (protocol spec: "level", "st", "edit").
 
-UNLIMITED_MIN = 60  # minutes told when only a depth is asked: more than the hang limit, so the depth decides
-UNLIMITED_MS = UNLIMITED_MIN * 60_000
+_UNLIMITED_MIN = 60  # minutes told when only a depth is asked: more than the hang limit, so the depth decides
+_UNLIMITED_MS = _UNLIMITED_MIN * 60_000
 # Wishes in an engine file that mean a feature where no option of that name is declared.
 _WISHES = {"memory": "memory", "hash": "memory", "cores": "smp", "threads": "smp"}
 _COMMANDS = {"memory": "memory", "smp": "cores"}
@@ -73,7 +73,7 @@ def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
     elif tc.stages:
         lines = [_level(tc.stage(0))]
     else:
-        lines = [f"level 0 {UNLIMITED_MIN} 0".encode("ascii")]
+        lines = [f"level 0 {_UNLIMITED_MIN} 0".encode("ascii")]
     return lines + _depth(tc)
 
 
@@ -449,7 +449,7 @@ class CecpEngine(CecpListener):
 
     @staticmethod
     def _told_ms(ask: Ask) -> tuple[int, int]:
-        own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or UNLIMITED_MS
+        own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or _UNLIMITED_MS
         return own, ask.other_ms if ask.other_ms is not None else own
 
     def game_over(self, result: str, why: str) -> tuple[bytes, ...]:

@@ -46,8 +46,8 @@ _ERROR = re.compile(r"error\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
 # depth score time nodes, then more columns up to a TAB, or the PV. Marks stick to depth (12.) and score (+33, 5?); time
 # and nodes below 0 come from clocks and counts that ran over.
 _THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)([?!]*)\s+-?\d+(?:\.\d+)?\s+(-?\d+)(.*)")
-MATE_FROM = 100_000  # scores beyond this are a distance to mate (protocol spec, "thinking output")
-FARTHEST_MATE = 1_000  # moves; farther off it is a score of an engine with a scale of its own, as 1000000
+_MATE_FROM = 100_000  # scores beyond this are a distance to mate (protocol spec, "thinking output")
+_FARTHEST_MATE = 1_000  # moves; farther off it is a score of an engine with a scale of its own, as 1000000
 
 
 def read_move(line: str) -> tuple[str, bool] | None:
@@ -85,7 +85,7 @@ def read_thinking(line: str) -> Thought | None:
     score = whole(found[2])
     if score is None:
         return None
-    if 0 < (moves := abs(score) - MATE_FROM) <= FARTHEST_MATE:
+    if 0 < (moves := abs(score) - _MATE_FROM) <= _FARTHEST_MATE:
         score = mate_score(moves) if score > 0 else -mate_score(moves)
     rest = found[5]
     bound = {"!": 1, "?": -1}.get(found[3][-1:], 0)  # failed high, failed low
@@ -121,7 +121,7 @@ def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
 # It begins at the start of a word only: a line of letters would cost its square otherwise.
 _PAIR = re.compile(r"(?<!\w)([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"?|'([^']*)'?|(\S*))")
 _KIND = re.compile(r"\s-(check|spin|combo|string|file|path|slider|button|save|reset)(?=\s|$)")
-CHECKS = ("0", "1", "false", "true")
+_CHECKS = ("0", "1", "false", "true")
 KNOWN = frozenset(
     """analyze colors cores debug done draw egt exclude highlight ics memory myname name nps option pause ping playother
     reuse san setboard setscore sigint sigterm sjef smp time usermove variant variants xedit""".split()  # noqa: SIM905
@@ -171,7 +171,7 @@ def read_option(text: str) -> Declared | None:
     for at in islice(_KIND.finditer(text), MOST_TYPES):
         name, kind, rest = text[: at.start()].strip(), at[1], text[at.end() :].strip()
         found = _option(name, kind, rest) if name else None
-        if found is not None and not (rest and kind in PRESSED) and (kind != "check" or rest in CHECKS):
+        if found is not None and not (rest and kind in PRESSED) and (kind != "check" or rest in _CHECKS):
             break
     return found
 

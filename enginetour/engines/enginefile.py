@@ -91,7 +91,7 @@ def told_apart(options: Mapping[str, Value]) -> Mapping[str, Value]:
     return options
 
 
-class EngineFile(BaseModel):
+class _EngineFile(BaseModel):
     """An engine file as written."""
 
     model_config = _STRICT
@@ -175,7 +175,7 @@ class StoredSpec(BaseModel):
         return words
 
 
-class StoredEntrant(BaseModel):
+class _StoredEntrant(BaseModel):
     """Who takes part, as a database keeps it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
@@ -189,7 +189,7 @@ class StoredEntrant(BaseModel):
 def stored_entrant(row: Mapping[str, object]) -> Entrant:
     """Back from the columns or the JSON of a database; ValueError as below."""
     try:
-        return Entrant(**StoredEntrant.model_validate(dict(row)).model_dump())
+        return Entrant(**_StoredEntrant.model_validate(dict(row)).model_dump())
     except ValidationError as error:
         raise ValueError(first_finding(error)) from None
 
@@ -305,9 +305,9 @@ def read_entry(path: Path) -> EngineEntry:
     """An engine file; its id is the file's name. InputRefused names file, line and what is allowed."""
     table, text = read_toml(path, "an engine file")
     try:
-        read = EngineFile.model_validate(table)
+        read = _EngineFile.model_validate(table)
     except ValidationError as error:
-        raise refusal(error, path, text, EngineFile) from None
+        raise refusal(error, path, text, _EngineFile) from None
     return EngineEntry(
         id=path.stem,
         path=path,

@@ -19,7 +19,7 @@ from enginetour.model.task import EngineSpec, Side, flag_and_word
 # What makes two engine versions the same: the content of program, scripts and nets, arguments, options that matter.
 
 # Hex digits of a fingerprint: 64 bits, a chance collision among a million versions is 3 in 100 million.
-LENGTH = 16
+_LENGTH = 16
 # Options that change what is written down, never what is played.
 _IDLE = re.compile(
     r"(?<![a-z])(log|debug)(?![a-z])|(log|debug)[ _-]?(file|path|dir|level)"
@@ -34,7 +34,7 @@ _IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 # What tells a file's versions apart without reading it: device, inode, size, ns of the last write and of the last
 # change of anything; the last one also sees a file put in place with the times of the old one.
-State = tuple[int, int, int, int, int]
+_State = tuple[int, int, int, int, int]
 _Content = Callable[[str], str]
 
 
@@ -43,10 +43,10 @@ def fingerprint(spec: EngineSpec) -> str:
     return taken(spec)[0]
 
 
-def taken(spec: EngineSpec) -> tuple[str, dict[str, State]]:
+def taken(spec: EngineSpec) -> tuple[str, dict[str, _State]]:
     """The fingerprint, and the files it covers with their states before they were read; EngineRefused as above."""
     whole = hashlib.sha256()
-    covered: dict[str, State] = {}
+    covered: dict[str, _State] = {}
 
     def content(path: str) -> str:
         covered[path] = now = state(path)
@@ -58,10 +58,10 @@ def taken(spec: EngineSpec) -> tuple[str, dict[str, State]]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise EngineRefused(f"{spec.name}: cannot read {error.filename}: {reason}") from None
-    return whole.hexdigest()[:LENGTH], covered
+    return whole.hexdigest()[:_LENGTH], covered
 
 
-def state(path: str) -> State:
+def state(path: str) -> _State:
     """As the file is now; OSError where there is none."""
     found = os.stat(path)  # noqa: PTH116 - a text, and looked at before every game
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
@@ -73,7 +73,7 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
     yield f"program {content(spec.command[0])}"
     for argument in spec.command[1:]:
         flag, word = flag_and_word(argument)
-        file = None if is_written(flag) else _file(word, spec)
+        file = None if _is_written(flag) else _file(word, spec)
         if file is None:
             yield f"argument {argument}"
         else:
@@ -90,7 +90,7 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
     yield from (f"init {line}" for line in spec.quirks.init)
 
 
-def is_written(name: str) -> bool:
+def _is_written(name: str) -> bool:
     """Whether a file that this option names is the engine's own to write: a log, or what it learns."""
     return bool(_IDLE.search(name) or _LEARNT.search(name))
 
@@ -143,7 +143,7 @@ def _modules(script: Path) -> list[Path]:
 
 
 @lru_cache(maxsize=1024)
-def _digest(path: str, now: State) -> str:  # noqa: ARG001 - the state is the cache's key
+def _digest(path: str, now: _State) -> str:  # noqa: ARG001 - the state is the cache's key
     """SHA-256 of a file; read once in this process while its state stays."""
     with open(path, "rb") as file:  # noqa: PTH123 - as above
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -179,7 +179,7 @@ class Files:
 
     def __init__(self, place: str) -> None:
         self._place = place
-        self._seen: dict[str, tuple[str, dict[str, State]]] = {}  # name -> fingerprint, files it was found in
+        self._seen: dict[str, tuple[str, dict[str, _State]]] = {}  # name -> fingerprint, files it was found in
 
     def refuse_changed(self, *specs: EngineSpec) -> None:
         """InputRefused when one is not the engine its fingerprint tells of; touched files are read again, no more."""
@@ -239,7 +239,7 @@ def absent_paths(sides: Iterable[Side]) -> Iterator[str]:
     """A sentence for each option that names what an engine is to read, and that is not on this machine."""
     for side in sides:
         for name, value in side.spec.options:
-            paths = [] if is_written(name) or "://" in value else value.split(os.pathsep)
+            paths = [] if _is_written(name) or "://" in value else value.split(os.pathsep)
             if absent := [path for path in paths if _is_absent(path, side.spec)]:
                 yield f"{side.spec.name}: {name} = {value}: there is no {' and no '.join(absent)}"
 

@@ -49,17 +49,17 @@ def call(name: str, *arguments: int | bytes | None) -> int:
 # landlock    the only folder in which it may write; no capabilities, sockets   landlock(7), seccomp(2)
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-OOM_SCORE = "500"  # reliability spec 4.1: a lack of memory kills an engine, never us
+_OOM_SCORE = "500"  # reliability spec 4.1: a lack of memory kills an engine, never us
 
 
-def die_with_parent(parent: int) -> None:
+def _die_with_parent(parent: int) -> None:
     """SIGKILL at the death of the thread that started us; at once if that is already past."""
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before the request: nobody would ever end us
         os._exit(1)
 
 
-def forget_signals() -> None:
+def _forget_signals() -> None:
     """Default dispositions and an empty mask: a shell's ``&``, nohup and Python itself leave some ignored."""
     for number in signal.valid_signals():
         if number not in (signal.SIGKILL, signal.SIGSTOP):
@@ -77,11 +77,11 @@ def limit(settings: dict[str, str]) -> None:
         os.nice(int(settings["nice"]))
 
 
-def yield_memory() -> None:
+def _yield_memory() -> None:
     """First to go when memory lacks."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would double the start-up
-            file.write(OOM_SCORE)
+            file.write(_OOM_SCORE)
     except OSError:  # no /proc, or a container that forbids it: a wish, not a condition
         pass
 
@@ -91,9 +91,9 @@ def main(arguments: list[str]) -> None:
     parent, number, directory, *rest = arguments
     cut = rest.index("--")
     settings, command = dict(word.split("=", 1) for word in rest[:cut]), rest[cut + 1 :]
-    die_with_parent(int(parent))
-    forget_signals()
-    yield_memory()
+    _die_with_parent(int(parent))
+    _forget_signals()
+    _yield_memory()
     report = int(number)
     os.set_inheritable(report, False)  # noqa: FBT003 - the signature of os
     step = b"namespace"
@@ -111,11 +111,11 @@ def main(arguments: list[str]) -> None:
         os.chdir(directory)
         if "landlock" in settings:
             step = b"landlock"
-            restrict(settings["landlock"])
+            _restrict(settings["landlock"])
 
             step = b"filter"
-            drop_capabilities()
-            forbid_calls()
+            _drop_capabilities()
+            _forbid_calls()
         step = b"exec"
         os.execvp(command[0], command)  # noqa: S606 - an argument list, never a shell
     except (OSError, ValueError) as error:
@@ -127,9 +127,9 @@ def main(arguments: list[str]) -> None:
 
 CLONE_NEWNS = 0x00020000  # linux/sched.h
 CLONE_NEWUSER = 0x10000000  # linux/sched.h
-CLONE_NEWPID = 0x20000000  # linux/sched.h
-MS_PRIVATE_MOUNT = 0x2 | 0x4 | 0x8  # MS_NOSUID, MS_NODEV, MS_NOEXEC; linux/mount.h
-MS_SLAVE_ALL = 0x4000 | 0x80000  # MS_REC, MS_SLAVE; linux/mount.h: disks mounted later are seen, nothing goes out
+_CLONE_NEWPID = 0x20000000  # linux/sched.h
+_MS_PRIVATE_MOUNT = 0x2 | 0x4 | 0x8  # MS_NOSUID, MS_NODEV, MS_NOEXEC; linux/mount.h
+_MS_SLAVE_ALL = 0x4000 | 0x80000  # MS_REC, MS_SLAVE; linux/mount.h: disks mounted later are seen, nothing goes out
 
 
 def enter() -> None:
@@ -138,10 +138,10 @@ def enter() -> None:
     Without the right to it, through a user namespace in which everybody keeps his number.
     """
     try:
-        call("unshare", CLONE_NEWPID | CLONE_NEWNS)
+        call("unshare", _CLONE_NEWPID | CLONE_NEWNS)
     except PermissionError:
         user, group = os.geteuid(), os.getegid()
-        call("unshare", CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS)
+        call("unshare", CLONE_NEWUSER | _CLONE_NEWPID | CLONE_NEWNS)
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{user} {user} 1")
         _write("/proc/self/gid_map", f"{group} {group} 1")
@@ -252,8 +252,8 @@ def _tell_strays(session: int, report: int) -> None:
 def _own_proc() -> bool:
     """A /proc with the numbers of this namespace, for engines that look themselves up; some containers forbid it."""
     try:
-        call("mount", b"none", b"/", None, MS_SLAVE_ALL, None)
-        call("mount", b"proc", b"/proc", b"proc", MS_PRIVATE_MOUNT, None)
+        call("mount", b"none", b"/", None, _MS_SLAVE_ALL, None)
+        call("mount", b"proc", b"/proc", b"proc", _MS_PRIVATE_MOUNT, None)
     except OSError:
         return False
     return True
@@ -276,40 +276,40 @@ def _write(path: str, text: str) -> None:
 # Part of the launcher: imports nothing of the package but `libc`. A right is asked for only where the kernel's version
 # of the interface (its ABI) knows it; what a kernel does not know stays allowed.
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, the same on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls, the same on every architecture
 VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION: tell the ABI
-PATH_BENEATH = 1  # LANDLOCK_RULE_PATH_BENEATH
-PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it the kernel restricts nobody but root
-WRITE_FILE = 1 << 1
-CHANGES = WRITE_FILE | 0x1FF0  # remove files and folders, make every kind of them
-DEVICES = 1 << 6 | 1 << 11  # make character and block devices: allowed nowhere
-REFER, TRUNCATE = 1 << 13, 1 << 14  # move between folders (ABI 2), shorten files (ABI 3)
-IOCTL_DEV = 1 << 15  # commands to devices (ABI 5)
+_PATH_BENEATH = 1  # LANDLOCK_RULE_PATH_BENEATH
+_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it the kernel restricts nobody but root
+_WRITE_FILE = 1 << 1
+_CHANGES = _WRITE_FILE | 0x1FF0  # remove files and folders, make every kind of them
+_DEVICES = 1 << 6 | 1 << 11  # make character and block devices: allowed nowhere
+_REFER, TRUNCATE = 1 << 13, 1 << 14  # move between folders (ABI 2), shorten files (ABI 3)
+_IOCTL_DEV = 1 << 15  # commands to devices (ABI 5)
 TCP = 1 | 2  # bind, connect (ABI 4)
-SCOPES = 1 | 2  # abstract Unix sockets and signals to processes outside (ABI 6)
-NEVER_FILES = ("/dev/null", "/dev/zero", "/dev/full")  # writing there changes nothing
+_SCOPES = 1 | 2  # abstract Unix sockets and signals to processes outside (ABI 6)
+_NEVER_FILES = ("/dev/null", "/dev/zero", "/dev/full")  # writing there changes nothing
 
 
 def abi() -> int:
     """The kernel's version of the interface, from 1. Raises OSError where it has none."""
-    return call("syscall", CREATE_RULESET, None, 0, VERSION)
+    return call("syscall", _CREATE_RULESET, None, 0, VERSION)
 
 
-def restrict(folder: str) -> None:
+def _restrict(folder: str) -> None:
     """From now on this process and all it starts write below `folder` only. Raises OSError."""
     version = abi()
-    rights = CHANGES | (REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0)
-    devices = IOCTL_DEV if version >= 5 else 0
-    words = [rights | devices, *([TCP] if version >= 4 else []), *([SCOPES] if version >= 6 else [])]
+    rights = _CHANGES | (_REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0)
+    devices = _IOCTL_DEV if version >= 5 else 0
+    words = [rights | devices, *([TCP] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
     wanted = b"".join(word.to_bytes(8, "little") for word in words)
-    rules = call("syscall", CREATE_RULESET, wanted, len(wanted), 0)
+    rules = call("syscall", _CREATE_RULESET, wanted, len(wanted), 0)
     try:
-        _allow(rules, folder, rights & ~DEVICES)
-        for path in NEVER_FILES:
+        _allow(rules, folder, rights & ~_DEVICES)
+        for path in _NEVER_FILES:
             if os.path.exists(path):  # noqa: PTH110 - pathlib would double the start-up
-                _allow(rules, path, WRITE_FILE | (rights & TRUNCATE) | devices)
-        call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        call("syscall", RESTRICT_SELF, rules, 0)
+                _allow(rules, path, _WRITE_FILE | (rights & TRUNCATE) | devices)
+        call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        call("syscall", _RESTRICT_SELF, rules, 0)
     finally:
         os.close(rules)
 
@@ -319,7 +319,7 @@ def _allow(rules: int, path: str, rights: int) -> None:
     try:
         # struct landlock_path_beneath_attr is packed: 64 bits of rights, 32 of the descriptor
         rule = rights.to_bytes(8, "little") + place.to_bytes(4, "little")
-        call("syscall", ADD_RULE, rules, PATH_BENEATH, rule, 0)
+        call("syscall", _ADD_RULE, rules, _PATH_BENEATH, rule, 0)
     finally:
         os.close(place)
 
@@ -330,14 +330,14 @@ def _allow(rules: int, path: str, rights: int) -> None:
 # tournament, which act for whoever asks. It does not watch who owns a file or may read it either. A filter of system
 # calls refuses both (seccomp(2)). Part of the launcher: imports nothing of the package but `libc`.
 
-CONFINE_PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_CAP_AMBIENT = 38, 24, 28, 47  # linux/prctl.h
-PR_CAP_AMBIENT_CLEAR_ALL = 4
-PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
-LAST_CAPABILITY = 63  # more than any kernel has: those it does not know it refuses
+_CONFINE_PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT = 38, 24, 28, 47  # linux/prctl.h
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+_LAST_CAPABILITY = 63  # more than any kernel has: those it does not know it refuses
 # linux/securebits.h, NOROOT to NO_CAP_AMBIENT: no capability by being root, none kept or raised, and all of it locked.
-SECURE_BITS = 0b1110_1111
-CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
-NEW_USERS = 0x10000000  # CLONE_NEWUSER of clone(2)
+_SECURE_BITS = 0b1110_1111
+_CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
+_NEW_USERS = 0x10000000  # CLONE_NEWUSER of clone(2)
 
 # By architecture as the kernel numbers it (linux/audit.h), the calls that are refused as forbidden: socket and whatever
 # else makes one (socketcall, io_uring); rights, owners, attributes and times of files; mounts, namespaces, devices
@@ -367,27 +367,27 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # li
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data, its lower halves
 
 
-def drop_capabilities() -> None:
+def _drop_capabilities() -> None:
     """From now on neither this process nor what it starts has, or gets, any right beyond its user's. Raises OSError.
 
     For root that is: a user who owns the files of the system, and can do nothing else that others cannot.
     """
-    call("prctl", CONFINE_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    call("prctl", _CONFINE_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     try:
-        for number in range(LAST_CAPABILITY + 1):
-            call("prctl", PR_CAPBSET_DROP, number, 0, 0, 0)
+        for number in range(_LAST_CAPABILITY + 1):
+            call("prctl", _PR_CAPBSET_DROP, number, 0, 0, 0)
     except OSError:  # the first that the kernel does not know, or no right to it: then there is none to be had
         pass
     try:
-        call("prctl", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-        call("prctl", PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0)
+        call("prctl", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+        call("prctl", _PR_SET_SECUREBITS, _SECURE_BITS, 0, 0, 0)
     except PermissionError:  # as above
         pass
-    header = CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)
+    header = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)
     call("capset", header, bytes(24))
 
 
-def forbid_calls() -> None:
+def _forbid_calls() -> None:
     """No socket, no change of rights, owners or times of files, no mount, no namespace. Raises OSError."""
     if os.uname().machine not in MACHINES:
         raise OSError(95, "no table of system calls for this machine")  # EOPNOTSUPP
@@ -400,7 +400,7 @@ def forbid_calls() -> None:
     held = ctypes.create_string_buffer(program, len(program))
     # struct sock_fprog: how many instructions, and where they are
     where = (len(program) // 8).to_bytes(8, "little") + ctypes.addressof(held).to_bytes(8, "little")
-    call("prctl", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, where, 0, 0)
+    call("prctl", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, where, 0, 0)
 
 
 def _program() -> list[tuple[int, int, int, int]]:
@@ -414,7 +414,7 @@ def _program() -> list[tuple[int, int, int, int]]:
             (_EQUAL, 5, 0, _CLONE3),
             (_EQUAL, 0, 2, clone),
             (_LOAD, 0, 0, _FIRST_ARGUMENT),
-            (_ANY_BIT, 1, 0, NEW_USERS),
+            (_ANY_BIT, 1, 0, _NEW_USERS),
             (_RETURN, 0, 0, _ALLOWED),
             (_RETURN, 0, 0, _FORBIDDEN),
             (_RETURN, 0, 0, _UNKNOWN),  # of clone3, whose flags a filter cannot see: the library takes clone instead

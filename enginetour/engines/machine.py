@@ -45,7 +45,7 @@ def memory_mb() -> int:
 # not changed since 2019 (libbz2 1.0.8). bzip2 and a chess engine stood side by side in the integer part of SPEC
 # CPU2006.
 
-DIGESTS = 10_000  # of 16 moves each: 0.8 MB, one block of bzip2, more than a second-level cache holds
+_DIGESTS = 10_000  # of 16 moves each: 0.8 MB, one block of bzip2, more than a second-level cache holds
 ROUNDS = 20  # the best counts: whatever else runs makes rounds longer, nothing makes them shorter
 REFERENCE = 17.0  # MB/s of an AMD EPYC with 2 processors at a load of 13 (measured): there the speed is 1
 
@@ -53,7 +53,7 @@ REFERENCE = 17.0  # MB/s of an AMD EPYC with 2 processors at a load of 13 (measu
 def work() -> bytes:
     """The same bytes everywhere, whatever the version of Python."""
     squares = [file + rank for file in "abcdefgh" for rank in "12345678"]
-    digests = b"".join(hashlib.sha256(number.to_bytes(4, "big")).digest() for number in range(DIGESTS))
+    digests = b"".join(hashlib.sha256(number.to_bytes(4, "big")).digest() for number in range(_DIGESTS))
     pairs = zip(digests[::2], digests[1::2], strict=True)
     return " ".join(squares[one & 63] + squares[other & 63] for one, other in pairs).encode("ascii")
 
@@ -71,8 +71,8 @@ def speed(rounds: int = ROUNDS) -> float:
 
 # The processors that games may have: those of our affinity, or fewer where a control group has a quota.
 
-GROUPS = Path("/sys/fs/cgroup")  # cgroups(7)
-OWN_GROUPS = Path("/proc/self/cgroup")  # hierarchy:controllers:path, cgroups(7)
+_GROUPS = Path("/sys/fs/cgroup")  # cgroups(7)
+_OWN_GROUPS = Path("/proc/self/cgroup")  # hierarchy:controllers:path, cgroups(7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Allowed:
         return f"{self.count} processor{plural}{self.why}"
 
 
-def allowed(own: Path = OWN_GROUPS, groups: Path = GROUPS) -> Allowed:
+def allowed(own: Path = _OWN_GROUPS, groups: Path = _GROUPS) -> Allowed:
     """For this process: whole ones, at least one."""
     bound = len(os.sched_getaffinity(0))
     quota, folder = min(_quotas(own, groups), key=itemgetter(0), default=(float(bound), groups))
@@ -147,7 +147,7 @@ def _read(path: Path) -> str:
 
 # Cores of their own for the engines of each slot, and the rest for us (runner spec 14).
 
-TOPOLOGY = Path("/sys/devices/system/cpu")  # Documentation/admin-guide/cputopology.rst
+_TOPOLOGY = Path("/sys/devices/system/cpu")  # Documentation/admin-guide/cputopology.rst
 CPUS = "ENGINETOUR_CPUS"  # in a slot's environment: those of its engines, comma separated
 
 
@@ -186,7 +186,7 @@ class Cores:
         return tuple(number for core in self.cores[slots * self.each :] for number in core)
 
 
-def find(each: int, topology: Path = TOPOLOGY) -> Cores:
+def find(each: int, topology: Path = _TOPOLOGY) -> Cores:
     """Those of this process's affinity, neighbours side by side; no more than a quota of its group lets it use."""
     ours = os.sched_getaffinity(0)
     found: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -326,11 +326,11 @@ def alone_ns(pid: int) -> int:
 # How busy the machine was while a game was played: what else wanted its processors, and what its host took of them.
 
 STAT = "/proc/stat"  # proc(5)
-LOADAVG = "/proc/loadavg"  # proc(5)
-PRESSURE = "/proc/pressure/cpu"  # Documentation/accounting/psi.rst; not every kernel has it
+_LOADAVG = "/proc/loadavg"  # proc(5)
+_PRESSURE = "/proc/pressure/cpu"  # Documentation/accounting/psi.rst; not every kernel has it
 CROWDED = 1.25  # x the processors, from which a load leaves no game alone: ours are a part of it (our choice)
 PRESSED = 10.0  # % of the last 10 s in which something waited for a processor (our choice)
-STEAL, COUNTED = 7, 8  # place of steal among the counters of the line "cpu", and how many make up all time: proc(5)
+_STEAL, COUNTED = 7, 8  # place of steal among the counters of the line "cpu", and how many make up all time: proc(5)
 
 
 class Workload:
@@ -349,7 +349,7 @@ class Workload:
         """Share of the processors' time since then, 0 to 1, that the host of a virtual machine gave to others."""
         now = _ticks()
         passed = [after - before for before, after in zip(self._ticks, now, strict=False)]
-        return max(0.0, passed[STEAL] / sum(passed)) if len(passed) == COUNTED and sum(passed) > 0 else None
+        return max(0.0, passed[_STEAL] / sum(passed)) if len(passed) == COUNTED and sum(passed) > 0 else None
 
 
 def is_busy() -> bool:
@@ -372,13 +372,13 @@ def load_words(load: float, here: int) -> str:
 
 def running_now() -> int:
     """Threads that run or wait to at this moment, us among them; 0 where the kernel does not tell."""
-    fields = told(LOADAVG).split()
+    fields = told(_LOADAVG).split()
     return int(fields[3].partition(b"/")[0]) if len(fields) > 3 else 0
 
 
 def pressed() -> float:
     """Percent of the last 10 s in which something waited for a processor; 0 where the kernel does not tell."""
-    _, _, rest = told(PRESSURE).partition(b"avg10=")
+    _, _, rest = told(_PRESSURE).partition(b"avg10=")
     return float(rest.split(None, 1)[0]) if rest else 0.0
 
 

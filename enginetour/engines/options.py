@@ -21,7 +21,7 @@ STANDARD = (
 )
 MOST_OPTIONS = 20_000  # kept of one engine: ten thousand are tolerated (reliability 2.1), memory has an end
 MOST_TYPES = 16  # words in one declaration that may be the type: each costs one reading of the line
-TEXTS = frozenset({"string", "file", "path"})
+_TEXTS = frozenset({"string", "file", "path"})
 PRESSED = frozenset({"button", "save", "reset"})
 NUMBERS = frozenset({"spin", "slider"})
 _TRUE = {"true": "true", "1": "true", "on": "true", "yes": "true"}
@@ -96,7 +96,7 @@ def _value(option: Declared, value: str) -> tuple[str | None, str]:
             return None, ""
         fits = not value or value.casefold() in _TRUE
         return "" if fits else None, "" if fits else f"option {option.name!r} is a button without a value"
-    if option.kind in TEXTS:
+    if option.kind in _TEXTS:
         fits = value.isascii() and (value.isprintable() or not value)
         return value if fits else None, "" if fits else f"option {option.name!r} takes one line of printable ASCII text"
     return None, f"option {option.name!r} is of the unknown kind {option.kind!r} and cannot be set"

@@ -18,8 +18,8 @@ from collections.abc import Callable
 WAITING_CAP = 64 * 1024  # bytes, runner spec 2
 STDERR_CAP = 64 * 1024  # bytes, runner spec 2
 TRAFFIC_CAP = 256 * 1024  # bytes, runner spec 2
-CHUNK_COST = 128  # bytes of memory a kept chunk costs beside its text: one byte at a time may not cost megabytes
-TOLD_CAP = 300  # characters of a line shown in an incident: 70 lines stay far below the 1 MB a fault may log
+_CHUNK_COST = 128  # bytes of memory a kept chunk costs beside its text: one byte at a time may not cost megabytes
+_TOLD_CAP = 300  # characters of a line shown in an incident: 70 lines stay far below the 1 MB a fault may log
 
 
 class ByteRing:
@@ -68,18 +68,18 @@ class Traffic:
     def append(self, direction: str, stamp_ns: int, chunk: bytes) -> None:
         """Note a chunk as it passed the pipe; it need not be a whole line."""
         self._chunks.append((direction, stamp_ns, chunk))
-        self._size += len(chunk) + CHUNK_COST
+        self._size += len(chunk) + _CHUNK_COST
         self._trim()
 
     def extend(self, chunks: list[tuple[str, int, bytes]], size: int) -> None:
         """Several chunks at once, of so many bytes in all."""
         self._chunks.extend(chunks)
-        self._size += size + CHUNK_COST * len(chunks)
+        self._size += size + _CHUNK_COST * len(chunks)
         self._trim()
 
     def _trim(self) -> None:
         while self._size > TRAFFIC_CAP:
-            self._size -= len(self._chunks.popleft()[2]) + CHUNK_COST
+            self._size -= len(self._chunks.popleft()[2]) + _CHUNK_COST
 
     def lines(self, last: int) -> tuple[str, ...]:
         """The last lines as ``12.345678 < bestmove e2e4``: seconds since the start, escaped, cut, oldest first."""
@@ -163,7 +163,7 @@ def last_lines(text: bytes, last: int) -> tuple[str, ...]:
     return tuple(printable(line) for line in lines[-last:]) if last > 0 else ()
 
 
-def printable(text: bytes, longest: int = TOLD_CAP) -> str:
+def printable(text: bytes, longest: int = _TOLD_CAP) -> str:
     """One line safe to show: blanks trimmed at the end, control and non-ASCII bytes escaped, cut at 300 characters."""
     cut = text.rstrip(b"\r\n \t")
     shown = cut[: longest + 1].decode("utf-8", "replace")

@@ -33,7 +33,7 @@ class Wake(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Polled:
+class _Polled:
     """A poll over all that can still say something, good as long as nothing of it changes (`turns`)."""
 
     processes: tuple[EngineProcess, ...]
@@ -92,7 +92,7 @@ def wait(
                 process.drain_stderr()
 
 
-def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> Polled:
+def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> _Polled:
     """What there is to poll, as it was last time where nothing of it has changed."""
     turns = 0
     for process in processes:
@@ -108,7 +108,7 @@ def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> Polle
         poll.register(control_fd, select.POLLIN)
     ended = tuple(process for process in processes if process.exited and not process.eof)
     watched = tuple(process for process in processes if process.watch_ns < NEVER_NS)
-    polled = Polled(tuple(processes), control_fd, turns, poll, where, ended, watched)
+    polled = _Polled(tuple(processes), control_fd, turns, poll, where, ended, watched)
     if processes:
         processes[0].polled = polled
     return polled
@@ -133,7 +133,7 @@ def end_all(processes: Iterable[EngineProcess]) -> None:
         process.deaf = True
         process.signal(signal.SIGTERM)
     _still_alive(deaf, TERM_WAIT)
-    kill_all(open_ones)
+    _kill_all(open_ones)
 
 
 def _still_alive(processes: list[EngineProcess], seconds: float) -> list[EngineProcess]:
@@ -146,7 +146,7 @@ def _still_alive(processes: list[EngineProcess], seconds: float) -> list[EngineP
     return alive
 
 
-def kill_all(processes: Iterable[EngineProcess]) -> None:
+def _kill_all(processes: Iterable[EngineProcess]) -> None:
     """SIGKILL to the groups now; then what left its group or session; then reap and wipe. Twice does nothing."""
     open_ones = [process for process in processes if not process.closed]
     if not open_ones:
@@ -184,7 +184,7 @@ def kill_all(processes: Iterable[EngineProcess]) -> None:
 
 def kill_living() -> None:
     """SIGKILL to every engine this process started and has not ended."""
-    kill_all(tuple(living))
+    _kill_all(tuple(living))
 
 
 def _told(seen: strays.Seen) -> str:
@@ -234,7 +234,7 @@ class EngineProcess:
         self.stderr_due = False  # the last wait saw some: read after stdout, so that it delays no stamp (runner spec 2)
         self.out = Outbox(self.stdin_fd)
         self.turns = 0  # how often a descriptor of it ceased to say anything
-        self.polled: Polled | None = None  # by `wait`
+        self.polled: _Polled | None = None  # by `wait`
         self._traffic = Traffic(self.started_ns)
         self.note = self._traffic.extend
         self._stderr = ByteRing(STDERR_CAP)
@@ -350,7 +350,7 @@ class EngineProcess:
 
     def kill(self) -> None:
         """SIGKILL to the group now, find what got away, reap, wipe the scratch folder."""
-        kill_all((self,))
+        _kill_all((self,))
 
     def signal(self, number: int) -> None:
         """To its process group. Only before it is reaped: until then the number is its own.

@@ -21,12 +21,12 @@ from enginetour.model.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
 OWED_NS = 1_000 * MS  # for an owed answer after `stop` (runner spec 5.2)
-PING_NS = 2_000 * MS  # for the ping after it, and for the question before an answer is illegal (runner spec 5.2, 5.6)
-QUIET_NS = 20 * MS  # after each fence of an engine that answers twice (runner spec 5.7)
+_PING_NS = 2_000 * MS  # for the ping after it, and for the question before an answer is illegal (runner spec 5.2, 5.6)
+_QUIET_NS = 20 * MS  # after each fence of an engine that answers twice (runner spec 5.7)
 POKE_NS = 500 * MS  # an empty line wakes a reader of single lines; survey: 200 ms later woke it in 5 of 6 tries
 WOKEN_NS = 100 * MS  # within this time after an empty line an engine that it woke writes something
-MOST_EMPTY = 16  # empty lines to an engine that may have several lines unread
-GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; more where `ready_timeout` is above a minute (runner spec 5.3)
+_MOST_EMPTY = 16  # empty lines to an engine that may have several lines unread
+_GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; more where `ready_timeout` is above a minute (runner spec 5.3)
 
 Script = Generator[int, Said | None, None]
 Hearing = Generator[int, Said | None, Said | None]
@@ -216,7 +216,7 @@ class Engine(Wire):
             raise EngineStalled(self.stall_words(limit_ns))
         self.awaited = None
         if self._twice:
-            yield from self._hear_all(time.monotonic_ns() + QUIET_NS)
+            yield from self._hear_all(time.monotonic_ns() + _QUIET_NS)
 
     def _hear_quiet(self, deadline: int) -> Script:
         """A fence without ping: up to 200 ms without a word (runner spec 7), at most up to the deadline."""
@@ -244,7 +244,7 @@ class Engine(Wire):
             return "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under quirks"
         return f"if it needs longer, set {setting} under quirks"
 
-    def _test_single_lines(self, most_empty: int = MOST_EMPTY) -> Script:
+    def _test_single_lines(self, most_empty: int = _MOST_EMPTY) -> Script:
         """Set `reads_single_lines` if two lines at once leave it silent and an empty line wakes it, twice in a row.
 
         Once may be chance: an engine that is slow to start writes its first words at any moment. `most_empty`: one for
@@ -295,7 +295,7 @@ class Engine(Wire):
             self.spoiled = "without ping it cannot be fenced after an abnormal end"
             return
         try:
-            yield from self.fenced(PING_NS)
+            yield from self.fenced(_PING_NS)
         except EngineStalled as fault:
             self.spoiled = fault.detail
 
@@ -308,7 +308,7 @@ class Engine(Wire):
 
     def _asked_again(self, deadline: int, refused: list[Said]) -> Hearing:
         """A ping, and the second answer before its pong; `refused` gets what it says of the move it was sent."""
-        deadline = min(deadline, time.monotonic_ns() + PING_NS)
+        deadline = min(deadline, time.monotonic_ns() + _PING_NS)
         if not self._can_ping():
             deadline = min(deadline, time.monotonic_ns() + 200 * MS)
             yield from self.say(self._stop())
@@ -351,7 +351,7 @@ class Engine(Wire):
     @property
     def game_fence_ns(self) -> int:
         """A fence in a game."""
-        return max(min(GAME_FENCE_NS, self.ready_ns), self.ready_ns // 12)
+        return max(min(_GAME_FENCE_NS, self.ready_ns), self.ready_ns // 12)
 
     def kill(self) -> None:
         """SIGKILL to its group, now."""

@@ -14,19 +14,19 @@ from enginetour.model.task import EngineSpec
 
 # What of the safeguards is in force on this machine, tried for real, in one line for the user.
 
-TRUNCATE_ABI = 3  # of landlock, from which on no file can be emptied (Linux 6.2): landlock(7)
+_TRUNCATE_ABI = 3  # of landlock, from which on no file can be emptied (Linux 6.2): landlock(7)
 
 
 def in_force() -> str:
     """``engines run in: pid namespace; sandboxes: bwrap no (apt install bubblewrap), landlock yes; ...``."""
-    why = namespace_missing()
+    why = _namespace_missing()
     own = f"no pid namespace ({why}), they die with us, what they left is looked for" if why else "pid namespace"
     wrapped = "yes" if shutil.which(PROGRAM) else f"no (apt install {PACKAGE})"
     sandboxes = f"sandboxes: bwrap {wrapped}, landlock {_landlock()}"
     return f"engines run in: {own}, cgroup no (memory limits are watched by us); {sandboxes}"
 
 
-def namespace_missing() -> str:
+def _namespace_missing() -> str:
     """Why engines get no PID namespace here, "" if they do; a process is started to see it."""
     try:
         EngineProcess(EngineSpec("trial", (sys.executable, "-I", "-S", "-c", ""), "uci", dir="scratch")).kill()
@@ -37,7 +37,7 @@ def namespace_missing() -> str:
 
 def unguarded() -> str:
     """What to say once where there is no PID namespace, "" where there is."""
-    why = namespace_missing()
+    why = _namespace_missing()
     return (
         f"engines run without a pid namespace ({why}): they die with us, what they leave behind may not" if why else ""
     )
@@ -57,6 +57,6 @@ def _landlock() -> str:
     if os.uname().machine not in launch.MACHINES:
         return f"no (no filter of system calls for {os.uname().machine})"
     try:
-        return "yes" if launch.abi() >= TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
+        return "yes" if launch.abi() >= _TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
     except OSError as error:
         return f"no ({no_landlock(error.errno)})"

@@ -17,7 +17,7 @@ from enginetour.model.task import EngineSpec, Resources
 
 # Why a program could not be run: one line, with what to do.
 
-ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
+_ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
 
 
 def why(step: str, number: int, program: str, directory: Path, resources: Resources) -> str:
@@ -87,7 +87,7 @@ def _not_a_program(path: Path) -> str:
     head = _head(path)
     if head.startswith(b"\x7fELF"):
         mine = _head(Path("/proc/self/exe"))
-        if head[ELF_MACHINE] != mine[ELF_MACHINE]:
+        if head[_ELF_MACHINE] != mine[_ELF_MACHINE]:
             return "built for another processor architecture"
         return "a damaged program file"
     if head.startswith(b"MZ"):
@@ -100,9 +100,9 @@ def _not_a_program(path: Path) -> str:
 SCRATCH_ROOT = "ENGINETOUR_SCRATCH"  # environment: the folder in which a slot makes its engines' scratch folders
 TAGGED = ".tag"  # in a scratch folder: a link that leads nowhere, but tells the tag of whoever the folder belongs to
 PREFIX = "enginetour-"
-KEPT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_KEPT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 KEPT_LENGTH = 64  # as a slug (reliability spec 5)
-SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")  # root may write there; an engine need not
+_SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")  # root may write there; an engine need not
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -133,7 +133,7 @@ def retag(folder: Path, tag: str) -> None:
 
 def make_kept(name: str) -> Path:
     """A scratch folder that stays for whoever wants to look into it, named after its engine. Raises MachineFailure."""
-    told = "".join(sign if sign in KEPT_SIGNS else "-" for sign in name.lower())[:KEPT_LENGTH]
+    told = "".join(sign if sign in _KEPT_SIGNS else "-" for sign in name.lower())[:KEPT_LENGTH]
     return _made(Path(os.environ.get("TMPDIR") or "/tmp"), f"enginetour-kept-{told}-")  # noqa: S108 - the usual fallback
 
 
@@ -203,8 +203,8 @@ def working_directory(spec: EngineSpec, command: Sequence[str], scratch: Path) -
         return Path(expand(spec.dir, scratch))
     program = next((word for word in command[1:] if Path(word).is_absolute() and Path(word).is_file()), command[0])
     home = Path(program).parent
-    ours = Path(program).is_absolute() and not str(home.resolve()).startswith(SYSTEM_FOLDERS)
-    return home if ours and f"{home.resolve()}/" not in SYSTEM_FOLDERS and os.access(home, os.W_OK) else scratch
+    ours = Path(program).is_absolute() and not str(home.resolve()).startswith(_SYSTEM_FOLDERS)
+    return home if ours and f"{home.resolve()}/" not in _SYSTEM_FOLDERS and os.access(home, os.W_OK) else scratch
 
 
 def wipe(folder: Path) -> int:
@@ -284,7 +284,7 @@ PROGRAM = "bwrap"
 PACKAGE = "bubblewrap"  # Debian's, Fedora's and Arch's name of it
 HIDDEN = (Path("/tmp"), Path("/run"))  # noqa: S108 - where everybody's files and sockets are
 SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")  # of the system, which root may write
-SESSION = "XDG_RUNTIME_DIR"  # environment: sockets of the user's session, if they are not in /run
+_SESSION = "XDG_RUNTIME_DIR"  # environment: sockets of the user's session, if they are not in /run
 PROGRAMS = (Path("/run/current-system"),)  # where NixOS has all programs
 RESULTS = "ENGINETOUR_HIDDEN"  # environment of a slot: the folder of the tournament's results
 SHELL_SIGNAL = 128  # bwrap ends as a shell does: 128 + signal
@@ -331,7 +331,7 @@ def _hidden(homes: Set[Path] = frozenset()) -> list[Path]:
 
     The results stay where they are one of `homes`, in which the engine lives: what lies beside it may be its own.
     """
-    named = [Path(text) for name in (RESULTS, SESSION) if (text := os.environ.get(name, "")).startswith("/")]
+    named = [Path(text) for name in (RESULTS, _SESSION) if (text := os.environ.get(name, "")).startswith("/")]
     found = {path.resolve() for path in HIDDEN if path.is_dir()}
     found |= {path.resolve() for path in named if path.is_dir() and path.resolve() not in homes}
     return sorted(path for path in found if path != Path("/") and not found & set(path.parents))

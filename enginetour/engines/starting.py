@@ -25,12 +25,12 @@ LAUNCHER = (
     *(sys.executable, "-I", "-S", "-c"),
     f"import sys; sys.path.append({str(ROOT)!r}); from enginetour.engines.launch import main; main(sys.argv[1:])",
 )
-FURTHER = "ENGINETOUR_PASS_ENV"  # comma separated names of further variables (reliability spec 4.1)
+_FURTHER = "ENGINETOUR_PASS_ENV"  # comma separated names of further variables (reliability spec 4.1)
 NAMESPACE = "ENGINETOUR_NAMESPACE"  # "off": no PID namespace, for engines that cannot bear one
-EXEC_LIMIT = 10.0  # s until the program is loaded; as the whole handshake (runner spec 6)
+_EXEC_LIMIT = 10.0  # s until the program is loaded; as the whole handshake (runner spec 6)
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"  # Debian's for users, if we have none
 MB = 1_000_000  # bytes
-FAILED, RUNNING, STRAY, INIT, READY = b"failed", b"running", b"stray", b"init", b"ready"  # the launcher's records
+FAILED, _RUNNING, STRAY, _INIT, _READY = b"failed", b"running", b"stray", b"init", b"ready"  # the launcher's records
 RECORD = re.compile(
     rb"ready|running|init [1-9][0-9]{0,6}|failed [a-z]{1,20} [0-9]{1,4}|stray [0-9]{1,7} ([0-9a-f]{2}){0,64}"
 )
@@ -73,7 +73,7 @@ def environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
     ours = os.environ
     home = str(scratch) if spec.sandbox != "none" else ours.get("HOME", str(scratch))
     kept = {"PATH": ours.get("PATH", PATH), "HOME": home}
-    named = [*spec.pass_env, *(name.strip() for name in ours.get(FURTHER, "").split(","))]
+    named = [*spec.pass_env, *(name.strip() for name in ours.get(_FURTHER, "").split(","))]
     kept |= {name: ours[name] for name in named if name in ours}
     kept |= {"TMPDIR": str(scratch), "LANG": "C.UTF-8"}
     kept |= {name: sandbox.expand(text, scratch) for name, text in spec.env}
@@ -165,7 +165,7 @@ class Launch:
             said = _hear(report)
             told = None if said is None else records(said)
             kinds = [record[0] for record in told or ()]
-            if READY not in kinds or FAILED in kinds:
+            if _READY not in kinds or FAILED in kinds:
                 raise _failure(process, told, self._command[0], self._directory, self.spec.resources)
             return _ends(process, report, said or b"")
         except BaseException:
@@ -190,14 +190,14 @@ def _limits(resources: Resources) -> list[str]:
 
 def _hear(report: int) -> bytes | None:
     """What comes on the report pipe up to its end or the decision; None if there is none at the limit."""
-    deadline = time.monotonic() + EXEC_LIMIT
+    deadline = time.monotonic() + _EXEC_LIMIT
     poll = select.poll()
     poll.register(report, select.POLLIN)
     said = b""
     while len(said) < MOST_TOLD and poll.poll(max(0.0, (deadline - time.monotonic()) * 1000)):
         chunk = os.read(report, 4096)
         said += chunk
-        if not chunk or any(record[0] in (FAILED, RUNNING) for record in records(said)):
+        if not chunk or any(record[0] in (FAILED, _RUNNING) for record in records(said)):
             return said
     return None
 
@@ -213,13 +213,13 @@ def _failure(
     process.kill()
     _, complaint = process.communicate()
     if told is None:
-        return StartFailed(f"{program}: not loaded after {EXEC_LIMIT:.0f} s")
+        return StartFailed(f"{program}: not loaded after {_EXEC_LIMIT:.0f} s")
     kinds = [record[0] for record in told]
     if FAILED not in kinds:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
         return MachineFailure(f"the launcher failed (status {process.returncode}): {last}")
     step, number = (word.decode() for word in told[kinds.index(FAILED)][1:])
-    is_ready = READY in kinds[: kinds.index(FAILED)]  # from then on an engine can have written it
+    is_ready = _READY in kinds[: kinds.index(FAILED)]  # from then on an engine can have written it
     if step == "namespace" and not is_ready:
         return _NoNamespace(int(number))
     if step == "affinity" and not is_ready:
@@ -234,7 +234,7 @@ def _ends(process: subprocess.Popen[bytes], report: int, said: bytes) -> Started
         os.set_blocking(end, False)
     pidfd = os.pidfd_open(process.pid)
     told = records(said)
-    named = [int(record[1]) for record in told if record[0] == INIT]
+    named = [int(record[1]) for record in told if record[0] == _INIT]
     if not named:
         os.close(report)
         return Started(process, *ends, pidfd)

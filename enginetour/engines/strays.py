@@ -43,8 +43,8 @@ def told(path: str) -> bytes:
 
 TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (reliability spec 4.1)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-PASSES = 5  # a stray may fork while we look
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_PASSES = 5  # a stray may fork while we look
 MOST = 64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
 KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
 
@@ -152,7 +152,7 @@ def origin_trouble(pid: int) -> str:
 
 def _above(pid: int) -> list[Seen] | None:
     """A process and those above it, up to ourselves or the first of all; None where they change all the time."""
-    for _ in range(PASSES):
+    for _ in range(_PASSES):
         found: list[Seen] = []
         seen = look(pid)
         while seen is not None and seen.pid not in (1, os.getpid()):
@@ -179,7 +179,7 @@ def end_tagged(tags: Iterable[str]) -> list[tuple[Seen, str]]:
     """SIGKILL to every process but ourselves whose tag `is_meant`; those found and their tags, dead or not."""
     whole = tuple(tags)
     found: dict[tuple[int, int], tuple[Seen, str]] = {}
-    for _ in range(PASSES):
+    for _ in range(_PASSES):
         fresh = []
         for seen in table():
             tag = "" if seen.state == "Z" or seen.pid == os.getpid() else tag_of(seen.pid)
@@ -241,7 +241,7 @@ def adopt_orphans() -> None:
     Only for a process that starts nothing but engines: any other child of it is then taken for an orphan.
     """
     global _adopting  # a property of the process, as the flag of the kernel is
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _adopting = True
 
 

@@ -29,7 +29,7 @@ BEGIN_NS = 50 * MS
 LOOK_NS = 1 * MS  # between two looks for that output
 
 
-class PonderingEngine(Engine):
+class _PonderingEngine(Engine):
     """What UCI engines have beside searches on their own time."""
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
@@ -165,7 +165,7 @@ _FALSE_STARTS = ("copyprotection", "registration")
 _STANDARD_WORDS = frozenset({"chess", "normal", "standard"})  # values of UCI_Variant
 
 
-class UciEngine(PonderingEngine):
+class UciEngine(_PonderingEngine):
     """One UCI engine. `declared` keeps the first option of each name; what does not parse is one note."""
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:

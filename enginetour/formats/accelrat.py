@@ -62,7 +62,7 @@ class Undesirability:
         return sum(value for _, value in self.terms(one, other))
 
 
-def from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Bars) -> Pairs | None:
+def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Bars) -> Pairs | None:
     """Pairs in the order they were made, of equals the higher rated; None at a dead end. `order` is best first."""
     left, pairs = list(order), []
     while left:
@@ -133,7 +133,7 @@ class AccelRat(PairingSystem):
             byes = (self._bye(field, order, ratings),)
             order.remove(byes[0])
         undesirability = self._undesirability(field, ratings)
-        pairs, remarks = from_the_top(order, undesirability, bars), remarks_on_unrated(field)
+        pairs, remarks = _from_the_top(order, undesirability, bars), remarks_on_unrated(field)
         guarantee = "by rule"
         if pairs is None:
             pairs, broken = whole_round(field, order, lambda one, other: -undesirability(one, other), bars)

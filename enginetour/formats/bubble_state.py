@@ -387,7 +387,7 @@ def _line(state: BubbleState, rank: int | None, name: str, status: str) -> Place
 # cases, with the same colours and numbers, may be played now. Cases differ only in their table, so each pair of leaver
 # and newcomer is looked at once. Source: bubble spec 6.
 
-MOST_MATCHES, MOST_CASES = 4, 100  # open matches, and combinations of their totals (bubble spec 6)
+_MOST_MATCHES, _MOST_CASES = 4, 100  # open matches, and combinations of their totals (bubble spec 6)
 
 Pair = tuple[str, str]
 
@@ -396,10 +396,10 @@ def certain(state: BubbleState, limits: Limits) -> tuple[Pairing, ...]:
     """Games of the next round robin that are sure to come and not played yet, in playing order."""
     if state.ended or state.due or not (state.old or state.parked):
         return ()
-    if not 0 < state.docket.left <= MOST_MATCHES * state.pair_games:
+    if not 0 < state.docket.left <= _MOST_MATCHES * state.pair_games:
         return ()
     left = Counter(game.pair for game in state.docket.unfinished())
-    if len(left) > MOST_MATCHES or prod(2 * games + 1 for games in left.values()) > MOST_CASES:
+    if len(left) > _MOST_MATCHES or prod(2 * games + 1 for games in left.values()) > _MOST_CASES:
         return ()
     complete = _all_met(state, left)
     seen: set[tuple[str, str]] = set()

@@ -23,7 +23,7 @@ from enginetour.model.game import Placed
 Pair = tuple[int, int]
 
 
-def group_pairs(field: Field, losses: Sequence[int], order: Sequence[int]) -> list[Pair]:
+def _group_pairs(field: Field, losses: Sequence[int], order: Sequence[int]) -> list[Pair]:
     """The next round of those present with less than two losses; `order` are all members, the best first.
 
     The first choice without a rematch is taken, else the one with the fewest and least recent rematches. Choices come
@@ -272,7 +272,7 @@ class DoubleElimination(Knockout):
 
     def _pairs(self, field: Field, seen: list[Seen]) -> list[tuple[int, int]]:
         if self.options.bracket == "score":
-            return group_pairs(field, self._losses(field, seen), self._order(field))
+            return _group_pairs(field, self._losses(field, seen), self._order(field))
         tree = self._tree(field)
         if seen and seen[-1].tree is not None:
             tree = seen[-1].tree.after(seen[-1].duels)

@@ -173,7 +173,7 @@ def preference(field: Field, one: int, other: int, *, colours: bool) -> int:
 
 # GoDraw: rounds drawn by lot inside groups of equal McMahon scores, guided by origin, family and colours.
 
-JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
+_JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
 
 
 class GoDrawOptions(StartingOptions):
@@ -251,12 +251,12 @@ class GoDraw(Starting):
         colours, dice = self.options.games_per_pairing == 1, Dice(field.seed, "godraw", field.number, "whole")
         byes, there = self._rest(Draw(field, bars, colours, dice))
         there.sort(key=lambda member: (-group_of(field, member), member))
-        group = 10 * JITTER * len(there)  # more than all preferences of a round together
+        group = 10 * _JITTER * len(there)  # more than all preferences of a round together
 
         def worth(one: int, other: int) -> int:
             gap = group_of(field, one) - group_of(field, other)
-            lot = dice.below(JITTER)
-            return JITTER * preference(field, one, other, colours=colours) + lot - group * gap * gap
+            lot = dice.below(_JITTER)
+            return _JITTER * preference(field, one, other, colours=colours) + lot - group * gap * gap
 
         pairs, broken = whole_round(field, there, worth, bars)
         stuck = f"{self.options.attempts} draws without an end"

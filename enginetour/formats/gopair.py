@@ -106,7 +106,7 @@ def adjustments(scores: Scores, there: Sequence[int], early: Early) -> dict[tupl
     return added
 
 
-def worth_of(scores: Scores, order: Sequence[int], early: Early) -> Worth:
+def _worth_of(scores: Scores, order: Sequence[int], early: Early) -> Worth:
     """Of any two of `order`, with what keeps games for later."""
     added = adjustments(scores, order, early)
     worth = {
@@ -117,7 +117,7 @@ def worth_of(scores: Scores, order: Sequence[int], early: Early) -> Worth:
 
 def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int | None) -> tuple[Pairs, str]:
     """Pairs and their guarantee; `order` by rating. With a window the top of it is paired, then it moves on."""
-    value = worth_of(scores, order, early)
+    value = _worth_of(scores, order, early)
     if window is None or window >= len(order):
         return _heaviest(order, value), CERTIFIED
     left, pairs = list(order), []
@@ -292,7 +292,7 @@ class Gopair(PairingSystem):
         scores = self._scores(field)
         byes = self._byes(field, there, scores.ratings)
         order = [member for member in in_order(scores.ratings, there) if member not in byes]
-        worth = worth_of(scores, order, self.options.early)
+        worth = _worth_of(scores, order, self.options.early)
         weights = [[0 if one == other else worth(one, other) for other in order] for one in order]
         numbers = np.array(weights, dtype=np.int64)
         return Weighed(tuple(order), numbers, np.zeros_like(numbers))

@@ -43,12 +43,12 @@ from enginetour.ratings.elo import expected_score
 from enginetour.ratings.gor import EPS, FLOOR, con, egf_expected, expected_total_change
 
 UNIT = 10**12  # a bit, or a point of change, in units of the weight (our decision)
-Milli = tuple[int, ...]  # ratings in thousandths of a point
+_Milli = tuple[int, ...]  # ratings in thousandths of a point
 Worth = Callable[[int, int], int]
 """(member, member) -> what the pair is worth in units of the weight, the same both ways."""
 
 
-class InformationOptions(RoundsOptions):
+class _InformationOptions(RoundsOptions):
     """Settings of all three."""
 
     rerate: bool = Setting(default=True, description="whether ratings are made anew after each round")
@@ -61,7 +61,7 @@ class InformationOptions(RoundsOptions):
     )
 
 
-class EntropyOptions(InformationOptions):
+class EntropyOptions(_InformationOptions):
     """Settings of `entropy`."""
 
     model: Literal["gor", "elo", "elo-draw"] = Setting(
@@ -75,7 +75,7 @@ class EntropyOptions(InformationOptions):
     )
 
 
-class DriftOptions(InformationOptions):
+class DriftOptions(_InformationOptions):
     """Settings of `gor-drift`."""
 
     change: Literal["drift", "absolute"] = Setting(
@@ -91,7 +91,7 @@ class DriftOptions(InformationOptions):
         return self
 
 
-class ProbeOptions(InformationOptions):
+class ProbeOptions(_InformationOptions):
     """Settings of `probe`."""
 
     model: Literal["gor", "elo"] = Setting(default="elo", description="how ratings are made anew")
@@ -112,7 +112,7 @@ class Information(PairingSystem):
 
     name = ""
     codes = ("RATING",)
-    options: InformationOptions
+    options: _InformationOptions
 
     @property
     def model(self) -> str:
@@ -136,7 +136,7 @@ class Information(PairingSystem):
                 "[[entrants]] of each"
             )
 
-    def ratings(self, field: Field) -> Milli:
+    def ratings(self, field: Field) -> _Milli:
         """Of everybody now, in thousandths."""
         entry = entry_ratings(field)
         if not self.options.rerate:
@@ -147,7 +147,7 @@ class Information(PairingSystem):
         return current_ratings(field)
 
     @abstractmethod
-    def worth(self, field: Field, ratings: Milli) -> tuple[Worth, int]:
+    def worth(self, field: Field, ratings: _Milli) -> tuple[Worth, int]:
         """What pairs are worth before this round, and the most that any can be."""
 
     def pair(self, field: Field) -> Paired:
@@ -196,10 +196,10 @@ class Information(PairingSystem):
         fewest, most = super().boards_ahead(field, rounds_left)
         return 0 if self.options.strict else fewest, most
 
-    def _terms(self, field: Field, ratings: Milli) -> tiebreaks.Terms:
+    def _terms(self, field: Field, ratings: _Milli) -> tiebreaks.Terms:
         return replace(super().terms(field), ratings=tuple(rating / MILLI for rating in ratings))
 
-    def _bye(self, field: Field, ratings: Milli) -> int:
+    def _bye(self, field: Field, ratings: _Milli) -> int:
         """The last of the table with the fewest byes (Vuorinen 2010)."""
         groups = standings.ordered(field, self.order, field.present, self._terms(field, ratings))
         return last_bye(field, [member for _, tied in groups for member in tied])
@@ -221,7 +221,7 @@ class Entropy(Information):
         """As set."""
         return self.options.integer_steps
 
-    def worth(self, _field: Field, ratings: Milli) -> tuple[Worth, int]:
+    def worth(self, _field: Field, ratings: _Milli) -> tuple[Worth, int]:
         """Bits."""
 
         def bits(one: int, other: int) -> int:
@@ -244,7 +244,7 @@ class Drift(Information):
     name = "gor-drift"
     options: DriftOptions
 
-    def worth(self, _field: Field, ratings: Milli) -> tuple[Worth, int]:
+    def worth(self, _field: Field, ratings: _Milli) -> tuple[Worth, int]:
         """Points of GoR, at most those of two entrants at its floor."""
 
         def points(one: int, other: int) -> int:
@@ -272,7 +272,7 @@ class Probe(Information):
         """As set."""
         return self.options.model
 
-    def worth(self, field: Field, ratings: Milli) -> tuple[Worth, int]:
+    def worth(self, field: Field, ratings: _Milli) -> tuple[Worth, int]:
         """Thousandths of a point off the aim, both sides together; 0 is the most.
 
         Where only one side is aimed away from its own rating, that side counts twice (our decision): the other side
@@ -287,11 +287,11 @@ class Probe(Information):
 
         return off, 0
 
-    def aims(self, field: Field, ratings: Milli) -> Milli:
+    def aims(self, field: Field, ratings: _Milli) -> _Milli:
         """Return the rating at which each member is aimed, in thousandths."""
         return tuple(self._aim(field, member, ratings) for member in range(len(field.members)))
 
-    def _aim(self, field: Field, member: int, ratings: Milli) -> int:
+    def _aim(self, field: Field, member: int, ratings: _Milli) -> int:
         """Return the rating at which an entrant is aimed, its own if it has won as often as it has lost.
 
         The middle between the strongest beaten and the weakest lost to is our decision, and so is the own rating,

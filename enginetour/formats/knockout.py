@@ -48,7 +48,7 @@ class CupOptions(KnockoutOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class _Tree:
     """Before a round: who is left, neighbours to meet; `semi` are the losers of the semi-finals if they play on."""
 
     nodes: tuple[Node, ...]
@@ -71,20 +71,20 @@ class Tree:
             found.append((self.semi[0], self.semi[1]))
         return found
 
-    def left(self, there: Collection[int]) -> Tree:
+    def left(self, there: Collection[int]) -> _Tree:
         """Without who is gone, before the next round that has a match: rounds of passes alone are skipped."""
         tree = replace(self, nodes=tuple(node if node in there else None for node in self.nodes))
         while len(tree.nodes) > 1 and not tree.matches(there):
             tree = tree.after(())
         return tree
 
-    def after(self, duels: Sequence[Duel]) -> Tree:
+    def after(self, duels: Sequence[Duel]) -> _Tree:
         """With the winners of these matches and whoever passed."""
         by_couple: dict[frozenset[Node], Duel] = {frozenset((duel.white, duel.black)): duel for duel in duels}
         found = [(couple, by_couple.get(frozenset(couple))) for couple in self.couples()]
         nodes = tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found)
         losers = tuple(duel.loser for _, duel in found if duel and duel.loser is not None)
-        return Tree(nodes, self.third, losers if self.third and len(self.nodes) == 4 else ())
+        return _Tree(nodes, self.third, losers if self.third and len(self.nodes) == 4 else ())
 
 
 class Cup(Knockout):
@@ -110,7 +110,7 @@ class Cup(Knockout):
         nodes = self._drawn(field).nodes
         low, high = sorted(nodes.index(place) for place in (one, other))
         rounds = (low ^ high).bit_length()
-        called = Tree(nodes[: len(nodes) >> (rounds - 1)]).name
+        called = _Tree(nodes[: len(nodes) >> (rounds - 1)]).name
         told = f"leaves {low + 1} and {high + 1} of the tree: they can meet in its round {rounds}, the {called}"
         return (*super().rules(field, paired, one, other), told)
 
@@ -160,17 +160,17 @@ class Cup(Knockout):
         ahead = most - sum(set(pair) != set(now.semi) for pair in now.matches(field.present))
         return ahead, ahead
 
-    def _drawn(self, field: Field) -> Tree:
+    def _drawn(self, field: Field) -> _Tree:
         return _draw(field.members, self.options, field.seed)
 
-    def _now(self, field: Field, now: Collection[int], *, skipping: bool = True) -> tuple[Tree, Sequence[Duel]]:
+    def _now(self, field: Field, now: Collection[int], *, skipping: bool = True) -> tuple[_Tree, Sequence[Duel]]:
         """The tree before the round to be paired, and the matches of the round before."""
         tree, duels = self._drawn(field), list[Duel]()
         for before, duels in self._course(field, now):
             tree = before.after(duels)
         return (tree.left(now) if skipping else tree), duels
 
-    def _course(self, field: Field, now: Collection[int]) -> Iterator[tuple[Tree, list[Duel]]]:
+    def _course(self, field: Field, now: Collection[int]) -> Iterator[tuple[_Tree, list[Duel]]]:
         """Round by round the tree before it and its matches."""
         tree = self._drawn(field)
         for seen in played_rounds(field, now):
@@ -181,7 +181,7 @@ class Cup(Knockout):
 
 
 @lru_cache(maxsize=16)
-def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> Tree:
+def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> _Tree:
     """The tree before the first round: pure, kept as every round asks for it."""
     dice, everybody = Dice(seed, "cup", 1, 0), range(len(members))
     folded = options.seeding == "fold"
@@ -189,8 +189,8 @@ def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> Tree:
     spare = size_for(len(members)) - len(members)
     passing = list(everybody)[:spare] if options.passes == "top" else dice.shuffled(everybody)[:spare]
     if options.seeding == "list":
-        return Tree(in_turn(everybody, passing), options.third_place)
+        return _Tree(in_turn(everybody, passing), options.third_place)
     row = leaves(order, passing, folded=folded)
     if options.part_families:
         row = Kinship(row, families_of(members)).parted(folded=folded)
-    return Tree(row, options.third_place)
+    return _Tree(row, options.third_place)

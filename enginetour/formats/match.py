@@ -52,7 +52,7 @@ from enginetour.ratings.sequential import (
 # Settings of a match of two, and of the sequential test that may end it.
 
 
-class SprtOptions(BaseModel):
+class _SprtOptions(BaseModel):
     """A sequential test; refused as `Sprt` refuses it.
 
     `pairs`: it looks at pairs of games on one opening, which are not independent; false: at each game.
@@ -68,7 +68,7 @@ class SprtOptions(BaseModel):
     pairs: bool = True
 
     @model_validator(mode="after")
-    def _testable(self) -> SprtOptions:
+    def _testable(self) -> _SprtOptions:
         self.test()
         return self
 
@@ -91,7 +91,7 @@ class MatchOptions(BaseModel):
     games: int = Field(default=100, ge=1, description="games of the match; with sprt or error the most there can be")
     swap: bool = Field(default=True, description="colours change from game to game; false: the first has White in all")
     reverse: bool = Field(default=False, description="the second entrant begins with White")
-    sprt: SprtOptions | None = Field(
+    sprt: _SprtOptions | None = Field(
         default=None,
         description="{ elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05 }: stop once it is known whether the first "
         'entrant is elo1 or only elo0 ahead; model = "logistic", "normalized" (nElo) or "bayesian" (by games); '
@@ -117,7 +117,7 @@ class MatchOptions(BaseModel):
     @field_validator("sprt", mode="before")
     @classmethod
     def _table(cls, sprt: object) -> object:
-        if not isinstance(sprt, dict | SprtOptions | None):
+        if not isinstance(sprt, dict | _SprtOptions | None):
             raise ValueError("write sprt = { elo0 = 0, elo1 = 5 }")
         return sprt
 
@@ -251,7 +251,7 @@ class MatchState:
 
 # Pairs of the assumed kind that count beside those seen when the length is guessed (our choice): after as many of
 # its own a match is believed half.
-ASSUMED_WEIGHT = 20
+_ASSUMED_WEIGHT = 20
 HALF = 0.5  # of an outcome of each kind: Jeffreys' prior of such counts
 
 
@@ -332,7 +332,7 @@ class Match:
         if self.test is not None:
             chances = tuple(self.test.likeliest(chances, (self.test.elo0 + self.test.elo1) / 2))
         counts = state.walk.counts if state.walk else state.seen
-        seen = [count + ASSUMED_WEIGHT * chance for count, chance in zip(counts, chances, strict=True)]
+        seen = [count + _ASSUMED_WEIGHT * chance for count, chance in zip(counts, chances, strict=True)]
         if self.test is not None and state.walk is not None:
             looks = sample_number(self.test, [count / sum(seen) for count in seen], state.walk.llr)
         elif self.error is not None and (error := error_of(seen)) is not None:

@@ -26,7 +26,7 @@ MARGIN = 4  # OpenGotha 3.51: groups beyond bar - floor + rounds played; correct
 LEAD = 2  # OpenGotha 3.51: groups kept free above the bar
 
 
-class StartOptions(StartingOptions, GothaOptions):
+class _StartOptions(StartingOptions, GothaOptions):
     """What everybody begins with, where Gotha's criteria weigh."""
 
     cup_top_group: bool = Setting(
@@ -41,13 +41,13 @@ class StartOptions(StartingOptions, GothaOptions):
     )
 
     @model_validator(mode="after")
-    def _cup_counts(self) -> StartOptions:
+    def _cup_counts(self) -> _StartOptions:
         if self.cup_top_group and not {"STS", "SOSTS"} & set(self.placement):
             raise ValueError('cup_top_group counts in STS and SOSTS alone: placement = ["STS", "SOSTS"]')
         return self
 
 
-class FromStarts(Starting, Gotha):
+class _FromStarts(Starting, Gotha):
     """Groups of equal McMahon scores."""
 
     step = 1  # groups a win
@@ -90,14 +90,14 @@ class FromStarts(Starting, Gotha):
         return tuple(grade + wins for grade, wins in zip(starts.bands, gained, strict=True))
 
 
-class McMahonOptions(StartOptions, CriteriaOptions):
+class McMahonOptions(_StartOptions, CriteriaOptions):
     """Settings of McMahon by today's criteria; defaults as OpenGotha 3.51 where nothing else is said."""
 
     seeding: Seeding = Setting(default="split-random", description="ideal pairs in a group, in the first rounds")
     family_weight: Weight = Setting(default=10**11, description="weight of families and origins that differ")
 
 
-class McMahon(FromStarts, ByCriteria):
+class McMahon(_FromStarts, ByCriteria):
     """Today's criteria on McMahon scores."""
 
     name = "mcmahon"
@@ -138,7 +138,7 @@ class Gerlach(McMahon):
     options: GerlachOptions
 
 
-class Gotha2005Options(StartOptions):
+class Gotha2005Options(_StartOptions):
     """Settings of the older Gotha function: Mac-Mahon defaults of its documentation page, about 2005."""
 
     seeding: OlderSeeding = Setting(default="split-random", description="ideal pairs among equal scores")
@@ -152,7 +152,7 @@ class Gotha2005Options(StartOptions):
     )
 
 
-class Gotha2005(FromStarts):
+class Gotha2005(_FromStarts):
     """The older function on McMahon scores, in groups of half steps."""
 
     name = "gotha-2005"

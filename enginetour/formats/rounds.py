@@ -197,7 +197,7 @@ class RoundsOptions(OwnColours):
         return 2 * (self.games_per_pairing if self.scoring == "games" else 1)
 
 
-BYE_RULES = {
+_BYE_RULES = {
     "gotha": "the smallest band + 2 * McMahon score + 1000 * byes, of equals the last (Gotha)",
     "thesis": "the last of the order among those with the fewest byes (Vuorinen 2010)",
     "gopair": "one marked BYE, else by lot of the middle 80 % with a loss and no missed round (gopair manual 2005)",
@@ -228,7 +228,7 @@ class PairingSystem(ABC):
         found = {"placement": ", ".join(cls.codes), "unplayed": cls.unplayed}
         who = model.model_fields.get("bye")
         if who is None or not isinstance(who.default, str):
-            found["bye"] = BYE_RULES.get(cls.bye, cls.bye)
+            found["bye"] = _BYE_RULES.get(cls.bye, cls.bye)
         return found
 
     def check(self, members: tuple[Member, ...]) -> None:
@@ -269,7 +269,7 @@ class PairingSystem(ABC):
         chosen = getattr(self.options, "bye", self.bye)
         rule = chosen if isinstance(chosen, str) else self.bye
         return tuple(
-            f"{field.members[place].name} rests: {BYE_RULES.get(rule, rule)}"
+            f"{field.members[place].name} rests: {_BYE_RULES.get(rule, rule)}"
             for place in (one, other)
             if place in paired.byes
         )

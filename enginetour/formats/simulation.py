@@ -29,7 +29,7 @@ from enginetour.ratings.models import PhantomDraws
 # All chance comes from `Dice` by words, so a game between two engines ends the same in every format that has it played:
 # common random numbers, which make differences between formats surer than either figure.
 
-FINE = 1 << 53  # steps of a chance: all a float between 0 and 1 can tell
+_FINE = 1 << 53  # steps of a chance: all a float between 0 and 1 can tell
 NORMAL = NormalDist()
 
 
@@ -100,7 +100,7 @@ def cast(world: World, entrants: Sequence[Entrant], seed: str) -> Population:
 
 
 def _share(*words: object) -> float:
-    return (Dice(*words).below(FINE) + 0.5) / FINE
+    return (Dice(*words).below(_FINE) + 0.5) / _FINE
 
 
 def _normal(*words: object) -> float:
@@ -143,12 +143,12 @@ def play(format_: Format[Any], population: Population) -> Course:
 # Our decision: finite for the unbeaten, and nearest to the published comparisons, which do not tell their prior. It
 # matters where groups rarely meet: tau of McMahon's games is 0.625, 0.609, 0.573, 0.521 with 0.2, 0.5, 1, 2 draws, of a
 # Swiss 0.542 to 0.554 (32 engines, 6 rounds, noise 150, 100 fields; standard error 0.008).
-FIT_DRAWS = 0.5
+_FIT_DRAWS = 0.5
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class _Accuracy:
     """Of one tournament. `best` is the chance that the strongest is named first: 1/k when k share the first place."""
 
     games: int
@@ -175,19 +175,19 @@ def estimate(figures: Sequence[float]) -> Estimate:
     return Estimate(mean, sqrt(sum((figure - mean) ** 2 for figure in figures) / (count - 1) / count))
 
 
-def accuracy(course: Course, population: Population) -> Accuracy:
+def accuracy(course: Course, population: Population) -> _Accuracy:
     """Of one course; whoever is not ranked stands behind the others."""
     truth = population.strengths
     last = len(truth) + 1
     table = {line.name: -float(last if line.rank is None else line.rank) for line in course.table}
     fitted = fit(
         _counts(course),
-        prior=PhantomDraws(FIT_DRAWS),
+        prior=PhantomDraws(_FIT_DRAWS),
         advantage=population.world.white,
         names=tuple(truth),
     ).by_name()
     gaps = [population.lead(pairing) for pairing, _ in course.games]
-    return Accuracy(
+    return _Accuracy(
         games=len(course.games),
         tau_table=tau(table, truth),
         tau_fit=tau(fitted, truth),
@@ -226,7 +226,7 @@ def _counts(course: Course) -> dict[tuple[str, str], tuple[int, int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class _Contender:
     """A system of the registry with its validated settings; `words` as it was named."""
 
     words: str
@@ -238,7 +238,7 @@ class Contender:
         return make_format(self.system, self.options, seed)
 
 
-def contender(words: str, rounds: int) -> Contender:
+def contender(words: str, rounds: int) -> _Contender:
     """As named. So many rounds and one game a match, where it has such settings and `words` give no other.
 
     UsageRefused for systems and settings there are not.
@@ -253,7 +253,7 @@ def contender(words: str, rounds: int) -> Contender:
     usual = {"rounds": rounds, "games_per_pairing": 1}
     settings = {key: value for key, value in usual.items() if key in model.model_fields} | given
     try:
-        return Contender(words, system, model.model_validate(settings))
+        return _Contender(words, system, model.model_validate(settings))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
@@ -276,8 +276,8 @@ def _setting(pair: str, words: str) -> tuple[str, object]:
 
 # Many simulated tournaments: one configuration again and again, or several systems on the same fields.
 
-FIGURES = tuple(figure.name for figure in fields(Accuracy))
-TENTHS = 10  # the outermost of its cuts bound the middle 80 %
+FIGURES = tuple(figure.name for figure in fields(_Accuracy))
+_TENTHS = 10  # the outermost of its cuts bound the middle 80 %
 
 Told = Callable[[int], object]
 """Is told of so many tournaments more that are played."""
@@ -304,7 +304,7 @@ class Rehearsed:
 
 
 def compare(
-    contenders: Sequence[Contender],
+    contenders: Sequence[_Contender],
     world: World,
     *,
     entrants: int,
@@ -313,7 +313,7 @@ def compare(
     told: Told = lambda _: None,
 ) -> list[Compared]:
     """All contenders on `count` fields of so many entrants. UsageRefused names the one that cannot take the field."""
-    found: list[list[Accuracy]] = [[] for _ in contenders]
+    found: list[list[_Accuracy]] = [[] for _ in contenders]
     for number in range(count):
         population = drawn(world, entrants, f"{seed}/{number}")
         for rows, contender in zip(found, contenders, strict=True):
@@ -336,7 +336,7 @@ def rehearse(
     told: Told = lambda _: None,
 ) -> Rehearsed:
     """One format, `make(seed)`, with these entrants, `count` times. UsageRefused when it cannot take them."""
-    rows: list[Accuracy] = []
+    rows: list[_Accuracy] = []
     bounds = (0, 0)
     for number in range(count):
         row, bounds = _measured("the format", make(seed + number), cast(world, entrants, f"{seed}/{number}"))
@@ -347,7 +347,7 @@ def rehearse(
     return Rehearsed(_estimates(columns), *bounds, low, high)
 
 
-def _measured(words: str, format_: Format[Any], population: Population) -> tuple[Accuracy, tuple[int, int]]:
+def _measured(words: str, format_: Format[Any], population: Population) -> tuple[_Accuracy, tuple[int, int]]:
     try:
         course = play(format_, population)
     except (ValueError, InputRefused) as error:
@@ -355,7 +355,7 @@ def _measured(words: str, format_: Format[Any], population: Population) -> tuple
     return accuracy(course, population), course.bounds
 
 
-def _columns(rows: Sequence[Accuracy]) -> dict[str, list[float]]:
+def _columns(rows: Sequence[_Accuracy]) -> dict[str, list[float]]:
     return {name: [float(getattr(row, name)) for row in rows] for name in FIGURES}
 
 
@@ -370,5 +370,5 @@ def _differences(own: Mapping[str, list[float]], first: Mapping[str, list[float]
 def _middle(games: Sequence[float]) -> tuple[float, float]:
     if len(games) == 1:
         return games[0], games[0]
-    cuts = quantiles(games, n=TENTHS, method="inclusive")
+    cuts = quantiles(games, n=_TENTHS, method="inclusive")
     return cuts[0], cuts[-1]

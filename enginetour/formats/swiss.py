@@ -27,7 +27,7 @@ class SwissGothaOptions(CriteriaOptions):
     """Settings of the Swiss by today's criteria; defaults as OpenGotha 3.51, which knows no families here."""
 
 
-class ByWins(ByCriteria):
+class _ByWins(ByCriteria):
     """Groups of equal whole wins inside each category, of which there is one by default."""
 
     def ground(self, field: Field) -> Ground:
@@ -62,7 +62,7 @@ class ByWins(ByCriteria):
         return mcmahon.bands(field.members, self.options.base, self.options.width)
 
 
-class SwissGotha(ByWins):
+class SwissGotha(_ByWins):
     """Ratings are welcome and not needed."""
 
     name = "swiss-gotha"
@@ -115,7 +115,7 @@ class SwissCatOptions(CriteriaOptions):
         return limits
 
 
-class SwissCat(ByWins):
+class SwissCat(_ByWins):
     """A Swiss inside each category; categories meet only where they must."""
 
     name = "swiss-cat"

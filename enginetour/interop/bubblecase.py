@@ -18,12 +18,12 @@ from enginetour.formats.bubble_state import Due
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Note, Outcome, Pairing
 
-CASE_FORMAT = "enginetour-bubble-case/1"
-TRACE_FORMAT = "enginetour-bubble-trace/1"
+_CASE_FORMAT = "enginetour-bubble-case/1"
+_TRACE_FORMAT = "enginetour-bubble-trace/1"
 LARGEST_FILE = 20_000_000  # bytes: four games of everybody against everybody among two thousand
 MOST_ENGINES = 2000  # as simulate plays at most
 KNOWN = ("format", "name", "note", "params", "ranking", "withdrawals", "results", "expected")
-MIRROR = {"1": "0", "0": "1", "=": "=", "-": "-"}
+_MIRROR = {"1": "0", "0": "1", "=": "=", "-": "-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ def read_case(source: str | bytes | Mapping[str, object], place: str = "case") -
     `place` names the file in refusals. InputRefused names the field.
     """
     content = _loaded(source, place)
-    if content.get("format") != CASE_FORMAT:
-        _refuse(place, "format", f"{content.get('format')!r} is not {CASE_FORMAT!r}")
+    if content.get("format") != _CASE_FORMAT:
+        _refuse(place, "format", f"{content.get('format')!r} is not {_CASE_FORMAT!r}")
     for key in content:
         if key not in KNOWN:
             _refuse(place, str(key), f"unknown field; known are {', '.join(KNOWN)}")
@@ -102,7 +102,7 @@ def trace(notes: Iterable[Note]) -> dict[str, Any]:
             )
             ending = told
     return {
-        "format": TRACE_FORMAT,
+        "format": _TRACE_FORMAT,
         "steps": steps,
         "ranking": ending["ranking"],
         "withdrawn": ending["withdrawn"],
@@ -234,7 +234,7 @@ def _results(value: object, ranking: tuple[str, ...], games: int, place: str) ->
                     )
         for i in range(size):
             for j in range(i):
-                if rows[j][i] != MIRROR[rows[i][j]]:
+                if rows[j][i] != _MIRROR[rows[i][j]]:
                     pair = f"{ranking[i]} - {ranking[j]}"
                     _refuse(place, f"results[{g}][{i}]", f"{pair} is {rows[i][j]!r} and the other way {rows[j][i]!r}")
     return tuple(tuple(rows) for rows in matrices)

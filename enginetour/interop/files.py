@@ -21,7 +21,7 @@ from enginetour.model.errors import InputRefused, TourError, UsageRefused
 
 # Files as a whole: those of other people read within bounds, packed or not, and ours put in their place by rename.
 
-NULL_DEVICE = os.makedev(1, 3)  # Linux, Documentation/admin-guide/devices.txt
+_NULL_DEVICE = os.makedev(1, 3)  # Linux, Documentation/admin-guide/devices.txt
 UNPACKED_AT_LEAST = 10_000_000  # bytes; what unpacks to less harms nobody
 # Measured: a night of games packs 5 times, their tags alone 27, one game again and again 238 (zstd -19); zeros 1029
 # times by gzip, and 32 000 by zstd.
@@ -37,7 +37,7 @@ def refuse_special(path: Path, *, named: bool = False) -> None:
     """
     found = path.stat()
     kind = found.st_mode
-    if stat.S_ISREG(kind) or stat.S_ISDIR(kind) or (named and stat.S_ISFIFO(kind)) or found.st_rdev == NULL_DEVICE:
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind) or (named and stat.S_ISFIFO(kind)) or found.st_rdev == _NULL_DEVICE:
         return  # a folder has other words for it
     what = "a pipe" if stat.S_ISFIFO(kind) else "a socket" if stat.S_ISSOCK(kind) else "a device"
     raise InputRefused(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from enginetour.ratings.pairs import Pairs
 
+
 # What the engines of game files are called here: aliases first, then patterns of the names that are wanted.
 
 
@@ -148,7 +149,7 @@ class GameFilter:
             [game for game, raw in games.terminations.items() if ended_so(text(raw), self.exclude_termination)]
         ] = False
         left, apart = np.array(games.results) < UNFINISHED, dict[str, int]()
-        others = variants_of(games, left & ~wanted["variant"])
+        others = _variants_of(games, left & ~wanted["variant"])
         taken = np.ones(len(left), dtype=np.bool_)
         for part in PARTS:
             apart[part] = int((left & ~wanted[part]).sum())
@@ -175,7 +176,7 @@ def of_variant(games: Games, variant: str) -> NDArray[np.bool_]:
     return fits
 
 
-def variants_of(games: Games, which: NDArray[np.bool_]) -> dict[str, int]:
+def _variants_of(games: Games, which: NDArray[np.bool_]) -> dict[str, int]:
     """How many of these games are of which variant, the most first."""
     if not which.any():
         return {}
@@ -235,7 +236,7 @@ def select(
     variants = taken[2] if taken else _named(tally)
     return enough, LeftOut(
         others=dict(tally.others.most_common()),
-        places=places_of(tally),
+        places=_places_of(tally),
         broken=tally.broken_games,
         alone=alone,
         unwanted=others,
@@ -246,7 +247,7 @@ def select(
     )
 
 
-def places_of(tally: Tally) -> dict[str, str]:
+def _places_of(tally: Tally) -> dict[str, str]:
     """Where the first game with each result that is not one is."""
     return {result: tally.places[result] for result, _ in tally.others.most_common() if result in tally.places}
 
@@ -373,12 +374,12 @@ def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:
     results = np.array(games.results, dtype=np.int64)
     finished, ours = results != UNFINISHED, (white >= 0) & (black >= 0)
     inside = of_variant(games, variant)
-    others = variants_of(games, finished & ~inside)
+    others = _variants_of(games, finished & ~inside)
     finished &= inside
     alone = finished & ours & (white == black)
     left_out = LeftOut(
         others=dict(games.others.most_common()),
-        places=places_of(games),
+        places=_places_of(games),
         broken=games.broken_games,
         alone=int(alone.sum()),
         unwanted=int((finished & ~ours).sum()),

@@ -40,14 +40,14 @@ def is_odds_tag(name: bytes) -> bool:
     return name == HANDICAP or name.endswith(b"Odds")
 
 
-def says_odds(value: bytes) -> bool:
+def _says_odds(value: bytes) -> bool:
     """The raw value of such a tag does not deny it."""
     return value.strip().lower() not in _EVEN
 
 
 def bands_in(tags: Mapping[bytes, bytes]) -> int | None:
     """Bands that White gives, below 0 takes; None for odds whose size is not told in bands."""
-    found = [(name, value) for name, value in tags.items() if is_odds_tag(name) and says_odds(value)]
+    found = [(name, value) for name, value in tags.items() if is_odds_tag(name) and _says_odds(value)]
     if not found:
         return 0
     gives = _GIVES.fullmatch(tags.get(HANDICAP, b"").strip())
@@ -249,7 +249,7 @@ class TagReader:
             if self._number > MOST_TAGS:
                 self._break(f"more than {MOST_TAGS:,} tags")
             elif name == HANDICAP:
-                self._odds = says_odds(value)
+                self._odds = _says_odds(value)
             elif name == VARIANT:
                 self._variant = b"" if is_standard(value) else value
         self._blanks = 0
@@ -488,7 +488,7 @@ Colour = Literal["white", "black"]
 
 LONGEST_OPENING = 1 << 16  # bytes of a game that are looked at; forty moves of book with their tags take 2,000
 NOT_TOLD = 0
-CACHED = 256  # the two games of a pair are near each other in files; 16 MB if all were of the longest
+_CACHED = 256  # the two games of a pair are near each other in files; 16 MB if all were of the longest
 _BYTES = 6  # of an opening's number: a million openings that two engines played have two alike once in 560 cases
 _TOLD = (b"[FEN", b"[Encounter")  # without these only a book tells it
 _BOOK = re.compile(rb"(?:[^{]*\{\s*book[^}]*\})+")
@@ -512,7 +512,7 @@ def opening_of(own: bytes) -> int:
     return _number(position, book[0] if book else b"", event, encounter)
 
 
-@lru_cache(maxsize=CACHED)
+@lru_cache(maxsize=_CACHED)
 def _number(position: bytes, book: bytes, event: bytes, encounter: bytes) -> int:
     squares = b" ".join(position.split()[:4])  # without its clocks
     moves = b" ".join(
@@ -536,7 +536,7 @@ def _value(name: bytes, header: bytes) -> bytes:
     return value
 
 
-@lru_cache(maxsize=CACHED)
+@lru_cache(maxsize=_CACHED)
 def _in_line(name: bytes, line: bytes) -> bytes:
     return dict(tags_of(line)).get(name, b"")
 

@@ -26,15 +26,15 @@ from enginetour.interop.trf import refuse
 from enginetour.ratings import grades
 
 LARGEST_FILE = 5_000_000  # bytes: a congress of 760 entrants has 0.1 million
-FEWEST_VALUES = 4  # EGF
+_FEWEST_VALUES = 4  # EGF
 RESULTS = {"+": 2, "=": 1, "-": 0, "?": 0}
-MAIN = {"MMS": "SOSM", "NBW": "SOSW", "CAT": "SOSW"}  # what SOS is over
+_MAIN = {"MMS": "SOSM", "NBW": "SOSW", "CAT": "SOSW"}  # what SOS is over
 _GAME = re.compile(r"([0-9]{1,4})([-+=?])([/!]?)([wbWB?]?)([0-9]{0,2})", re.ASCII)
 _VALUE = re.compile(r"-?[0-9]{1,7}([½¼¾œ]|[.,][0-9]{1,4})?|[½¼¾œ]", re.ASCII)
 _LOST_HALF = re.compile(r"[0-9]{1,7}\?", re.ASCII)  # ISO 8859-15 has no ½: OpenGotha writes 30? for 30½
 _HEADER = re.compile(r";\s*([A-Z]{2})\[(.*)\]\s*")
 _PARTS = {"½": Fraction(1, 2), "œ": Fraction(1, 2), "?": Fraction(1, 2), "¼": Fraction(1, 4), "¾": Fraction(3, 4)}
-LEAST_CORRECTION, MOST_CORRECTION = -1, 2
+_LEAST_CORRECTION, _MOST_CORRECTION = -1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,9 @@ def _codes(line: str, number: int, place: str) -> Iterator[str]:
         words = rest.split()
     main = words[0] if words else ""
     for word in filter(None, words):
-        code = {"SOS": MAIN.get(main, "SOSW"), "SOSOS": MAIN.get(main, "SOSW").replace("SOS", "SOSOS")}.get(word, word)
+        code = {"SOS": _MAIN.get(main, "SOSW"), "SOSOS": _MAIN.get(main, "SOSW").replace("SOS", "SOSOS")}.get(
+            word, word
+        )
         code = {"Rank": "RANK", "Rating": "RATING"}.get(code, code)
         if code not in tiebreaks.PLACEMENT_CODES:
             refuse(
@@ -145,11 +147,11 @@ def _entrant(words: list[str], number: int, place: str, values: int) -> _Line:
     while (
         words
         and (_VALUE.fullmatch(words[-1]) or _LOST_HALF.fullmatch(words[-1]))
-        and len(told) < max(values, FEWEST_VALUES)
+        and len(told) < max(values, _FEWEST_VALUES)
     ):
         told.insert(0, _fraction(words[-1]))
         words = words[:-1]
-    while games and len(told) < max(values, FEWEST_VALUES) and _LOST_HALF.fullmatch(games[0][0]):
+    while games and len(told) < max(values, _FEWEST_VALUES) and _LOST_HALF.fullmatch(games[0][0]):
         told.append(_fraction(games.pop(0)[0]))
     ranks = [at for at, word in enumerate(words) if at > 0 and band_of(word) is not None and not word.isdecimal()]
     first = 1 if words and words[0].isdecimal() else 0
@@ -259,7 +261,7 @@ def _starts(
     )
     bar = -above
     more = [start - min(max(band, floor), bar) for start, band in zip(begun, bands, strict=True)]
-    if not all(LEAST_CORRECTION <= one <= MOST_CORRECTION for one in more):
+    if not all(_LEAST_CORRECTION <= one <= _MOST_CORRECTION for one in more):
         notes.append(f"{place}: the starting scores do not follow from the grades: everybody starts by grade")
         return {"groups": "bands", "whole": whole}
     named = {member.name: one for member, one in zip(members, more, strict=True) if one}

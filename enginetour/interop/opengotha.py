@@ -35,8 +35,8 @@ LARGEST_FILE = 20_000_000  # bytes: a congress of 760 entrants and ten rounds ha
 DEEPEST = 20  # elements in elements; the format needs 6
 MOST_ENTRANTS = 5000
 MOST_ROUNDS = 20  # OpenGotha
-OLD_SHIFT = 2050  # rating points that files up to version 200 lack
-LAST_OLD = 200
+_OLD_SHIFT = 2050  # rating points that files up to version 200 lack
+_LAST_OLD = 200
 RATINGS = (-900, 2949)  # OpenGotha: lowest and highest rating
 BANDS = (-30, 8)  # 30 kyu to 9 dan
 RESULTS: Mapping[str, tuple[int, int] | None] = MappingProxyType(
@@ -51,21 +51,21 @@ RESULTS: Mapping[str, tuple[int, int] | None] = MappingProxyType(
 )
 SYSTEMS = {"MMS": "mcmahon", "NBW": "swiss-gotha", "CAT": "swiss-cat"}  # by the first placement criterion
 CODES = {"Rank": "RANK", "Rating": "RATING"}
-SEEDINGS = {"SPLITANDRANDOM": "split-random", "SPLITANDFOLD": "fold", "SPLITANDSLIP": "slip"}
-FLOATS = {"TOP": "top", "MID": "middle", "BOT": "bottom"}
-WEIGHTS = {  # setting of the systems -> attribute and OpenGotha's default
+_SEEDINGS = {"SPLITANDRANDOM": "split-random", "SPLITANDFOLD": "fold", "SPLITANDSLIP": "slip"}
+_FLOATS = {"TOP": "top", "MID": "middle", "BOT": "bottom"}
+_WEIGHTS = {  # setting of the systems -> attribute and OpenGotha's default
     "random": ("paiBaRandom", 0),
     "colour_weight": ("paiBaBalanceWB", 1000),
     "score_weight": ("paiMaMinimizeScoreDifference", 10**11),
     "seeding_weight": ("paiMaMaximizeSeeding", 5 * 10**6),
     "family_weight": ("paiSeAvoidSameGeo", 10**11),
 }
-OF_CATEGORIES = {
+_OF_CATEGORIES = {
     "category_weight": ("paiMaAvoidMixingCategories", 2 * 10**13),
     "handicap_weight": ("paiSeMinimizeHandicap", 0),
 }
-HEAVIEST = 10**14
-FLOAT_SHARES = 5  # OpenGotha: the weight of floats has five units
+_HEAVIEST = 10**14
+_FLOAT_SHARES = 5  # OpenGotha: the weight of floats has five units
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class _Reader:
 
     def __init__(self, elements: Sequence[_Element], place: str) -> None:
         self.elements, self.place = elements, place
-        self.old = self._number(elements[0], "dataVersion", 200, 0, 10**6) <= LAST_OLD
+        self.old = self._number(elements[0], "dataVersion", 200, 0, 10**6) <= _LAST_OLD
         self.notes: list[str] = []
         self.keys: dict[str, int] = {}
         self.plain: dict[str, int] = {}
@@ -251,7 +251,7 @@ class _Reader:
             name, first = (" ".join(element.values.get(key, "").split()) for key in ("name", "firstName"))
             if not name:
                 refuse(self.place, element.line, "the name of a player", "none")
-            rating = self._number(element, "rating", RATINGS[0], -(10**6), 10**6) + OLD_SHIFT * self.old
+            rating = self._number(element, "rating", RATINGS[0], -(10**6), 10**6) + _OLD_SHIFT * self.old
             band = self._rank(element)
             member = Member(
                 f"{name} {first}".strip(),
@@ -335,16 +335,16 @@ class _Reader:
             self.notes.append(f"{self.place}: placement begins with {codes[0]}: {system} pairs the round")
         pairing = self._only("PairingParameterSet")
         settings: dict[str, object] = {"base": grades.GO, "placement": codes} if codes else {"base": grades.GO}
-        settings |= self._weights(pairing, WEIGHTS)
-        unit = self._number(pairing, "paiMaDUDDWeight", 10**8, 0, FLOAT_SHARES * HEAVIEST) // FLOAT_SHARES
+        settings |= self._weights(pairing, _WEIGHTS)
+        unit = self._number(pairing, "paiMaDUDDWeight", 10**8, 0, _FLOAT_SHARES * _HEAVIEST) // _FLOAT_SHARES
         settings |= {
             "chance": "names" if self._flag(pairing, "paiBaDeterministic", usual=True) else "seed",
             "float_weight": unit,
             "compensate": self._flag(pairing, "paiMaCompensateDUDD", usual=True),
-            "float_down": self._word(pairing, "paiMaDUDDUpperMode", "MID", FLOATS),
-            "float_up": self._word(pairing, "paiMaDUDDLowerMode", "MID", FLOATS),
-            "seeding": self._word(pairing, "paiMaSeedSystem1", "SPLITANDRANDOM", SEEDINGS),
-            "seeding_later": self._word(pairing, "paiMaSeedSystem2", "SPLITANDFOLD", SEEDINGS),
+            "float_down": self._word(pairing, "paiMaDUDDUpperMode", "MID", _FLOATS),
+            "float_up": self._word(pairing, "paiMaDUDDLowerMode", "MID", _FLOATS),
+            "seeding": self._word(pairing, "paiMaSeedSystem1", "SPLITANDRANDOM", _SEEDINGS),
+            "seeding_later": self._word(pairing, "paiMaSeedSystem2", "SPLITANDFOLD", _SEEDINGS),
             "seeding_rounds": self._number(pairing, "paiMaLastRoundForSeedSystem1", 2, 0, 1000),
             "family_worth": float(self._number(pairing, "paiSePreferMMSDiffRatherThanSameClub", 3, 0, 100)),
             "origin_worth": float(self._number(pairing, "paiSePreferMMSDiffRatherThanSameCountry", 1, 0, 100)),
@@ -377,7 +377,7 @@ class _Reader:
         return tuple(dict.fromkeys(found[number] for number in sorted(found) if found[number] != "NULL"))
 
     def _weights(self, pairing: _Element, wanted: Mapping[str, tuple[str, int]]) -> dict[str, object]:
-        return {key: self._number(pairing, name, usual, 0, HEAVIEST) for key, (name, usual) in wanted.items()}
+        return {key: self._number(pairing, name, usual, 0, _HEAVIEST) for key, (name, usual) in wanted.items()}
 
     def _word(self, element: _Element, key: str, usual: str, words: Mapping[str, str]) -> str:
         text = element.values.get(key, usual)
@@ -415,7 +415,7 @@ class _Reader:
             if element.tag == "Category"
         }
         falling = [limits[number] for number in sorted(limits) if number < count]
-        return self._weights(pairing, OF_CATEGORIES) | {
+        return self._weights(pairing, _OF_CATEGORIES) | {
             "categories": falling or 1,
             "bar": self._band(general, "genMMBar", "9D"),
             "floor": self._band(general, "genMMFloor", "30K"),

@@ -169,7 +169,7 @@ def next_round(system: PairingSystem, field: Separated) -> Paired:
 COLOURS = {"w": WHITE, "b": BLACK, "-": NEITHER}
 WORDS = {WHITE: "white", BLACK: "black"}
 # letter -> kind and whose points of 162
-WITH_OPPONENT = {
+_WITH_OPPONENT = {
     **{
         letter: (Kind.PLAYED, score) for letters, score in (("1W", "W"), ("=D", "D"), ("0L", "L")) for letter in letters
     },
@@ -194,7 +194,7 @@ def foreign(report: Report, *, number: int | None = None, rounds: int | None = N
     return _Reader(report, header(report), odds_in(report)).foreign(number, rounds)
 
 
-def as_played(report: Report) -> Foreign:
+def _as_played(report: Report) -> Foreign:
     """All rounds that are paired; boards without a result have no points yet."""
     return _Reader(report, header(report), odds_in(report), whole=True).foreign(None, None)
 
@@ -302,10 +302,10 @@ class _Reader:
             return Turn(Kind.PLAYED, places[cell.opponent], COLOURS[cell.colour])
         if cell.result == " ":
             self._refuse(entry, number, "a result", "none: the round is not finished")
-        if cell.result not in WITH_OPPONENT:
+        if cell.result not in _WITH_OPPONENT:
             self._refuse(entry, number, "the result of a game", f"{cell.result} with opponent {cell.opponent}")
         self._answered(entries, places, entry, number)
-        kind, score = WITH_OPPONENT[cell.result]
+        kind, score = _WITH_OPPONENT[cell.result]
         points, games = self.header.worth(score), int(kind is Kind.PLAYED)
         given = self._given(number, entry.number, cell.opponent) if games else 0
         return Turn(kind, places[cell.opponent], COLOURS[cell.colour], points, given, games)
@@ -336,7 +336,7 @@ class _Reader:
         if {cell.colour, answer.colour} not in ({"w", "b"}, {"-"}) or (cell.colour == "-" and cell.result not in "+-"):
             words = "w on one side and b on the other"
             self._refuse(entry, number, words, f"{cell.colour} here and {answer.colour} in {who}")
-        mine, theirs = WITH_OPPONENT[cell.result], WITH_OPPONENT.get(answer.result, (None, ""))
+        mine, theirs = _WITH_OPPONENT[cell.result], _WITH_OPPONENT.get(answer.result, (None, ""))
         both = {mine[1], theirs[1]}
         if mine[0] is not theirs[0] or (both & {"W", "+"} and both not in ({"W", "L"}, {"+", "A"})):
             self._refuse(
@@ -398,7 +398,7 @@ class _Reader:
         return told
 
     def _worth(self, cell: Cell) -> int:
-        kinds = WITH_OPPONENT if cell.opponent else ALONE
+        kinds = _WITH_OPPONENT if cell.opponent else ALONE
         score = kinds.get(cell.result, (None, "A"))[1]
         return self.header.worth(score)
 
@@ -488,10 +488,10 @@ def with_round(report: Report, before: Foreign, paired: Paired) -> Report:
 
 # Another program's tournament by enginetour's systems: its next round, by file and user, and its table.
 
-FIDE_RULES = {"fide": "2026", "fide-2023": "2023", "fide-2009": "2009"}
+_FIDE_RULES = {"fide": "2026", "fide-2023": "2023", "fide-2009": "2009"}
 SHOWN = 8  # names in a note
-OWN_ROUNDS = ("absent", "half_bye")  # name rounds to come, of which only one is paired here
-HEEDED = ("initial_colour", "drop")  # of a file, by every system: first round and absences are part of the field
+_OWN_ROUNDS = ("absent", "half_bye")  # name rounds to come, of which only one is paired here
+_HEEDED = ("initial_colour", "drop")  # of a file, by every system: first round and absences are part of the field
 
 
 def settings(words: Iterable[str]) -> dict[str, object]:
@@ -560,7 +560,7 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
     InputRefused: the field is none it can pair.
     """
     rounds_system(name)
-    for key in OWN_ROUNDS:
+    for key in _OWN_ROUNDS:
         if key in given:
             what, step = f"{key} plans the rounds of a tournament of ours", "--absent names who is away in this round"
             raise UsageRefused(what, place="--set", step=step)
@@ -573,7 +573,7 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
     fields = model.model_fields
     by_score = "handicap" in fields and Handicap in get_args(fields["handicap"].annotation)
     used = set(fields) - (set() if by_score else {"handicap"})  # that of a file is by McMahon score
-    idle = {key: value for key, value in foreign.settings.items() if key not in used and key not in HEEDED}
+    idle = {key: value for key, value in foreign.settings.items() if key not in used and key not in _HEEDED}
     told = []
     if idle:
         named = ", ".join(idle) if len(idle) > 1 else ", ".join(f"{key} = {_written(idle[key])}" for key in idle)
@@ -626,7 +626,7 @@ def ranking(report: Report, codes: Sequence[str] | None, unplayed: tiebreaks.Unp
 
     UsageRefused for codes that do not exist. A code of the file that enginetour does not have ends its order.
     """
-    said, foreign = header(report), as_played(report)
+    said, foreign = header(report), _as_played(report)
     field, notes = foreign.field, list(foreign.warnings)
     if codes is not None:
         try:
@@ -638,8 +638,8 @@ def ranking(report: Report, codes: Sequence[str] | None, unplayed: tiebreaks.Unp
         if unknown:
             notes.append(f"tie-break {unknown} of the file is not available: the table ends before it")
     placed = standings.placed(field, order, tuple(range(len(field.members))), tiebreaks.Terms(unplayed=unplayed))
-    if unplayed in FIDE_RULES:
-        notes.append(f"rounds without a game count by FIDE's rules of {FIDE_RULES[unplayed]} (--unplayed {unplayed})")
+    if unplayed in _FIDE_RULES:
+        notes.append(f"rounds without a game count by FIDE's rules of {_FIDE_RULES[unplayed]} (--unplayed {unplayed})")
     notes += _ranked_otherwise(report, placed, foreign)
     is_open = any(not turn.games and turn.met for row in field.history[-1:] for turn in row)
     return Ranking(said.name or report.place, placed, len(field.history) >= field.rounds and not is_open, tuple(notes))

@@ -48,7 +48,7 @@ PIECE = 1 << 16  # bytes; glibc maps blocks of 128 KiB anew each time (mallopt(3
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
 WORTH_TWO = 5_000_000  # bytes; measured: 50 ms of reading, below it the second process saves nothing
 START = 4_000_000  # bytes; measured: as many are read while numpy is imported
-LEAST_TAG = 5  # bytes: [A""]
+_LEAST_TAG = 5  # bytes: [A""]
 TRIES = 64  # places of a piece that are looked at for the start of a game
 
 Progress = Callable[[int], object]
@@ -97,7 +97,7 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odd
             one = (file and _by_two(path, file, progress, take_odds=take_odds)) or _counted(
                 part, progress, take_odds=take_odds
             )
-        refuse_empty(path, one.games + one.broken_games - one.untagged)
+        _refuse_empty(path, one.games + one.broken_games - one.untagged)
         if found is None:
             found = one
         else:
@@ -105,7 +105,7 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odd
     return found or Tally(take_odds=take_odds)
 
 
-def refuse_empty(path: Path, games: int) -> None:
+def _refuse_empty(path: Path, games: int) -> None:
     """InputRefused for a file in which nothing looked like a game."""
     if not games:
         raise InputRefused("no game in it: no White and Result tags", place=str(path), step="give PGN files")
@@ -212,7 +212,7 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
 
     Also False, with nothing counted, if the careful reader must read the piece. Lines end with `end`.
     """
-    least = most * LEAST_TAG
+    least = most * _LEAST_TAG
     if max(map(len, blocks)) >= least and any(block.count(b"[") > most for block in blocks):
         return False
     marked, text = b"\n" + (end + end + b"[" + end).join([*blocks, b""]), b"\n\n".join([b"", *moves])
@@ -242,22 +242,22 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
     return True
 
 
-def results_in(piece: bytes, games: int) -> int:
+def _results_in(piece: bytes, games: int) -> int:
     """How many Result tags there are, with blanks in their brackets too; quick where each of the games has one."""
     return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
 
 
-def has_untagged(piece: bytes) -> bool:
+def _has_untagged(piece: bytes) -> bool:
     """Whether moves begin behind a blank line that no tag stands before."""
     return piece.count(b"]\n\n1.") != piece.count(b"\n\n1.")
 
 
-def has_many_tags(piece: bytes) -> bool:
+def _has_many_tags(piece: bytes) -> bool:
     """Return whether a block of tags may have more than `MOST_TAGS` tags.
 
     Such a block is long, so it is enough to look at every place that is a multiple of its shortest length.
     """
-    least, blank = MOST_TAGS * LEAST_TAG, b"\n\n"
+    least, blank = MOST_TAGS * _LEAST_TAG, b"\n\n"
     for at in range(least, len(piece), least):
         line = piece.rfind(b"\n", 0, at) + 1
         if piece[line : line + 1] == b"[":
@@ -489,7 +489,7 @@ def read_games(
         before = games.games + games.broken_games - games.untagged
         with opened(path) as (part, _):
             read(part, GameReader(games, part), lambda at, piece: _quick_game(games, at, piece), progress)
-        refuse_empty(path, games.games + games.broken_games - games.untagged - before)
+        _refuse_empty(path, games.games + games.broken_games - games.untagged - before)
         games.ends.append(games.games)
     return games
 
@@ -508,9 +508,9 @@ def _quick_game(games: Games, at: int, piece: bytes) -> bool:
     piece = (b"\n" if begun else b"\n\n") + piece
     found = _GAME_WITH_TAGS.findall(piece)
     front, *parts = piece.split(_HEAD)
-    if front or not len(found) == len(parts) == results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
+    if front or not len(found) == len(parts) == _results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
         return False
-    if has_untagged(piece) or has_many_tags(piece):
+    if _has_untagged(piece) or _has_many_tags(piece):
         return False
     # A comment holds no game: within a game braces close after they open.
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):

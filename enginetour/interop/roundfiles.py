@@ -30,10 +30,10 @@ from enginetour.ratings import grades
 
 # Our own tournaments in rounds as other programs' files: a report of FIDE, a register and rounds of the AGA.
 
-UNPLAYED_LETTERS = {Kind.BYE: "U", Kind.HALF_BYE: "H", Kind.FULL_BYE: "F", Kind.ABSENT: "Z"}
+_UNPLAYED_LETTERS = {Kind.BYE: "U", Kind.HALF_BYE: "H", Kind.FULL_BYE: "F", Kind.ABSENT: "Z"}
 WORTH = {"1": 2, "=": 1, "0": 0, "+": 2, "-": 0, "U": 2, "H": 1, "F": 2, "Z": 0, " ": 0}  # half points
 WORTH |= {"W": 2, "D": 1, "L": 0}
-TYPES = {"dutch": "FIDE_DUTCH_2025", "swiss": "FIDE_DUTCH_2025"}  # TRF26, 192
+_TYPES = {"dutch": "FIDE_DUTCH_2025", "swiss": "FIDE_DUTCH_2025"}  # TRF26, 192
 
 
 class Sat(NamedTuple):
@@ -124,8 +124,8 @@ def report(one: Played) -> Report:
     ]
     if one.bye != WORTH["U"]:
         lines.append(f"162  P{one.bye / 2:4.1f}")
-    if one.system in TYPES and one.games_each == 1:
-        lines.append(f"192 {TYPES[one.system]}{'_BAKU' * bool(one.accelerated)}")
+    if one.system in _TYPES and one.games_each == 1:
+        lines.append(f"192 {_TYPES[one.system]}{'_BAKU' * bool(one.accelerated)}")
     if one.accelerated and one.games_each == 1:
         rows = [virtual_points(one.field, number, one.accelerated) for number in range(1, one.accelerated + 1)]
         lines += virtual_lines([dict(enumerate(row, 1)) for row in rows])
@@ -172,7 +172,7 @@ def _cells(one: Played, place: int, number: int) -> list[Cell]:
     wide = max([one.games_each, *(len(found) for (at, _), found in one.games.items() if at == number + 1)])
     if turn.opponent is None:
         count = one.bye_cells if turn.kind is Kind.BYE else one.games_each
-        return [Cell(result=UNPLAYED_LETTERS[turn.kind])] * count + [Cell()] * (wide - count)
+        return [Cell(result=_UNPLAYED_LETTERS[turn.kind])] * count + [Cell()] * (wide - count)
     name, other = (one.field.members[at].name for at in (place, turn.opponent))
     games = one.games.get((number + 1, frozenset((name, other))), ())
     cells = [Cell(turn.opponent + 1, "w" if game.white == name else "b", game.letter(name)) for game in games]
@@ -249,7 +249,7 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class _Cost:
     """Weight that the other decision loses: at `least`, from the proof, and exactly; None: it cannot be had at all."""
 
     total: int
@@ -267,7 +267,7 @@ class Why:
     facts: tuple[str, ...]
     rules: tuple[str, ...]
     reasons: tuple[Reason, ...]
-    cost: Cost | None
+    cost: _Cost | None
     instead: Pairs | None
 
 
@@ -321,7 +321,7 @@ def why(system: PairingSystem, field: Separated, paired: Paired, one: int, other
     return Why(pair, paired, together, tuple(told), rules, reasons, cost, instead)
 
 
-def _cost(weighed: Weighed, pair: tuple[int, int], *, together: bool) -> tuple[Cost, Pairs | None]:
+def _cost(weighed: Weighed, pair: tuple[int, int], *, together: bool) -> tuple[_Cost, Pairs | None]:
     one, other = (weighed.members.index(place) for place in pair)
     best = relaxed_matching(weighed.weights, weighed.barred)
     count = len(weighed.members)
@@ -337,9 +337,9 @@ def _cost(weighed: Weighed, pair: tuple[int, int], *, together: bool) -> tuple[C
     try:
         changed = best_matching(weighed.weights, forbidden | (weighed.barred > 0))
     except ShortageUnpairable:
-        return Cost(best.weight, least, None), None
+        return _Cost(best.weight, least, None), None
     places = [sorted((weighed.members[i], weighed.members[j])) for i, j in changed.pairs]
-    return Cost(best.weight, least, best.weight - changed.weight), tuple((low, high) for low, high in places)
+    return _Cost(best.weight, least, best.weight - changed.weight), tuple((low, high) for low, high in places)
 
 
 def _followed(

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
     from enginetour.ratings.pairs import Pairs
 
+
 RESULTS = {b"1-0": 0, b"1/2-1/2": 1, b"0-1": 2}  # PGN standard 8.1.1.7
 UNFINISHED = 3  # any other result
 TERMINATORS = {**RESULTS, b"*": UNFINISHED}  # what ends the moves of a game (PGN standard 8.2.6)
 AT_ODDS = 4  # a game that is no even one, whatever its result
 OF_VARIANT = 5  # a game of another variant than standard chess, whatever its result
 VARIANT = b"Variant"  # the tag that says so
-LONGEST_RESULT = 64  # bytes
+_LONGEST_RESULT = 64  # bytes
 LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
-BROKEN_KEPT = 1000  # places that are remembered; all are counted
-KINDS_KEPT = 1000  # unusual results whose first place is remembered; all are counted
+_BROKEN_KEPT = 1000  # places that are remembered; all are counted
+_KINDS_KEPT = 1000  # unusual results whose first place is remembered; all are counted
 # Hyphens, dashes, the minus sign and the colon; cp1252 has its dashes at 96 and 97.
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\x96\x97:"), "-")
 _SPELLED = {"1-0": 0, "0-1": 2, **dict.fromkeys(("1/2-1/2", "1/2", "½-½", "½", "0.5-0.5", "0,5-0,5"), 1)}
@@ -73,11 +74,11 @@ def normal_name(name: str) -> str:
     return " ".join(name.split())
 
 
-@lru_cache(maxsize=KINDS_KEPT)
+@lru_cache(maxsize=_KINDS_KEPT)
 def result_code(raw: bytes) -> int:
     """A result in any usual spelling (``1/2``, ``½-½``, ``1:0``, dashes, blanks); UNFINISHED for anything else."""
     raw = raw.strip()
-    if len(raw) > LONGEST_RESULT:
+    if len(raw) > _LONGEST_RESULT:
         return UNFINISHED
     return _SPELLED.get("".join(text(raw).replace("\u2044", "/").translate(_DASHES).split()), UNFINISHED)
 
@@ -160,7 +161,7 @@ class Tally:
     def _placed(self, unusual: Sequence[bytes], place: str) -> bool:
         """Count unusual results; False, and none counted, where the first of a kind has no place."""
         written = [text(raw[:LONGEST_NAME]) for raw in unusual]
-        fresh = set(written) - self.places.keys() if len(self.places) < KINDS_KEPT else set()
+        fresh = set(written) - self.places.keys() if len(self.places) < _KINDS_KEPT else set()
         if fresh and not place:
             return False
         self.places.update(dict.fromkeys(fresh, place))
@@ -182,7 +183,7 @@ class Tally:
     def break_at(self, place: str, why: str, *, games: int = 1) -> None:
         """Something that cannot be read, and how many games it costs for certain."""
         self.broken_games += games
-        if len(self.broken) < BROKEN_KEPT:
+        if len(self.broken) < _BROKEN_KEPT:
             self.broken.append((place, why))
 
     def break_untagged(self, place: str) -> None:
@@ -204,7 +205,7 @@ class Tally:
         self.contradicted += other.contradicted
         self.contradicted_at = self.contradicted_at or other.contradicted_at
         self.variants_aside.update(other.variants_aside)
-        self.broken += other.broken[: BROKEN_KEPT - len(self.broken)]
+        self.broken += other.broken[: _BROKEN_KEPT - len(self.broken)]
         self.broken_games += other.broken_games
         self.untagged += other.untagged
 

@@ -32,7 +32,7 @@ from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades
 
 LARGEST_FILE = 1_000_000  # bytes: ten thousand entrants
-KOMI, ING_KOMI = "6.5", "7.5"  # gopair manual: without handicaps
+KOMI, _ING_KOMI = "6.5", "7.5"  # gopair manual: without handicaps
 ODDS_KOMI = "0.5"  # AGA: games with a handicap have no draws either
 DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
     {
@@ -45,7 +45,7 @@ DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
     }
 )
 RESULTS = {"w": (2, 0), "b": (0, 2), "d": (1, 1)}  # half points of White and Black
-COUNTRY = "usa"  # Games::Go::AGATourn: of ids that are a number
+_COUNTRY = "usa"  # Games::Go::AGATourn: of ids that are a number
 _DECIMAL = re.compile(r"[-+]?[0-9]{1,3}\.[0-9]{1,9}", re.ASCII)
 _WHOLE = re.compile(r"[-+]?[0-9]{1,3}", re.ASCII)
 _FLAG = re.compile(r"BYE|DROP", re.IGNORECASE)
@@ -145,7 +145,7 @@ def _rounds(value: str, number: int, path: Path) -> int:
 
 def _key(text: str) -> str:
     label = plain_label(text)
-    return COUNTRY + label if label.isdecimal() else label
+    return _COUNTRY + label if label.isdecimal() else label
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -339,7 +339,7 @@ def round_files(register: Register, before: Foreign, paired: Paired) -> dict[str
     """``N.tde`` and a list to read, ``pairs_N.txt``."""
     number = before.field.number
     ids, names = before.labels, [member.name for member in before.field.members]
-    komi = ING_KOMI if register.ing else KOMI
+    komi = _ING_KOMI if register.ing else KOMI
     lines = [f"# round {number}"]
     told = [f"Round {number}", ""]
     for count, board in enumerate(paired.boards, 1):

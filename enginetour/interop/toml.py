@@ -40,7 +40,7 @@ def telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
     return next(unknown, first) if first["type"] == "missing" else first
 
 
-def alternatives(
+def _alternatives(
     errors: Sequence[ErrorDetails], first: ErrorDetails, under: Keys, known: Collection[Keys]
 ) -> tuple[Keys, tuple[ErrorDetails, ...]]:
     """The key that `first` is about, and all findings of what else it may be, where it may be of several kinds.
@@ -106,7 +106,7 @@ def shown(value: object) -> str:
 
 # Written by hand; a megabyte of TOML is another kind of file.
 LARGEST_FILE = 1_000_000
-FEW_KEYS = 8  # of a table, which a refusal can name
+_FEW_KEYS = 8  # of a table, which a refusal can name
 DEEPEST = 32  # keys in each other; the parser's time grows with the square of a dotted key
 # Where a key may begin only, so that no letter is looked at twice and words in texts are none.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
@@ -198,7 +198,7 @@ def refusal(
     """
     errors = error.errors()
     first = telling(errors)
-    keys, found = alternatives(errors, first, under, _lines(text))
+    keys, found = _alternatives(errors, first, under, _lines(text))
     line = toml_place(text, keys)
     place = f"{path}:{line}" if line else str(path)
     name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
@@ -212,7 +212,7 @@ def refusal(
         return InputRefused(f"{name} is missing{more}", place=place)
     if first["type"] == "model_type":
         known = known_keys(model, first["loc"])
-        of = f" of {', '.join(known)}" if 0 < len(known) <= FEW_KEYS else ""
+        of = f" of {', '.join(known)}" if 0 < len(known) <= _FEW_KEYS else ""
         return InputRefused(f"{name}: expected a table{of}, found {shown(first['input'])}{more}", place=place)
     words, value = words_of(found), found[0]["input"]
     there = "" if isinstance(value, dict) or tells(words, shown(value)) else f", found {shown(value)}"

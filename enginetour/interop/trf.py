@@ -39,13 +39,13 @@ from enginetour.model.errors import InputRefused
 # Source: FIDE Handbook C.04 annex 2, TRF06 to TRF26.
 
 NAME_ROOM = 33  # columns 15-47
-FIRST_ROUND, ROUND_WIDTH = 92, 10
+_FIRST_ROUND, _ROUND_WIDTH = 92, 10
 RESULTS = "10=+-WDLHFUZ"  # and a blank
 MOST_ENTRIES = 9999  # four columns
 MOST_ROUNDS = 999  # three columns (TRF26, 240)
 LARGEST_FILE = 10_000_000  # bytes: all entries with ninety rounds each
 MOST_LINES = 100_000  # our choice: ten for each entry
-BLANKS = " \t"  # other white space may be a letter of an old code page
+_BLANKS = " \t"  # other white space may be a letter of an old code page
 _COMMENT = "###"
 _FULL_NAME = re.compile(r"### ([0-9]{4}) (.*\S)\s*")
 _POINTS = re.compile(r"[0-9]{1,3}([.,][05])?")
@@ -87,8 +87,8 @@ class Entry:
 
     def text(self, *, by_bytes: bool = False) -> str:
         """The line, without its end; `by_bytes`: the name has 33 bytes of room instead of 33 characters."""
-        head = list(self.about.ljust(FIRST_ROUND - 1))
-        name = cut_to_bytes(self.name) if by_bytes else f"{self.name[:NAME_ROOM]:{NAME_ROOM}}"
+        head = list(self.about.ljust(_FIRST_ROUND - 1))
+        name = _cut_to_bytes(self.name) if by_bytes else f"{self.name[:NAME_ROOM]:{NAME_ROOM}}"
         fields = (
             (1, f"001 {self.number:4d}"),
             (49, f"{'' if self.rating is None else self.rating:>4}"),
@@ -99,7 +99,7 @@ class Entry:
         for column, text in fields:
             head[column - 1 : column - 1 + len(text)] = text
         head[14 : 14 + NAME_ROOM] = name
-        return ("".join(head) + "  ".join(cell.text() for cell in self.cells)).rstrip(BLANKS)
+        return ("".join(head) + "  ".join(cell.text() for cell in self.cells)).rstrip(_BLANKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def read(content: bytes | str, place: str = "TRF") -> Report:
 
 def _aligned(lines: Sequence[str]) -> int:
     """How many ratings, points and ranks stand where the columns say, in lines 001 with letters of several bytes."""
-    wide = (line.ljust(FIRST_ROUND) for line in lines if line[:3] == "001" and not line.isascii())
+    wide = (line.ljust(_FIRST_ROUND) for line in lines if line[:3] == "001" and not line.isascii())
     found = (_ALIGNED.match(line, 47) for line in wide)
     return sum(bool(text.strip()) for one in found if one for text in one.groups())
 
@@ -224,7 +224,7 @@ def _by_characters(line: str) -> str:
     return f"{raw[:14].decode(errors='ignore')}{name:{NAME_ROOM}}{raw[14 + NAME_ROOM :].decode(errors='ignore')}"
 
 
-def cut_to_bytes(name: str) -> str:
+def _cut_to_bytes(name: str) -> str:
     """As much of a name as has room in 33 bytes, padded to them."""
     cut = name.encode()[:NAME_ROOM].decode(errors="ignore")
     return cut + " " * (NAME_ROOM - len(cut.encode()))
@@ -233,7 +233,7 @@ def cut_to_bytes(name: str) -> str:
 def _named(entry: Entry, names: dict[int, str]) -> Entry:
     """With the full name, if the one it has is that name cut."""
     full = names.get(entry.number, "")
-    cuts = (full[:NAME_ROOM].strip(BLANKS), cut_to_bytes(full).strip(BLANKS))
+    cuts = (full[:NAME_ROOM].strip(_BLANKS), _cut_to_bytes(full).strip(_BLANKS))
     return replace(entry, name=full) if entry.name in cuts else entry
 
 
@@ -253,7 +253,7 @@ def _entry(line: str, count: int, place: str) -> Entry:
     number = line[4:8].strip()
     if not number.isascii() or not number.isdigit() or not int(number):
         refuse(place, count, "a starting number in columns 5-8", repr(line[4:8]))
-    name = line[14:47].strip(BLANKS)
+    name = line[14:47].strip(_BLANKS)
     if not name:
         refuse(place, count, "a name in columns 15-47", "none")
     rating, rank = (_whole(line, first, last, count, place) for first, last in ((49, 52), (86, 89)))
@@ -288,9 +288,9 @@ def _whole(line: str, first: int, last: int, count: int, place: str) -> int | No
 
 def _cells(line: str, count: int, place: str) -> list[Cell]:
     cells = []
-    if len(line.rstrip()) > FIRST_ROUND + MOST_ROUNDS * ROUND_WIDTH:
+    if len(line.rstrip()) > _FIRST_ROUND + MOST_ROUNDS * _ROUND_WIDTH:
         refuse(place, count, f"at most {MOST_ROUNDS} rounds", f"{len(line):,} columns")
-    for start in range(FIRST_ROUND - 1, len(line.rstrip()), ROUND_WIDTH):
+    for start in range(_FIRST_ROUND - 1, len(line.rstrip()), _ROUND_WIDTH):
         text = line[start : start + 8].ljust(8)
         found, behind = _ROUND.fullmatch(text), line[start + 8 : start + 10]
         if not found or behind.strip():
@@ -306,10 +306,10 @@ def _cells(line: str, count: int, place: str) -> list[Cell]:
 
 # What a tournament report file says beside its entrants: rounds, colours, points, byes asked for, forbidden pairs.
 
-SINGLE = "a tournament of single entrants"
-REFUSED = {"013": (SINGLE, "teams"), "310": (SINGLE, "teams"), "299": ("points by results alone", "points by decree")}
+_SINGLE = "a tournament of single entrants"
+REFUSED = {"013": (_SINGLE, "teams"), "310": (_SINGLE, "teams"), "299": ("points by results alone", "points by decree")}
 SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P", "BBZ": "Z"}
-CODED = {  # JaVaFo's XXS: code -> letter of `scores` and half points where no line says them
+_CODED = {  # JaVaFo's XXS: code -> letter of `scores` and half points where no line says them
     code: (letter, points)
     for codes, letter, points in (
         ("WW BW", "W", 2), ("WD BD", "D", 1), ("WL BL", "L", 0), ("PAB", "P", 2), ("FPB", "F", 2), ("HPB", "H", 1),
@@ -317,16 +317,16 @@ CODED = {  # JaVaFo's XXS: code -> letter of `scores` and half points where no l
     )
     for code in codes.split()
 }  # fmt: skip
-SHORTCUTS = {"W": ("WW", "BW", "FW", "FPB"), "D": ("WD", "BD", "HPB")}
-INSTEAD = {"P": "W", "F": "W", "+": "W", "H": "D", "Z": "A"}  # whose points a letter has that no line names
-MOST_SAID = 100_000  # virtual points and forbidden pairs, our choice: a family of 400, or all of 1000 in 99 rounds
+_SHORTCUTS = {"W": ("WW", "BW", "FW", "FPB"), "D": ("WD", "BD", "HPB")}
+_INSTEAD = {"P": "W", "F": "W", "+": "W", "H": "D", "Z": "A"}  # whose points a letter has that no line names
+_MOST_SAID = 100_000  # virtual points and forbidden pairs, our choice: a family of 400, or all of 1000 in 99 rounds
 _ROUND_NUMBER = re.compile(r"[0-9]{1,4}")
 _POINTS_OF_RESULT = re.compile(r"[0-9]{1,3}(\.([05]0*)?)?|\.[05]0*")
 _SCORE = re.compile(r"([WDLAPXZ]) *([0-9]{1,2}\.[05])")
 _VIRTUAL = re.compile(r" {4}| ?[0-9]{1,2}\.[05]| *[0-9]{1,2} *")  # points of XXA in their columns
 
 
-def usual_scores() -> dict[str, int]:
+def _usual_scores() -> dict[str, int]:
     """Half points of a win, a draw, a loss, an absence; for other letters see `INSTEAD`."""
     return {"W": 2, "D": 1, "L": 0, "A": 0}
 
@@ -341,7 +341,7 @@ class Header:
     by_line: bool = False
     type: str = ""  # code of the pairing system
     baku: bool = False
-    scores: dict[str, int] = field(default_factory=usual_scores)
+    scores: dict[str, int] = field(default_factory=_usual_scores)
     coded: dict[str, int] = field(default_factory=dict)  # as `scores`, by the codes of XXS, if a line has them
     byes: dict[tuple[int, int], str] = field(default_factory=dict)  # (round, number) -> F, H, Z
     away: set[int] = field(default_factory=set)  # numbers of those absent from the next round
@@ -351,7 +351,7 @@ class Header:
 
     def worth(self, letter: str) -> int:
         """Half points of W D L, of A or Z, P, the allocated bye, F and H, those asked for, + and a forfeit's win."""
-        return self.scores.get(letter, self.scores[INSTEAD.get(letter, letter)])
+        return self.scores.get(letter, self.scores[_INSTEAD.get(letter, letter)])
 
 
 def header(report: Report) -> Header:
@@ -365,7 +365,7 @@ def header(report: Report) -> Header:
         if line.tag in _READERS:
             _READERS[line.tag](found, _Reading(report, line, known))
     for code, points in found.coded.items():
-        letter, _ = CODED[code]
+        letter, _ = _CODED[code]
         if found.scores.setdefault(letter, points) != points:
             report.refuse(0, f"the same points with either color (XXS, {code})", f"{points / 2:g}")
     return found
@@ -458,12 +458,12 @@ def _old_score(found: Header, line: _Reading) -> None:
 def _coded_scores(found: Header, line: _Reading) -> None:
     """The later of two words for one code counts; codes of no word are usual, the bye also where a win is not."""
     if not found.coded:
-        found.coded = {code: points for code, (_, points) in CODED.items()}
+        found.coded = {code: points for code, (_, points) in _CODED.items()}
         found.scores = {}
     for word in line.rest.upper().split():
         code, _, points = word.partition("=")
-        codes = SHORTCUTS.get(code, (code,))
-        if codes[0] not in CODED:
+        codes = _SHORTCUTS.get(code, (code,))
+        if codes[0] not in _CODED:
             line.refuse("codes with points such as W=3 PAB=1.5", word)
         found.coded |= dict.fromkeys(codes, line.points(points))
 
@@ -498,8 +498,8 @@ def _virtual(found: Header, line: _Reading) -> None:
     first, last = (line.entrant(line.part(at, at + 3)) for at in (23, 28))
     rounds = line.rounds(15)
     entrants = [entrant for entrant in line.known if first <= entrant <= last]
-    if len(found.virtual) + len(rounds) * len(entrants) > MOST_SAID:
-        line.refuse(f"at most {MOST_SAID:,} virtual points", "more")
+    if len(found.virtual) + len(rounds) * len(entrants) > _MOST_SAID:
+        line.refuse(f"at most {_MOST_SAID:,} virtual points", "more")
     for number in rounds:
         found.virtual |= {(number, entrant): points for entrant in entrants}
 
@@ -510,8 +510,8 @@ def _old_virtual(found: Header, line: _Reading) -> None:
     columns = [text[at : at + 5] for at in range(9, len(text), 5)]
     fits = all(_VIRTUAL.fullmatch(column[:4].rjust(4)) and not column[4:].strip() for column in columns)
     said = [column.strip() or "0" for column in columns] if fits else text[8:].split()
-    if len(found.virtual) + len(said) > MOST_SAID:
-        line.refuse(f"at most {MOST_SAID:,} virtual points", "more")
+    if len(found.virtual) + len(said) > _MOST_SAID:
+        line.refuse(f"at most {_MOST_SAID:,} virtual points", "more")
     for count, points in enumerate(said, 1):
         found.virtual[count, number] = line.points(points)
 
@@ -526,8 +526,8 @@ def _old_forbidden(found: Header, line: _Reading) -> None:
 
 
 def _forbid(found: Header, line: _Reading, rounds: range, numbers: tuple[int, ...]) -> None:
-    if len(found.forbidden) + len(numbers) * (len(numbers) - 1) // 2 > MOST_SAID:
-        line.refuse(f"at most {MOST_SAID:,} pairs that must not meet", "more")
+    if len(found.forbidden) + len(numbers) * (len(numbers) - 1) // 2 > _MOST_SAID:
+        line.refuse(f"at most {_MOST_SAID:,} pairs that must not meet", "more")
     found.forbidden += [(rounds, pair) for pair in combinations(sorted(numbers), 2)]
 
 

@@ -145,7 +145,7 @@ class InternalFailure(TaskFailed):
 # Which known word somebody may have meant who wrote another, as the end of a refusal; upper and lower case are one.
 
 MOST_NAMED = 3  # of several names that begin so
-BEGINNING = 3  # letters of a word that may be the beginning of another
+_BEGINNING = 3  # letters of a word that may be the beginning of another
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -154,7 +154,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
     names = {name.casefold(): name for name in sorted(known, reverse=True)}  # of two, the first in order
     close = get_close_matches(word.casefold(), names, n=1)
-    if not close and len(word) >= BEGINNING:  # "Toga" for "Toga II 3.0"
+    if not close and len(word) >= _BEGINNING:  # "Toga" for "Toga II 3.0"
         longer = [name for name in names if name.startswith(word.casefold())]
         close = longer if len(longer) == 1 else []
     return names[close[0]] if close else None

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import chess
 
-FORCED = 2  # moves at most in each position of a forced line
+_FORCED = 2  # moves at most in each position of a forced line
 DEPTH = 4  # plies of it: 31 positions at most, some 10 ms each (measured)
 _ROOK = ((0, 1), (0, -1), (1, 0), (-1, 0))
 _BISHOP = ((1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -47,7 +47,7 @@ def _is_lost_cause(board: chess.Board, side: chess.Color, depth: int) -> bool:
     if not board.castling_rights and not _Reach(board).can_mate(side):
         return True
     moves = list(board.legal_moves)
-    if len(moves) > FORCED or depth == 0:
+    if len(moves) > _FORCED or depth == 0:
         return False
     for move in moves:
         board.push(move)

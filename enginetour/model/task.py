@@ -304,7 +304,7 @@ for _kind in _VALUES:
 # ratings.
 
 BAND = 100  # rating points of a band: a grade, so a handicap stone, of Go (Vuorinen 2010)
-DOUBLING = 70  # rating points that a doubling of time is assumed to be worth: our choice between 50 and 100
+_DOUBLING = 70  # rating points that a doubling of time is assumed to be worth: our choice between 50 and 100
 MOST = 32.0  # our choice: five doublings; shorter clocks measure the operating system, not the engine
 
 
@@ -314,12 +314,12 @@ def divisor(bands: int, table: Sequence[float] | None = None) -> float:
         return 1.0
     if table:
         return table[min(bands, len(table)) - 1]
-    return float(min(MOST, 2 ** (bands * BAND / DOUBLING)))
+    return float(min(MOST, 2 ** (bands * BAND / _DOUBLING)))
 
 
 def worth(bands: int, table: Sequence[float] | None = None) -> float:
     """Rating points that so many bands are assumed to take from the giver, below 0 from the other side."""
-    lost = DOUBLING * log2(divisor(abs(bands), table))
+    lost = _DOUBLING * log2(divisor(abs(bands), table))
     return lost if bands > 0 else -lost
 
 

@@ -186,11 +186,11 @@ def told_by_colour(white: str, black: str) -> str:
 # unknown                          the control cannot be read         ours; games from files
 
 MOVES = 40  # Lichess: a game is taken to last 40 moves
-BOUNDS_S = {"ultrabullet": 30, "bullet": 180, "blitz": 480, "rapid": 1500}  # Lichess: estimated seconds, exclusive
-SLOWEST = "classical"
+_BOUNDS_S = {"ultrabullet": 30, "bullet": 180, "blitz": 480, "rapid": 1500}  # Lichess: estimated seconds, exclusive
+_SLOWEST = "classical"
 LIMITS = ("nodes", "depth", "movetime")  # the first that is there names the class
 ODDS, UNKNOWN = "odds", "unknown"
-TIME_CLASSES = (*BOUNDS_S, SLOWEST, *LIMITS, ODDS, UNKNOWN)
+TIME_CLASSES = (*_BOUNDS_S, _SLOWEST, *LIMITS, ODDS, UNKNOWN)
 
 
 def time_class(white_tc: str, black_tc: str) -> str:
@@ -209,11 +209,11 @@ def class_of(control: str) -> str:
     for limit in LIMITS:
         if limit in parsed.limits:
             return limit
-    seconds = thinking_ms(parsed) / 1000
-    return next((name for name, bound in BOUNDS_S.items() if seconds < bound), SLOWEST)
+    seconds = _thinking_ms(parsed) / 1000
+    return next((name for name, bound in _BOUNDS_S.items() if seconds < bound), _SLOWEST)
 
 
-def thinking_ms(control: TimeControl) -> int:
+def _thinking_ms(control: TimeControl) -> int:
     """What a clock gives one side for the first 40 moves; periods that repeat are counted as they begin."""
     total, left, number = 0, MOVES, 0
     while left > 0:
@@ -231,10 +231,10 @@ def bounds_told(classes: tuple[str, ...]) -> str:
 
 
 def _told(name: str) -> str:
-    ends = [0, *BOUNDS_S.values()]
-    if name == SLOWEST:
+    ends = [0, *_BOUNDS_S.values()]
+    if name == _SLOWEST:
         return f"{name} (from {ends[-1]} s for {MOVES} moves)"
-    if name not in BOUNDS_S:
+    if name not in _BOUNDS_S:
         return name
-    place = list(BOUNDS_S).index(name)
+    place = list(_BOUNDS_S).index(name)
     return f"{name} ({ends[place]} to {ends[place + 1]} s for {MOVES} moves)"

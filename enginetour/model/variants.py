@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STANDARD = "standard"
 CHESS960 = "chess960"
-DOUBLE_CHESS960 = "double-chess960"
+_DOUBLE_CHESS960 = "double-chess960"
 BACK_RANKS = 960  # FIDE Laws of Chess, guidelines II
 
 
@@ -44,7 +44,7 @@ class Variant:
     @property
     def is_usual(self) -> bool:
         """FIDE's rules on FIDE's board: whatever is quick and sure there holds."""
-        return self.name in (STANDARD, CHESS960, DOUBLE_CHESS960)
+        return self.name in (STANDARD, CHESS960, _DOUBLE_CHESS960)
 
 
 _SHUFFLED = ("fischerandom", "chess960", "fischerrandom")  # the first is of the protocol spec, the others are in use
@@ -53,7 +53,7 @@ VARIANTS: Mapping[str, Variant] = {
     for variant in (
         Variant(STANDARD, "Standard"),
         Variant(CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
-        Variant(DOUBLE_CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
+        Variant(_DOUBLE_CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
         Variant("crazyhouse", "Crazyhouse", ("crazyhouse",), ("crazyhouse",), fifty=False),
         Variant("atomic", "Atomic", ("atomic",), ("atomic",)),
         Variant("antichess", "Antichess", ("antichess",), ("antichess", "giveaway")),
@@ -162,7 +162,7 @@ class Numbered(Sequence[Opening]):
 
 def most(variant: str) -> int:
     """How many starts there are."""
-    return BACK_RANKS**2 if variant == DOUBLE_CHESS960 else BACK_RANKS
+    return BACK_RANKS**2 if variant == _DOUBLE_CHESS960 else BACK_RANKS
 
 
 class BackRanks(Numbered):
@@ -177,6 +177,6 @@ class BackRanks(Numbered):
 
     def _at(self, number: int) -> Opening:
         start = self._numbers[number]
-        white, black = divmod(start, BACK_RANKS) if self._variant == DOUBLE_CHESS960 else (start, start)
-        name = f"SP {white} v {black}" if self._variant == DOUBLE_CHESS960 else f"SP {start}"
+        white, black = divmod(start, BACK_RANKS) if self._variant == _DOUBLE_CHESS960 else (start, start)
+        name = f"SP {white} v {black}" if self._variant == _DOUBLE_CHESS960 else f"SP {start}"
         return Opening(name, number + 1, shuffled_fen(white, black), variant=self._variant)

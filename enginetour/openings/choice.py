@@ -29,7 +29,7 @@ Per = Literal["pairing", "round", "encounter"]
 
 
 @dataclass(frozen=True, slots=True)
-class Dealing:
+class _Dealing:
     """`size` openings, a fresh one for each `repeat` games of what `per` counts, whose encounters have `legs` games."""
 
     per: Per
@@ -54,17 +54,17 @@ class Dealing:
         return f"the {self.size} of the suite were used up {again} and came again" if passes else ""
 
 
-def dealing_of(config: Mapping[str, Any]) -> Dealing | None:
+def dealing_of(config: Mapping[str, Any]) -> _Dealing | None:
     """That of a stored tournament; None for one that was stored before dealings were."""
     stored = config.get("dealing")
-    return Dealing(**stored) if stored else None
+    return _Dealing(**stored) if stored else None
 
 
 # Which opening a game starts from: a pure function of the seed and the pairing's numbers, never of timing.
 
 HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
 AHEAD = 20_000  # positions of a large file that are checked before game 1: 2 s of processor (measured)
-MOST_SPARES = 1_000  # openings that are looked at for one that `edit` can express
+_MOST_SPARES = 1_000  # openings that are looked at for one that `edit` can express
 GAMES_AHEAD = 4_000  # games of a PGN, which take five times as long; no more are checked whole
 _ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random both ways
 
@@ -150,7 +150,7 @@ class OpeningSuite:
         """
         turn, size = self.dealing.turn(pairing), len(self.openings)
         cycle, last = turn // size, size - 1 - turn % size
-        for back in range(min(size, MOST_SPARES)):
+        for back in range(min(size, _MOST_SPARES)):
             other = self.openings[self._place(cycle * size + (last - back) % size)]
             if not needs_setboard(other):
                 return other
@@ -194,9 +194,9 @@ class OpeningSuite:
         return GAMES_AHEAD if isinstance(self.openings, HeldGames) else AHEAD
 
     @property
-    def dealing(self) -> Dealing:
+    def dealing(self) -> _Dealing:
         """The policy by which they are dealt."""
-        return Dealing(self.per, self.legs, self.repeat, len(self.openings))
+        return _Dealing(self.per, self.legs, self.repeat, len(self.openings))
 
     def wrapped(self, pairings: Iterable[Pairing]) -> str:
         """A sentence where openings came again, as they do once a suite is used up; else an empty text."""

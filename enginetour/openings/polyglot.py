@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Choice = Literal["weight", "best"]
 MOST_PLIES = 200  # of a line, as for `plies` of a suite: entries may lead in circles
-ENDLESS = 1_000_000_000  # lines that can be drawn, for whoever counts
+_ENDLESS = 1_000_000_000  # lines that can be drawn, for whoever counts
 
 
 class Book:
@@ -97,7 +97,7 @@ class BookLines(Numbered):
             raise InputRefused("the book has no move for the usual start", place=str(path))
 
     def __len__(self) -> int:
-        return 1 if self.choice == "best" else ENDLESS
+        return 1 if self.choice == "best" else _ENDLESS
 
     def _at(self, number: int) -> Opening:
         line = self._book.line(self.choice, f"{self._seed}:{number}", self._plies)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 # Whether a game can begin at an opening: legal, not over, not drawn by rule, and both sides have a move.
 
-MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
-WALLED_MEN = 2  # beside kings and pawns
-WHITE_HALF = 32  # squares of ranks 1 to 4
+_MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
+_WALLED_MEN = 2  # beside kings and pawns
+_WHITE_HALF = 32  # squares of ranks 1 to 4
 _HOMES = ((4, (0, 7)), (60, (56, 63)))  # squares of kings and rooks: e1 with a1 and h1, e8 with a8 and h8
-UNMATEABLE = "neither side can mate any more"
-FULFILLED = "the fifty-move rule is fulfilled"
+_UNMATEABLE = "neither side can mate any more"
+_FULFILLED = "the fifty-move rule is fulfilled"
 _ECO = re.compile(r"[A-E]\d\d\w?")  # Encyclopaedia of Chess Openings, with a letter of Scid's behind it
 
 
@@ -74,8 +74,8 @@ def checked(written: Written, plies: int | None = None, variant: str = STANDARD)
     line, fen = written.line, written.fen
     if not fen and not written.sans[:plies] and variant == STANDARD:
         return _told(written, None, (), variant)  # it needs no look
-    if fen and any(len(word) > MOST_DIGITS for word in fen.split()[-2:]):
-        return Bad(line, f"move counters of more than {MOST_DIGITS} digits")
+    if fen and any(len(word) > _MOST_DIGITS for word in fen.split()[-2:]):
+        return Bad(line, f"move counters of more than {_MOST_DIGITS} digits")
     try:
         board = board_of(variant, fen)
     except (ValueError, IndexError) as error:
@@ -97,7 +97,7 @@ def checked(written: Written, plies: int | None = None, variant: str = STANDARD)
         if board.halfmove_clock >= 8 and board.is_repetition(3):  # it takes 8 reversible plies
             return Bad(where, f"a threefold repetition after {len(moves)} plies")
         if _is_fifty(board, variant):
-            return Bad(where, f"{FULFILLED} after {len(moves)} plies")
+            return Bad(where, f"{_FULFILLED} after {len(moves)} plies")
     why = over(board, variant)
     if why:
         return Bad(line, why + (", set plies to cut whole games" if plies is None and written.sans else ""))
@@ -109,7 +109,7 @@ def _told(written: Written, start: str | None, moves: tuple[str, ...], variant: 
     if start is None and written.sans and not moves:
         return Opening(variant=variant)  # a line cut to nothing: the usual start is no opening of that name
     eco = written.eco if _ECO.fullmatch(written.eco) else ""
-    return Opening(one_line(written.name), 0, start, moves, eco, variant)
+    return Opening(_one_line(written.name), 0, start, moves, eco, variant)
 
 
 def is_editable(board: chess.Board) -> bool:
@@ -122,7 +122,7 @@ def is_editable(board: chess.Board) -> bool:
 
 
 def _is_home(board: chess.Board, king: int, corner: int) -> bool:
-    color = king < WHITE_HALF
+    color = king < _WHITE_HALF
     own = board.occupied_co[color]
     return bool(board.kings & own & 1 << king and board.rooks & own & 1 << corner)
 
@@ -141,15 +141,15 @@ def over(board: chess.Board, variant: str = STANDARD) -> str:
     if not any(board.legal_moves):
         return "checkmate at its end" if board.is_check() else "stalemate at its end"
     if board.is_insufficient_material():
-        return UNMATEABLE
+        return _UNMATEABLE
     if _is_fifty(board, variant):
-        return FULFILLED
+        return _FULFILLED
     for move in board.legal_moves:
         board.push(move)
         reply = not board.is_variant_end() and any(board.legal_moves)
         board.pop()
         if reply:
-            return UNMATEABLE if _is_walled_off(board) else ""
+            return _UNMATEABLE if _is_walled_off(board) else ""
     return "every move ends the game"
 
 
@@ -158,7 +158,7 @@ def _is_walled_off(board: chess.Board) -> bool:
     from enginetour.model.mating import is_dead  # as chess above
 
     men = board.occupied & ~board.kings & ~board.pawns
-    return men.bit_count() <= WALLED_MEN and board.uci_variant == "chess" and is_dead(board)
+    return men.bit_count() <= _WALLED_MEN and board.uci_variant == "chess" and is_dead(board)
 
 
 def _is_fifty(board: chess.Board, variant: str) -> bool:
@@ -174,7 +174,7 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
-def one_line(text: str) -> str:
+def _one_line(text: str) -> str:
     """Printable, one line, at most 100 characters."""
     return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())[:100]
 
@@ -186,7 +186,7 @@ _CHECKS = re.compile(r"\d\+\d\s*")
 _GIVEN = re.compile(r"\+\d\+\d(?=\s|;|$)")
 _BLANK = b" \t\r\n\x1a"
 LONGEST_LINE = 65_536  # bytes; the longest books in use have lines of 70
-MOST_SKIPPED = 1000  # bad positions in a row that are passed over before a file is taken for no suite
+_MOST_SKIPPED = 1000  # bad positions in a row that are passed over before a file is taken for no suite
 
 
 def text_of(raw: bytes) -> str:
@@ -267,7 +267,7 @@ class IndexedPositions(Numbered):
         return len(self._offsets)
 
     def _at(self, number: int) -> Opening:
-        for later in range(MOST_SKIPPED if self._skip_bad else 1):
+        for later in range(_MOST_SKIPPED if self._skip_bad else 1):
             place = (number + later) % len(self)
             found = self._read(place)
             if isinstance(found, Opening):

@@ -27,8 +27,8 @@ from enginetour.openings.positions import LONGEST_LINE, Bad, Written, checked, p
 # Opening suites as text: PGN, EPD and plain FEN lines, also compressed, read as a stream and checked game by game.
 
 # Bounds on other people's files: the longest books in use have about 2.6 million lines of 70 bytes.
-LARGEST_TEXT = 1_000_000_000
-LOOK = 1 << 20  # bytes unpacked between two looks at how many they were packed: each is a system call
+_LARGEST_TEXT = 1_000_000_000
+_LOOK = 1 << 20  # bytes unpacked between two looks at how many they were packed: each is a system call
 MOST_OPENINGS = 5_000_000
 LARGE = 1_500_000  # bytes of positions: 20 000 of them, which take 2 s of processor and 10 MB (measured)
 PACKED_LARGE = LARGE // 20  # as gzip packs positions at best
@@ -92,7 +92,7 @@ def is_pgn(path: Path) -> bool:
     return _is_pgn(path, _lines(path))[0]
 
 
-def written_games(path: Path, variant: str = STANDARD) -> Iterator[Written | Bad]:
+def _written_games(path: Path, variant: str = STANDARD) -> Iterator[Written | Bad]:
     """The games of a PGN as they are written, none of them checked."""
     return _games(_lines(path), variant)
 
@@ -141,15 +141,15 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
             zipped = raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
             raw.seek(0)
             stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw
-            number, size, whole, due = 0, 0, True, LOOK
+            number, size, whole, due = 0, 0, True, _LOOK
             while piece := stream.readline(LONGEST_LINE):
                 size += len(piece)
                 if zipped and size >= due:
                     refuse_bomb(path, raw.tell(), size)
-                    due = size + LOOK
-                if size > LARGEST_TEXT:
+                    due = size + _LOOK
+                if size > _LARGEST_TEXT:
                     step = "shorten its games (pgn-extract --plylimit 20), or take a part of them"
-                    raise InputRefused(f"more than {LARGEST_TEXT:,} bytes of openings", place=str(path), step=step)
+                    raise InputRefused(f"more than {_LARGEST_TEXT:,} bytes of openings", place=str(path), step=step)
                 number += whole
                 ended = piece.endswith(b"\n")
                 if not whole or (not ended and len(piece) == LONGEST_LINE):
@@ -293,7 +293,7 @@ class HeldGames(Numbered):
     def __init__(self, path: Path, plies: int | None = None, variant: str = STANDARD) -> None:
         self._path, self._plies, self._variant = path, plies, variant
         self._games: list[_Packed | Bad] = []
-        for game in written_games(path, variant):
+        for game in _written_games(path, variant):
             if len(self._games) == MOST_OPENINGS:
                 raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="cut the file")
             self._games.append(game if isinstance(game, Bad) else self._packed(game))
@@ -331,7 +331,7 @@ class HeldGames(Numbered):
 
     def _refusal(self, number: int) -> InputRefused:
         """It names the line of the bad move, for which the file is read once more."""
-        game = next(islice(written_games(self._path, self._variant), number, None))
+        game = next(islice(_written_games(self._path, self._variant), number, None))
         bad = game if isinstance(game, Bad) else checked(game, self._plies, self._variant)
         assert isinstance(bad, Bad)
         step = "mend it, or leave bad openings out with skip_bad = true"

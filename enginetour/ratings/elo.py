@@ -18,12 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from enginetour.ratings import incremental
 from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatedGame, RatingEvent, RatingState, Standing
 
-EloState = RatingState
+_EloState = RatingState
 
 NEW_GAMES = 30  # FIDE B.02 8.3.3
-K_NEW, K_USUAL, K_TOP = 40.0, 20.0, 10.0  # FIDE B.02 8.3.3
-TOP_RATING = 2400.0  # FIDE B.02 8.3.3
-MOST_K = 1000.0  # 25 times the largest in use: beyond it is a slip of the keyboard
+_K_NEW, _K_USUAL, _K_TOP = 40.0, 20.0, 10.0  # FIDE B.02 8.3.3
+_TOP_RATING = 2400.0  # FIDE B.02 8.3.3
+_MOST_K = 1000.0  # 25 times the largest in use: beyond it is a slip of the keyboard
 
 
 class EloSettings(BaseModel):
@@ -33,8 +33,8 @@ class EloSettings(BaseModel):
 
     mode: Mode = "sequential"
     k_policy: Literal["fixed", "by-games", "fide"] = "fixed"
-    k: float = Field(default=16.0, gt=0, le=MOST_K)
-    k_new: float = Field(default=K_NEW, gt=0, le=MOST_K, description="by-games: K while an engine is new")
+    k: float = Field(default=16.0, gt=0, le=_MOST_K)
+    k_new: float = Field(default=_K_NEW, gt=0, le=_MOST_K, description="by-games: K while an engine is new")
     new_games: int = Field(default=NEW_GAMES, ge=0, description="by-games: how long an engine is new")
     adv: float = Field(default=0.0, ge=-LARGEST, le=LARGEST, description="worth of the white pieces")
     clip: float | None = Field(default=None, gt=0, description="largest rating gap counted; FIDE uses 400")
@@ -51,7 +51,7 @@ def expected_score(gap: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class EloRule:
+class _EloRule:
     """The settings as a rule of the fold."""
 
     settings: EloSettings
@@ -70,8 +70,8 @@ class EloRule:
         if settings.k_policy == "by-games":
             return settings.k_new if standing.games < settings.new_games else settings.k
         if standing.games < NEW_GAMES:
-            return K_NEW
-        return K_TOP if standing.peak >= TOP_RATING else K_USUAL
+            return _K_NEW
+        return _K_TOP if standing.peak >= _TOP_RATING else _K_USUAL
 
     def bonus(self, _standing: Standing, _event: str = "", /) -> float:
         """Playing alone wins nothing."""
@@ -89,9 +89,9 @@ class EloRule:
         return rating
 
 
-def begin(settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> EloState:
+def begin(settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> _EloState:
     """The state before the first game; `start` holds the ratings engines bring along."""
-    return incremental.begin(EloRule(settings, settings.mode), start, lineage if settings.inherit else None)
+    return incremental.begin(_EloRule(settings, settings.mode), start, lineage if settings.inherit else None)
 
 
 def rate(

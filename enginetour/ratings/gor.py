@@ -23,12 +23,12 @@ from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatedGame, Ra
 
 # Go ratings: Czech GoR (Cieply 1998) and the EGF GoR as told by Vuorinen (2010).
 
-GorState = RatingState
+_GorState = RatingState
 
 FLOOR = 100.0  # Cieply 1998: 20 kyu, the lowest rating
-CZECH_A = 115.0  # Cieply 1998
+_CZECH_A = 115.0  # Cieply 1998
 EPS = 0.016  # Vuorinen 2010: against deflation
-STONE = grades.WIDTH  # Vuorinen 2010: a handicap stone is worth one grade
+_STONE = grades.WIDTH  # Vuorinen 2010: a handicap stone is worth one grade
 GRADES = "20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro"
 HIGHEST = {"kyu": 20, "dan": 7, "pro": 9}  # Cieply 1998: 20 kyu is the floor, 1 pro is as strong as 7 dan
 FARTHEST = 700.0  # exp overflows at 709.78 (IEEE 754): a gap of 80,000 points of the Czech scale
@@ -94,10 +94,10 @@ def con(rating: float) -> float:
 
 def czech_expected(gap: float) -> float:
     """Of the side that is `gap` points ahead."""
-    return 1 / (exp(min(-gap / CZECH_A, FARTHEST)) + 1)
+    return 1 / (exp(min(-gap / _CZECH_A, FARTHEST)) + 1)
 
 
-def egf_width(rating: float, *, integer_steps: bool = False) -> float:
+def _egf_width(rating: float, *, integer_steps: bool = False) -> float:
     """The spread a of the weaker side: 200 at 100 falling to 70 at 2700; in whole points in printed pairing tables."""
     steps = (min(max(rating, 100.0), 2700.0) - 100) / 20
     return 200.0 - (floor(steps) if integer_steps else steps)
@@ -108,7 +108,7 @@ def egf_expected(one: float, other: float, *, eps: float = EPS, integer_steps: b
     if one == other:
         return (1 - eps) / 2, (1 - eps) / 2
     weaker = min(one, other)
-    low = 1 / (exp(min(abs(one - other) / egf_width(weaker, integer_steps=integer_steps), FARTHEST)) + 1)
+    low = 1 / (exp(min(abs(one - other) / _egf_width(weaker, integer_steps=integer_steps), FARTHEST)) + 1)
     high = 1 - low - eps
     return (low, high) if one < other else (high, low)
 
@@ -137,7 +137,7 @@ def grade_rating(grade: str, variant: Variant = "czech") -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class GorRule:
+class _GorRule:
     """The settings as a rule of the fold."""
 
     settings: GorSettings
@@ -158,7 +158,7 @@ class GorRule:
 
     def expected(self, white: float, black: float, handicap: int = 0, /) -> tuple[float, float]:
         """Colours do not matter to Go ratings. Each stone of handicap raises the side that takes it by a grade."""
-        white, black = white + STONE * max(0, -handicap), black + STONE * max(0, handicap)
+        white, black = white + _STONE * max(0, -handicap), black + _STONE * max(0, handicap)
         if self.settings.variant == "czech":
             return czech_expected(white - black), czech_expected(black - white)
         return egf_expected(white, black, eps=self.settings.eps, integer_steps=self.settings.integer_steps)
@@ -168,7 +168,7 @@ class GorRule:
         return max(FLOOR, rating)
 
 
-def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> GorState:
+def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> _GorState:
     """The state before the first game. InputRefused when an engine brings less than the floor."""
     for name, rating in start.items():
         if not rating >= FLOOR:
@@ -176,7 +176,7 @@ def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | 
                 f"{name} starts at {rating:g}, GoR knows nothing below {FLOOR:g}", step="give ratings on the Go scale"
             )
     return incremental.begin(
-        GorRule(settings, settings.mode, f"gor-{settings.variant}"), start, lineage if settings.inherit else None
+        _GorRule(settings, settings.mode, f"gor-{settings.variant}"), start, lineage if settings.inherit else None
     )
 
 
@@ -200,9 +200,9 @@ def rate(
 # Nothing is defined from 3300 up. The floor is unverified: no published example checks it.
 
 CEILING = 3300.0  # EGF rating system 2021: beta and con end here
-NEWCOMER = 100.0  # EGF: 20 kyu
-EventClass = Literal["A", "B", "C", "D"]
-CLASS_WEIGHT: dict[EventClass, float] = {"A": 1.0, "B": 0.75, "C": 0.5, "D": 0.25}  # EGF rating system 2021
+_NEWCOMER = 100.0  # EGF: 20 kyu
+_EventClass = Literal["A", "B", "C", "D"]
+_CLASS_WEIGHT: dict[_EventClass, float] = {"A": 1.0, "B": 0.75, "C": 0.5, "D": 0.25}  # EGF rating system 2021
 
 
 class Egf2021Settings(BaseModel):
@@ -211,11 +211,11 @@ class Egf2021Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     mode: Mode = "sequential"
-    event_class: EventClass = Field(default="A", description="class of events not in `classes`")
-    classes: dict[str, EventClass] = Field(default={}, description="class by event")
+    event_class: _EventClass = Field(default="A", description="class of events not in `classes`")
+    classes: dict[str, _EventClass] = Field(default={}, description="class by event")
     floor: float | None = Field(default=None, lt=CEILING, description="no rating below it; unverified, EGF has -900")
     start_value: float = Field(
-        default=NEWCOMER, ge=-LARGEST, lt=CEILING, description="rating of an engine that brings none"
+        default=_NEWCOMER, ge=-LARGEST, lt=CEILING, description="rating of an engine that brings none"
     )
     inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
 
@@ -244,7 +244,7 @@ def expected_score(own: float, opponent: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Egf2021Rule:
+class _Egf2021Rule:
     """The settings as a rule of the fold."""
 
     settings: Egf2021Settings
@@ -277,7 +277,7 @@ class Egf2021Rule:
         return rating if self.settings.floor is None else max(self.settings.floor, rating)
 
     def _class_weight(self, event: str) -> float:
-        return CLASS_WEIGHT[self.settings.classes.get(event, self.settings.event_class)]
+        return _CLASS_WEIGHT[self.settings.classes.get(event, self.settings.event_class)]
 
 
 def begin_egf2021(settings: Egf2021Settings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
@@ -288,7 +288,7 @@ def begin_egf2021(settings: Egf2021Settings, start: Mapping[str, float], lineage
                 f"{name} starts at {rating:g}, EGF 2021 rates below {CEILING:g} only",
                 step="give ratings on the Go scale",
             )
-    return incremental.begin(Egf2021Rule(settings, settings.mode), start, lineage if settings.inherit else None)
+    return incremental.begin(_Egf2021Rule(settings, settings.mode), start, lineage if settings.inherit else None)
 
 
 def rate_egf2021(

@@ -246,7 +246,7 @@ def rate(games: Iterable[RatedGame], state: RatingState) -> tuple[RatingState, l
     if state.rule.mode == "batch":
         open_events = {} if state.event is None else {state.event: dict(state.pending)}
         state = replace(state, event=None, pending=Map())
-        for event, tallies in tallied(games, open_events).items():
+        for event, tallies in _tallied(games, open_events).items():
             state, events = rate_event(state, event, tallies)
             written += events
         return state, written
@@ -260,7 +260,7 @@ def rate(games: Iterable[RatedGame], state: RatingState) -> tuple[RatingState, l
     return replace(state, standings=Map(standings)), written
 
 
-def tallied(
+def _tallied(
     games: Iterable[RatedGame], begun: Mapping[str, dict[Met, Tally]] | None = None
 ) -> dict[str, dict[Met, Tally]]:
     """The games of each event added up, events by their first game, after those already `begun`."""

@@ -35,7 +35,7 @@ from enginetour.ratings.pairs import Counts, Dependence, Index, Pairs, Vector, p
 # (measured). Along a chain rounding adds up in the complements, so what hangs together loosely is eliminated after all.
 
 WHOLE = 128  # unknowns; halves of fewer gain nothing (measured: 64 to 256 alike)
-LOOSE = 20.0  # times the variance if all others were known: 1 to 2 in a mesh; a chain of 300 has 200 and loses a digit
+_LOOSE = 20.0  # times the variance if all others were known: 1 to 2 in a mesh; a chain of 300 has 200 and loses a digit
 
 
 def inverse_of(matrix: Vector) -> Vector:
@@ -48,7 +48,7 @@ def inverse_of(matrix: Vector) -> Vector:
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.inv(matrix))
     inflated = matrix.diagonal() * inverse.diagonal()
-    return inverse if (inflated > 0).all() and inflated.max() <= LOOSE else np.asarray(np.linalg.inv(matrix))
+    return inverse if (inflated > 0).all() and inflated.max() <= _LOOSE else np.asarray(np.linalg.inv(matrix))
 
 
 def _invert(matrix: Vector, out: Vector) -> None:
@@ -72,10 +72,10 @@ def _invert(matrix: Vector, out: Vector) -> None:
 # block is a graph Laplacian, singular along the level when nothing fixes that.
 
 DENSE_ENGINES = 2000  # above, conjugate gradients: a dense step takes a third of a second there
-STEP_TOLERANCE = 1e-4  # of the residual in one Newton step; at 1e-6 the singular system stagnated, 695 Elo off
-NEWTON_TOLERANCE = 1e-9  # of the residual in a dense step: Newton takes as many steps as with exact ones (measured)
-ITERATED = 300  # unknowns; below, eliminating them is nearly as quick (measured)
-ITERATIONS = 40  # a mesh takes a dozen; so many cost a third of the elimination of 1,000 unknowns (measured)
+_STEP_TOLERANCE = 1e-4  # of the residual in one Newton step; at 1e-6 the singular system stagnated, 695 Elo off
+_NEWTON_TOLERANCE = 1e-9  # of the residual in a dense step: Newton takes as many steps as with exact ones (measured)
+_ITERATED = 300  # unknowns; below, eliminating them is nearly as quick (measured)
+_ITERATIONS = 40  # a mesh takes a dozen; so many cost a third of the elimination of 1,000 unknowns (measured)
 EXACT = 1e-11  # of the residual, in rounds of STEP_TOLERANCE; what double precision leaves
 MOST_ROUNDS = 40  # ten times what a mesh needs
 
@@ -156,7 +156,7 @@ class Curvature:
     def solve(self, right: Vector, *, dense: bool = False) -> Vector:
         """A Newton step: zero where held, of mean 0 where the level is free. LinAlgError when it is singular."""
         if dense or len(self.pairs.names) <= DENSE_ENGINES:
-            return self._dense(right, exactly=dense or len(right) < ITERATED)
+            return self._dense(right, exactly=dense or len(right) < _ITERATED)
         step, done = self._by_pairs(right)
         return step if done else self._dense(right)
 
@@ -180,7 +180,7 @@ class Curvature:
         step, matrix, wanted = np.zeros(len(right)), self.of_free(), right[self.free]
         if not exactly and (matrix.diagonal() > 0).all():
             scale = 1 / matrix.diagonal()
-            found, done = _conjugate(matrix.__matmul__, lambda way: way, scale, wanted, NEWTON_TOLERANCE, ITERATIONS)
+            found, done = _conjugate(matrix.__matmul__, lambda way: way, scale, wanted, _NEWTON_TOLERANCE, _ITERATIONS)
             if done:
                 step[self.free] = found
                 return step
@@ -207,7 +207,7 @@ class Curvature:
             diagonal[count:] += self.beyond.diagonal()
         scale = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
         rounds = 1 + int(count**3 / (300 * games + 1e6))  # 300: what a pair costs against a dense flop
-        return _conjugate(self.times, self._project, scale, self._project(right), STEP_TOLERANCE, rounds)
+        return _conjugate(self.times, self._project, scale, self._project(right), _STEP_TOLERANCE, rounds)
 
 
 def _conjugate(
@@ -246,18 +246,18 @@ def curvature(
 
 # The climb to the greatest likelihood: what is climbed, Newton's steps, and when there is no summit.
 
-STEP_LIMIT = 4.0  # natural units, 695 Elo, by which a step may change a gap: from far away Newton overshoots
+_STEP_LIMIT = 4.0  # natural units, 695 Elo, by which a step may change a gap: from far away Newton overshoots
 STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by then
-STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
-RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
-UPHILL = 1e-9  # share of the log likelihood that is rounding
+_STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
+_RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
+_UPHILL = 1e-9  # share of the log likelihood that is rounding
 RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
 DRAWISH = 12.0  # natural units of a draw parameter: all but one in 100,000 games of equals are drawn
 MOST_STEPS = 1000  # far above any pool that has a maximum
 LINE_STEPS = 2  # steps along one line (our choice): from level ratings the first still overshoots
 PATIENCE = 15  # steps by conjugate gradients; a mesh takes 9, a chain of 3,000 versions 129
-IDENTIFIED = 1e-9  # share of the curvature of advantage and draw parameter that ratings may not explain away
-ONE_EACH = Tally(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
+_IDENTIFIED = 1e-9  # share of the curvature of advantage and draw parameter that ratings may not explain away
+_ONE_EACH = Tally(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
 
 
 class Undetermined(InputRefused):
@@ -295,7 +295,7 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class _Problem:
     """What is climbed, likelihood and prior, over the `free` unknowns: ratings, then advantage, then draw parameter."""
 
     pairs: Pairs
@@ -306,11 +306,11 @@ class Problem:
     imagined: bool  # ONE_EACH counts too
     elsewhere: Elsewhere | None = None
 
-    def without_draws(self) -> Problem:
+    def without_draws(self) -> _Problem:
         """The same with the draw parameter held."""
         return replace(self, free=self.free[self.free <= len(self.pairs.names)])
 
-    def folded(self, at: Vector) -> Problem:
+    def folded(self, at: Vector) -> _Problem:
         """The same with one row for both colours: where White has no advantage and enough pairs met in both to gain."""
         count = len(self.pairs.names)
         if at[-2] or count in self.free or len(self.pairs.white) <= count * (count - 1) / 2:
@@ -323,7 +323,7 @@ class Problem:
 
     def height(self, at: Vector) -> float:
         """Log likelihood plus log prior, without constants."""
-        imagined = self.model.height(ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
+        imagined = self.model.height(_ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
         beyond = 0.0 if self.elsewhere is None else self.elsewhere.height(at[-2:])
         return self.model.height(self.pairs, self.gaps(at), at[-1]) + self.belief.height(at[:-2]) + imagined + beyond
 
@@ -331,7 +331,7 @@ class Problem:
         """Points scored beyond expectation, per engine and for White, the prior's pull with them; the curvature."""
         slopes = self.model.slopes(self.pairs, self.gaps(at), at[-1])
         if self.imagined:
-            more = self.model.slopes(ONE_EACH, np.zeros(1), at[-1])
+            more = self.model.slopes(_ONE_EACH, np.zeros(1), at[-1])
             draw = (slopes.draw_score + more.draw_score, slopes.draw_curve + more.draw_curve)
             slopes = Slopes(slopes.score, slopes.curve, slopes.cross, *draw)
         engines = self.pairs.per_engine(slopes.score, -slopes.score) + self.belief.pull(at[:-2])
@@ -346,7 +346,7 @@ class Problem:
         """What `slopes` gives first, without the curvature."""
         score, draw_score = self.model.scores(self.pairs, self.gaps(at), float(at[-1]))
         if self.imagined:
-            draw_score += self.model.scores(ONE_EACH, np.zeros(1), float(at[-1]))[1]
+            draw_score += self.model.scores(_ONE_EACH, np.zeros(1), float(at[-1]))[1]
         engines = self.pairs.per_engine(score, -score) + self.belief.pull(at[:-2])
         extra = np.array((score.sum(), draw_score))
         return np.append(engines, extra if self.elsewhere is None else extra + self.elsewhere.pull(at[-2:]))
@@ -356,31 +356,31 @@ class Problem:
         bent = max(
             float(np.ptp(step[:-2]) + abs(step[-2])), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
         )
-        if bent > STEP_LIMIT:  # engines so far apart need not have met
+        if bent > _STEP_LIMIT:  # engines so far apart need not have met
             bent = max(
                 np.abs(self.gaps(step)).max(initial=0.0), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
             )
-        step = step * (STEP_LIMIT / max(float(bent), STEP_LIMIT))
-        while not (there := self.height(at + step)) >= here - UPHILL * (1 + abs(here)):
+        step = step * (_STEP_LIMIT / max(float(bent), _STEP_LIMIT))
+        while not (there := self.height(at + step)) >= here - _UPHILL * (1 + abs(here)):
             step = step / 2
         return step, there
 
 
-def summit(problem: Problem, at: Vector) -> tuple[Problem, Vector, float, int]:
+def _summit(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, int]:
     """As `climb`, with a win and a loss imagined where draws are bounded by nothing else.
 
     Without enough decided games gaps and draw parameter may grow together for ever: A drew and lost against B.
     """
     try:
-        return problem, *climb(problem, at)
+        return problem, *_climb(problem, at)
     except Undetermined:
         if problem.imagined or len(problem.pairs.names) + 1 not in problem.free:
             raise
     problem = replace(problem, imagined=True)
-    return problem, *climb(problem, at)
+    return problem, *_climb(problem, at)
 
 
-def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:
+def _climb(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
     """Newton's method: the maximum, its residual and the steps it took. Undetermined when there is none."""
     count = len(problem.pairs.names)
     fitted = count in problem.free
@@ -400,8 +400,8 @@ def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:
             break
         gradient, bent = problem.slopes(at)
         residual, moved = float(np.abs(gradient[problem.free]).max(initial=0.0)), float(np.abs(step).max())
-        if moved < STEP_DONE and (residual < RESIDUAL_DONE or moved < STEP_ROUNDING):
-            if not identified(problem, bent):  # so far out that nothing moves any more
+        if moved < STEP_DONE and (residual < _RESIDUAL_DONE or moved < _STEP_ROUNDING):
+            if not _identified(problem, bent):  # so far out that nothing moves any more
                 break
             return at, residual, steps
     raise Undetermined(
@@ -410,7 +410,7 @@ def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:
     )
 
 
-def by_scores(problem: Problem, at: Vector) -> Vector:
+def _by_scores(problem: _Problem, at: Vector) -> Vector:
     """A beginning: everybody as far from the others as its score says, stretched to the likeliest size.
 
     Five steps of Newton's method from there in a mesh of a thousand engines, eight from equal ratings (measured).
@@ -433,7 +433,7 @@ def by_scores(problem: Problem, at: Vector) -> Vector:
     return at
 
 
-def identified(problem: Problem, bent: Curvature) -> bool:
+def _identified(problem: _Problem, bent: Curvature) -> bool:
     """What remains of the curvature in advantage and draw parameter when the ratings follow them must be something."""
     extra = problem.free[problem.free >= len(problem.pairs.names)]
     try:
@@ -442,7 +442,7 @@ def identified(problem: Problem, bent: Curvature) -> bool:
         return False
 
 
-def followed(problem: Problem, bent: Curvature, extra: Index) -> tuple[Vector, Vector, Vector]:
+def followed(problem: _Problem, bent: Curvature, extra: Index) -> tuple[Vector, Vector, Vector]:
     """How all unknowns move with these ones beyond the ratings, when the free ratings follow.
 
     With the curvature that remains then, and the one on its diagonal when they do not follow. LinAlgError where they
@@ -465,7 +465,7 @@ def told_apart(rest: Vector, own: Vector) -> bool:
     """Whether enough of the curvature `own` remains when the ratings follow."""
     if not (own > 0).all():
         return not len(own)
-    return bool(np.linalg.eigvalsh(rest / np.sqrt(np.outer(own, own))).min(initial=1.0) > IDENTIFIED)
+    return bool(np.linalg.eigvalsh(rest / np.sqrt(np.outer(own, own))).min(initial=1.0) > _IDENTIFIED)
 
 
 # Ratings of greatest likelihood, by Newton's method, so chains of versions are exact too.
@@ -484,7 +484,7 @@ class Fit:
     """The maximum. Arrays run over `names`; `at` holds all unknowns in natural units."""
 
     pairs: Pairs
-    problem: Problem
+    problem: _Problem
     at: Vector
     ratings: Vector
     advantage: float
@@ -523,7 +523,7 @@ class Fit:
         return self.problem.model.point(float(self.at[-1]))
 
     @cached_property
-    def lean(self) -> Problem:
+    def lean(self) -> _Problem:
         """The problem in the fewest rows: colours are told apart only where an advantage or opening pairs need it."""
         return self.problem if self.dependence is not None else self.problem.folded(self.at)
 
@@ -576,7 +576,7 @@ def fit(
     free = np.append(np.delete(np.arange(count), fixed), extra).astype(np.intp)
     level_free = not held and not belief.draws and (belief.floating or not belief.weights.any())
     imagined = draw_fitted and drawn == games and elsewhere is None
-    problem = Problem(counted, chosen, belief, free, level_free, imagined, elsewhere)
+    problem = _Problem(counted, chosen, belief, free, level_free, imagined, elsewhere)
     rate = games / (games + 2) if drawn == games else drawn / games  # as ONE_EACH has it
     at = np.append(belief.about, (given / unit, chosen.guess(rate) if draw == "fit" else chosen.taken(draw, unit)))
     if held:
@@ -588,12 +588,12 @@ def fit(
     at[fixed] = [value / unit for value in held.values()]
     if elsewhere is not None:
         at[-2:] = elsewhere.at
-    if fitted and not identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
+    if fitted and not _identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
         raise Undetermined(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"
         )
     climbed = problem.folded(at)
-    climbed, at, residual, steps = summit(climbed, by_scores(climbed, at) if start is None else at)
+    climbed, at, residual, steps = _summit(climbed, _by_scores(climbed, at) if start is None else at)
     problem = replace(climbed, pairs=counted)
     ratings = at[:count] * unit
     ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them

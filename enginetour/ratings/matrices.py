@@ -27,7 +27,7 @@ MatrixName = Literal["los", "diff", "errors", "score"]
 
 FURTHEST = 8.5  # standard deviations; what lies beyond, 1e-17, no double below 1 can tell from certainty
 STEPS = 512  # points of the table in one standard deviation: its parabolas miss by less than 1e-10
-ROWS_AT_ONCE = 32  # of a matrix of 1,000: what is worked on stays in the processor's cache
+_ROWS_AT_ONCE = 32  # of a matrix of 1,000: what is worked on stays in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,8 +80,8 @@ def superiority(ground: Ground, places: Index) -> Vector:
     cov, ratings = errors.covariance[np.ix_(places, places)], fit.ratings[places] / fit.unit
     own, count = cov.diagonal().copy(), len(places)
     made = np.empty((count, count))
-    for start in range(0, count, ROWS_AT_ONCE):
-        rows, rest = slice(start, start + ROWS_AT_ONCE), slice(start, count)
+    for start in range(0, count, _ROWS_AT_ONCE):
+        rows, rest = slice(start, start + _ROWS_AT_ONCE), slice(start, count)
         with np.errstate(invalid="ignore", divide="ignore"):  # blank cells are 0/0
             spread = np.sqrt(np.maximum(own[rows, None] + own[rest] - 2 * cov[rows, rest], 0.0))
             above = _normal((ratings[rows, None] - ratings[rest]) / spread)

@@ -114,7 +114,7 @@ def softplus(gap: Vector) -> Vector:
     return np.asarray(np.maximum(gap, 0.0) + np.log1p(np.exp(-np.abs(gap))))
 
 
-class Logistic:
+class _Logistic:
     """A draw counts half; the curvature is that of games without draws."""
 
     name = "logistic"
@@ -206,7 +206,7 @@ class Davidson:
         return 2 / (2 + exp(draw))
 
 
-class RaoKupper:
+class _RaoKupper:
     """The parameter is d, the gap below which neither side wins; 0 without draws."""
 
     name = "raokupper"
@@ -277,7 +277,7 @@ def _log_expm1(value: float) -> float:
     return value + log(-expm1(-value))
 
 
-MODELS: dict[str, Model] = {model.name: model for model in (Logistic(), Davidson(), RaoKupper())}
+MODELS: dict[str, Model] = {model.name: model for model in (_Logistic(), Davidson(), _RaoKupper())}
 
 
 # What is believed of ratings before any game.
@@ -287,7 +287,7 @@ MODELS: dict[str, Model] = {model.name: model for model in (Logistic(), Davidson
 # PhantomDraws   w draws of every engine against one that stands at `about`  Mease 2003, an imagined opponent
 # VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws each way for every pair     BayesElo; for parity with it only
 
-Spread = float | Mapping[str, float]
+_Spread = float | Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +297,8 @@ class GaussianPrior:
     `mean` None: about the pool's own average, wherever that lies. Of a name not in `sd` nothing is believed.
     """
 
-    sd: Spread = 350.0
-    mean: Spread | None = None
+    sd: _Spread = 350.0
+    mean: _Spread | None = None
 
     def sd_of(self, name: str) -> float:
         """Infinite where nothing is believed."""
@@ -325,8 +325,8 @@ class VirtualDraws:
 
 
 Prior = GaussianPrior | PhantomDraws | VirtualDraws
-PRIORS: dict[str, type[Prior]] = {"gaussian": GaussianPrior, "draws": PhantomDraws, "virtual": VirtualDraws}
-LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
+_PRIORS: dict[str, type[Prior]] = {"gaussian": GaussianPrior, "draws": PhantomDraws, "virtual": VirtualDraws}
+_LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
 
 
 def prior_of(words: str) -> Literal["auto", "none"] | Prior:
@@ -338,10 +338,10 @@ def prior_of(words: str) -> Literal["auto", "none"] | Prior:
         size = float(number)
     except ValueError:
         size = nan
-    if kind not in PRIORS or not 1 / LARGEST_PRIOR <= size <= LARGEST_PRIOR:
-        allowed = f"numbers between {1 / LARGEST_PRIOR:f} and {LARGEST_PRIOR:,}"
+    if kind not in _PRIORS or not 1 / _LARGEST_PRIOR <= size <= _LARGEST_PRIOR:
+        allowed = f"numbers between {1 / _LARGEST_PRIOR:f} and {_LARGEST_PRIOR:,}"
         raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, {allowed}; found {words!r}")
-    return PRIORS[kind](size)
+    return _PRIORS[kind](size)
 
 
 def told(prior: Prior, name: str, level: float, point: float) -> str:
@@ -445,7 +445,7 @@ def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
 #
 # Ordo's manual calls them so; to Bayes they are a bell curve about each of them, and games may pull them off.
 
-SMALLEST_SD = 1.0  # points, as ratings are shown; below it residuals pass 1e-8 at levels of 10,000 (tried)
+_SMALLEST_SD = 1.0  # points, as ratings are shown; below it residuals pass 1e-8 at levels of 10,000 (tried)
 _WORDS = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")
 
 
@@ -471,8 +471,8 @@ def near(words: str) -> Near:
         read = Near(*map(float, found.groups())) if found else None
     except ValueError:
         read = None
-    if read is None or not (-LARGEST <= read.rating <= LARGEST and SMALLEST_SD <= read.sd <= LARGEST):
-        allowed = f"RATING+-SD, as 2784+-15, the SD between {SMALLEST_SD:g} and {LARGEST:,}"
+    if read is None or not (-LARGEST <= read.rating <= LARGEST and _SMALLEST_SD <= read.sd <= LARGEST):
+        allowed = f"RATING+-SD, as 2784+-15, the SD between {_SMALLEST_SD:g} and {LARGEST:,}"
         raise ValueError(f"write {allowed}; found {words!r}")
     return read
 

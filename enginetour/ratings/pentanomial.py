@@ -20,8 +20,8 @@ EXTREME_SCORE = 0.05  # from either end: the same
 EMPTY = 0.001  # what an empty class counts as (Van den Bergh, fishtest), so that no logarithm is infinite
 GAME_CLASSES, PAIR_CLASSES = 3, 5
 NELO_UNIT = 800 / log(10)  # nElo per unit of (score - 1/2)/sd of a game: Elo's slope at equality (Van den Bergh)
-ROOT_DONE = 1e-15  # of the multiplier, relative: double precision
-MOST_HALVINGS = 200  # more than the exponents of a double
+_ROOT_DONE = 1e-15  # of the multiplier, relative: double precision
+_MOST_HALVINGS = 200  # more than the exponents of a double
 BOUND_DONE = 1e-12  # of a score
 NEARLY = 1.5  # x an error by the slope at the score: the interval itself is never so much narrower (tested)
 
@@ -140,7 +140,7 @@ def tilted(chances: Sequence[float], values: Sequence[float]) -> list[float]:
     low = max((seen - 1) / value for seen, value in zip(chances, values, strict=True) if value > 0)
     high = min((seen - 1) / value for seen, value in zip(chances, values, strict=True) if value < 0)
     theta = 0.0
-    for _ in range(MOST_HALVINGS):
+    for _ in range(_MOST_HALVINGS):
         shares = [value / (1 + theta * value) for value in values]
         height = sum(seen * share for seen, share in zip(chances, shares, strict=True))
         slope = sum(seen * share * share for seen, share in zip(chances, shares, strict=True))
@@ -152,7 +152,7 @@ def tilted(chances: Sequence[float], values: Sequence[float]) -> list[float]:
         if not low <= following <= high:
             following = (low + high) / 2
         moved, theta = abs(following - theta), following
-        if moved <= ROOT_DONE * (1 + abs(theta)):
+        if moved <= _ROOT_DONE * (1 + abs(theta)):
             break
     return [seen / (1 + theta * value) for seen, value in zip(chances, values, strict=True)]
 

@@ -207,9 +207,9 @@ def _expected(fit: Fit, gaps: Vector) -> Vector:
 SHARED = 6  # digits behind the point; closer ratings share a rank
 DENSE_ERRORS = 4000  # engines; above, one number of a square array takes 128 MB and all of them minutes
 OTHER_POOL = "other pool"  # of a line of an edition that is not measured from the zero point of the edition before
-NOT_ASKED, ANCHOR, TOO_FEW = "error on request", "anchor", "too few games"
+NOT_ASKED, _ANCHOR, TOO_FEW = "error on request", "anchor", "too few games"
 FEW, EXTREME = "few games: profile bounds", "extreme score: profile bounds"
-_OF_BOUNDS = {NOT_ASKED, ANCHOR, TOO_FEW, FEW, EXTREME}
+_OF_BOUNDS = {NOT_ASKED, _ANCHOR, TOO_FEW, FEW, EXTREME}
 
 
 class _Grounded:
@@ -291,16 +291,16 @@ def shown(fitted: Fit, prior: Prior | None, mean: float | None) -> Shown:
     return Shown(centre + (ratings - centre) * point, point)
 
 
-def rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Collection[str] | None) -> Iterator[Row]:
+def _rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Collection[str] | None) -> Iterator[Row]:
     """The pool's rows, best first. In a pool too large for all errors only those `asked` for have some."""
     pairs, ratings = fitted.pairs, seen.ratings
     large = len(fitted.names) > DENSE_ERRORS
     errors = ErrorsOnRequest(fitted) if large else errors_of(fitted)
     wanted = frozenset(asked or ()) if large else frozenset(fitted.names)
     ground = Ground(fitted, seen, errors, wanted)
-    bounds = bounds_in(ground)
-    halves = half_widths(ground, bounds)
-    around = around_opponents(fitted, halves)
+    bounds = _bounds_in(ground)
+    halves = _half_widths(ground, bounds)
+    around = _around_opponents(fitted, halves)
     met, diversity = variety(pairs)
     level = float(ratings.mean())
     opponents = pairs.per_engine(pairs.games * ratings[pairs.black], pairs.games * ratings[pairs.white]) / pairs.played
@@ -354,7 +354,7 @@ def _told(ground: Ground, bounds: Bounds, half: float, around: float) -> _Told:
     )
 
 
-def bounds_in(ground: Ground) -> list[Bounds]:
+def _bounds_in(ground: Ground) -> list[Bounds]:
     """Of every engine, in the order of the fit's names."""
     played, scored = ground.fit.pairs.played, ground.fit.pairs.scored
     return [
@@ -363,7 +363,7 @@ def bounds_in(ground: Ground) -> list[Bounds]:
     ]
 
 
-def half_widths(ground: Ground, bounds: list[Bounds]) -> Vector:
+def _half_widths(ground: Ground, bounds: list[Bounds]) -> Vector:
     """Half of what each engine's bounds span, in shown points: 0 for an anchor, nan where there are none."""
     point, fixed = ground.shown.point, ground.fit.fixed
     halves = [
@@ -372,7 +372,7 @@ def half_widths(ground: Ground, bounds: list[Bounds]) -> Vector:
     return np.array([0.0 if place in fixed else half for place, half in enumerate(halves)])
 
 
-def around_opponents(fitted: Fit, halves: Vector) -> Vector:
+def _around_opponents(fitted: Fit, halves: Vector) -> Vector:
     """The average error of each engine's opponents over its games; nan where one has none."""
     pairs = fitted.pairs
     sums = pairs.per_engine(pairs.games * halves[pairs.black], pairs.games * halves[pairs.white])
@@ -386,7 +386,7 @@ def grounds_of(rows: Iterable[Row]) -> dict[int, Ground]:
 
 def _bounds(ground: Ground, place: int, games: float, score: float) -> Bounds:
     if place in ground.fit.fixed:
-        return Bounds(None, None, (ANCHOR,))
+        return Bounds(None, None, (_ANCHOR,))
     if ground.fit.names[place] not in ground.wanted:
         return Bounds(None, None, (NOT_ASKED,))
     if games >= FEW_GAMES and EXTREME_SCORE <= score <= 1 - EXTREME_SCORE:
@@ -408,7 +408,7 @@ def _rests_on(
 
 # What of the games is rated together, and what is believed of it before: whole pools, or the groups of a pool.
 
-PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
+_PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,7 +459,7 @@ def units(
             told += _bridged(inside, parts)
             yield from ((part, held(part, terms.loose)) for part in parts)
         else:
-            sd = PRIOR_SD * terms.scale / ELO_SCALE
+            sd = _PRIOR_SD * terms.scale / ELO_SCALE
             near_anchors = held(pool, terms.loose, sd)
             about = "the loose anchors" if near_anchors else "the pool mean"
             told.append(
@@ -489,7 +489,7 @@ def _parts_told(parts: tuple[tuple[str, ...], ...]) -> str:
 # Each pool is then fitted with what the others say of both, so errors know how sure the shared numbers are.
 
 
-class Refit(Protocol):
+class _Refit(Protocol):
     """Fits one of several pools, by its number, with this advantage and draw parameter."""
 
     def __call__(
@@ -504,7 +504,7 @@ class Refit(Protocol):
         """As `fit`."""
 
 
-def joint(refit: Refit, pools: int, advantage: float | Literal["fit"], draw: float | Literal["fit"]) -> list[Fit]:
+def _joint(refit: _Refit, pools: int, advantage: float | Literal["fit"], draw: float | Literal["fit"]) -> list[Fit]:
     """Pools without a common game, with the White advantage and the draw parameter most likely over all their games.
 
     By Newton's method in those two, the ratings of each pool following them. Undetermined as for `fit`.
@@ -558,13 +558,13 @@ def joint(refit: Refit, pools: int, advantage: float | Literal["fit"], draw: flo
 
 # The rating list: who is rated with whom, by which model and prior, and what is told with the numbers.
 
-SURPRISING = 3.3  # standard deviations; one in a thousand by chance
+_SURPRISING = 3.3  # standard deviations; one in a thousand by chance
 FEW_NAMED = 10  # anchors in a note
-OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is worth
+_OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is worth
 
 
 @dataclass(frozen=True, slots=True)
-class Unrated:
+class _Unrated:
     """An engine that the games give no rating, and why."""
 
     name: str
@@ -576,7 +576,7 @@ class RatingList:
     """Rows by pool and rank; ratings of different pools compare in nothing. `caption` is told with every list."""
 
     rows: tuple[Row, ...]
-    unrated: tuple[Unrated, ...]
+    unrated: tuple[_Unrated, ...]
     pools: tuple[tuple[str, ...], ...]
     caption: tuple[str, ...]
     white_advantage: float
@@ -653,7 +653,7 @@ def rating_list(
     if strangers := sorted({*terms.anchors, *terms.loose} - set(pairs.names)):
         raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
     told: list[str] = []
-    alone: list[Unrated] = []
+    alone: list[_Unrated] = []
     found = pools(pairs)
     if len(found) > 1:
         told.append(f"{len(found)} pools without a common game: nothing compares across them")
@@ -663,7 +663,7 @@ def rating_list(
         inside = pairs.within(part)
         met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
         if len(met) < len(part):
-            alone += (Unrated(name, _alone(name, pairs)) for name in part if name not in met)
+            alone += (_Unrated(name, _alone(name, pairs)) for name in part if name not in met)
         if met:
             members.append((inside.within(met), belief))
     fits = _fits(members, terms, advantage, draw, told)
@@ -680,7 +680,7 @@ def rating_list(
         rated = _paired(rated, opening_pairs(openings, pairs.names), told)
     rows: list[Row] = []
     for number, (fitted, belief) in enumerate(rated, 1):
-        rows += rows_of(fitted, belief, number, shown(fitted, belief, mean), errors_for)
+        rows += _rows_of(fitted, belief, number, shown(fitted, belief, mean), errors_for)
     point = shown(*rated[0], mean).point if rated else 1.0
     if any("bounds" in remark for row in rows for remark in row.remarks):
         told.append(f"profile bounds where an engine has fewer than {FEW_GAMES} games or an extreme score")
@@ -690,7 +690,7 @@ def rating_list(
     games = int(pairs.games.sum())
     return RatingList(
         rows=tuple(rows),
-        unrated=(*alone, *(Unrated(name, "no games") for name in idle)),
+        unrated=(*alone, *(_Unrated(name, "no games") for name in idle)),
         pools=tuple(fitted.names for fitted, _ in rated),
         caption=tuple(told),
         white_advantage=0.0 if largest is None else largest.advantage * point,
@@ -763,10 +763,10 @@ def bubble_rating_order(
     Place i of m is worth z((i+1/2)/m) * 350 with sd 150, a newcomer 0 with sd 350. ValueError for a stranger.
     """
     old = [name for name in starting_list_bottom_to_top if name not in set(newcomers)]
-    means = {name: NormalDist().inv_cdf((i + 0.5) / len(old)) * PRIOR_SD for i, name in enumerate(old)}
-    spreads = dict.fromkeys(old, OLD_PLACE_SD)
+    means = {name: NormalDist().inv_cdf((i + 0.5) / len(old)) * _PRIOR_SD for i, name in enumerate(old)}
+    spreads = dict.fromkeys(old, _OLD_PLACE_SD)
     for name in newcomers:
-        means[name], spreads[name] = 0.0, PRIOR_SD
+        means[name], spreads[name] = 0.0, _PRIOR_SD
     if not means:
         return ()
     pairs = pairs_of(counts, tuple(means))
@@ -831,12 +831,12 @@ def _fits(
 
     if len(members) > 1 and (advantage == "fit" or (terms.model != "logistic" and draw == "fit")):
         try:
-            return joint(fitted, len(members), advantage, draw)
+            return _joint(fitted, len(members), advantage, draw)
         except Undetermined as failure:
             if advantage != "fit":
                 raise
             told.append(f"{failure.what}: taken as 0")
-            return joint(fitted, len(members), 0.0, draw)
+            return _joint(fitted, len(members), 0.0, draw)
     found = list[Fit]()
     for place in range(len(members)):
         try:
@@ -861,7 +861,7 @@ def _contradictions(fitted: Fit) -> tuple[str, ...]:
         f"{fitted.names[place]} at {fitted.ratings[place]:g} scored {pairs.scored[place]:,.1f} of "
         f"{pairs.played[place]:,.0f}, not {pairs.scored[place] - off[place]:,.1f}"
         for place in sorted(fitted.fixed)
-        if abs(off[place]) > SURPRISING * variances[place] ** 0.5
+        if abs(off[place]) > _SURPRISING * variances[place] ** 0.5
     ]
     few = "; ".join(told[:FEW_NAMED]) + "; ..." * (len(told) > FEW_NAMED)
     return (f"anchors that contradict the games: {few}",) if told else ()
@@ -905,9 +905,9 @@ def at_confidence(found: RatingList, percent: float) -> RatingList:
     told: dict[str, Row] = {}
     for pool, ground in grounds_of(found.rows).items():
         wider = _stretched(ground, (quantile(percent) / NORMAL_95) ** 2)
-        bounds = bounds_in(wider)
-        halves = half_widths(wider, bounds)
-        around = around_opponents(ground.fit, halves)
+        bounds = _bounds_in(wider)
+        halves = _half_widths(wider, bounds)
+        around = _around_opponents(ground.fit, halves)
         places = {name: place for place, name in enumerate(ground.fit.names)}
         for row in found.rows:
             if row.pool == pool:

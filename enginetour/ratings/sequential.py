@@ -43,8 +43,8 @@ UNITS: dict[Model, str] = {"logistic": "Elo", "normalized": "nElo", "bayesian": 
 
 ERROR = 0.05  # fishtest's alpha and beta
 FURTHEST = 1000.0  # Elo; further out a bound is a score of 99.7 %
-FURTHEST_NELO = 200.0  # from equal classes on 230 is unreachable with pairs: (1 + 2) t sd/2 > 1/2
-STABLE = 1e-12  # of a probability
+_FURTHEST_NELO = 200.0  # from equal classes on 230 is unreachable with pairs: (1 + 2) t sd/2 > 1/2
+_STABLE = 1e-12  # of a probability
 NEARLY = 1e-8  # of a probability: where rounding may keep it from settling further
 MOST_ROUNDS = 100  # five to ten are usual: each brings a factor of ten or more
 
@@ -63,7 +63,7 @@ class Sprt:
     beta: float = ERROR
 
     def __post_init__(self) -> None:
-        furthest = FURTHEST_NELO if self.model == "normalized" else FURTHEST
+        furthest = _FURTHEST_NELO if self.model == "normalized" else FURTHEST
         if self.model not in MODELS:
             raise ValueError(f"there is no model {self.model!r}, known: {', '.join(MODELS)}")
         if not all(isfinite(bound) and abs(bound) <= furthest for bound in (self.elo0, self.elo1)):
@@ -197,7 +197,7 @@ def _at_nelo(chances: list[float], nelo: float) -> list[float]:
         values = [a - 0.5 - target * sd * (1 + ((a - mean) / sd) ** 2) / 2 for a in (i / top for i in range(top + 1))]
         before, found = found, tilted(chances, values)
         last, moved = moved, max(abs(new - old) for new, old in zip(found, before, strict=True))
-        if moved < STABLE or last <= moved < NEARLY:
+        if moved < _STABLE or last <= moved < NEARLY:
             break
     return found
 
@@ -207,14 +207,14 @@ def _at_nelo(chances: list[float], nelo: float) -> list[float]:
 # The ratio is taken for a Brownian motion between Wald's bounds, as in `stopped`: drift and spread are those of one
 # observation's log likelihood ratio. Source: Wald 1947 (Sequential Analysis, chapter 3); without drift its limit.
 
-DRAWS_ASSUMED = 0.5  # share of draws before the first game (our choice; 0.3 to 0.9 between engines)
+_DRAWS_ASSUMED = 0.5  # share of draws before the first game (our choice; 0.3 to 0.9 between engines)
 STRAIGHT = 1e-6  # drift times width over variance; below it the path counts as one without drift
 
 
 def assumed_chances(classes: int) -> tuple[float, ...]:
     """Equals of whom half of the games are drawn; in pairs the two games are taken for independent."""
-    won = (1 - DRAWS_ASSUMED) / 2
-    game = (won, DRAWS_ASSUMED, won)
+    won = (1 - _DRAWS_ASSUMED) / 2
+    game = (won, _DRAWS_ASSUMED, won)
     if classes == GAME_CLASSES:
         return game
     return tuple(sum(game[i] * game[k - i] for i in range(3) if 0 <= k - i < 3) for k in range(classes))
@@ -261,10 +261,10 @@ def foretold(test: Sprt, classes: int) -> dict[str, float]:
 # 150: intervals held 91 to 100 %; before, from 41 % on, where the loser no longer won a pair), and where all outcomes
 # were alike, which leaves no spread to share.
 
-FURTHEST_ESTIMATE = 2000.0  # Elo, a score of 0.99999; beyond it there is no telling
-SURE = 0.975  # leaves 2.5 % on either side
-HALVINGS = 50  # to 4e-12 Elo
-FAINT = 1e-14  # an image that adds less is the last
+_FURTHEST_ESTIMATE = 2000.0  # Elo, a score of 0.99999; beyond it there is no telling
+_SURE = 0.975  # leaves 2.5 % on either side
+_HALVINGS = 50  # to 4e-12 Elo
+_FAINT = 1e-14  # an image that adds less is the last
 SHARED = 0.5  # of the spread of the points (our choice: at 0.3 to 0.8 intervals held as well)
 TAIL = 30.0  # standard deviations; further out erfc is not a normal double for long (it ends at 38)
 
@@ -298,16 +298,16 @@ def estimate(test: Sprt, walk: Walk) -> Estimate | None:
 
     def elo_where(chance: float) -> float | None:
         """The Elo at which an outcome at most as good has this chance, which falls with the strength."""
-        low, high = -FURTHEST_ESTIMATE, FURTHEST_ESTIMATE
-        for _ in range(HALVINGS):
+        low, high = -_FURTHEST_ESTIMATE, _FURTHEST_ESTIMATE
+        for _ in range(_HALVINGS):
             elo = (low + high) / 2
-            if at_most(test, walk.verdict, number, at_score(seen, score_of(elo)), ratios) > chance:
+            if _at_most(test, walk.verdict, number, at_score(seen, score_of(elo)), ratios) > chance:
                 low = elo
             else:
                 high = elo
-        return None if low == -FURTHEST_ESTIMATE or high == FURTHEST_ESTIMATE else low
+        return None if low == -_FURTHEST_ESTIMATE or high == _FURTHEST_ESTIMATE else low
 
-    return Estimate(elo_where(0.5), elo_where(SURE), elo_where(1 - SURE), number)
+    return Estimate(elo_where(0.5), elo_where(_SURE), elo_where(1 - _SURE), number)
 
 
 def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
@@ -323,7 +323,7 @@ def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
     return both * both / (variance * spread) if variance > 0 and spread > 0 else 0.0
 
 
-def at_most(test: Sprt, verdict: Verdict, number: int, chances: Sequence[float], ratios: Sequence[float]) -> float:
+def _at_most(test: Sprt, verdict: Verdict, number: int, chances: Sequence[float], ratios: Sequence[float]) -> float:
     """Chance of an outcome at most as good as this verdict after `number` observations.
 
     `ratios` are the log likelihood ratios of the classes, `chances` how often each comes.
@@ -352,7 +352,7 @@ def first_through(distance: float, width: float, drift: float, variance: float) 
         part = _exp(lean * distance - abs(lean) * away + _log_normal((abs(drift) - away) / spread))
         part += _exp(lean * distance + abs(lean) * away + _log_normal(-(abs(drift) + away) / spread))
         total += part if image >= 0 else -part
-        if part < FAINT and image > 0:
+        if part < _FAINT and image > 0:
             return min(1.0, max(0.0, total))
         image = -image if image < 0 else -image - 1
 

@@ -27,10 +27,10 @@ from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, Su
 
 NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
 EXTREME_SCORE = 0.05  # of the score, from either end: the normal approximation is lopsided
-CLOSE_OPPONENTS = 50  # re-rated one by one in a bound; further ones follow them linearly
-LONGEST_STRIDE = 2.0  # natural units in one step to a bound, 347 Elo
+_CLOSE_OPPONENTS = 50  # re-rated one by one in a bound; further ones follow them linearly
+_LONGEST_STRIDE = 2.0  # natural units in one step to a bound, 347 Elo
 BOUND_DONE = 1e-9  # natural units, and log likelihood
-MOST_STRIDES = 200  # a bound further away than 400 natural units is none
+_MOST_STRIDES = 200  # a bound further away than 400 natural units is none
 
 
 def profile(fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: float) -> tuple[float, float] | None:
@@ -109,7 +109,7 @@ def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
 def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | None:
     """Furthest deviation along `direction` where the likelihood has fallen by `drop`; natural units."""
     off, stride = np.zeros(len(direction)), np.zeros(len(direction))
-    for _ in range(MOST_STRIDES):
+    for _ in range(_MOST_STRIDES):
         fall, gradient, hessian = star.at(off)
         try:
             home, away = np.linalg.solve(hessian, np.stack((gradient, direction), axis=1)).T
@@ -121,7 +121,7 @@ def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | 
         stride = home + side * sqrt(max(0.0, float(room))) * away
         if np.abs(stride).max() < BOUND_DONE and abs(fall + drop) < BOUND_DONE:
             return float(direction @ off)
-        stride = stride * min(1.0, LONGEST_STRIDE / max(float(np.abs(stride).max()), LONGEST_STRIDE))
+        stride = stride * min(1.0, _LONGEST_STRIDE / max(float(np.abs(stride).max()), _LONGEST_STRIDE))
         off = off + stride
     return None
 
@@ -133,7 +133,7 @@ def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Middle:
+class _Middle:
     """V: built like a curvature, but for White's advantage, which adds up what ratings cancel."""
 
     bent: Curvature
@@ -151,7 +151,7 @@ class Middle:
         return float(response @ self.bent.times(response) + self.advantage * response[-2] ** 2)
 
 
-def middle_of(fit: Fit) -> Middle | None:
+def middle_of(fit: Fit) -> _Middle | None:
     """None where it is the curvature itself: davidson and raokupper know draws, and no games are paired."""
     depends = fit.dependence
     if fit.model != "logistic" and depends is None:
@@ -159,19 +159,19 @@ def middle_of(fit: Fit) -> Middle | None:
     rows = fit.curvature.rows
     if fit.model == "logistic":
         share = chance(fit.lean.gaps(fit.at))
-        rate = draw_rate_of_equals(fit.lean.pairs, share)
+        rate = _draw_rate_of_equals(fit.lean.pairs, share)
         rows = rows - fit.lean.pairs.games * expected_draws(share, rate) / 4
     else:
         rate = draw_rate(fit)
     beyond = None if fit.problem.elsewhere is None else fit.problem.elsewhere.spread
     if depends is None:
-        return Middle(replace(fit.curvature, rows=rows, beyond=beyond, level_free=False), rate, 0.0)
+        return _Middle(replace(fit.curvature, rows=rows, beyond=beyond, level_free=False), rate, 0.0)
     games = fit.problem.pairs.games
     own = float(rows @ (depends.paired / games)) * max(0.0, 2 - 2 * depends.ratio)
     wide = depends.widened(games)
     # What results say of the gap scatters by the ratio, what they say of draws does not: between the two its root.
     cross = fit.curvature.cross * np.sqrt(wide)
-    return Middle(replace(fit.curvature, rows=rows * wide, cross=cross, beyond=beyond, level_free=False), rate, own)
+    return _Middle(replace(fit.curvature, rows=rows * wide, cross=cross, beyond=beyond, level_free=False), rate, own)
 
 
 def surprise_of(fit: Fit, openings: OpeningPairs) -> Surprise:
@@ -205,7 +205,7 @@ def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
 def draw_rate(fit: Fit) -> float:
     """Between equals without White's advantage."""
     if fit.model == "logistic":
-        return draw_rate_of_equals(fit.lean.pairs, chance(fit.lean.gaps(fit.at)))
+        return _draw_rate_of_equals(fit.lean.pairs, chance(fit.lean.gaps(fit.at)))
     draw = float(fit.at[-1])
     return float(np.exp(draw) / (2 + np.exp(draw)) if fit.model == "davidson" else np.tanh(draw / 2))
 
@@ -224,7 +224,7 @@ def _draws(even: Vector, draw_rate: float) -> Vector:
     return draws
 
 
-def draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
+def _draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
     """The rate at which the expected number of draws is the one counted, by secants in a bracket.
 
     An end that stays is weighed down as by Anderson and Bjorck 1973.
@@ -273,7 +273,7 @@ def _fitted(fit: Fit, paired: Vector) -> float:
 FEW_GAMES = 20  # below it the normal approximation of an error is lopsided
 
 
-class Uncertain(Protocol):
+class _Uncertain(Protocol):
     """Errors of single engines, all places in the fit's names, all numbers in its points."""
 
     def sd_of(self, place: int) -> float:
@@ -345,7 +345,7 @@ class ErrorsOnRequest:
     """The same, one solution of the equations for each number asked: for pools whose square arrays are too large."""
 
     fit: Fit
-    _middle: Middle | None = field(init=False)
+    _middle: _Middle | None = field(init=False)
     _known: dict[int, float] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -442,13 +442,13 @@ def _near(fit: Fit, place: int) -> Sequence[int]:
     mine = (pairs.white == place) | (pairs.black == place)
     met = np.bincount(pairs.white[mine] + pairs.black[mine] - place, pairs.games[mine], len(fit.names))
     met[list(fit.fixed)] = 0
-    close = np.argsort(-met, kind="stable")[: min(CLOSE_OPPONENTS, int((met > 0).sum()))]
+    close = np.argsort(-met, kind="stable")[: min(_CLOSE_OPPONENTS, int((met > 0).sum()))]
     return [place, *close.tolist()]
 
 
 # What the rows of a pool rest on: the fit, how it is shown, its errors. Matrices and pairings ask it for more.
 
-MOST_OVERFITTING = 2.0  # our choice: below two games a fitted number its prior holds it
+_MOST_OVERFITTING = 2.0  # our choice: below two games a fitted number its prior holds it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -477,4 +477,4 @@ class Ground:
         """
         games = float(self.fit.pairs.games.sum())
         fitted = len(self.fit.problem.free) - self.fit.level_free
-        return games / max(games - fitted, games / MOST_OVERFITTING)
+        return games / max(games - fitted, games / _MOST_OVERFITTING)

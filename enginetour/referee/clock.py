@@ -25,10 +25,10 @@ from enginetour.model.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
 SLEPT_NS = 1_000 * MS  # suspended for longer in a game: it is void (reliability 3)
-OVERSLEPT_NS = 1_000 * MS  # a wait that ends so much too late: the game is void (reliability 3)
+_OVERSLEPT_NS = 1_000 * MS  # a wait that ends so much too late: the game is void (reliability 3)
 _BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # Linux has it
 LATE_WAKE_NS = 20 * MS  # beyond its deadline a wait ends only if this process was stopped or starved
-FREEZE_NS = 100 * MS  # so late a busy machine seldom wakes anybody: it was frozen (our choice)
+_FREEZE_NS = 100 * MS  # so late a busy machine seldom wakes anybody: it was frozen (our choice)
 GRACE_NS = 100 * MS  # the wait goes on after the flag, only to learn the true overrun (runner spec 3)
 
 
@@ -173,7 +173,7 @@ class Halts:
         self.overslept(now_ns - until_ns)
         if now_ns > due_ns + LATE_WAKE_NS:
             return now_ns - due_ns + 2 * GRACE_NS
-        return now_ns - until_ns + SLICE_NS if now_ns > until_ns + FREEZE_NS else 0
+        return now_ns - until_ns + SLICE_NS if now_ns > until_ns + _FREEZE_NS else 0
 
     def _note(self, number: int, frame: object) -> None:
         del number, frame
@@ -184,7 +184,7 @@ class Halts:
         """What happened, "" for nothing."""
         if self.continued:
             return "the referee's process was stopped during a move"
-        if self._overslept_ns > OVERSLEPT_NS:
+        if self._overslept_ns > _OVERSLEPT_NS:
             return f"the referee woke up {self._overslept_ns / 1e9:.1f} s late"
         return "the machine was suspended during a move" if slept_ns() - self._slept_ns > SLEPT_NS else ""
 
@@ -206,15 +206,15 @@ MOST_THREADS = 8  # of an engine that are marked, the oldest: 0.75 us each (meas
 MOST_MARKS = 2 * MOST_THREADS  # with the clocks of their processes
 # An answer passes through the thread that reads, the one that searches, and the last helper that is waited for. The
 # waits of these add up; the other threads of a process wait beside them.
-HOPS = 3
-GONE_NS = 50_000  # on a processor, of threads that have ended: starting one and searching takes longer
+_HOPS = 3
+_GONE_NS = 50_000  # on a processor, of threads that have ended: starting one and searching takes longer
 LONG_NS = 10 * MS  # a wait in a move that is worth a warning, where it is also a 20th of both sides' moves:
 LONG_PART = 20  # 2 % of the moves at 1+0.02 on an idle machine, 30 % at three times as many processes (measured)
 CROWDED = 0.05  # of the moves with a long wait, from which people are warned
 CALM = 0.02  # and below which no longer
-SAMPLE, SAMPLES = 20, 5  # moves that are looked at together, and how many such samples are remembered
+_SAMPLE, SAMPLES = 20, 5  # moves that are looked at together, and how many such samples are remembered
 TELL_NS = 1000 * MS  # between two warnings of a slot
-REACTION_NS = 10 * MS  # on a processor, in which an engine that was told to stop can react
+_REACTION_NS = 10 * MS  # on a processor, in which an engine that was told to stop can react
 
 
 class EngineQueue:
@@ -256,9 +256,9 @@ class EngineQueue:
         found = {process.pid: process for process in self._since_mark(window)}
         if not any(process.waits for process in found.values()):
             return None
-        waited = sum(sum(sorted(process.waits)[-HOPS:]) for process in found.values())
+        waited = sum(sum(sorted(process.waits)[-_HOPS:]) for process in found.values())
         used = sum(process.clock for process in found.values())
-        if any(process.clock - process.ran > GONE_NS for process in found.values()) and is_busy():
+        if any(process.clock - process.ran > _GONE_NS for process in found.values()) and is_busy():
             waited = max(waited, window - used)  # it answered by a thread that has ended: all that is known of its wait
         return max(0, min(waited, window, self._processors() * window - used))
 
@@ -273,7 +273,7 @@ class EngineQueue:
 
     def is_kept_waiting(self, used_ns: int) -> bool:
         """Whether it wants to run and has hardly run since `used_ns` was all that it had used."""
-        return self.used_ns() - used_ns < REACTION_NS and any(
+        return self.used_ns() - used_ns < _REACTION_NS and any(
             _state(pid, thread) == "R" for pid in self._family() for thread in _threads(pid)
         )
 
@@ -345,7 +345,7 @@ class Crowd:
         """Count moves; the live event "crowd" where there is something to tell."""
         self._marks += marks
         self._long += long
-        if self._marks < SAMPLE:
+        if self._marks < _SAMPLE:
             return None
         self._samples.append((self._marks, self._long))
         self._marks = self._long = 0

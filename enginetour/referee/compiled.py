@@ -49,7 +49,7 @@ class Shadow(Protocol):
         """The move's notation. `mark`: the ``+`` or ``#`` at its end, or "", where that is known."""
 
 
-class PlainShadow:
+class _PlainShadow:
     """By python-chess, for all variants."""
 
     def __init__(self, position: Position) -> None:
@@ -72,13 +72,13 @@ class PlainShadow:
         return san
 
 
-class QuickShadow:
+class _QuickShadow:
     """Compiled, where FIDE's rules hold."""
 
     def __init__(self, position: Position) -> None:
         """ValueError for a position without a king, with two, or one that cannot have come about."""
         assert native is not None
-        self._seen = PlainShadow(position).board
+        self._seen = _PlainShadow(position).board
         self._own = native.Board(self._seen)
         self.write = self._own.write  # an UCI engine's ply with its search; None: somebody patient is to read it
 
@@ -103,7 +103,7 @@ def shadow_of(position: Position) -> Shadow:
     """The quickest that knows the rules of the game."""
     if native is not None and position.usual:
         try:
-            return QuickShadow(position)
+            return _QuickShadow(position)
         except ValueError:  # a set-up that only python-chess takes
             pass
-    return PlainShadow(position)
+    return _PlainShadow(position)

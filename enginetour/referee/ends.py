@@ -51,7 +51,7 @@ def key(board: chess.Board) -> tuple[int, ...]:
     )
 
 
-def variant_key(board: chess.Board) -> tuple[object, ...]:
+def _variant_key(board: chess.Board) -> tuple[object, ...]:
     """The same with what some variants have beside the board: pockets, promoted pieces, checks still to give."""
     pockets = [str(pocket) for pocket in getattr(board, "pockets", ())]
     return *key(board), board.promoted if pockets else 0, *pockets, *getattr(board, "remaining_checks", ())
@@ -72,7 +72,7 @@ class Ends:
         variant = VARIANTS[position.variant]
         self._is_usual = variant.is_usual
         self._fifty = variant.fifty
-        self._key = key if variant.is_usual else variant_key
+        self._key = key if variant.is_usual else _variant_key
         self.seen: dict[tuple[object, ...], int] = {self._key(position.board): 1}
 
     def push(self, move: chess.Move) -> End | None:

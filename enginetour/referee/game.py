@@ -146,7 +146,7 @@ def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
 # What an engine answered: the move it means, and whether it had two answers to give (runner spec 5.6).
 
 
-def read_answer(seat: Seat, said: Said, at: Position) -> chess.Move | None:
+def _read_answer(seat: Seat, said: Said, at: Position) -> chess.Move | None:
     """The legal move it means; an odd form is noted once."""
     lenient = seat.side.spec.quirks.lenient_promotion
     move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
@@ -155,7 +155,7 @@ def read_answer(seat: Seat, said: Said, at: Position) -> chess.Move | None:
     return move
 
 
-def second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Said | None:
+def _second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Said | None:
     """A second answer after an illegal one, up to CLOCK_MONOTONIC `flag_ns`, or None, also after a death meanwhile."""
     second = converse({seat.engine: seat.engine.question(flag_ns)}, link, late)[seat.engine]
     return second if isinstance(second, Said) else None
@@ -164,7 +164,7 @@ def second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], No
 # Plies that no engine is asked for: the opening's, and those of the book we play from for one side.
 
 
-def play_opening(opening: Opening, position: Position, ends: Ends, books: Books) -> None:
+def _play_opening(opening: Opening, position: Position, ends: Ends, books: Books) -> None:
     """ValueError for one that ends the game."""
     for text in opening.moves:
         move = position.board.parse_uci(text)
@@ -173,7 +173,7 @@ def play_opening(opening: Opening, position: Position, ends: Ends, books: Books)
             raise ValueError(f"opening {opening.name!r} ends the game at {text}")
 
 
-class OwnBooks:
+class _OwnBooks:
     """The books of the two sides in one game. A side that is out of its book once stays out of it."""
 
     def __init__(self, seats: Sequence[Seat], position: Position) -> None:
@@ -223,7 +223,7 @@ class OwnBooks:
 # The first cause wins: an end that comes late is a flag. Here it is found out what happened, who is to blame for it is
 # in `verdict.py`.
 
-CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
+_CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 
 
 class Failures:
@@ -299,7 +299,7 @@ class Failures:
     def crash(self, seat: Seat, other: Seat) -> Verdict:
         """Look for a stop first: a service manager ends engines and us in one go."""
         seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
-        heed_until(self._link, time.monotonic_ns() + CRASH_LOOK_NS)
+        heed_until(self._link, time.monotonic_ns() + _CRASH_LOOK_NS)
         other.engine.pull()
         if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
             return self.flag(seat, seen_ns - self._search.go_ns, f"when it ended: {ended(seat.engine)}")
@@ -352,7 +352,7 @@ class Contest:
         self.seats = (self._white, self._black)
         self._draws = Draws(self.seats, self._ends, by_agreement=task.rules.draw_offers)
         self._books = Books(self._position, link, shelf, task.keep_lines)
-        self._own_books = OwnBooks(self.seats, self._position)
+        self._own_books = _OwnBooks(self.seats, self._position)
         self._search = Search()
         self._halts = Halts()
         self._failures = Failures(task.rules, self._position, self._search, self._books, link, self._halts)
@@ -368,7 +368,7 @@ class Contest:
 
     def play(self) -> Game | None:
         """From the opening to the record; None if the game is to begin at the task's spare opening."""
-        play_opening(self._task.opening, self._position, self._ends, self._books)
+        _play_opening(self._task.opening, self._position, self._ends, self._books)
         faults = sit_down(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
         self._books.begin(*self.seats)
         if faults and self._task.spare is not None and all(isinstance(each, Untellable) for each in faults.values()):
@@ -519,14 +519,14 @@ class Contest:
         clock, engine = seat.clock, seat.engine
         if (late := self._failures.late(seat, said)) is not None:
             return late
-        elapsed, move = said.stamp_ns - self._search.go_ns, read_answer(seat, said, self._position)
+        elapsed, move = said.stamp_ns - self._search.go_ns, _read_answer(seat, said, self._position)
         if move is None:
             if said.cut:
                 return self._failures.crash(seat, other)
-            second = second_answer(seat, self._search.go_ns + clock.flag_ns(), self._link, self._halts.overslept)
+            second = _second_answer(seat, self._search.go_ns + clock.flag_ns(), self._link, self._halts.overslept)
             if second is not None:
                 said, elapsed = second, second.stamp_ns - self._search.go_ns
-                move = read_answer(seat, said, self._position)
+                move = _read_answer(seat, said, self._position)
         if move is None:
             ignored = clock.moves == 0 and self._task.opening.fen is not None
             return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)

@@ -77,7 +77,7 @@ def frame(message: object) -> bytes:
     return HEAD.pack(MARK, len(body), zlib.crc32(body)) + body
 
 
-class BrokenStream(Exception):
+class _BrokenStream(Exception):
     """What came is no frame of ours."""
 
 
@@ -111,7 +111,7 @@ class Frames:
     def _take(self, body: bytes, checksum: int, messages: list[Any]) -> None:
         try:
             if zlib.crc32(body) != checksum:
-                raise BrokenStream
+                raise _BrokenStream
             messages.append(_Ours(io.BytesIO(body)).load())
         except Exception:  # what unpickling may raise has no end
             self.broken = True
@@ -123,5 +123,5 @@ class _Ours(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """A class or function of enginetour itself; dotted names would reach what its modules import."""
         if module.partition(".")[0] != "enginetour" or "." in name:
-            raise BrokenStream
+            raise _BrokenStream
         return super().find_class(module, name)

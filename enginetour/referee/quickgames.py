@@ -168,10 +168,10 @@ QUICK_NS = MS // 2  # a ply at most, on the average of a game
 WORSE = 1.5  # x the time of a ply apart
 SLOW_NS = 10 * MS  # an answer that takes so long is waited for apart; sooner than the kernel's tick costs each wait
 LEAST_MS = 10_000  # for a move, beside which that is nothing
-LEAST_PLIES = 8  # of a game that says anything
-MISSES = 3  # games in a row with a slow answer, or broken off: a processor that somebody else has looks like that
+_LEAST_PLIES = 8  # of a game that says anything
+_MISSES = 3  # games in a row with a slow answer, or broken off: a processor that somebody else has looks like that
 FRESH = 64  # games until their time apart is measured anew: the first one is often the coldest
-PAUSE_NS, LONGEST_PAUSE_NS = 1000 * MS, 64_000 * MS  # where it did not pay, each time twice as long
+_PAUSE_NS, _LONGEST_PAUSE_NS = 1000 * MS, 64_000 * MS  # where it did not pay, each time twice as long
 MOST_PAIRS = 4096  # of which is known how quick they are
 
 _Pair = frozenset[tuple[str, TimeControl]]
@@ -187,7 +187,7 @@ class Together:
         self._paid_not: int | None = None  # the processor that we left last
         self._gathered: Gathered | None = None
         self._misses = 0
-        self._pause_ns, self._not_before_ns = PAUSE_NS, 0
+        self._pause_ns, self._not_before_ns = _PAUSE_NS, 0
         self._game: _Game | None = None
         self.quick_ns = 0  # that an answer may take; 0: any time
 
@@ -222,9 +222,9 @@ class Together:
         each_ns = (time.monotonic_ns() - game.begun_ns) / max(1, plies)
         if not game.together:
             self._learn(game.pair, plies, each_ns)
-        elif not stayed or plies < LEAST_PLIES:
+        elif not stayed or plies < _LEAST_PLIES:
             self._misses += 1
-            if self._misses == MISSES:
+            if self._misses == _MISSES:
                 self._give_up()
         else:
             self._compare(game.pair, each_ns)
@@ -243,7 +243,7 @@ class Together:
             self._claim = None
 
     def _learn(self, pair: _Pair, plies: int, each_ns: float) -> None:
-        if plies < LEAST_PLIES:
+        if plies < _LEAST_PLIES:
             return
         if each_ns > QUICK_NS:
             self._apart.pop(pair, None)
@@ -258,7 +258,7 @@ class Together:
         if each_ns > WORSE * apart.each_ns:
             self._give_up()
             return
-        self._misses, self._pause_ns = 0, PAUSE_NS
+        self._misses, self._pause_ns = 0, _PAUSE_NS
         if apart.games < FRESH:
             self._apart[pair] = _Apart(apart.each_ns, apart.games + 1)
 
@@ -294,7 +294,7 @@ class Together:
 
     def _wait(self) -> None:
         self._not_before_ns = time.monotonic_ns() + self._pause_ns
-        self._pause_ns = min(2 * self._pause_ns, LONGEST_PAUSE_NS)
+        self._pause_ns = min(2 * self._pause_ns, _LONGEST_PAUSE_NS)
 
 
 class _Apart(NamedTuple):

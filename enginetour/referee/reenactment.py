@@ -27,7 +27,7 @@ from enginetour.referee.startup import end, question, start_fault
 from enginetour.referee.talk import converse, heed_until
 from enginetour.referee.verdict import of_talk
 
-STOP = {"uci": b"stop", "cecp": b"?"}
+_STOP = {"uci": b"stop", "cecp": b"?"}
 _Search = Generator[int, Said | None, Said | None]
 
 
@@ -135,7 +135,7 @@ class _Reenactment:
         """Move now, and the answer, None where none comes; in the end it is fenced, or `spoiled` says why not."""
 
         def script() -> _Search:
-            yield from engine.say(STOP[engine.spec.protocol])
+            yield from engine.say(_STOP[engine.spec.protocol])
             answer = yield from engine.hear(time.monotonic_ns() + OWED_NS)
             yield from engine.settle()
             return answer if answer is not None and answer.what is What.ANSWER else None

@@ -16,7 +16,7 @@ from enginetour.referee.clock import MS, Clock, EngineQueue
 # How much memory an engine was seen to hold: its process and all it started, from the kernel's own high-water marks.
 
 LOOK_NS = 1_000 * MS  # between two looks: some 50 us each (measured), so they cost a game nothing
-MOST_PROCESSES = 64  # of one engine that are looked at: one that forks without end must not hold us up
+_MOST_PROCESSES = 64  # of one engine that are looked at: one that forks without end must not hold us up
 _PEAK = b"\nVmHWM:"  # proc_pid_status(5): peak resident set size, kB; no name of a process has a line break there
 
 
@@ -38,7 +38,7 @@ class Footprint:
 def _family(pid: int) -> Iterator[int]:
     """The process, its children, theirs, and so on, as far as the kernel tells (proc_pid_task(5), children)."""
     front = [pid]
-    for _ in range(MOST_PROCESSES):
+    for _ in range(_MOST_PROCESSES):
         if not front:
             return
         one = front.pop()

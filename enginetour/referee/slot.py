@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 GARBAGE = 20_000  # objects between two looks for garbage; a game of 600 moves makes few that need one
 # A lack of room, memory, descriptors or processes, or a disk that fails: nothing of ours is wrong then.
-OF_HOST = frozenset(
+_OF_HOST = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 )
 LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
@@ -156,7 +156,7 @@ def serve(link: PipeLink) -> None:
                 import traceback  # here, for a quicker start
 
                 traceback.print_exc()
-            ours = not (isinstance(error, MachineFailure | MemoryError) or getattr(error, "errno", None) in OF_HOST)
+            ours = not (isinstance(error, MachineFailure | MemoryError) or getattr(error, "errno", None) in _OF_HOST)
             told = str(error) if isinstance(error, MachineFailure) else f"the slot failed: {error!r}"
             link.report("internal" if ours else "failed", told)
     for each in own:

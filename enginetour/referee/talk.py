@@ -17,9 +17,9 @@ from enginetour.referee.link import Link
 
 # Scripts of several engines side by side over one poll: what one waits for costs the other nothing.
 
-EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
+_EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
 WAIT_TOLD_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for
-STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
+_STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
 
 _AnyScript = Generator[int, Said | None, Any]
 
@@ -123,10 +123,10 @@ def heed_until(link: Link, until_ns: int) -> None:
 
 def ended(engine: Engine) -> str:
     """How a process ended, in words; end of file comes a moment before the exit status."""
-    until = time.monotonic_ns() + EXIT_NS
+    until = time.monotonic_ns() + _EXIT_NS
     _await_exit(engine, until)
     if engine.process.is_dead:
-        _await_exit(engine, until + STATUS_NS)
+        _await_exit(engine, until + _STATUS_NS)
     return engine.process.exit_status() or f"{_gone_by(engine.process)} and lives"
 
 

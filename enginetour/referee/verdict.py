@@ -23,10 +23,10 @@ from enginetour.referee.startup import ILLEGAL_INSTRUCTION
 
 # Who is to blame for what, by the tables of the reliability spec (sections 1 and 2): play, loss or void.
 
-MOMENT_NS = 1_000 * MS  # two ends farther apart have two causes
+_MOMENT_NS = 1_000 * MS  # two ends farther apart have two causes
 # What a machine, its service manager or its user ends processes with; signal(7).
 _FROM_OUTSIDE = tuple(f"signal {number}" for number in (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM))
-ABORTS = 2  # games given up after which `*` loses: the third time (reliability 2.5)
+_ABORTS = 2  # games given up after which `*` loses: the third time (reliability 2.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def crash(seat: Seat, status: str) -> Verdict:
 
 def at_once(end_ns: int, other_ns: int, answered_ns: int) -> bool:
     """Whether two engines ended at the same moment; one that answered at `answered_ns` was not gone by then."""
-    return end_ns > answered_ns and abs(end_ns - other_ns) < MOMENT_NS
+    return end_ns > answered_ns and abs(end_ns - other_ns) < _MOMENT_NS
 
 
 def both_ended(seat: Seat, *statuses: str) -> Verdict:
@@ -184,7 +184,7 @@ def of_talk(seat: Seat, said: Said, *, thinking: bool, aborts: int) -> Verdict |
         return resigns(seat)
     if said.what is What.ABORT:
         words = f"{seat.color} gives the game up: {printable(said.text)}"
-        if aborts >= ABORTS:
+        if aborts >= _ABORTS:
             return loss(seat, Termination.ABORTED, words, category="engine-abort")
         return void(seat, "engine-abort", words)
     if said.what is What.REFUSED_MOVE:

@@ -78,14 +78,14 @@ def listed(title: str, found: RatingList) -> Sheet:
 def lists(rows: Rows) -> Sheet:
     """Every list with its newest revision and edition."""
     shown = tuple(
-        {"edition": str(row["edition"] or "none"), "definition": definition_told(row["definition"])} for row in rows
+        {"edition": str(row["edition"] or "none"), "definition": _definition_told(row["definition"])} for row in rows
     )
     notes = () if rows else ("no list yet; enginetour lists define NAME makes one",)
-    flat = tuple({**row, "definition": definition_told(row["definition"])} for row in rows)
+    flat = tuple({**row, "definition": _definition_told(row["definition"])} for row in rows)
     return Sheet("lists", _LISTS, flat, shown, notes)
 
 
-def definition_told(definition: Mapping[str, str]) -> str:
+def _definition_told(definition: Mapping[str, str]) -> str:
     """What a list asks beyond the defaults, in one line."""
     return "; ".join(f"{name}: {value}" for name, value in definition.items()) or "everything"
 

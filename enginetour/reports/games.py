@@ -12,18 +12,19 @@ from enginetour.interop.toml import toml_value
 from enginetour.model.game import Game, Incident, Outcome, SideRecord, Termination
 from enginetour.reports.sheet import Column, Sheet, safe
 
-# An incident for people: what was seen, then the talk with the engine in milliseconds from the moment it was asked.
-
-NARROWEST = 64  # columns; below this a terminal is no place to read traffic
-_LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
-
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, Verdict
 
 
+# An incident for people: what was seen, then the talk with the engine in milliseconds from the moment it was asked.
+
+_NARROWEST = 64  # columns; below this a terminal is no place to read traffic
+_LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
+
+
 def incident_lines(incident: Incident, width: int) -> Iterator[str]:
     """Lines of at most `width` columns; what was not measured is not told."""
-    width = max(width, NARROWEST)
+    width = max(width, _NARROWEST)
     yield from wrapped("incident: ", f"{incident.at_fault}, {incident.category} at ply {incident.ply}", width)
     yield from wrapped("  ", incident.cause, width)
     facts = "; ".join(_facts(incident))
@@ -43,7 +44,7 @@ def claim_lines(game: Game, width: int) -> Iterator[str]:
     for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
         for kind, number, words in record.claims:
             more = f", {number} times, first at" if number > 1 else ","
-            yield from wrapped("claim: ", f"{name}, {kind}{more} {words}", max(width, NARROWEST))
+            yield from wrapped("claim: ", f"{name}, {kind}{more} {words}", max(width, _NARROWEST))
 
 
 def _facts(incident: Incident) -> Iterator[str]:
@@ -279,7 +280,7 @@ _PAIRING_COLUMNS = (
     Column("score", "score"),
     Column("pentanomial", "Ptnml(0-2)", left=True),
 )
-PAIRING_NOTES = ("Ptnml(0-2): pairs of games on one opening that brought the first engine 0, 1/2, 1, 3/2, 2 points",)
+_PAIRING_NOTES = ("Ptnml(0-2): pairs of games on one opening that brought the first engine 0, 1/2, 1, 3/2, 2 points",)
 
 
 def pairings(
@@ -315,7 +316,7 @@ def pairings(
         }
         for row in rows
     )
-    return Sheet(title, _PAIRING_COLUMNS, tuple(rows), shown, PAIRING_NOTES)
+    return Sheet(title, _PAIRING_COLUMNS, tuple(rows), shown, _PAIRING_NOTES)
 
 
 def _ordered(couple: Couple, place: Mapping[str, int]) -> Couple:

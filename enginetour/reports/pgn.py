@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 #
 # Sources: the PGN standard of 1994; move comments and extra tags as cutechess and CCRL write them.
 
-MATE_SCORE = 32000  # mate in n is +-(32000 - n)
-MATE_RANGE = 1000
-LARGEST_SCORE = 100_000  # centipawns that are shown
+_MATE_SCORE = 32000  # mate in n is +-(32000 - n)
+_MATE_RANGE = 1000
+_LARGEST_SCORE = 100_000  # centipawns that are shown
 DEEPEST = 999  # plies that are shown
 _ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # always there, PGN standard 8.1.1
 _LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # a twentieth of the time of textwrap
@@ -48,7 +48,7 @@ _TERMINATIONS = {
 
 
 LONGEST_PV = 2048  # bytes kept of a PV (runner spec 6)
-NO_RATINGS: Mapping[str, float] = MappingProxyType({})
+_NO_RATINGS: Mapping[str, float] = MappingProxyType({})
 
 # What a comment may tell beside score, depth and time: by fastchess's names for it, in the order of runner spec 12.
 _EXTRAS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyType({
@@ -73,7 +73,7 @@ def text(
     site: str = "?",
     *,
     comments: tuple[str, ...] = (),
-    ratings: Mapping[str, float] = NO_RATINGS,
+    ratings: Mapping[str, float] = _NO_RATINGS,
     names: OpeningNames | None = None,
 ) -> str:
     """One game with tags, comments and the blank line after it; `comments` are of `EXTRAS`, `ratings` by entrant.
@@ -117,13 +117,13 @@ def _seconds(elapsed_ms: int) -> str:
 def score_words(score: int) -> str:
     """Centipawns as pawns, mates as ``+M5`` (moves); at most 1,000 pawns."""
     if is_mate(score):
-        return f"{'+' if score > 0 else '-'}M{MATE_SCORE - abs(score)}"
+        return f"{'+' if score > 0 else '-'}M{_MATE_SCORE - abs(score)}"
     return f"{plausible(score) / 100:+.2f}"
 
 
 def plausible(score: int) -> int:
     """The score within 1,000 pawns: a faulty engine sends any number, HoiChess 99994 for a win."""
-    return max(-LARGEST_SCORE, min(LARGEST_SCORE, score))
+    return max(-_LARGEST_SCORE, min(_LARGEST_SCORE, score))
 
 
 def moment(at: float) -> str:
@@ -133,7 +133,7 @@ def moment(at: float) -> str:
 
 def is_mate(score: int) -> bool:
     """A score that counts the moves to a mate. Beyond them engines have scales of their own, 99994 for a mate in 3."""
-    return MATE_SCORE - MATE_RANGE <= abs(score) <= MATE_SCORE
+    return _MATE_SCORE - _MATE_RANGE <= abs(score) <= _MATE_SCORE
 
 
 def clean(words: str, longest: int = LONGEST_TAG) -> str:
@@ -281,7 +281,7 @@ _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
 _WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + rb")*)\n+[^\[\n].*\n(?:.+\n)*\n")
 _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
 _BEGUN = re.compile(rb'^\[GameStartTime "([^"\n]*)"\]$', re.MULTILINE)
-OF_ANOTHER = "a run of another database writes it too, which keeps it"
+_OF_ANOTHER = "a run of another database writes it too, which keeps it"
 # The last line of the file as long as a run writes it; after a kill it stays. Readers skip it: PGN standard 6.
 UNFINISHED = (
     b"% enginetour: this file may lack games. A run is writing it, or was killed; the next run brings it up to date.\n"
@@ -394,7 +394,7 @@ class PgnFile:
     def _put_aside(self) -> None:
         if self._aside:
             self._left = True
-            raise OSError(errno.EBUSY, OF_ANOTHER)
+            raise OSError(errno.EBUSY, _OF_ANOTHER)
         self._aside = True
         names = (self.path.with_name(f"{self.path.stem}.old-{number}{self.path.suffix}") for number in count(1))
         free = next(name for name in names if not name.exists())
@@ -428,7 +428,7 @@ class PgnFile:
         missing = first if self._missing is None else self._missing
         self._missing = missing
         if self._left:  # a file of many games is not read again for each; the last `mend` does
-            raise OSError(errno.EBUSY, OF_ANOTHER)
+            raise OSError(errno.EBUSY, _OF_ANOTHER)
         size = self._size
         if size is None or not as_left:
             self.mend()

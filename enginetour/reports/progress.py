@@ -28,8 +28,8 @@ from enginetour.reports.standings import duration
 # Where they print ``inf`` or ``nan``, the line or the part of it is left out. Figures are ours: strength and error are
 # those of the complete pairs where games come in such, as in the line of a test beside them, of single games otherwise.
 
-RULE = "-" * 50  # around the block of fastchess
-VERDICTS = {"H0": " - H0 was accepted", "H1": " - H1 was accepted", "": ""}
+_RULE = "-" * 50  # around the block of fastchess
+_VERDICTS = {"H0": " - H0 was accepted", "H1": " - H1 was accepted", "": ""}
 
 Results = tuple[int, int, int]  # wins, draws, losses of the first engine
 
@@ -122,7 +122,7 @@ def interval(match: MatchScore, test: MatchTest | None = None) -> Iterator[str]:
         return
     wins, draws, losses = match.results
     found = statistics_of(match.pairs if match.pairs and match.is_paired else (losses, draws, wins))
-    for line in (*_as_cutechess(match, found, test), RULE, *_as_fastchess(match, found, test), RULE):
+    for line in (*_as_cutechess(match, found, test), _RULE, *_as_fastchess(match, found, test), _RULE):
         yield safe(line)
 
 
@@ -146,7 +146,7 @@ def _as_cutechess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
     if test is not None:
         low, high = test.test.bounds
         told = f"SPRT: llr {_short(test.walk.llr)} ({fixed(100 * test.walk.llr / high, 1)}%)"
-        yield f"{told}, lbound {_short(low)}, ubound {_short(high)}{VERDICTS[test.walk.verdict]}"
+        yield f"{told}, lbound {_short(low)}, ubound {_short(high)}{_VERDICTS[test.walk.verdict]}"
 
 
 def _as_fastchess(match: MatchScore, found: MatchStatistics, test: MatchTest | None) -> Iterator[str]:
@@ -198,7 +198,7 @@ def _error(found: MatchStatistics) -> float | None:
 # A running tournament as a picture: how far it is, who stands where, what is being played now.
 
 MOST_SLOTS = 1024  # as in a configuration
-MOST_SHOWN = 60  # rows of a live table: more than any window
+_MOST_SHOWN = 60  # rows of a live table: more than any window
 # Who is shown when there is no room for all: who plays, who may come back, who has just left.
 _INTEREST = {"active": 0, "parked": 1, "final": 2}
 
@@ -398,7 +398,7 @@ def _between(picture: Progress) -> str:
     return f"{first.removeprefix(day)}-{last.removeprefix(day)}"
 
 
-def table(picture: Progress, room: int = MOST_SHOWN) -> Sheet:
+def table(picture: Progress, room: int = _MOST_SHOWN) -> Sheet:
     """The live table: score, rating with error, games, incidents; at most `room` lines without the header."""
     columns = (
         Column("rank", "#"),
@@ -412,7 +412,7 @@ def table(picture: Progress, room: int = MOST_SHOWN) -> Sheet:
         Column("incidents", "inc.", left=True),
     )
     rows = []
-    shown = _seen(picture.placed, min(room, MOST_SHOWN))
+    shown = _seen(picture.placed, min(room, _MOST_SHOWN))
     for line in shown:
         rating, plus, minus = picture.elo.get(line.name, (None, None, None))
         wrong = picture.incidents.get(line.name, 0)

@@ -272,7 +272,7 @@ def name_width(name: str) -> int:
     return cell_len(safe(name))
 
 
-def name_field(name: str, width: int) -> str:
+def _name_field(name: str, width: int) -> str:
     """A name that moves no cursor, in a field of `width` columns filled up, or cut in its middle with an ellipsis."""
     from rich.cells import cell_len
 
@@ -288,10 +288,10 @@ def _name_width(rows: list[Row], room: int, taken: int, least: int) -> int:
 def _ordo(rows: list[Row], room: int, wanted: list[tuple[str, str, int]]) -> Iterator[str]:
     taken = sum(width for _, _, width in wanted)
     width = _name_width(rows, room, taken + 11, 6) + 3  # and the blank before the colon
-    yield f"   # {name_field('PLAYER', width)} :" + "".join(f"{head:>{size}}" for _, head, size in wanted)
+    yield f"   # {_name_field('PLAYER', width)} :" + "".join(f"{head:>{size}}" for _, head, size in wanted)
     for row in rows:
         cells = (f"{_ordo_cell(row, key):>{size}}" for key, _, size in wanted)
-        yield f"{row.rank:4} {name_field(row.name, width)} :" + "".join(cells)
+        yield f"{row.rank:4} {_name_field(row.name, width)} :" + "".join(cells)
 
 
 def _ordo_cell(row: Row, key: str) -> str:
@@ -324,12 +324,12 @@ def _number(row: Row, key: str) -> object:
 
 def _bayeselo(rows: list[Row], room: int) -> Iterator[str]:
     width = _name_width(rows, room, 45, 4)
-    yield f"Rank {name_field('Name', width)}   Elo    +    - games score oppo. draws"
+    yield f"Rank {_name_field('Name', width)}   Elo    +    - games score oppo. draws"
     for row in rows:
         score, draws = (f"{100 * share:.0f}%" for share in (row.score, row.draws / row.games))
         bounds = _bound(row.plus, 5) + _bound(row.minus, 5)
         yield (
-            f"{row.rank:4} {name_field(row.name, width)} {round(row.rating):5}{bounds} {row.games:5} {score:>5}"
+            f"{row.rank:4} {_name_field(row.name, width)} {round(row.rating):5}{bounds} {row.games:5} {score:>5}"
             f" {round(row.opponents):5} {draws:>5}"
         )
 
@@ -339,14 +339,14 @@ def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
     ranks = _shared_ranks([round(row.rating) for row in rows])
     first = max(4, *map(len, ranks)) if ranks else 4
     width = _name_width(rows, room, first + 59, 4)
-    yield f"{'Rank':>{first}}  {name_field('Name', width)} {'Rating':^17}   Score  Average   Draws  Games    LOS"
+    yield f"{'Rank':>{first}}  {_name_field('Name', width)} {'Rating':^17}   Score  Average   Draws  Games    LOS"
     yield f"{' ' * (first + width + 3)}  Elo     +     −         Opponent"
     for rank, row in zip(ranks, rows, strict=True):
         score, draws = (f"{100 * share:.1f}%" for share in (row.score, row.draws / row.games))
         los = "" if row.los is None else f"{100 * row.los:.1f}%"
         apart = fixed(row.opponents - row.rating, 1, signed=True).replace("-", "−")
         yield (
-            f"{rank:>{first}}  {name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, 5, '+')}"
+            f"{rank:>{first}}  {_name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, 5, '+')}"
             f" {_bound(row.minus, 5, '−')}  {score:>6} {apart:>8}  {draws:>6} {row.games:6} {los:>6}"
         ).rstrip()
 
@@ -514,17 +514,17 @@ def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, no
         games, wins, draws, losses = (sum(getattr(each, key) for each in own) for key in _COUNTS)
         share = 100 * (wins + draws / 2) / games if games else 0.0
         rating = "----" if row is None else fixed(row.rating, 1)
-        heading = name_field(name, max(wide - _RATING, min(_HEADING, name_width(name))))
+        heading = _name_field(name, max(wide - _RATING, min(_HEADING, name_width(name))))
         head = f"{number}) {heading} {rating:>7}"
         lines += ["", f"{head} : {games:6} (+{wins},={draws},-{losses}), {share:5.1f} %", ""]
         indent = " " * digits
-        lines.append(f"{indent}{name_field('vs.', wide)} :  games (  +,  =,  -),   (%) :    Diff,    SD, CFS (%)")
+        lines.append(f"{indent}{_name_field('vs.', wide)} :  games (  +,  =,  -),   (%) :    Diff,    SD, CFS (%)")
         for each in _ordered(own, found):
             diff = "----" if each.gap is None else fixed(each.gap, 1, signed=True)
             sd = "----" if each.sd is None else f"{max(each.sd, 0.1):.1f}"
             cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
             counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"
-            lines.append(f"{indent}{name_field(each.opponent, wide)} : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
+            lines.append(f"{indent}{_name_field(each.opponent, wide)} : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
     told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
     return "\n".join([*lines, "", *wrapped(told, room)]) + "\n"
 

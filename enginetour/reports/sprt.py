@@ -181,12 +181,12 @@ SHOWN = {
     "best_fit": ("by fit", 2),
     "gap": ("gap", 0),
 }
-MEANING = (
+_MEANING = (
     "tau: Kendall's rank correlation with the true strengths, of the format's own table and of ratings fitted to the "
     "games alone. best first: how often the strongest is named first. gap: root mean square of the Elo between "
     "opponents. ±: one standard error."
 )
-ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differences are told in words
+_ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differences are told in words
 
 
 def comparison(title: str, found: Sequence[Compared]) -> Sheet:
@@ -200,17 +200,17 @@ def comparison(title: str, found: Sequence[Compared]) -> Sheet:
     ]
     notes = [
         f"{line.words} over {found[0].words}: "
-        + ", ".join(f"{words} {_words(line.above[key], 3, signed=True)}" for key, words in ABOVE.items())
+        + ", ".join(f"{words} {_words(line.above[key], 3, signed=True)}" for key, words in _ABOVE.items())
         for line in found[1:]
     ]
-    return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, MEANING))
+    return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, _MEANING))
 
 
 def compared_rows(found: Sequence[Compared]) -> Sheet:
     """The same as numbers; `..._above` is the difference to the first system."""
     rows: list[dict[str, object]] = []
     for line in found:
-        above = {f"{key}_above": line.above[key] for key in ABOVE}
+        above = {f"{key}_above": line.above[key] for key in _ABOVE}
         rows.append({"system": line.words, **_numbers({**line.figures, **above})})
     return Sheet("", tuple(Column(key, key) for key in rows[0]), tuple(rows))
 
@@ -227,7 +227,7 @@ def rehearsal(title: str, found: Rehearsed, hours: float | None) -> Sheet:
     lines |= {words: _words(found.figures[key], places) for key, words, places in LINES}
     rows = [{"figure": figure, "value": value} for figure, value in lines.items()]
     columns = (Column("figure", "figure", left=True), Column("value", "value", left=True))
-    return Sheet(title, columns, tuple(rows), (), (MEANING,))
+    return Sheet(title, columns, tuple(rows), (), (_MEANING,))
 
 
 LINES = (

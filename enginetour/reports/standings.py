@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # What people read in the morning, as sheets: standings, crosstable, ladder, games, ratings, probes.
 
 _BESIDE = len("99  shortest  points  games")  # of a table with the shortest names, without its tie-breaks
-BYES = "byes: points without a game, among the points"
+_BYES = "byes: points without a game, among the points"
 _QUARTERS = ("", "¼", "½", "¾")
 
 
@@ -81,7 +81,7 @@ def standings(title: str, placed: Sequence[Placed], odds: Mapping[str, int] | No
         {"points": points(line.half_points), "unplayed": points(line.unplayed) if line.unplayed else "", **text}
         for line, text in zip(placed, texts, strict=True)
     ]
-    notes = (*([BYES] if byes else []), *legend(codes))
+    notes = (*([_BYES] if byes else []), *legend(codes))
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown), notes)
 
 

@@ -34,7 +34,7 @@ ROWS_A_BLOCK = 500  # held at once; the moves of a long game take some 10 KB
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class _Copied:
     """A finished copy: tables that have rows, rows of all of them, and the digest both sides have."""
 
     tournaments: int
@@ -43,7 +43,7 @@ class Copied:
     digest: str
 
 
-def copy_store(source: Address, target: Address) -> Copied:
+def copy_store(source: Address, target: Address) -> _Copied:
     """Copy everything and compare counts and digests of every table before it counts.
 
     UsageRefused for a target that holds anything, StoreRefused for a source with cells that are not ours,
@@ -72,7 +72,7 @@ def _same(source: Address, target: Address) -> bool:
     return False
 
 
-def _copied_rows(old: Database, new: Database) -> Copied:
+def _copied_rows(old: Database, new: Database) -> _Copied:
     with old.reading() as reader, new.writing(bulk=True) as writer:
         _refuse_filled(reader, writer, new)
         told = {table.name: _table(reader, writer, new, table) for table in METADATA.sorted_tables}
@@ -83,7 +83,7 @@ def _copied_rows(old: Database, new: Database) -> Copied:
                 raise StorageFailed(what, place=str(new.path), step="see to the disk, and copy again")
     whole = hashlib.sha256("".join(digest for _, digest in told.values()).encode()).hexdigest()
     counts = [rows for rows, _ in told.values()]
-    return Copied(told[TOURNAMENTS.name][0], sum(rows > 0 for rows in counts), sum(counts), whole)
+    return _Copied(told[TOURNAMENTS.name][0], sum(rows > 0 for rows in counts), sum(counts), whole)
 
 
 def _refuse_filled(reader: Connection, writer: Connection, new: Database) -> None:
@@ -135,11 +135,11 @@ def _blocks(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ..
 
 # A copy of a database while a tournament writes to it: whole, verified, and under its name only then.
 
-RIGHTS = 0o644  # of a copy, as SQLite makes a database (SQLITE_DEFAULT_FILE_PERMISSIONS)
+_RIGHTS = 0o644  # of a copy, as SQLite makes a database (SQLITE_DEFAULT_FILE_PERMISSIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Backup:
+class _Backup:
     """A finished copy; `rows` counts those of all tables, in the copy as in the database."""
 
     path: Path
@@ -148,7 +148,7 @@ class Backup:
     schema: int
 
 
-def back_up(source: Address, target: Path, *, replace: bool = False) -> Backup:
+def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
     """Copy `source` to `target` and verify the copy; nothing bears the name `target` before all is well.
 
     Of a database on a server the copy is a file too, by the rows of one view.
@@ -165,7 +165,7 @@ def back_up(source: Address, target: Path, *, replace: bool = False) -> Backup:
             raise StorageFailed("the copy is not what was written", place=str(target), step="see to the disk")
         _refuse_target(source, target, replace=replace)  # it may have come since
         new.replace(target)
-        found = Backup(target, target.stat().st_size, sum(rows.values()), version_of(target))
+        found = _Backup(target, target.stat().st_size, sum(rows.values()), version_of(target))
     sync_folder(target.parent)
     return found
 
@@ -209,7 +209,7 @@ def _beside(target: Path) -> Iterator[Path]:
     with ExitStack() as stack:
         new = target.with_name(f".{target.name}.new")
         try:
-            mark = stack.enter_context(beside(target, RIGHTS))
+            mark = stack.enter_context(beside(target, _RIGHTS))
         except BlockingIOError:
             raise StoreRefused("another backup is being written", place=str(target), step="wait for its end") from None
         except OSError as error:

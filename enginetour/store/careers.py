@@ -64,7 +64,7 @@ class Opponent:
 
 
 @dataclass(frozen=True, slots=True)
-class CareerOf:
+class _CareerOf:
     """What is known of an engine. `name` is as the list shows it, `rating` None where it has none there."""
 
     name: str
@@ -77,7 +77,7 @@ class CareerOf:
     opponents: tuple[Opponent, ...]
 
 
-def career(store: Store, engine: str, *, list_name: str | None = None) -> CareerOf:
+def career(store: Store, engine: str, *, list_name: str | None = None) -> _CareerOf:
     """An engine by the name it is shown under, or all versions of a plain name added up.
 
     Opponents, games and gaps are those of the list, or of the whole store by likelihood. UsageRefused for a name that
@@ -111,7 +111,7 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> Career
     ratings = {row.name: row.rating for row in found.rows}
     met = tuple(opponents_of(ratings.get(name), met_by(selection, {name}).get(name, {}), ratings))
     games = sum(opponent.games for opponent in met)
-    return CareerOf(name, ratings.get(name), games, first, last, tuple(_published(store, own)), tuple(events), met)
+    return _CareerOf(name, ratings.get(name), games, first, last, tuple(_published(store, own)), tuple(events), met)
 
 
 def _versions(store: Store, engine: str) -> tuple[set[int], str]:

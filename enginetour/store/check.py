@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 # What can be wrong with rows that a database itself finds in order: gaps, unreadable games, wrong counts.
 
 MOST_TOLD = 20  # findings of one kind in one place: a screenful; the rest is counted
-DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
-GAMES_A_BLOCK = 100  # whole games held at once, about 1 MB
+_DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
+_GAMES_A_BLOCK = 100  # whole games held at once, about 1 MB
 
 Counts = Mapping[tuple[int, int], tuple[int, int, int]]
 
@@ -104,16 +104,16 @@ def unreadable(log: TournamentLog) -> Iterator[str]:
     rows = select(GAMES, MOVES.c.moves).select_from(GAMES.outerjoin(MOVES, MOVES.c.game == GAMES.c.id))
     rows = rows.where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)
     with log.database.reading() as connection:
-        found = connection.execute(rows.execution_options(yield_per=GAMES_A_BLOCK))
+        found = connection.execute(rows.execution_options(yield_per=_GAMES_A_BLOCK))
         yield from _some(words for row in found if (words := _unreadable(row)))
 
 
-def miscounted(database: Database, tournament: int) -> Iterator[str]:
+def _miscounted(database: Database, tournament: int) -> Iterator[str]:
     """Pairs of a tournament whose kept counts are not what its games give."""
     yield from _differences(database, versions_counts(database, tournament), recounted(database, tournament))
 
 
-def wrong_imports(database: Database) -> list[tuple[str, int]]:
+def _wrong_imports(database: Database) -> list[tuple[str, int]]:
     """Name and edition of every import, oldest first; reads nothing of what it brought."""
     rows = select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(TOURNAMENTS.c.system == IMPORT)
     with database.reading() as connection:
@@ -145,8 +145,8 @@ def imported(database: Database, tournament: int) -> Iterator[str]:
         yield f"brought {row.odds} games at odds, {games - even} are there"
     if games != row.games:
         yield f"brought {row.games} games, {games} are there"
-    if len(row.digests) != DIGEST_BYTES * row.games:
-        yield f"{len(row.digests) / DIGEST_BYTES:g} digests for {row.games} games"
+    if len(row.digests) != _DIGEST_BYTES * row.games:
+        yield f"{len(row.digests) / _DIGEST_BYTES:g} digests for {row.games} games"
     yield from _differences(database, kept, counted)
 
 
@@ -158,7 +158,7 @@ def doubled(database: Database) -> Iterator[str]:
     standing = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed()))
     with database.reading() as connection:
         blobs = connection.execute(standing.order_by(IMPORTS.c.tournament)).scalars().all()
-    found = np.frombuffer(b"".join(blob[: len(blob) // DIGEST_BYTES * DIGEST_BYTES] for blob in blobs), dtype="<u8")
+    found = np.frombuffer(b"".join(blob[: len(blob) // _DIGEST_BYTES * _DIGEST_BYTES] for blob in blobs), dtype="<u8")
     twice = len(found) - len(np.unique(found))
     if twice:
         yield f"{twice} imported games are there twice"
@@ -255,7 +255,7 @@ def _texts(kind: type[String | LargeBinary], table: Table, *names: str) -> list[
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class _Damage:
     """A damaged cell or two of one row, in words, with the repair: `written` goes into the rows of `where`."""
 
     tournament: str
@@ -267,7 +267,7 @@ class Damage:
     written: Mapping[str, object]
 
 
-def damages(database: Database) -> list[Damage]:
+def damages(database: Database) -> list[_Damage]:
     """All of them, in the order of tournaments and of entrants."""
     tables = ENTRANTS.join(TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament)
     tables = tables.join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
@@ -294,7 +294,7 @@ def _as_text(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value.decode("utf-8", "replace") if isinstance(value, bytes) else value for key, value in row.items()}
 
 
-def repair(database: Database) -> list[Damage]:
+def repair(database: Database) -> list[_Damage]:
     """Write the repair of each damage, all in one transaction; StoreRefused while one of the tournaments runs."""
     found = damages(database)
     with ExitStack() as stack:
@@ -309,27 +309,27 @@ def repair(database: Database) -> list[Damage]:
     return found
 
 
-def _damages(row: Any) -> Iterator[Damage]:
+def _damages(row: Any) -> Iterator[_Damage]:
     title = row.title if row.edition == 1 else f"{row.title} #{row.edition}"
     here = (title, row.slug)
     mine = (ENTRANTS.c.tournament == row.tournament, ENTRANTS.c.name == row.name, ENTRANTS.c.since == row.since)
     entrant, odd = _entrant(row)
     for key in odd:
         what, repaired = f"{key} of {row.name!r} is {getattr(row, key)!r}", f"{key} is now {entrant[key]}"
-        yield Damage(*here, what, repaired, ENTRANTS, mine, {key: entrant[key]})
+        yield _Damage(*here, what, repaired, ENTRANTS, mine, {key: entrant[key]})
     spec, wrong = _spec(row)
     if wrong:
         what = f"the specification of {row.name!r} cannot be read: {wrong}"
         written = {"spec": codecs.spec_text(spec)}
-        yield Damage(*here, what, _repaired(spec, row.title), ENTRANTS, mine, written)
+        yield _Damage(*here, what, _repaired(spec, row.title), ENTRANTS, mine, written)
     for key, value in _version(row, spec):
         it: tuple[ColumnElement[bool], ...] = (ENGINES.c.id == row.engine,)
         what = f"the engine version of {row.name!r} has a damaged {key}"
-        yield Damage(*here, what, "it is now that of the specification", ENGINES, it, {key: value})
+        yield _Damage(*here, what, "it is now that of the specification", ENGINES, it, {key: value})
     if row.kind in _JOINING and (payload := _payload(row, entrant)):
         event = (EVENTS.c.tournament == row.tournament, EVENTS.c.position == row.since)
         what = f"the event in which {row.name!r} joined is damaged"
-        yield Damage(*here, what, "it is now what the list of entrants has", EVENTS, event, {"payload": payload})
+        yield _Damage(*here, what, "it is now what the list of entrants has", EVENTS, event, {"payload": payload})
 
 
 def _entrant(row: Any) -> tuple[dict[str, Any], list[str]]:
@@ -474,7 +474,7 @@ class _Round:
         for line in tournaments:
             for log in self._log("tournament", line.name, line.edition):
                 self._tournament(log)
-        imports = self._listed("imports", lambda: wrong_imports(database))
+        imports = self._listed("imports", lambda: _wrong_imports(database))
         for name, number in imports:
             for log in self._log("import", name, number):
                 self._note(f"import {log.title}", imported(database, log.id))
@@ -505,7 +505,7 @@ class _Round:
         place = f"tournament {log.title}"
         self._note(place, order(log))
         self._note(place, unreadable(log))
-        self._note(place, miscounted(log.database, log.id))
+        self._note(place, _miscounted(log.database, log.id))
         self._note(place, self._replay(log))
         self._note(place, self._shapes(lambda: [one for _, one in log.incidents()]))
 

@@ -28,7 +28,7 @@ from enginetour.model.game import (
 )
 from enginetour.model.task import EngineSpec
 
-LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
+_LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
 LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
 _NO_OPENING = "[]"
 _MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")  # of an incident
@@ -67,7 +67,7 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
     """Back from `moves_blob`; ValueError for a blob that is not one."""
     unpacker = zlib.decompressobj()
     try:
-        text = unpacker.decompress(blob, LARGEST_MOVES)
+        text = unpacker.decompress(blob, _LARGEST_MOVES)
     except zlib.error as error:
         raise ValueError(f"moves cannot be unpacked: {error}") from error
     if unpacker.unconsumed_tail:

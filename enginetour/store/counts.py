@@ -143,8 +143,8 @@ if TYPE_CHECKING:
     Sums = NDArray[np.signedinteger[Any]]  # five lines: White's version, Black's, White's wins, draws, losses
 
 LINES = ("white", "black", "wins", "draws", "losses")
-PACKED = "<i4"  # of a number in the file: little-endian, four bytes
-MOST_VERSIONS = 10_000_000  # an array by version takes 80 MB then; numpy's bincount of 2**63 - 1 overwrites memory
+_PACKED = "<i4"  # of a number in the file: little-endian, four bytes
+_MOST_VERSIONS = 10_000_000  # an array by version takes 80 MB then; numpy's bincount of 2**63 - 1 overwrites memory
 
 
 def kept_counts(connection: Connection, tournaments: Collection[int] | None = None) -> dict[int, Sums]:
@@ -171,20 +171,20 @@ def kept_counts(connection: Connection, tournaments: Collection[int] | None = No
 
 def packed(sums: Sums) -> bytes:
     """Counts as an import keeps them."""
-    return sums.astype(PACKED).tobytes()
+    return sums.astype(_PACKED).tobytes()
 
 
 def unpacked(pack: bytes) -> Sums:
     """What an import kept, whether it stands or was struck out."""
     import numpy as np
 
-    return with_keys(np.frombuffer(pack, PACKED).reshape(len(LINES), -1))
+    return with_keys(np.frombuffer(pack, _PACKED).reshape(len(LINES), -1))
 
 
 def with_keys(sums: Sums) -> Sums:
     """The same; StoreRefused for engine versions by numbers that none has: what counts by them would break down."""
     for key in (sums[:2].min(initial=1), sums[:2].max(initial=1)):
-        if not 0 < key <= MOST_VERSIONS:
+        if not 0 < key <= _MOST_VERSIONS:
             what = f"pair counts are of an engine version {key}, which no store has"
             raise StoreRefused(what, step="enginetour db check tells more; put a backup in its place")
     return sums

@@ -25,7 +25,7 @@ from enginetour.store.tournaments import Store
 
 # What a rating list is made of: which games, by which system, on which terms.
 
-Globs = tuple[Annotated[str, Field(min_length=1)], ...]
+_Globs = tuple[Annotated[str, Field(min_length=1)], ...]
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale")
 
 
@@ -49,15 +49,15 @@ class ListDefinition(BaseModel):
     loose: dict[str, str] = {}
     average: float | None = None
     scale: Annotated[float, Field(gt=0)] = ELO_SCALE
-    tournaments: Globs = ()
-    not_tournaments: Globs = ()
-    engines: Globs = ()
-    not_engines: Globs = ()
+    tournaments: _Globs = ()
+    not_tournaments: _Globs = ()
+    engines: _Globs = ()
+    not_engines: _Globs = ()
     since: date | None = None
     until: date | None = None
     time_classes: tuple[str, ...] = ()
-    tc: Globs = ()
-    hardware: Globs = ()
+    tc: _Globs = ()
+    hardware: _Globs = ()
     exclude_termination: tuple[str, ...] = ()
     odds: bool = False
     variant: str = STANDARD
@@ -175,7 +175,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class ListSummary:
+class _ListSummary:
     """A list in one line: its newest revision and edition; the latter's number is 0 while none is published."""
 
     revision: Revision
@@ -183,7 +183,7 @@ class ListSummary:
     published: float | None
 
 
-def lists_of(store: Store) -> list[ListSummary]:
+def lists_of(store: Store) -> list[_ListSummary]:
     """All lists, by name."""
     with store.database.reading() as connection:
         newest: dict[str, Any] = {}
@@ -191,7 +191,7 @@ def lists_of(store: Store) -> list[ListSummary]:
             newest[row.name] = row
         latest = select(EDITIONS.c.list, func.max(EDITIONS.c.number), func.max(EDITIONS.c.made))
         editions = {row[0]: (row[1], row[2]) for row in connection.execute(latest.group_by(EDITIONS.c.list))}
-    return [ListSummary(_revision(row), *editions.get(name, (0, None))) for name, row in newest.items()]
+    return [_ListSummary(_revision(row), *editions.get(name, (0, None))) for name, row in newest.items()]
 
 
 def anchored_by(store: Store, names: Collection[str]) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ from enginetour.store.tournaments import Store
 
 # Editions: a list frozen as it was published, number by number, never edited; a correction is a new one.
 
-STORY = (
+_STORY = (
     *("model", "white_advantage", "draw_parameter", "point", "draw_rate", "pools", "anchors", "level"),
     *("skipped", "unrated", "caption"),
 )
@@ -112,7 +112,7 @@ def edition_of(name: str, revision: int, selection: Selection, found: RatingList
         )
         for ordinal, row in enumerate(found.rows, 1)
     )
-    story = json.loads(json.dumps({key: whole[key] for key in STORY}))  # as it will be read
+    story = json.loads(json.dumps({key: whole[key] for key in _STORY}))  # as it will be read
     versions = selection.versions
     return Edition(
         *(name, 0, revision, time.time(), selection.moment, found.games, found.residual, story, versions, ""), lines
@@ -170,7 +170,7 @@ def renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, st
     return found
 
 
-def same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> frozenset[str]:
+def _same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> frozenset[str]:
     """The engines of both, by the later names, whose ratings are measured from one zero point.
 
     That of a pool are its anchors, `loose` ones among them, or its average: then it is the pool that has most engines
@@ -218,7 +218,7 @@ def _compared(made: Edition, before: Edition, loose: Collection[str]) -> Edition
     """With the differences against an earlier edition, engine version by engine version."""
     now = renamed(before, made.versions)
     ratings = {now.get(line.name, line.name): line.rating for line in before.lines}
-    alike = same_zero(before, made, loose)
+    alike = _same_zero(before, made, loose)
 
     def compared(line: Line) -> Line:
         if line.name not in ratings:
@@ -271,7 +271,7 @@ def _edition(row: Any, lines: tuple[Line, ...]) -> Edition:
 # that changes is the terms' part), and the earlier games with this engine's new ones (its own part). The others' is the
 # rest.
 
-MOVERS = 10  # engines whose moves are taken apart: two fits each, and a screenful
+_MOVERS = 10  # engines whose moves are taken apart: two fits each, and a screenful
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class StruckGame:
+class _StruckGame:
     """A game that was struck out between the two states."""
 
     tournament: str
@@ -310,7 +310,7 @@ class StruckGame:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class _Difference:
     """Two states of a list, earlier and later. `entered`: new engines with their games; `left`: those not there now.
 
     `struck` are games, `removed` whole imports that were struck out between the two.
@@ -322,7 +322,7 @@ class Difference:
     moves: tuple[Move, ...]
     entered: tuple[tuple[str, int], ...]
     left: tuple[tuple[str, str], ...]
-    struck: tuple[StruckGame, ...]
+    struck: tuple[_StruckGame, ...]
     removed: tuple[Removal, ...]
     new_games: int
 
@@ -344,8 +344,8 @@ class Difference:
 
 
 def difference(
-    store: Store, name: str, one: int | None = None, other: int | None = None, *, movers: int = MOVERS
-) -> Difference:
+    store: Store, name: str, one: int | None = None, other: int | None = None, *, movers: int = _MOVERS
+) -> _Difference:
     """Between edition `one` (the newest for None) and edition `other`, or now for None.
 
     Moves come by size, the largest first; the first `movers` are taken apart. UsageRefused as `edition` does.
@@ -360,7 +360,7 @@ def difference(
     unbounded = definition.model_copy(update={"min_games": 0})
     counted = _Counted(store, unbounded, before.moment, after.moment)
     rated = {later.get(line.name, line.name): line for line in before.lines}
-    alike = same_zero(before, after, definition.loose)
+    alike = _same_zero(before, after, definition.loose)
     moves = [
         Move(
             name=line.name,
@@ -381,7 +381,7 @@ def difference(
         parts = _Parts(store, definition, before, after)
         moves[:movers] = [parts.of(move) for move in moves[:movers]]
     there = {line.name for line in after.lines}
-    return Difference(
+    return _Difference(
         before,
         after,
         tuple(changes(definitions[before.revision], definition)),
@@ -456,7 +456,7 @@ def _why_left(name: str, after: Edition, counted: _Counted) -> str:
     return "too few games, or not the best of its family" if counted.now.get(name) else "no games that the list takes"
 
 
-def _struck(store: Store, before: Moment, after: Moment) -> tuple[StruckGame, ...]:
+def _struck(store: Store, before: Moment, after: Moment) -> tuple[_StruckGame, ...]:
     """Games of the earlier state that were struck out by the later, whatever the filter."""
     rows = (
         select(
@@ -481,6 +481,6 @@ def _removed(store: Store, before: Moment, after: Moment) -> tuple[Removal, ...]
     return tuple(one for one in found if first[one])
 
 
-def _struck_game(row: Any) -> StruckGame:
+def _struck_game(row: Any) -> _StruckGame:
     title = row.name if row.edition == 1 else f"{row.name} #{row.edition}"
-    return StruckGame(title, row.number, row.white, row.black, row.outcome, json.loads(row.payload)["why"])
+    return _StruckGame(title, row.number, row.white, row.black, row.outcome, json.loads(row.payload)["why"])

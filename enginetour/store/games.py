@@ -60,7 +60,7 @@ from enginetour.store.tables import (
 
 # What is read from a tournament: events, lines of games, whole games, counts. Nothing here writes.
 
-EVENTS_A_PAGE = 2000  # about 1 MB of rows
+_EVENTS_A_PAGE = 2000  # about 1 MB of rows
 GAMES_A_PAGE = 100  # whole games: about 1 MB too
 
 _PAIRING = tuple(GAMES.c[field.name] for field in fields(Pairing))
@@ -126,7 +126,7 @@ def events(database: Database, tournament: int, after: int = 0) -> Iterator[Even
     last = after
     joined = EVENTS.outerjoin(GAMES, GAMES.c.id == EVENTS.c.game)
     page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *_PAIRING).select_from(joined)
-    page = page.where(EVENTS.c.tournament == tournament).order_by(EVENTS.c.position).limit(EVENTS_A_PAGE)
+    page = page.where(EVENTS.c.tournament == tournament).order_by(EVENTS.c.position).limit(_EVENTS_A_PAGE)
     while True:
         with database.reading() as connection:
             rows = connection.execute(page.where(EVENTS.c.position > last)).fetchall()
@@ -170,7 +170,7 @@ def decisions(database: Database, tournament: int, first: int) -> dict[int, list
     return found
 
 
-def game_lines(
+def _game_lines(
     database: Database,
     tournament: int,
     *,
@@ -391,7 +391,7 @@ def damaged(log: TournamentReader, what: str) -> StoreRefused:
     return StoreRefused(what, place=log.title, step=step)
 
 
-def spec_in_row(log: TournamentReader, name: str, text: object) -> EngineSpec:
+def _spec_in_row(log: TournamentReader, name: str, text: object) -> EngineSpec:
     """How an entrant is started; StoreRefused where its row is damaged."""
     try:
         spec = codecs.spec_of(text)
@@ -439,7 +439,7 @@ class TournamentReader:
         rows = self._rows(
             select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id), ENTRANTS.c.since
         )
-        return {row.name: spec_in_row(self, row.name, row.spec) for row in rows}
+        return {row.name: _spec_in_row(self, row.name, row.spec) for row in rows}
 
     @property
     def known_ratings(self) -> dict[str, float]:
@@ -482,7 +482,7 @@ class TournamentReader:
 
     def games(self, **filters: Any) -> list[GameLine]:
         """Games as lines, in order; the filters are those of `queries.game_lines`."""
-        return game_lines(self.database, self.id, **filters)
+        return _game_lines(self.database, self.id, **filters)
 
     def game(self, number: int) -> Stored:
         """One game with its moves; UsageRefused for a number that is not there."""
@@ -630,7 +630,7 @@ def spec_in(log: TournamentReader, number: int, name: str) -> EngineSpec | None:
     found = found.where(GAMES.c.tournament == log.id, GAMES.c.number == number, ENTRANTS.c.name == name)
     with log.database.reading() as connection:
         text = connection.execute(found.order_by(ENTRANTS.c.since.desc())).scalar()
-    return None if text is None else spec_in_row(log, name, text)
+    return None if text is None else _spec_in_row(log, name, text)
 
 
 # What the engines of a tournament did in their games, as their records tell it, for averages.
@@ -663,13 +663,13 @@ def incident_counts(log: TournamentReader) -> Counter[str]:
 
 # The games of two engines against each other, over one tournament or all of them.
 
-PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
+_PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
 # Tournament, White's and Black's version, the rest of the key, half points, opening of a game from a file, where kept
 _Game = tuple[int, int, int, int, int, int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Meetings:
+class _Meetings:
     """Games that count as (key of their pair, half points of the first engine): ours in log order, then from files.
 
     The two games of a pair have one opening and the colours swapped: legs 1 and 2, 3 and 4, ... of a meeting of the
@@ -677,14 +677,14 @@ class Meetings:
     met, the first engine's and the second's; `unopened` counts games by the titles of imports that kept no openings.
     """
 
-    games: tuple[tuple[PairKey, int], ...]
-    places: tuple[PairKey, ...]
+    games: tuple[tuple[_PairKey, int], ...]
+    places: tuple[_PairKey, ...]
     versions: tuple[tuple[str, ...], tuple[str, ...]]
     unopened: Mapping[str, int]
     names: tuple[str, str]  # of the two engines, as they were meant
 
     @property
-    def scheduled(self) -> list[tuple[PairKey, int]]:
+    def scheduled(self) -> list[tuple[_PairKey, int]]:
         """Pairs of a tournament in the order of its schedule, games of files as they stand there.
 
         Where games run side by side, the order in which they end favours the short ones.
@@ -693,7 +693,7 @@ class Meetings:
         return [self.games[at] for at in order]
 
 
-def meetings(database: Database, one: str, other: str, *, tournament: int | None = None) -> Meetings:
+def meetings(database: Database, one: str, other: str, *, tournament: int | None = None) -> _Meetings:
     """What `one` scored against `other`; a plain name stands for all versions of that name.
 
     UsageRefused for names that have no games here, or have not met.
@@ -710,7 +710,7 @@ def meetings(database: Database, one: str, other: str, *, tournament: int | None
         step = "without a game there is nothing to test" + ("; --all asks the whole store" if tournament else "")
         raise UsageRefused(f"{one!r} and {other!r} have not met {where}", place="--sprt", step=step)
     games, places, met = [], [], (set[str](), set[str]())
-    partners = Partners[PairKey]()
+    partners = Partners[_PairKey]()
     for edition, white_engine, black_engine, meeting, pair, points, opening in rows:
         is_white = white_engine in first
         own, foe = (white_engine, black_engine) if is_white else (black_engine, white_engine)
@@ -720,7 +720,9 @@ def meetings(database: Database, one: str, other: str, *, tournament: int | None
         places.append(place)
         key = partners.pair_of((own, foe), opening or NOT_TOLD, "white" if is_white else "black", place)
         games.append((key, points if is_white else 2 - points))
-    return Meetings(tuple(games), tuple(places), (tuple(sorted(met[0])), tuple(sorted(met[1]))), unopened, (one, other))
+    return _Meetings(
+        tuple(games), tuple(places), (tuple(sorted(met[0])), tuple(sorted(met[1]))), unopened, (one, other)
+    )
 
 
 def _played(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:

@@ -49,7 +49,7 @@ def titles(database: Database) -> frozenset[str]:
     return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
 
 
-def fresh_games(
+def _fresh_games(
     connection: Connection, games: Games, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files.
@@ -139,7 +139,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportLine:
+class _ImportLine:
     """One import of the store; `made` in UTC seconds, `removed` too where it was struck out, with the reason."""
 
     name: str
@@ -236,7 +236,7 @@ class _Bringing:
         """Those of the `wanted` games that are new, as the next edition of the event."""
         rated = self._rated
         own = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, TOURNAMENTS.c.system != IMPORT)
-        fresh = fresh_games(connection, self._games, self._identities, wanted)
+        fresh = _fresh_games(connection, self._games, self._identities, wanted)
         if connection.execute(own).first() is not None and (len(fresh) or not self._games.by_event):
             step = "give the import another name with --name, without --by-event"
             raise UsageRefused(f"{name!r} is a tournament that was played here", place="--name", step=step)
@@ -273,7 +273,7 @@ def refuse_name(name: str) -> None:
         raise UsageRefused(what, place="--name", step="give another one with --name")
 
 
-def imports_of(database: Database) -> list[ImportLine]:
+def imports_of(database: Database) -> list[_ImportLine]:
     """All imports, oldest first."""
     columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created.label("made"))
     rows = select(*columns, IMPORTS.c.files, IMPORTS.c.games, IMPORTS.c.duplicates, IMPORTS.c.odds, IMPORTS.c.counts)
@@ -286,7 +286,7 @@ def imports_of(database: Database) -> list[ImportLine]:
         told = row._asdict()
         engines, removal = len(engines_in(unpacked(told.pop("counts")))), struck.get((row.name, row.edition))
         about = {"engines": engines, "removed": removal and removal.at, "why": removal.why if removal else ""}
-        lines.append(ImportLine(**told | about | {"files": tuple(json.loads(row.files))}))
+        lines.append(_ImportLine(**told | about | {"files": tuple(json.loads(row.files))}))
     return lines
 
 

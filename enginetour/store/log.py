@@ -69,7 +69,7 @@ class _Tried(Generic[T]):
     result: T
 
 
-class Hold:
+class _Hold:
     """What keeps the writes of one run in order. `newest` is the position of its last event, None before the first."""
 
     def __init__(self, database: Database, tournament: int, title: str) -> None:
@@ -150,13 +150,13 @@ class Hold:
 # A reader asks each time, for others may write; so does a writer before its first write of a run, which is when it is
 # known to be the only one.
 
-GIVEN_UP = "engine-abort"
+_GIVEN_UP = "engine-abort"
 PairCounts = dict[tuple[str, str], tuple[int, int, int]]
 COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0, 0, 1), Outcome.VOID: (0, 0, 0)}
 
 
 @dataclass
-class Remembered:
+class _Remembered:
     """All of it true of the last event that was written; what is None was not asked for yet."""
 
     versions: dict[str, Any] = field(default_factory=dict)  # rows by the names of entrants
@@ -194,7 +194,7 @@ class Remembered:
     def _note(self, key: GameKey, outcome: str, category: str) -> None:
         assert self.void is not None
         self.void[key] += 1
-        self.given_up[key] += outcome == Outcome.VOID and category == GIVEN_UP
+        self.given_up[key] += outcome == Outcome.VOID and category == _GIVEN_UP
 
 
 # The log of one tournament: games and events in, in one transaction each, and the same events out again.
@@ -230,8 +230,8 @@ class TournamentLog(TournamentReader):
 
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
-        self._hold = Hold(database, self.id, self.title)
-        self._remembered = Remembered()
+        self._hold = _Hold(database, self.id, self.title)
+        self._remembered = _Remembered()
 
     def under(self, lock: Lock) -> None:
         """Every write from now on makes sure that this lock, which was taken before, is still held."""
@@ -318,7 +318,7 @@ class TournamentLog(TournamentReader):
 
         UsageRefused if there is no such game to void, no such entrant, or one of that name already.
         """
-        self._remembered = Remembered()
+        self._remembered = _Remembered()
 
         def write(connection: Connection, position: int) -> int:
             match event:
@@ -387,7 +387,7 @@ class TournamentLog(TournamentReader):
 
     def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
         """From the next event on these entrants are played by what is on the disk now: new engine versions."""
-        self._remembered = Remembered()
+        self._remembered = _Remembered()
         with self.database.writing() as connection:
             position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
             for name, spec in specs.items():

@@ -98,7 +98,7 @@ def translated(error: BaseException, address: ServerAddress) -> TourError | None
     return None
 
 
-def not_connected(error: psycopg.Error, address: ServerAddress, *, known: bool) -> TourError:
+def _not_connected(error: psycopg.Error, address: ServerAddress, *, known: bool) -> TourError:
     """Why there is no connection. A server that was `known` to let us in is only away, whatever it says now."""
     place, words = str(address), str(error)
     said = _SEVERE.findall(words)
@@ -145,7 +145,7 @@ class Connect(Protocol):
     def __call__(self, address: ServerAddress, *, known: bool, name: str) -> Any: ...  # noqa: D102
 
 
-class AdvisoryLock:
+class _AdvisoryLock:
     """Held from `acquire` to `release`, or to the end of the connection; a context manager does both."""
 
     def __init__(self, address: ServerAddress, slug: str, connect: Connect, *, turn: str) -> None:
@@ -180,7 +180,7 @@ class AdvisoryLock:
         self.release()
         self._take(known=True)
 
-    def __enter__(self) -> AdvisoryLock:
+    def __enter__(self) -> _AdvisoryLock:
         self.acquire()
         return self
 
@@ -248,13 +248,13 @@ except ImportError:
     what, step = "PostgreSQL needs the driver psycopg", "pip install 'enginetour[postgres]'"
     raise UsageRefused(what, place="--db", step=step) from None
 
-CONNECT_TIMEOUT_S = 5  # of each try; an address where nobody answers would wait for two minutes
-TABLE_LOCK_MS = 60_000  # the server's owner may lock a table for a while (VACUUM FULL): that costs no finished game
+_CONNECT_TIMEOUT_S = 5  # of each try; an address where nobody answers would wait for two minutes
+_TABLE_LOCK_MS = 60_000  # the server's owner may lock a table for a while (VACUUM FULL): that costs no finished game
 OLDEST = 14  # the oldest PostgreSQL that still has releases in 2026, and the first with idle_session_timeout
 NAME = "enginetour"  # as the server's list of sessions shows us
 # A dead machine's connections are noticed within about 30 + 3 * 10 s by both ends (libpq, "Parameter Key Words").
-KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
-WRITERS = f"{APPLICATION_ID}, hashtext(current_schema())"  # the key of the advisory lock by which they take turns
+_KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+_WRITERS = f"{APPLICATION_ID}, hashtext(current_schema())"  # the key of the advisory lock by which they take turns
 _SETTINGS = {
     "client_encoding": "UTF8",
     "lock_timeout": f"{dialect.BUSY_TIMEOUT_MS}ms",
@@ -282,12 +282,12 @@ def connected(address: ServerAddress, *, known: bool, name: str = NAME, readonly
     except psycopg.Error:
         step = "postgresql://USER@HOST:PORT/NAME; % : / @ in a password are %25 %3A %2F %40"
         raise UsageRefused("is no address that PostgreSQL reads", place=str(address), step=step) from None
-    defaults = {"connect_timeout": CONNECT_TIMEOUT_S, **KEEPALIVE}
+    defaults = {"connect_timeout": _CONNECT_TIMEOUT_S, **_KEEPALIVE}
     more = {key: value for key, value in defaults.items() if key not in given}
     try:
         connection = psycopg.connect(address.url, autocommit=True, application_name=name, **more)  # type: ignore[arg-type]
     except psycopg.Error as error:
-        raise not_connected(error, address, known=known) from None  # its frames hold the password
+        raise _not_connected(error, address, known=known) from None  # its frames hold the password
     release = connection.info.server_version // 10_000
     if release < OLDEST:
         connection.close()
@@ -360,7 +360,7 @@ class PostgresDatabase:
         try:
             connection.exec_driver_sql(
                 f"BEGIN; SET LOCAL lock_timeout = {dialect.BUSY_SLICE_MS}; "  # signals are heard while others write
-                f"SELECT pg_advisory_xact_lock({WRITERS}); SET LOCAL lock_timeout = {TABLE_LOCK_MS}"
+                f"SELECT pg_advisory_xact_lock({_WRITERS}); SET LOCAL lock_timeout = {_TABLE_LOCK_MS}"
             )
         except TourError:
             connection.rollback()
@@ -408,15 +408,15 @@ class PostgresDatabase:
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
         """Every row read, then references."""
-        return postgres_integrity(connection, most)
+        return _postgres_integrity(connection, most)
 
     def odd_cells(self, connection: Connection) -> Iterator[str]:
         """The server keeps types; what is in them it does not look at."""
-        return postgres_odd_cells(connection)
+        return _postgres_odd_cells(connection)
 
     def lock(self, slug: str) -> dialect.Lock:
         """An advisory lock on a connection of its own."""
-        return AdvisoryLock(self.address, slug, connected, turn=WRITERS)
+        return _AdvisoryLock(self.address, slug, connected, turn=_WRITERS)
 
     def tag(self) -> str:
         """By the server's own numbers: a database has many addresses, and an address had other databases."""
@@ -474,7 +474,7 @@ def invalid(connection: Connection) -> Iterator[str]:
     yield from connection.exec_driver_sql(_INVALID).scalars().all()
 
 
-def postgres_integrity(connection: Connection, most: int) -> Iterator[str]:
+def _postgres_integrity(connection: Connection, most: int) -> Iterator[str]:
     """What is invalid, then references to rows that are not there; every page of every table is read for it."""
     yield from islice(invalid(connection), most)
     for here in METADATA.sorted_tables:
@@ -488,7 +488,7 @@ def postgres_integrity(connection: Connection, most: int) -> Iterator[str]:
                 yield f"{rows} of {here.name} refer to {key.column.table.name} that are not there"
 
 
-def postgres_odd_cells(connection: Connection) -> Iterator[str]:
+def _postgres_odd_cells(connection: Connection) -> Iterator[str]:
     """A sentence for each column that has such cells, naming the first. Rows have no numbers, so keys name them."""
     for here in METADATA.sorted_tables:
         keys = list(here.primary_key.columns)

@@ -69,7 +69,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Career(NamedTuple):
+class _Career(NamedTuple):
     """An engine in the stream up to some place; `game` and `imported` are the newest of its games, 0 for none."""
 
     first: int  # place of its first row
@@ -104,12 +104,12 @@ class Stream:
         places = (self.connection.execute(chosen.where(part)).scalar() for part in self._parts())
         return next((place for place in places if place is not None), len(self))
 
-    def careers(self, end: int | None = None) -> dict[int, Career]:
+    def careers(self, end: int | None = None) -> dict[int, _Career]:
         """Every engine with a row before place `end`, by its key."""
-        found: dict[int, Career] = {}
+        found: dict[int, _Career] = {}
         for part in self._parts(0, end):
             for engine, *columns in self.connection.execute(_careers(part)):
-                career = Career(*columns)
+                career = _Career(*columns)
                 if engine in found:
                     old = found[engine]
                     newest = {"game": max(old.game, career.game), "imported": max(old.imported, career.imported)}
@@ -230,7 +230,7 @@ def _counts(connection: Connection) -> dict[int, Sums]:
     return {event: sums for event, sums in kept_counts(connection).items() if event not in odd}
 
 
-def tallies_by_event(connection: Connection) -> dict[str, dict[Met, Tally]]:
+def _tallies_by_event(connection: Connection) -> dict[str, dict[Met, Tally]]:
     """The results of every event that has a rated game, events by their first one."""
     counted = _counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
@@ -300,18 +300,18 @@ def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedG
 # bits than those stored, another version of the arithmetic wrote them, and everything is replayed.
 
 AGAIN = 50  # games rated again before the first new one: each engine of a tournament once or twice
-ROWS_A_GAME = 2  # White's and Black's
+_ROWS_A_GAME = 2  # White's and Black's
 Row = tuple[Any, ...]  # the columns of the table after `place`
 
 
-def refolded(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[Row]]:
+def _refolded(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[Row]]:
     """Up to which place the stored stream holds, and the rows that follow there.
 
     `begun` is the state before the first game; `trusted` says that the stream was written from the same settings.
     """
     if trusted and begun.rule.mode == "sequential":
         for end in (stored.__len__, stored.first_struck):
-            found = _from(connection, stored, begun, max(0, end() // ROWS_A_GAME - AGAIN) * ROWS_A_GAME)
+            found = _from(connection, stored, begun, max(0, end() // _ROWS_A_GAME - AGAIN) * _ROWS_A_GAME)
             if found is not None:
                 return found
     rated = _whole(connection, begun)
@@ -323,7 +323,7 @@ def _whole(connection: Connection, begun: RatingState) -> list[Row]:
     if begun.rule.mode == "sequential":
         return _rows(incremental.rate(rated_games(connection), begun)[1])
     state, written = begun, list[RatingEvent]()
-    for event, tallies in tallies_by_event(connection).items():
+    for event, tallies in _tallies_by_event(connection).items():
         state, events = incremental.rate_event(state, event, tallies)
         written += events
     return _rows(written)
@@ -335,7 +335,7 @@ def _from(connection: Connection, stored: Stream, begun: RatingState, place: int
     ends = [Mark(career.game, career.imported) for career in careers.values()] or [Mark()]
     mark = Mark(max(end.game for end in ends), max(end.imported for end in ends))
     games = list(rated_games(connection, mark))
-    if place // ROWS_A_GAME + len(games) != number_rated(connection) or not _entered_so(careers, stored, begun):
+    if place // _ROWS_A_GAME + len(games) != number_rated(connection) or not _entered_so(careers, stored, begun):
         return None
     known = {str(engine): Standing(career.rating, career.peak, career.games) for engine, career in careers.items()}
     restored = replace(begun, standings=begun.standings.update(known))
@@ -347,13 +347,13 @@ def _from(connection: Connection, stored: Stream, begun: RatingState, place: int
     return place + same, rated[same:]
 
 
-def _entered_so(careers: Mapping[int, Career], stored: Stream, begun: RatingState) -> bool:
+def _entered_so(careers: Mapping[int, _Career], stored: Stream, begun: RatingState) -> bool:
     """Everybody entered with the rating a replay would give it: its own, its predecessor's, or the start value."""
     order = sorted(careers.items(), key=lambda item: item[1].first)
-    rated: dict[str, Career] = {}  # those with a game before that of the newcomer
+    rated: dict[str, _Career] = {}  # those with a game before that of the newcomer
     arrived = 0
     for engine, career in order:
-        begins = career.first - career.first % ROWS_A_GAME
+        begins = career.first - career.first % _ROWS_A_GAME
         while order[arrived][1].first < begins:
             rated[str(order[arrived][0])] = order[arrived][1]
             arrived += 1
@@ -421,7 +421,7 @@ def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int
         entry = known.fitting(brought(connection, known.scale))
         begun = known.begin(for_events(connection, settings), entry, versions(connection))
         stored = stream(connection, system)
-        same, fresh = refolded(connection, stored, begun, trusted=settings == before)
+        same, fresh = _refolded(connection, stored, begun, trusted=settings == before)
         revision = 0 if last is None else last.revision
         if last is None or same < len(stored) or settings != before:
             revision += 1
@@ -499,7 +499,7 @@ def history(store: Store, system: str, name: str) -> list[RatingEvent]:
     ]
 
 
-def _latest(connection: Connection, system: str) -> dict[int, Career]:
+def _latest(connection: Connection, system: str) -> dict[int, _Career]:
     system_named(system)
     return stream(connection, system).careers()
 

@@ -225,7 +225,7 @@ def _number(day: date) -> int:
 
 # The games of a list as pair counts, with the names they are rated under and what was left out by which filter.
 
-DENSE_NAMES = 2000  # names; a count of every two takes 32 MB, sorting half a million pairs 80 ms (measured)
+_DENSE_NAMES = 2000  # names; a count of every two takes 32 MB, sorting half a million pairs 80 ms (measured)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -279,7 +279,7 @@ def selected(
     """
     with store.database.reading() as connection:
         moment = as_of if isinstance(as_of, Moment) else moment_of(connection, as_of)
-        named = named_versions(connection, definition, None if as_of is None else moment, names_of)
+        named = _named_versions(connection, definition, None if as_of is None else moment, names_of)
         if as_of is None and is_whole(definition):
             sums, left = _kept_sums(connection, definition)
         else:
@@ -308,7 +308,7 @@ def selected(
     )
 
 
-def named_versions(
+def _named_versions(
     connection: Connection, definition: ListDefinition, moment: Moment | None, names_of: Moment | None = None
 ) -> Named:
     """Which versions are wanted and under which names, as they were told apart at a moment, or now for None.
@@ -412,7 +412,7 @@ def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
         code, counts = code[apart], counts[:, apart]
     if (code[1:] > code[:-1]).all():  # one import of engines that were new in it
         keys, columns = code, [column.astype(np.float64) for column in counts]
-    elif len(known) <= DENSE_NAMES:  # a count for every two is quicker than sorting
+    elif len(known) <= _DENSE_NAMES:  # a count for every two is quicker than sorting
         keys = np.flatnonzero(np.bincount(code, minlength=len(known) ** 2))
         columns = [np.bincount(code, column, len(known) ** 2)[keys] for column in counts]
     else:

@@ -80,8 +80,8 @@ def told(path: Path) -> Iterator[None]:
 # Locks and shared memory fail quietly on network file systems.
 
 # Locks or mmap differ between machines there: SQLite "How To Corrupt", section 2.1; WAL, "same host".
-NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "ncpfs", "lustre", "gpfs", "fuse.sshfs"})
-DOUBTFUL = ("9p", "fuse")  # may or may not lead to another machine
+_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "ncpfs", "lustre", "gpfs", "fuse.sshfs"})
+_DOUBTFUL = ("9p", "fuse")  # may or may not lead to another machine
 MOUNTS = Path("/proc/self/mountinfo")  # proc(5)
 
 
@@ -113,12 +113,12 @@ def check_folder(folder: Path) -> tuple[str, ...]:
     """Warnings about the folder; StoreRefused for a network file system."""
     mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape") if MOUNTS.exists() else ""
     kind = file_system(folder.resolve(), mounts)
-    if kind in NETWORK:
+    if kind in _NETWORK:
         step = "put the database on a local disk: --db PATH"
         raise StoreRefused(
             f"is on a network file system ({kind}), where locks are not safe", place=str(folder), step=step
         )
-    if kind.startswith(DOUBTFUL):
+    if kind.startswith(_DOUBTFUL):
         return (f"{folder} is on a {kind} file system: if it leads to another machine, put the database elsewhere",)
     return ()
 
@@ -130,7 +130,7 @@ def refuse_unwritable(database: Path) -> None:
         raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
 
 
-def refuse_second_name(database: Path) -> None:
+def _refuse_second_name(database: Path) -> None:
     """StoreRefused for a file with a hard link.
 
     Each name has a log and locks of its own; writers by two names spoil the file (SQLite, "How To Corrupt", 2.4).
@@ -145,11 +145,11 @@ def refuse_second_name(database: Path) -> None:
 # Are the files we hold open still those under their names? What lies in one without a name goes with its last user.
 
 _Identity = tuple[int, int]  # device and inode
-OPEN_HERE = Path("/proc/self/fd")  # proc(5)
-NAMELESS = " (deleted)"  # what the kernel says behind the name a file had: proc(5), /proc/pid/fd
+_OPEN_HERE = Path("/proc/self/fd")  # proc(5)
+_NAMELESS = " (deleted)"  # what the kernel says behind the name a file had: proc(5), /proc/pid/fd
 
 
-class HeldFiles:
+class _HeldFiles:
     """A database file and its log, as they were when we opened them."""
 
     def __init__(self, path: Path, log: Path) -> None:
@@ -180,8 +180,8 @@ def identity(path: Path) -> _Identity | None:
 
 def _is_nameless(path: Path) -> bool:
     """We hold a file open that had this name. SQLite itself removes a log only after it has closed it."""
-    had = f"{path}{NAMELESS}"
-    for link in OPEN_HERE.iterdir() if OPEN_HERE.is_dir() else ():
+    had = f"{path}{_NAMELESS}"
+    for link in _OPEN_HERE.iterdir() if _OPEN_HERE.is_dir() else ():
         with suppress(OSError):  # closed by another thread meanwhile
             if str(link.readlink()) == had:
                 return True
@@ -316,7 +316,7 @@ def _shown(text: bytes) -> str:
 
 # A store in a file: SQLite in WAL mode with ``synchronous=FULL``, so that a commit that returned survives a power cut.
 
-OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the patience of a busy file
+_OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the patience of a busy file
 
 
 def connected(path: Path, mode: str) -> sqlite3.Connection:
@@ -373,7 +373,7 @@ class SqliteFile:
 
     def __init__(self, path: Path) -> None:
         self.address = Path(os.path.realpath(path))  # side files, lock and socket lie beside it, not beside a link
-        self._held: HeldFiles | None = None
+        self._held: _HeldFiles | None = None
 
     def is_made(self) -> bool:
         """There is something in that place, ours or not."""
@@ -400,7 +400,7 @@ class SqliteFile:
         """A few connections to the file."""
         path = self.address
         if not readonly:
-            refuse_second_name(path)
+            _refuse_second_name(path)
         mode = reading_mode(path) if readonly else "mode=rwc" if create else "mode=rw"
         return create_engine(
             "sqlite://", creator=lambda: connected(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
@@ -423,11 +423,11 @@ class SqliteFile:
     def settle(self, connection: Connection) -> None:
         """Schema, pages and journal mode."""
         path, raw = self.address, _raw(connection)
-        deadline = time.monotonic() + OPEN_TIMEOUT_S
+        deadline = time.monotonic() + _OPEN_TIMEOUT_S
         with told(path):
             migrations.check(found_schema(raw), path)
             found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms a thousand games
-        self._held = HeldFiles(path, _beside(path, "-wal"))
+        self._held = _HeldFiles(path, _beside(path, "-wal"))
         if found != "ok":
             step = "put a backup in its place"
             raise StoreRefused(f"is damaged ({found})", place=str(path), step=step)
@@ -487,11 +487,11 @@ class SqliteFile:
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
         """SQLite's own full check, then references."""
-        return sqlite_integrity(connection, most)
+        return _sqlite_integrity(connection, most)
 
     def odd_cells(self, connection: Connection) -> Iterator[str]:
         """SQLite holds any value in any column (SQLite, "Datatypes", 3)."""
-        return sqlite_odd_cells(connection)
+        return _sqlite_odd_cells(connection)
 
     def lock(self, slug: str) -> dialect.Lock:
         """A lock on a file beside it."""
@@ -577,7 +577,7 @@ def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
 # SQLite holds any value in any column (SQLite, "Datatypes", 3), so that a database from elsewhere may hold anything.
 
 
-def sqlite_integrity(connection: Connection, most: int) -> Iterator[str]:
+def _sqlite_integrity(connection: Connection, most: int) -> Iterator[str]:
     """SQLite's own full check, then references to rows that are not there."""
     checked = connection.exec_driver_sql(f"PRAGMA integrity_check({most})").scalars().all()
     yield from (line for line in checked if line != "ok")
@@ -586,7 +586,7 @@ def sqlite_integrity(connection: Connection, most: int) -> Iterator[str]:
         yield f"{rows} of {table} refer to {parent} that are not there"
 
 
-def sqlite_odd_cells(connection: Connection) -> Iterator[str]:
+def _sqlite_odd_cells(connection: Connection) -> Iterator[str]:
     """A sentence for each column that has such cells, naming the first."""
     for table in METADATA.sorted_tables:
         for column in table.columns:

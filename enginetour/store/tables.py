@@ -43,7 +43,7 @@ WHOLE = Integer().with_variant(BigInteger(), "postgresql")
 WORDS = String().with_variant(String(collation="C"), "postgresql")
 
 
-def serial() -> Column[Any]:
+def _serial() -> Column[Any]:
     """The key that the database counts up itself."""
     return Column("id", WHOLE, primary_key=True)
 
@@ -89,7 +89,7 @@ PARTIAL = "where"  # of an index's `info`: the rows it holds; `schema` tells it 
 ENGINES = Table(
     "engines",
     METADATA,
-    serial(),
+    _serial(),
     *each(words, "name", "fingerprint"),
     words("options"),  # JSON [[name, value], ...] in the order they are sent
     words("protocol"),
@@ -104,7 +104,7 @@ ENGINES = Table(
 TOURNAMENTS = Table(
     "tournaments",
     METADATA,
-    serial(),
+    _serial(),
     words("name"),
     whole("edition"),
     *each(words, "slug", "system"),
@@ -150,7 +150,7 @@ EVENTS = Table(
 GAMES = Table(
     "games",
     METADATA,
-    serial(),
+    _serial(),
     row_of("tournament", "tournaments"),
     whole("number"),
     *each(words, "a", "b", "white", "black"),
@@ -261,7 +261,7 @@ Its log is empty, or has one event: that it was struck out.
 IMPORTED_GAMES = Table(
     "imported_games",
     METADATA,
-    serial(),
+    _serial(),
     row_of("tournament", "tournaments"),
     row_of("white", "engines"),
     row_of("black", "engines"),
@@ -290,7 +290,7 @@ LISTS = Table(
 EDITIONS = Table(
     "editions",
     METADATA,
-    serial(),
+    _serial(),
     words("list"),
     *each(whole, "number", "revision"),
     real("made"),

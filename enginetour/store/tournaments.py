@@ -29,7 +29,7 @@ from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, IMPORTED_G
 IMPORT = "import"  # what an import has where a tournament that was played has its format
 
 
-class ImportedEvent(TournamentLog):
+class _ImportedEvent(TournamentLog):
     """Ratings can be asked for; whatever only a tournament that was played has is refused with UsageRefused."""
 
     def __init__(self, database: Database, row: Any) -> None:
@@ -111,7 +111,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class _Summary:
     """One line about a tournament; `games` counts those that count, `last` is UTC seconds or None."""
 
     name: str
@@ -192,7 +192,7 @@ class Store:
             found = connection.execute(rows).first()
         if found is None:
             raise self._unknown(name, edition)
-        return (ImportedEvent if found.system == IMPORT else TournamentLog)(self.database, found)
+        return (_ImportedEvent if found.system == IMPORT else TournamentLog)(self.database, found)
 
     def newest_edition(self, name: str) -> int:
         """Number of the newest edition of a name, 0 before the first."""
@@ -205,7 +205,7 @@ class Store:
         with self.database.reading() as connection:
             return connection.execute(rows).first() is not None
 
-    def tournaments(self) -> list[Summary]:
+    def tournaments(self) -> list[_Summary]:
         """All editions that were played here, oldest first."""
         here = TOURNAMENTS.c.id
         counting = (GAMES.c.tournament == here, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
@@ -215,11 +215,11 @@ class Store:
         counted = {"entrants": entrants, "games": games, "last": last}
         columns = [
             counted[name].scalar_subquery().label(name) if name in counted else TOURNAMENTS.c[name]
-            for name in Summary.__slots__
+            for name in _Summary.__slots__
         ]
         with self.database.reading() as connection:
             rows = connection.execute(select(*columns).where(_PLAYED).order_by(here)).fetchall()
-        return [Summary(**row._asdict()) for row in rows]
+        return [_Summary(**row._asdict()) for row in rows]
 
     def _unknown(self, name: str | None, edition: int | None) -> UsageRefused:
         rows = select(TOURNAMENTS.c.name).distinct().order_by(TOURNAMENTS.c.name)

@@ -31,12 +31,12 @@ from enginetour.tournament.scheduler import Cluster, Scheduler
 
 # Events that people cause: an engine leaves, joins or is replaced, a game is struck out.
 
-Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by the id of an engine file, and another name
+_Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by the id of an engine file, and another name
 
 _COLOURS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
 
 
-def desk_of(log: TournamentLog, format_: Format[Any], state: Any, joining: Joining | None = None) -> Desk:
+def desk_of(log: TournamentLog, format_: Format[Any], state: Any, joining: _Joining | None = None) -> Desk:
     """A desk for a tournament that nobody is running; the caller holds its lock."""
     now = [state]
     return Desk(log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after), joining=joining)
@@ -80,7 +80,7 @@ class Desk:
     take: Callable[[Event, Any], None]
     joined: Callable[[Entrant, EngineSpec], None] = lambda _entrant, _spec: None
     flying: Callable[[], Iterable[Pairing]] = lambda: ()
-    joining: Joining | None = None
+    joining: _Joining | None = None
 
     def carry_out(self, request: Request) -> dict[str, Any]:
         """The reply to a request of the socket or the command line, JSON-ready and never an exception."""

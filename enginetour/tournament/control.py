@@ -28,7 +28,7 @@ from enginetour.store.address import Address, ServerAddress
 # Where the socket lies, who is at its other end, and what a line is.
 
 SO_PEERPIDFD = 77  # asm-generic/socket.h
-LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
+_LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
 
 LONGEST_REQUEST = 64 << 10  # bytes; an entrant with all its options is a few KB
 PATIENCE_S = 5.0  # s for a whole request line; people type it into a command, not into the socket
@@ -66,10 +66,10 @@ def candidates(path: Path) -> list[Path]:
     if runtime.startswith("/"):
         places.append(Path(runtime) / "enginetour" / name)
     places.append(Path("/tmp") / f"enginetour-{os.getuid()}" / name)  # noqa: S108 - owner and mode are checked
-    return [place for place in places if len(os.fsencode(place)) <= LONGEST_PATH]
+    return [place for place in places if len(os.fsencode(place)) <= _LONGEST_PATH]
 
 
-def is_ours(folder: Path) -> bool:
+def _is_ours(folder: Path) -> bool:
     """A real folder of this user that nobody else can enter."""
     try:
         found = folder.lstat()
@@ -78,7 +78,7 @@ def is_ours(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
-def peer_is_us(connection: socket.socket) -> bool:
+def _peer_is_us(connection: socket.socket) -> bool:
     """The process at the other end belongs to this user, as the kernel reports it."""
     return _credentials(connection)[1] == os.getuid()
 
@@ -129,7 +129,7 @@ def _has_ended(handle: int) -> bool:
 
 # The asking side: one question and its answer, or events as long as the tournament runs.
 
-LONGEST_ANSWER = 16 << 20  # bytes; a client reads no more
+_LONGEST_ANSWER = 16 << 20  # bytes; a client reads no more
 
 
 class HungUp(StoreRefused):
@@ -139,13 +139,13 @@ class HungUp(StoreRefused):
 def _connect(path: Path, timeout: float) -> socket.socket | None:
     """A connection to whoever listens for this path, if it is this user."""
     for place in candidates(path):
-        if place.parent != path.parent and not is_ours(place.parent):
+        if place.parent != path.parent and not _is_ours(place.parent):
             continue
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(timeout)
         try:
             connection.connect(os.fspath(place))
-            if peer_is_us(connection):
+            if _peer_is_us(connection):
                 return connection
         except OSError:
             pass
@@ -161,7 +161,7 @@ def _lines(connection: socket.socket) -> Iterator[dict[str, Any]]:
         *lines, received = received.split(b"\n")
         for line in lines:
             yield json.loads(line)
-        if len(received) > LONGEST_ANSWER:
+        if len(received) > _LONGEST_ANSWER:
             raise ValueError("an answer without end")
 
 
@@ -326,7 +326,7 @@ class ControlServer:
             try:
                 if place.parent != self.path.parent:
                     place.parent.mkdir(mode=0o700, exist_ok=True)
-                    if not is_ours(place.parent):
+                    if not _is_ours(place.parent):
                         continue
                 with contextlib.suppress(FileNotFoundError):
                     if not stat.S_ISSOCK(place.lstat().st_mode):

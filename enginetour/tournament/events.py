@@ -38,7 +38,7 @@ from enginetour.tournament.scheduler import Scheduler, Watcher
 
 ROTATE_BYTES = 10_000_000
 KEPT = 5  # older files, NAME.1 the youngest
-LONGEST_TEXT = (
+_LONGEST_TEXT = (
     1000  # characters of one text: a line is some KB, far below the 1 MB a fault may cost (reliability spec 6)
 )
 
@@ -167,12 +167,12 @@ def line_of(event: Mapping[str, object]) -> bytes:
 def _cut(value: object) -> object:
     if isinstance(value, list):
         return [_cut(item) for item in value]
-    return value[:LONGEST_TEXT] if isinstance(value, str) else value
+    return value[:_LONGEST_TEXT] if isinstance(value, str) else value
 
 
 # A run as a row of events for whoever is not at the screen: the journal, notifications.
 
-PAUSED = "paused as asked: games begin again after enginetour unpause"
+_PAUSED = "paused as asked: games begin again after enginetour unpause"
 Sink = Callable[[Mapping[str, object]], None]
 
 
@@ -267,7 +267,7 @@ class Happenings(Watcher):
         if cramped and not self._cramped:
             self.tell("disk-low", self._said, cause=self._said)
         elif waits and not waited:
-            cause = self._said if scheduler.setbacks.is_pausing() else PAUSED
+            cause = self._said if scheduler.setbacks.is_pausing() else _PAUSED
             self.tell("paused", cause, cause=cause)
         elif waited and not waits:
             self.tell("resumed", "games begin again")

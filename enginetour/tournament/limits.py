@@ -19,7 +19,7 @@ from enginetour.tournament.plan import FEWEST, Plan, refuse_field, scale_doubts
 
 # Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured),
 # and one for the name of its processor.
-FILES, SLOT_FILES = 32, 4
+FILES, _SLOT_FILES = 32, 4
 
 
 def wanted(sides: Iterable[Side], slots: int) -> int:
@@ -74,16 +74,16 @@ def silent_ponderers(side: Side, declared: Iterable[Declared]) -> Iterator[str]:
         yield f"{spec.name} does not ponder: it declares no option Ponder"
 
 
-def few_files(slots: int) -> tuple[int, int] | None:
+def _few_files(slots: int) -> tuple[int, int] | None:
     """How many files this process may open and how many so many slots need; None where they suffice."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = FILES + SLOT_FILES * slots
+    needed = FILES + _SLOT_FILES * slots
     return (most, needed) if most != resource.RLIM_INFINITY and most < needed else None
 
 
 def refuse_few_files(slots: int) -> None:
     """UsageRefused before anything starts, where games would fail one after the other."""
-    if (few := few_files(slots)) is not None:
+    if (few := _few_files(slots)) is not None:
         most, needed = few
         what = f"{most} open files are too few, {slots} slot{'s' * (slots != 1)} need {needed}"
         raise UsageRefused(what, place="ulimit -n", step="say ulimit -n 1024")
@@ -92,7 +92,7 @@ def refuse_few_files(slots: int) -> None:
 # What a plan comes to before its first game: games, hours, warnings.
 
 # Moves of a long game between engines; CCRL's games last 60 to 70 on average.
-LONG_GAME = 80
+_LONG_GAME = 80
 
 
 def foretold(plan: Plan) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
 
 def long_game(plan: Plan) -> int:
     """Moves of a game by which hours are reckoned."""
-    return min(LONG_GAME, plan.config.play.max_moves)
+    return min(_LONG_GAME, plan.config.play.max_moves)
 
 
 def _speed(plan: Plan) -> float | None:

@@ -30,8 +30,8 @@ MOST_WAITING = 100  # events not yet delivered: more than a night should bring
 QUIET_S = 600.0  # between two notices of one kind about one engine: six an hour of one that loses every game
 ENDS = ("finished", "stopped")
 FAREWELL_S = 15.0  # for the last event of a run: one slow webhook, or two that answer
-HURRIED_S = 0.5  # of the 3 s in which a run that is told twice to stop is gone (reliability spec 3)
-LONGEST_VARIABLE = 1000  # characters; the kernel takes 128 KB (execve(2)), the whole event is on stdin
+_HURRIED_S = 0.5  # of the 3 s in which a run that is told twice to stop is gone (reliability spec 3)
+_LONGEST_VARIABLE = 1000  # characters; the kernel takes 128 KB (execve(2)), the whole event is on stdin
 
 Event = Mapping[str, object]
 Send = Callable[[Event], None]
@@ -148,7 +148,7 @@ class Notifier:
         self._closing = True
         with suppress(Full):
             self._queue.put_nowait(None)
-        while self._thread.is_alive() and time.monotonic() - begun < (HURRIED_S if hurry() else FAREWELL_S):
+        while self._thread.is_alive() and time.monotonic() - begun < (_HURRIED_S if hurry() else FAREWELL_S):
             self._thread.join(0.1)
 
     def _deliver(self) -> None:
@@ -174,4 +174,4 @@ def _variables(event: Event) -> dict[str, str]:
     """ENGINETOUR_EVENT, ENGINETOUR_TEXT, ...: plain values as printable text."""
     plain = {key: value for key, value in event.items() if isinstance(value, str | int | float)}
     texts = {key: "".join(sign if sign.isprintable() else " " for sign in str(value)) for key, value in plain.items()}
-    return {f"ENGINETOUR_{key.upper()}": text[:LONGEST_VARIABLE] for key, text in texts.items()}
+    return {f"ENGINETOUR_{key.upper()}": text[:_LONGEST_VARIABLE] for key, text in texts.items()}

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 SLOT = (sys.executable, "-P", "-m", "enginetour.referee.slot")  # -P: nothing is ever imported from the current folder
-TERM_AFTER = 1.2  # s from "stop now"; the slot kills its engines and goes by itself well before
-KILL_AFTER = 2.0  # s; so that everything is dead within 3 s (reliability spec 3)
+_TERM_AFTER = 1.2  # s from "stop now"; the slot kills its engines and goes by itself well before
+_KILL_AFTER = 2.0  # s; so that everything is dead within 3 s (reliability spec 3)
 KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
-OF_BUGS = frozenset(
+_OF_BUGS = frozenset(
     (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
 )  # none is sent by a host
-LENGTHS = {"hello": 2, "event": 3, "result": 2, "failed": 2, "internal": 2}  # of the messages of a slot
-LEAVE_AFTER = 6.0  # s for an idle slot to end its engines politely: 2.5 s each way (reliability spec 4.4), twice
+_LENGTHS = {"hello": 2, "event": 3, "result": 2, "failed": 2, "internal": 2}  # of the messages of a slot
+_LEAVE_AFTER = 6.0  # s for an idle slot to end its engines politely: 2.5 s each way (reliability spec 4.4), twice
 
 
 @dataclass(slots=True)
@@ -186,9 +186,9 @@ class SlotProcess:
         self.leaving = True
         begun = time.monotonic()
         if now:
-            self.deadlines = [(begun + TERM_AFTER, signal.SIGTERM), (begun + KILL_AFTER, signal.SIGKILL)]
+            self.deadlines = [(begun + _TERM_AFTER, signal.SIGTERM), (begun + _KILL_AFTER, signal.SIGKILL)]
         elif self.work is None:
-            self.deadlines = [(begun + LEAVE_AFTER, signal.SIGKILL)]
+            self.deadlines = [(begun + _LEAVE_AFTER, signal.SIGKILL)]
 
     def insist(self) -> float | None:
         """Send what is due; the time of the next signal."""
@@ -235,14 +235,14 @@ class SlotProcess:
         ours = (
             (self.unasked or not self.leaving)
             and returncode is not None
-            and (returncode >= 0 or -returncode in OF_BUGS)
+            and (returncode >= 0 or -returncode in _OF_BUGS)
         )
         return f"slot {self.index} ended ({how})" + (f": {said}" if said else ""), ours or self.broken
 
 
 def _is_message(message: Any) -> bool:
     """One of those of `enginetour.referee.talk`, as far as its place looks at it."""
-    return isinstance(message, tuple) and len(message) == LENGTHS.get(message[0] if message else "")
+    return isinstance(message, tuple) and len(message) == _LENGTHS.get(message[0] if message else "")
 
 
 def _variables(tag: str, *, together: bool, hidden: Path | None) -> dict[str, str]:

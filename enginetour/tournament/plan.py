@@ -38,7 +38,7 @@ from enginetour.tournament.config.workspace import database_of, results_of, work
 # The openings that a configuration asks for, and whether games have room behind them.
 
 
-def suite_of(config: Config, folder: Path) -> OpeningSuite:
+def _suite_of(config: Config, folder: Path) -> OpeningSuite:
     """The openings; a refusal of their file also tells where the configuration names it."""
     games = getattr(config.format_options, "games_per_pairing", 1)
     try:
@@ -69,7 +69,7 @@ def _longest(config: Config, suite: OpeningSuite) -> tuple[int, str]:
     return (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")
 
 
-def refuse_long(config: Config, suite: OpeningSuite) -> None:
+def _refuse_long(config: Config, suite: OpeningSuite) -> None:
     """InputRefused for openings that leave the engines no move."""
     plies, where = _longest(config, suite)
     if plies >= 2 * config.play.max_moves:
@@ -78,7 +78,7 @@ def refuse_long(config: Config, suite: OpeningSuite) -> None:
         raise InputRefused(what, place=config.at("play", "max_moves"), step=step)
 
 
-def refuse_short_lived(config: Config, suite: OpeningSuite, spec: EngineSpec) -> None:
+def _refuse_short_lived(config: Config, suite: OpeningSuite, spec: EngineSpec) -> None:
     """InputRefused for openings that are over only when an engine's longest game is."""
     most = spec.quirks.max_plies
     plies, where = _longest(config, suite) if most else (0, "")
@@ -90,8 +90,8 @@ def refuse_short_lived(config: Config, suite: OpeningSuite, spec: EngineSpec) ->
 
 # From a configuration to what can be played: engines resolved and probed, openings loaded, the games foretold.
 
-EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
-GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale
+_EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
+_GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale
 FEWEST = 2  # a game has two sides
 
 
@@ -154,7 +154,7 @@ class Plan:
 
     def suite_of(self, edition: int) -> OpeningSuite:
         """The openings in the order of an edition."""
-        return self.suite.seeded(self.suite.seed + (edition - 1) * EDITION_SEEDS)
+        return self.suite.seeded(self.suite.seed + (edition - 1) * _EDITION_SEEDS)
 
     def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
         """A spec with the time control and margin it plays by in this tournament."""
@@ -172,8 +172,8 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     workspace = workspace_of(folder)
     registry = of_workspace(workspace)
     _refuse_streams(config)
-    suite = suite_of(config, folder)
-    refuse_long(config, suite)
+    suite = _suite_of(config, folder)
+    _refuse_long(config, suite)
     rules = rules_of(config)
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, {}, suite, rules)
     if config.play.eco:
@@ -196,7 +196,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
                 step = "give each its own name"
                 raise InputRefused(f"two entrants are called {entrant.name!r}", place=at, step=step)
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
-            refuse_short_lived(config, suite, spec)
+            _refuse_short_lived(config, suite, spec)
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
             if entry.path is not None:
@@ -283,7 +283,7 @@ def scale_doubts(plan: Plan) -> tuple[str, ...]:
         return ()
     options = config.format_options
     by_gor = config.system == "gor-drift" or getattr(options, "model", "") == "gor"
-    as_go = [system for system in config.ratings.systems if system in GO_SYSTEMS]
+    as_go = [system for system in config.ratings.systems if system in _GO_SYSTEMS]
     if scale == "elo" and by_gor:
         return (f'{config.system} reads ratings on the Go scale (1 dan is 2100), and rating_scale is "elo"',)
     other = "its McMahon band" if "base" in type(options).model_fields else ""
@@ -346,8 +346,8 @@ def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
 
 Table = Callable[[Store, str], list[str]]
 Errors = dict[str, float]  # standard errors of ratings, Elo
-DEVIATIONS = 1.96  # + and - of a list are 95 % intervals
-Ranks = dict[str, tuple[float, float | None]]  # place, and rating where the order knows one
+_DEVIATIONS = 1.96  # + and - of a list are 95 % intervals
+_Ranks = dict[str, tuple[float, float | None]]  # place, and rating where the order knows one
 
 
 def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: Table) -> Plan:
@@ -361,7 +361,7 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
     name, order = plan.config.tournament.name, plan.config.tournament.order
     if order is None:
         order = "rating" if store.has(name) else "file"
-    ranks: Ranks
+    ranks: _Ranks
     if order == "rating":
         refresh(store, "elo")
         known = prior_ratings(store, [entrant.name for entrant in plan.entrants])
@@ -413,7 +413,7 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
     return replace(plan, config=config.model_copy(update={"tournament": stated}))
 
 
-def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, Ranks, Errors]:
+def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, _Ranks, Errors]:
     """The plan with the edition it takes written into its configuration, each engine's place in it and its error."""
     from enginetour.store.editions import edition, lines_by_name
 
@@ -423,9 +423,9 @@ def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[P
     except UsageRefused as refused:
         raise InputRefused(refused.what, place=place, step=refused.step) from None
     lines = lines_by_name(store, made)
-    ranks: Ranks = {engine: (line.ordinal, line.rating) for engine, line in lines.items()}
+    ranks: _Ranks = {engine: (line.ordinal, line.rating) for engine, line in lines.items()}
     errors = {
-        engine: (line.plus + line.minus) / 2 / DEVIATIONS
+        engine: (line.plus + line.minus) / 2 / _DEVIATIONS
         for engine, line in lines.items()
         if line.plus is not None and line.minus is not None
     }

@@ -27,11 +27,12 @@ from enginetour.tournament.places import START_PARALLEL, LocalPlace, say_wait
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance
 
+
 # Every engine started once before game 1: those that cannot play are refused while somebody is there to hear it.
 
-PROTOCOLS = ("uci", "cecp")
-TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
-HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
+_PROTOCOLS = ("uci", "cecp")
+_TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
+_HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
 MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 
 Enough = Callable[[Mapping[str, Probe]], bool]
@@ -66,7 +67,7 @@ def probe_all(
             found |= told
             failures = 0 if told else failures + 1
             if failure is not None:
-                time.sleep(HEED_S)  # a service manager ends slots and us in one go: the signal comes first
+                time.sleep(_HEED_S)  # a service manager ends slots and us in one go: the signal comes first
                 heed()
             if failure is not None and failures == MOST_FAILURES:
                 what = f"the engines cannot be tried: {failure}"
@@ -93,7 +94,7 @@ def _round(
     waiting = set(futures.values())
     while waiting and not enough({**known, **_ended_well(futures)}):
         heed()
-        waiting = wait(waiting, timeout=HEED_S).not_done
+        waiting = wait(waiting, timeout=_HEED_S).not_done
     for name, future in futures.items():
         if future in waiting:
             continue
@@ -125,19 +126,19 @@ def detect_each(
     may take, and the first answer decides.
     """
     specs = {
-        number: dict(zip(PROTOCOLS, candidates(command, folder), strict=True))
+        number: dict(zip(_PROTOCOLS, candidates(command, folder), strict=True))
         for number, command in enumerate(commands)
     }
     found: _Tried = {}
     if protocol is None:
         hasty = {
-            (number, "uci"): replace(each["uci"], quirks=Quirks(handshake_timeout=TRY_UCI_S))
+            (number, "uci"): replace(each["uci"], quirks=Quirks(handshake_timeout=_TRY_UCI_S))
             for number, each in specs.items()
         }
         found = _tried(hasty, found, place)
     silent = [number for number in specs if _spoken(found, number) is None]
     wanted = {
-        (number, word): specs[number][word] for number in silent for word in PROTOCOLS if protocol in (None, word)
+        (number, word): specs[number][word] for number in silent for word in _PROTOCOLS if protocol in (None, word)
     }
     found |= _tried(wanted, found, place)
     answers = []
@@ -168,7 +169,7 @@ def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, place: Lo
 
 def _spoken(found: _Tried, number: int) -> str | None:
     """The protocol in which a command has answered."""
-    return next((word for word in PROTOCOLS if (number, word) in found and not found[number, word].problems), None)
+    return next((word for word in _PROTOCOLS if (number, word) in found and not found[number, word].problems), None)
 
 
 def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:

@@ -26,7 +26,7 @@ from enginetour.tournament.places import LocalPlace
 from enginetour.tournament.plan import Plan
 from enginetour.tournament.probing import probe_all, refuse_unfit
 
-FIRST_LABELS = "858bde0be4a96838daf3e837b9d749dc"  # of our own suite when its lines were called E001 to E060
+_FIRST_LABELS = "858bde0be4a96838daf3e837b9d749dc"  # of our own suite when its lines were called E001 to E060
 
 
 def controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
@@ -83,7 +83,7 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
     """Numbers of the format that are larger in the file than now; StoreRefused for every other difference."""
     stored, written = log.config, plan.config.frozen_part()
     grown: dict[str, int] = {}
-    relabelled = stored.get("suite") == FIRST_LABELS and plan.suite.source == str(shipped_suite())
+    relabelled = stored.get("suite") == _FIRST_LABELS and plan.suite.source == str(shipped_suite())
     if stored.get("suite", plan.suite.digest) != plan.suite.digest and not relabelled:
         what = f"the openings of {log.title} have changed since it began: {plan.suite.source}"
         step = "put the file back, or start the next edition with run --new once this one has ended"

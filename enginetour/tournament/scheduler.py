@@ -259,7 +259,7 @@ class Cluster(Protocol):
 #
 # A commit costs as much for many as for one, and with a thousand slots many end while the last one is written.
 
-MOST_TOGETHER = 64  # games of one commit: none waits long for the others (our choice)
+_MOST_TOGETHER = 64  # games of one commit: none waits long for the others (our choice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class Ended:
     since: float
 
 
-class Unwritten:
+class _Unwritten:
     """In the order in which they ended, which is that of the log."""
 
     def __init__(self, log: Log) -> None:
@@ -290,7 +290,7 @@ class Unwritten:
     @property
     def is_full(self) -> bool:
         """They should be written before there are more."""
-        return len(self._games) >= MOST_TOGETHER
+        return len(self._games) >= _MOST_TOGETHER
 
     def add(self, one: Ended) -> None:
         """One more."""
@@ -370,7 +370,7 @@ class Scheduler:
         self.stopping: str = ""  # "" | finish | now
         self.refusal: TourError | None = None  # why no game can begin any more, where nobody asked for a stop
         self.paused = False  # as somebody asked: no game begins until somebody asks for it
-        self._unwritten = Unwritten(self.log)
+        self._unwritten = _Unwritten(self.log)
         self._allotment = Allotment(self.slots, self.copies)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble, self.busy)
         self._over: deque[Future[Any]] = deque()  # of those in the air, what has ended: nobody asks all of them

@@ -20,12 +20,12 @@ from enginetour.model.game import INTERNAL, Event, Game, GameKey, Outcome, Pairi
 # set an engine aside, 3 host failures in a row pause the run, 5 s to 60 s. A game in which enginetour itself fails is
 # tried 3 times in all.
 MOST_REPLAYS = 2
-MOST_INTERNAL = 3
-START_FAILURES = 3
-HOST_FAILURES = 3
-PAUSE_S, END_OF_PAUSES = 5.0, 60.0
+_MOST_INTERNAL = 3
+_START_FAILURES = 3
+_HOST_FAILURES = 3
+_PAUSE_S, END_OF_PAUSES = 5.0, 60.0
 RETRY_S = (1.0, 5.0)  # waits after the first and the second failed start
-START_CATEGORIES = frozenset({"start-failure", "start-timeout", "bad-option"})
+_START_CATEGORIES = frozenset({"start-failure", "start-timeout", "bad-option"})
 # Reliability spec 3: 1 MiB, and for each game in the air what it may need; 600 moves with full lines take 200 KiB.
 MIN_FREE = 1 << 20
 GAME_BYTES = 200 << 10
@@ -91,7 +91,7 @@ class Setbacks:
         """
         if not self._failed:
             return list(offers)
-        return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - HOST_FAILURES + 1))
+        return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - _HOST_FAILURES + 1))
 
     def is_playable(self, pairing: Pairing) -> bool:
         """Neither side is resting after a failed start, and the pairing is not set aside, nor waits for the machine."""
@@ -150,9 +150,9 @@ class Setbacks:
         if self.is_pausing():
             return  # begun before the pause, in another slot: whatever ended one may have ended all
         self._host_failures += 1
-        if self._host_failures >= HOST_FAILURES:
-            longer = min(self._host_failures - HOST_FAILURES, 10)  # a weekend of failures has no power of two
-            seconds = min(PAUSE_S * 2**longer, END_OF_PAUSES)
+        if self._host_failures >= _HOST_FAILURES:
+            longer = min(self._host_failures - _HOST_FAILURES, 10)  # a weekend of failures has no power of two
+            seconds = min(_PAUSE_S * 2**longer, END_OF_PAUSES)
             self.pause(seconds)
             self._tell(f"{self._host_failures} failures of the machine in a row: waiting {seconds:.0f} s")
 
@@ -160,13 +160,13 @@ class Setbacks:
         """Count a failure of enginetour itself in a game; True at the last try: the game stays open."""
         self._internal[pairing.key] += 1
         names = f"{pairing.white} - {pairing.black}"
-        if self._internal[pairing.key] < MOST_INTERNAL:
+        if self._internal[pairing.key] < _MOST_INTERNAL:
             self._tell(f"{names} is played again: {text}")
             return False
         self.has_internal = True
         self._set_aside.add(pairing.key)
         self._tell(
-            f"{names} stays open: enginetour itself failed in it {MOST_INTERNAL} times; please report it: {text}"
+            f"{names} stays open: enginetour itself failed in it {_MOST_INTERNAL} times; please report it: {text}"
         )
         return True
 
@@ -178,7 +178,7 @@ class Setbacks:
         """Its next game is the probe; one more failed start sets it aside again."""
         del self.suspended[name], self._retry_at[name]
         self.tried_again.add(name)
-        self._start_failures[name] = START_FAILURES - 1
+        self._start_failures[name] = _START_FAILURES - 1
 
     def _void(self, game: Game) -> None:
         key, who = game.pairing.key, game.culprit
@@ -188,7 +188,7 @@ class Setbacks:
             self.host_failed(game.pairing, f"game void: {game.cause}")
             if game.termination is Termination.TIME:
                 self._doubted(game.pairing)
-        elif game.category in START_CATEGORIES:
+        elif game.category in _START_CATEGORIES:
             self._not_started(who, game.cause)
         else:
             self._voids[key] += 1
@@ -226,7 +226,7 @@ class Setbacks:
             return  # in another slot, beside the one that was counted: a moment is one try
         self._start_failures[who] += 1
         failures = self._start_failures[who]
-        if failures < START_FAILURES:
+        if failures < _START_FAILURES:
             self._retry_at[who] = self._clock() + RETRY_S[failures - 1]
             return
         self.suspended[who] = why = cause.removeprefix(f"{who}: ")

@@ -40,7 +40,7 @@ NAMES = (*page.ASSETS, "game.css", "board.js", "pieces.js", *OWN)
 
 
 @dataclass(frozen=True, slots=True)
-class Asset:
+class _Asset:
     """A file as it is sent."""
 
     body: bytes
@@ -49,19 +49,19 @@ class Asset:
 
 
 @cache
-def asset(name: str) -> Asset | None:
+def asset(name: str) -> _Asset | None:
     """One of the list, None for any other name."""
     if name not in NAMES:
         return None
     text = game.script() if name == "pieces.js" else page.asset(name)
     body = text.encode()
-    return Asset(body, f'"{sha256(body).hexdigest()[:32]}"', KINDS[name.rpartition(".")[2]])
+    return _Asset(body, f'"{sha256(body).hexdigest()[:32]}"', KINDS[name.rpartition(".")[2]])
 
 
 # The addresses of the live page.
 
 MOST_STREAMS = 128  # open pages; the next one is told to come again later
-BREATH_S = 15.0  # of silence, then a comment: proxies and browsers drop what is silent for a minute
+_BREATH_S = 15.0  # of silence, then a comment: proxies and browsers drop what is silent for a minute
 AGAIN_MS = 2000  # until a page that lost us asks again
 
 
@@ -85,7 +85,7 @@ class Stream(Response):
             await send(_piece(f"retry: {AGAIN_MS}\n\n".encode()))
             self._enter(listener)
             while not listener.closed:
-                if frames := await listener.due(BREATH_S):
+                if frames := await listener.due(_BREATH_S):
                     await send(_piece(frames))
                     await asyncio.sleep(BEAT_S / 2)
             await send({"type": "http.response.body", "body": b""})

@@ -25,7 +25,7 @@ from enginetour.web.room import Listener, Made, Room, Standings, framed
 Take = Callable[[Mapping[str, Any]], None]
 
 
-class Feed(threading.Thread):
+class _Feed(threading.Thread):
     """`begin` gets the answer to `status` once, `take` every event after it, `end` nothing: all from this thread.
 
     Events may tell what the status has told already; those of boards say at which ply they are. `end` is called
@@ -112,10 +112,10 @@ class Library:
 # The playing hall: which tournaments of a database there are and which of them run, looked at again every second.
 
 LOOK_S = 1.0  # between two looks for tournaments that began, and two tables of one
-EVENTS_AHEAD = 1000  # of one tournament that may wait for the loop; then its thread waits, and at last it is cut off
+_EVENTS_AHEAD = 1000  # of one tournament that may wait for the loop; then its thread waits, and at last it is cut off
 
 
-def no_table() -> dict[str, Any]:
+def _no_table() -> dict[str, Any]:
     """That of a tournament whose log cannot be read."""
     return {"rows": [], "more": 0}
 
@@ -131,7 +131,7 @@ class Hall:
         self.entries: list[Entry] = []
         self.closing = False
         self._tell, self._failed = tell, failed
-        self._feeds: dict[str, Feed] = {}  # by the name of the tournament: one edition runs at a time
+        self._feeds: dict[str, _Feed] = {}  # by the name of the tournament: one edition runs at a time
         self._task: asyncio.Task[None] | None = None
         self._said = ""
 
@@ -169,7 +169,7 @@ class Hall:
             except StoreRefused:
                 if not room.running:
                     raise
-                room.table = room.table or no_table()  # its boards are there all the same; the next look tells why
+                room.table = room.table or _no_table()  # its boards are there all the same; the next look tells why
         return room
 
     def shown(self) -> str:
@@ -219,7 +219,7 @@ class Hall:
                 except StoreBusy:
                     raise
                 except StoreRefused as refused:  # its log is another version's, or no log of this format
-                    room.table, room.stale = no_table(), False
+                    room.table, room.stale = _no_table(), False
                     if room.refused != str(refused):  # each game asks again
                         room.refused = str(refused)
                         self._tell(room.refused)
@@ -243,7 +243,7 @@ class Hall:
 
     def _listen_to(self, entry: Entry, path: Path) -> None:
         room, loop = self.room(entry), asyncio.get_running_loop()
-        ahead = threading.Semaphore(EVENTS_AHEAD)
+        ahead = threading.Semaphore(_EVENTS_AHEAD)
 
         def later(act: Callable[[], None]) -> None:
             """From the feed's thread: done by the loop, in order, and never more than so many ahead of it."""
@@ -267,7 +267,7 @@ class Hall:
             with suppress(ConnectionAbortedError):
                 later(lambda: self._ended(entry, room))
 
-        feed = Feed(path, begin, lambda event: later(lambda: room.take(event)), end)
+        feed = _Feed(path, begin, lambda event: later(lambda: room.take(event)), end)
         self._feeds[entry.name] = feed
         feed.start()
 

@@ -18,11 +18,11 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Entry, Store
 
 KEPT = 64  # pages of one tournament: who looks at one looks at its neighbours
-KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB
+_KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB
 # A review is made anew when the log has moved on, but takes no more than this part of one processor.
 SHARE = 0.1
-LIVE, ALL = ("live.html", "Live"), ("../../", "All tournaments")
-ALWAYS = tuple(
+_LIVE, ALL = ("live.html", "Live"), ("../../", "All tournaments")
+_ALWAYS = tuple(
     (f"{name}.html", words)
     for name, words in (
         ("index", "Overview"),
@@ -32,7 +32,7 @@ ALWAYS = tuple(
         ("fairness", "Fairness"),
     )
 )
-MOST_LISTED = 200  # tournaments on the first page
+_MOST_LISTED = 200  # tournaments on the first page
 
 
 @dataclass
@@ -115,12 +115,12 @@ class Pages:
             begun = time.monotonic()
             review = review_of(log)
             site = pages.site_of(review, prefix=_prefix(entry))
-            site = replace(site, pages=(LIVE, *site.pages, ALL))
+            site = replace(site, pages=(_LIVE, *site.pages, ALL))
             ended = time.monotonic()
             shelf = _Shelf(log, review, site, position, ended + (ended - begun) / SHARE)
             self._shelves[entry.id] = shelf
         self._shelves.move_to_end(entry.id)
-        while len(self._shelves) > KEPT_REVIEWS:
+        while len(self._shelves) > _KEPT_REVIEWS:
             self._shelves.popitem(last=False)
         return shelf
 
@@ -142,7 +142,7 @@ class Pages:
 
 def listed(wanted: Sequence[Entry], running: Container[str]) -> list[Entry]:
     """Those on the first page: running ones, then the newest."""
-    return sorted(wanted, key=lambda entry: (entry.slug not in running, -entry.id))[:MOST_LISTED]
+    return sorted(wanted, key=lambda entry: (entry.slug not in running, -entry.id))[:_MOST_LISTED]
 
 
 def _prefix(entry: Entry) -> str:
@@ -152,7 +152,7 @@ def _prefix(entry: Entry) -> str:
 def _bare_site(entry: Entry, room: Mapping[str, Any]) -> Site:
     """What can be told before there is a review, which takes seconds for 10,000 games: the live page need not wait."""
     slugs = {row["name"]: row["slug"] for row in room["table"]["rows"] if row["slug"]}
-    return Site(entry.title, (LIVE, *ALWAYS, ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")
+    return Site(entry.title, (_LIVE, *_ALWAYS, ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")
 
 
 def _headline(progress: Mapping[str, Any]) -> str:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 # A running game as a page shows it: from the events of its slot to what a board needs, all of it text and numbers.
 
-LINE_PLIES = 12  # of a PV: what fits below a board
+_LINE_PLIES = 12  # of a PV: what fits below a board
 LINE_LENGTH = 160  # signs of a PV that cannot be read as moves (CECP: free text)
 TOLD_MOVES = 16  # plies of the game told beside its board
-TOLD_SCORES = 32  # last evaluations told with each move: more plies than engines play between two tellings
+_TOLD_SCORES = 32  # last evaluations told with each move: more plies than engines play between two tellings
 STEEP = 1000  # centipawns: beyond it a curve has no more to say (a queen ahead is a won game between engines)
 
 
@@ -123,7 +123,7 @@ class LiveGame:
             "over": self.over,
             "lost": self.lost,
             "said": [self._thought(0), self._thought(1)],
-            "graph": self.scores if whole else self.scores[-TOLD_SCORES:],
+            "graph": self.scores if whole else self.scores[-_TOLD_SCORES:],
         }
 
     def _movetext(self) -> str:
@@ -160,7 +160,7 @@ class LiveGame:
             board.pop()
         line: list[chess.Move] = []
         before = board.copy(stack=False)
-        for word in islice(words, LINE_PLIES):
+        for word in islice(words, _LINE_PLIES):
             try:
                 move = board.push_uci(word)
             except ValueError:
@@ -236,7 +236,7 @@ class Listener:
 
 LINES = 30  # of games and incidents kept and shown: what a page has room for
 BEAT_S = 0.1  # between two tellings of one tournament: ten a second are more than an eye follows
-REST = 4  # times what the last telling of the boards took: those of a cluster take a fifth of one processor, not all
+_REST = 4  # times what the last telling of the boards took: those of a cluster take a fifth of one processor, not all
 # Events of the journal that deserve a line of their own; the games have theirs.
 TOLD = ("suspended", "withdrawn", "paused", "resumed", "slots", "asked", "disk-low", "trouble")
 
@@ -394,7 +394,7 @@ class Room:
         for slot in sorted(self._changed & self.games.keys()):
             self.tell(f"board {slot}", "board", {"slot": slot, **self.games[slot].told()})
         self._changed.clear()
-        self._due_at = asyncio.get_running_loop().time() + max(BEAT_S, REST * (thread_time() - begun))
+        self._due_at = asyncio.get_running_loop().time() + max(BEAT_S, _REST * (thread_time() - begun))
 
 
 def _as_it_counts(line: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,8 +34,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-COOKIE = "enginetour"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_COOKIE = "enginetour"
 _HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
 LEAST_TOKEN = 16  # signs: 80 bits and more of what `--token new` makes
 POLICY = (
@@ -66,7 +66,7 @@ class Guard:
 
     def __init__(self, app: App, *, hosts: Iterable[str], token: str, failed: Callable[[Exception], None]) -> None:
         self._app = app
-        self._hosts = LOOPBACK | {host.lower() for host in hosts}
+        self._hosts = _LOOPBACK | {host.lower() for host in hosts}
         self._token = token
         self._cookie = hmac.new(token.encode(), b"the live page of enginetour", hashlib.sha256).hexdigest()
         self._failed = failed
@@ -129,11 +129,11 @@ class Guard:
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             path = scope["raw_path"].decode("latin-1") if scope.get("raw_path") else "/"
             where = "/" + path.lstrip("/") + (f"?{rest}" if rest else "")
-            cookie = f"{COOKIE}={self._cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000"
+            cookie = f"{_COOKIE}={self._cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000"
             raise Refused(HTTPStatus.SEE_OTHER, "come in", ("location", where), ("set-cookie", cookie))
         for line in cookies:
             try:
-                found = SimpleCookie(line).get(COOKIE)
+                found = SimpleCookie(line).get(_COOKIE)
             except CookieError:
                 continue
             if found is not None and hmac.compare_digest(found.value.encode(), self._cookie.encode()):
@@ -161,13 +161,13 @@ async def _say(scope: Scope, send: Send, refused: Refused) -> None:
 MOST_CONNECTIONS = 256  # each open page holds one; bounds descriptors and memory
 PATIENCE_S = 10.0  # for the first request of a connection, and for the rest of one that has begun
 IDLE_S = 5  # between two requests of one connection
-LONGEST_HEAD = 16 << 10  # bytes of a request's head; a cookie and a handful of headers are one
-UNREAD_MS = 30_000  # of what a reader leaves unread the kernel keeps no longer: tcp(7), TCP_USER_TIMEOUT
-BACKLOG = 64
-GOODBYE_S = 2  # for answers under way at the end
+_LONGEST_HEAD = 16 << 10  # bytes of a request's head; a cookie and a handful of headers are one
+_UNREAD_MS = 30_000  # of what a reader leaves unread the kernel keeps no longer: tcp(7), TCP_USER_TIMEOUT
+_BACKLOG = 64
+_GOODBYE_S = 2  # for answers under way at the end
 
 
-class Patient(H11Protocol):
+class _Patient(H11Protocol):
     """A connection that is dropped if its request does not come in time, or if its place is needed for another one."""
 
     _due: asyncio.TimerHandle | None = None
@@ -179,7 +179,7 @@ class Patient(H11Protocol):
         self._since = self.loop.time()
         self._due = self.loop.call_later(PATIENCE_S, transport.abort)
         if len(self.connections) > MOST_CONNECTIONS:
-            patients = (one for one in self.connections if isinstance(one, Patient) and one.rank is not None)
+            patients = (one for one in self.connections if isinstance(one, _Patient) and one.rank is not None)
             min(patients, key=lambda one: one.rank or ()).make_room()  # this new one is among them
 
     @property
@@ -236,12 +236,12 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket at that address; UsageRefused in one line where it cannot be had."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        made = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        made = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error)
         step = "choose another --port (0 takes a free one), or another --host"
         raise UsageRefused(f"cannot listen there ({why})", place=f"{host}:{port}", step=step) from None
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MS)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
     return made
 
 
@@ -257,7 +257,7 @@ def configured(app: App) -> uvicorn.Config:
     """Nothing is logged: addresses may hold the token, and what fails is told by the guard."""
     return uvicorn.Config(
         app,
-        http=Patient,
+        http=_Patient,
         ws="none",
         lifespan="on",
         loop="asyncio",
@@ -267,9 +267,9 @@ def configured(app: App) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=IDLE_S,
-        timeout_graceful_shutdown=GOODBYE_S,
-        h11_max_incomplete_event_size=LONGEST_HEAD,
-        backlog=BACKLOG,
+        timeout_graceful_shutdown=_GOODBYE_S,
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
+        backlog=_BACKLOG,
     )
 
 

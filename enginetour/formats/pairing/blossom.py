@@ -23,7 +23,7 @@ Link = tuple[int, int]  # vertices: one in a child, one in the next
 
 
 @dataclass(slots=True, eq=False)
-class Blossom:
+class _Blossom:
     """`links[k]` joins child k to the next, the last to child 0; child 0 holds `base`, 1-2, 3-4 ... are matched."""
 
     children: list[int]
@@ -45,13 +45,13 @@ class Blossom:
         return list(zip(ids, ids[1:], joins, strict=False))
 
 
-class Nest:
+class _Nest:
     """All blossoms over n vertices and the matching they hold; -1 is the mate of an exposed vertex."""
 
     def __init__(self, mate: list[int]) -> None:
         self.mate = mate
         self.outermost = np.arange(len(mate))  # of each vertex
-        self.shrunk: dict[int, Blossom] = {}
+        self.shrunk: dict[int, _Blossom] = {}
         self._around: dict[int, int] = {}
         self._next = len(mate)
         self._alone = np.arange(len(mate)).reshape(-1, 1)
@@ -68,13 +68,13 @@ class Nest:
         """A new outermost blossom; child 0 gives it its base."""
         members = np.concatenate([self.members(child) for child in children])
         number, self._next = self._next, self._next + 1
-        self.shrunk[number] = Blossom(children, links, self.base(children[0]), members, z)
+        self.shrunk[number] = _Blossom(children, links, self.base(children[0]), members, z)
         for child in children:
             self._around[child] = number
         self.outermost[members] = number
         return number
 
-    def open(self, number: int) -> Blossom:
+    def open(self, number: int) -> _Blossom:
         """Undo the shrinking of an outermost blossom; its children are outermost then."""
         blossom = self.shrunk.pop(number)
         for child in blossom.children:
@@ -124,8 +124,8 @@ WORD_SPREAD = (
     1 << 50
 )  # heaviest minus lightest weight in machine words (pairing spec 7); duals then have 5 bits to grow
 WORD_FAR = 1 << 60  # twice this and a dual still fit a word
-HEADROOM = 5  # bits between the largest dual and `far`: sums of four duals and a cost stay apart from it
-SPARE = 8  # bits of `far` above n times the spread, in Python's integers: duals are at most a few times that
+_HEADROOM = 5  # bits between the largest dual and `far`: sums of four duals and a cost stay apart from it
+_SPARE = 8  # bits of `far` above n times the spread, in Python's integers: duals are at most a few times that
 
 
 class TooWide(Exception):
@@ -143,7 +143,7 @@ class Costs:
     @property
     def limit(self) -> int:
         """The largest dual variable, either sign."""
-        return self.far >> HEADROOM
+        return self.far >> _HEADROOM
 
     def filled(self, value: int) -> Numbers:
         """One number per vertex, of the matrix's kind."""
@@ -202,7 +202,7 @@ def costs_of(weights: Numbers, allowed: Allowed, *, wide: bool = False) -> Costs
         matrix = np.where(allowed, heaviest - weights, WORD_FAR // 2).astype(np.int64, copy=False)
         matrix *= 2
         return Costs(matrix, WORD_FAR, heaviest)
-    far = 1 << (spread.bit_length() + len(weights).bit_length() + SPARE + HEADROOM)
+    far = 1 << (spread.bit_length() + len(weights).bit_length() + _SPARE + _HEADROOM)
     wider = 2 * (heaviest - weights.astype(object))
     wider[~allowed] = far
     return Costs(wider, far, heaviest)
@@ -210,7 +210,7 @@ def costs_of(weights: Numbers, allowed: Allowed, *, wide: bool = False) -> Costs
 
 # One alternating tree at a time: the primal-dual search that matches two more vertices and keeps all duals feasible.
 
-FREE, OUTER, INNER = 0, 1, 2
+FREE, _OUTER, _INNER = 0, 1, 2
 
 
 class Search:
@@ -219,7 +219,7 @@ class Search:
     def __init__(self, costs: Costs, y: Numbers, mate: list[int]) -> None:
         self.costs = costs
         self.y = y
-        self.nest = Nest(mate)
+        self.nest = _Nest(mate)
         self.closed = np.zeros(len(mate), dtype=np.bool_)  # vertices of trees that cannot be augmented
         self._begin(-1)
 
@@ -233,8 +233,8 @@ class Search:
 
     def end(self) -> None:
         """Bring the stored duals up to date and undo blossoms that carry nothing. TooWide beyond the limit."""
-        self.y[self.state == OUTER] -= self.grown
-        self.y[self.state == INNER] += self.grown
+        self.y[self.state == _OUTER] -= self.grown
+        self.y[self.state == _INNER] += self.grown
         for number in self.label:
             self._settle_z(number)
         self.costs.within(self.y)
@@ -242,8 +242,8 @@ class Search:
 
     def tree(self) -> tuple[list[int], list[Vertices]]:
         """Inner vertices, and the vertices of each outer blossom: a tree that cannot be augmented holds no other."""
-        inner = np.flatnonzero(self.state == INNER).tolist()
-        return inner, [self.nest.members(number) for number, label in self.label.items() if label == OUTER]
+        inner = np.flatnonzero(self.state == _INNER).tolist()
+        return inner, [self.nest.members(number) for number, label in self.label.items() if label == _OUTER]
 
     def _begin(self, root: int) -> None:
         count, far = len(self.y), self.costs.far
@@ -282,7 +282,7 @@ class Search:
         self.grown = (when + 1) // 2
         if self.grown > self.costs.limit:
             raise TooWide
-        if self.state[vertex] == OUTER:
+        if self.state[vertex] == _OUTER:
             self._shrink(near, vertex)
         elif nest.mate[nest.base(number)] < 0:
             self._augment(near, vertex)
@@ -302,8 +302,8 @@ class Search:
         self.offset[members] = (0, 0, 2 * self.costs.far)[state]
 
     def _inner(self, number: int, entry: Link) -> None:
-        self._relabel(number, INNER, -self.grown)
-        self.label[number], self.entry[number] = INNER, entry
+        self._relabel(number, _INNER, -self.grown)
+        self.label[number], self.entry[number] = _INNER, entry
         if number in self.nest.shrunk:
             self.nest.shrunk[number].z += self.grown
             self.carried[number] = self.nest.shrunk[number].z
@@ -311,8 +311,8 @@ class Search:
         self.when[members] = 2 * self.costs.far
 
     def _outer(self, number: int) -> None:
-        self._relabel(number, OUTER, self.grown)
-        self.label[number] = OUTER
+        self._relabel(number, _OUTER, self.grown)
+        self.label[number] = _OUTER
         if number in self.nest.shrunk:
             self.nest.shrunk[number].z -= self.grown
         self._scan(self.nest.members(number), self.nest.members(number))
@@ -333,19 +333,19 @@ class Search:
     def _look_outside(self, vertex: int) -> None:
         """What was nearest to an outer vertex is in its own blossom by now: find the nearest outside again."""
         row = self.costs.matrix[vertex] + self.y + self.y[vertex]
-        row[(self.state != OUTER) | (self.nest.outermost == self.nest.outermost[vertex])] = self.costs.far
+        row[(self.state != _OUTER) | (self.nest.outermost == self.nest.outermost[vertex])] = self.costs.far
         self.nearest[vertex] = near = int(row.argmin())
         self.least[vertex] = self.when[vertex] = row[near]
 
     def _settle_z(self, number: int) -> None:
         """The stored z of a labelled blossom becomes the true one."""
         if number in self.nest.shrunk:
-            self.nest.shrunk[number].z += self.grown if self.label[number] == OUTER else -self.grown
+            self.nest.shrunk[number].z += self.grown if self.label[number] == _OUTER else -self.grown
             self.carried.pop(number, None)
 
     def _up(self, number: int) -> Link:
         """From a blossom of the tree towards the root: a vertex inside and one in the next."""
-        if self.label[number] == INNER:
+        if self.label[number] == _INNER:
             return self.entry[number][::-1]
         base = self.nest.base(number)
         return base, self.nest.mate[base]
@@ -365,15 +365,15 @@ class Search:
         right = [b for b in right if b not in shared]
         links = [self._up(b)[::-1] for b in reversed(left)] + [(one, other)] + [self._up(b) for b in right]
         children = [top, *reversed(left), *right]
-        turned = [child for child in children if self.label[child] == INNER]
+        turned = [child for child in children if self.label[child] == _INNER]
         for child in children:
             self._settle_z(child)
         for child in turned:
-            self._relabel(child, OUTER, 2 * self.grown)
+            self._relabel(child, _OUTER, 2 * self.grown)
         for child in children:
             del self.label[child]
         number = self.nest.shrink(children, links, -self.grown)
-        self.label[number] = OUTER
+        self.label[number] = _OUTER
         self._scan(np.concatenate([self.nest.members(child) for child in turned]), self.nest.members(number))
 
     def _expand(self, number: int) -> None:
@@ -414,8 +414,8 @@ class Search:
 # exposed vertex per odd cycle. Sources: Jonker and Volgenant 1987 (reductions, shortest paths); Applegate and Cook 1993
 # (the jump start).
 
-SWEEPS = 2  # augmenting row reductions, Jonker and Volgenant 1987
-BIDS = 4  # steps per vertex in one of them: wars over small differences are left to the shortest paths
+_SWEEPS = 2  # augmenting row reductions, Jonker and Volgenant 1987
+_BIDS = 4  # steps per vertex in one of them: wars over small differences are left to the shortest paths
 
 
 def jump_start(costs: Costs) -> tuple[Numbers, list[int]] | None:
@@ -468,7 +468,7 @@ class _Assignment:
         """Assign all; False if that cannot be done with allowed pairs."""
         if self._hopeless():
             return False
-        for _ in range(SWEEPS):
+        for _ in range(_SWEEPS):
             self._reduce()
         free = [vertex for vertex, column in enumerate(self.column) if column < 0]
         return all(self._augment(vertex) for vertex in free)
@@ -483,7 +483,7 @@ class _Assignment:
         """Each free row bids for its best column up to what the second best is worth, and may drive another out."""
         far, v = self.costs.far, self.v
         waiting = [vertex for vertex, column in enumerate(self.column) if column < 0][::-1]
-        for _ in range(BIDS * len(v)):
+        for _ in range(_BIDS * len(v)):
             if not waiting:
                 break
             vertex = waiting.pop()

@@ -141,7 +141,7 @@ Chance = Callable[[Ints, Ints, int], Ints]
 
 WIDE = 1 << 63
 GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # Steele, Lea, Flood 2014: SplitMix
-RECORDED_FACTOR = 1_234_567  # OpenGotha 3.51, as its recorded tournaments show
+_RECORDED_FACTOR = 1_234_567  # OpenGotha 3.51, as its recorded tournaments show
 
 
 def seeded(dice: Dice, members: int) -> Chance:
@@ -172,7 +172,7 @@ def by_names(names: Sequence[str]) -> Chance:
         ordered = rank[first] <= rank[second]
         small, large = np.where(ordered, first, second), np.where(ordered, second, first)
         total = risen[small] + risen[large] + length[small] * plain[large]
-        value = total * RECORDED_FACTOR % (top + 1)
+        value = total * _RECORDED_FACTOR % (top + 1)
         return np.where(ordered, value, top - value)
 
     return number
@@ -293,8 +293,8 @@ def stones(strength: Ints, correction: int, ceiling: int) -> Value:
 
 # Criteria of families and origins: what a meeting of strangers is worth in groups of score difference.
 
-UPPERMOST = 10**11  # OpenGotha 3.51: what the criterion is worth at most if it weighs no more than the score
-STRANGERS, ALLIED, SAME = 0, 1, 2  # families that differ, differ inside a declared group, are one
+_UPPERMOST = 10**11  # OpenGotha 3.51: what the criterion is worth at most if it weighs no more than the score
+_STRANGERS, _ALLIED, SAME = 0, 1, 2  # families that differ, differ inside a declared group, are one
 
 
 def codes(words: Sequence[str]) -> Ints:
@@ -340,13 +340,13 @@ def kinship(
     table = np.array(
         [
             [_worth(most, count, origin_worth / count * strange, family_share[relation]) for strange in (0, 1)]
-            for relation in (STRANGERS, ALLIED, SAME)
+            for relation in (_STRANGERS, _ALLIED, SAME)
         ],
         dtype=np.int64,
     )
 
     def value(one: Ints, other: Ints) -> Ints:
-        relation = np.where(alliance[one] == alliance[other], ALLIED, STRANGERS)
+        relation = np.where(alliance[one] == alliance[other], _ALLIED, _STRANGERS)
         relation = np.where(family[one] == family[other], SAME, relation)
         worth: Ints = table[relation, (origin[one] != origin[other]).astype(np.int64)]
         return worth
@@ -359,7 +359,7 @@ def _worth(most: int, groups: int, origin: float, family: float) -> int:
     share = max(origin, family) + min(origin, family) / 2
     if share > 0:
         share += 0.5 / groups
-    return min(min(most, UPPERMOST) - curve(most, share), most)
+    return min(min(most, _UPPERMOST) - curve(most, share), most)
 
 
 # The older Gotha function, as its documentation of about 2005 has it; weights are millionths of its points.
@@ -386,9 +386,9 @@ OlderSeeding = Literal["fold", "slip", "split-random"]
 SOURCE = "Gotha documentation, about 2005"
 MILLION = 10**6  # weights in millionths, so that fractions of a point still tell pairs apart
 FARTHEST = 20  # points beyond which a difference of scores does not grow
-MOST_STONES = 40  # beyond which a handicap does not grow
-SEEDING = 100  # points
-TENTH = 0.1  # split-random: the share of its points that chance moves
+_MOST_STONES = 40  # beyond which a handicap does not grow
+_SEEDING = 100  # points
+_TENTH = 0.1  # split-random: the share of its points that chance moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -424,11 +424,11 @@ class Older:
             _points("colours", 100, self._colours),
             _points("score", 50_000, lambda a, b: 50_000 * (FARTHEST - self._gap(a, b)) / FARTHEST),
             _points("small gaps", 6_250, lambda a, b: _parabola(25_000, self._gap(a, b), FARTHEST)),
-            _points("seeding", SEEDING, self._seeding),
+            _points("seeding", _SEEDING, self._seeding),
             _points("position", 100, lambda a, b: np.where(self._gap(a, b) > 0, 100 * self._position(a, b), 0.0)),
             _points("compensation", 100, self._compensation),
-            self._secondary("handicap", 200_000, lambda a, b: 200_000 * (MOST_STONES - self._h(a, b)) / MOST_STONES),
-            self._secondary("small handicaps", 25_000, lambda a, b: _parabola(100_000, self._h(a, b), MOST_STONES)),
+            self._secondary("handicap", 200_000, lambda a, b: 200_000 * (_MOST_STONES - self._h(a, b)) / _MOST_STONES),
+            self._secondary("small handicaps", 25_000, lambda a, b: _parabola(100_000, self._h(a, b), _MOST_STONES)),
             self._secondary("origin", 2_000, lambda a, b: np.where(origin[a] != origin[b], 2_000.0, 0.0)),
             self._secondary("family", 20_000, lambda a, b: np.where(family[a] != family[b], 20_000.0, 0.0)),
         )
@@ -441,7 +441,7 @@ class Older:
     def _h(self, one: Ints, other: Ints) -> Ints:
         if self.strength is None or self.correction is None:
             return np.zeros(np.broadcast_shapes(one.shape, other.shape), dtype=np.int64)
-        return stones(self.strength, self.correction, MOST_STONES)(one, other)
+        return stones(self.strength, self.correction, _MOST_STONES)(one, other)
 
     def _colours(self, one: Ints, other: Ints) -> Floats:
         return np.where(self.lineup.balance[one] * self.lineup.balance[other] < 0, 100.0, 0.0)
@@ -451,13 +451,13 @@ class Older:
         if self.seeding == "split-random":
             across = (2 * p < n) != (2 * q < n)
             fine = 10**6  # steps of chance inside its tenth
-            drawn = self.chance(self.lineup.member[one], self.lineup.member[other], fine) / fine * TENTH
-            share = np.where(across, 1 - TENTH + drawn, drawn)
+            drawn = self.chance(self.lineup.member[one], self.lineup.member[other], fine) / fine * _TENTH
+            share = np.where(across, 1 - _TENTH + drawn, drawn)
         else:
             last = np.maximum(n - 1, 1)
             off = p + q - n + 1 if self.seeding == "fold" else 2 * abs(p - q) - n
             share = 1 - (off / last) ** 2
-        return np.where(self._gap(one, other) == 0, SEEDING * share, 0.0)
+        return np.where(self._gap(one, other) == 0, _SEEDING * share, 0.0)
 
     def _position(self, one: Ints, other: Ints) -> Floats:
         """How near the two are to each other in their groups, up to 1."""

@@ -197,7 +197,7 @@ _DISTANCES: dict[str, Callable[[Ints, Ints, Ints], tuple[Ints, Ints]]] = {
 
 # Who rests in an odd field: the rules of Gotha and of the thesis. Fewest byes so far come first in both.
 
-BYE_WEIGHT = 1000  # Gotha: of a bye so far, beside bands and scores
+_BYE_WEIGHT = 1000  # Gotha: of a bye so far, beside bands and scores
 
 
 def gotha_bye(field: Field, bands: Sequence[int], points: Sequence[int]) -> int:
@@ -207,7 +207,7 @@ def gotha_bye(field: Field, bands: Sequence[int], points: Sequence[int]) -> int:
     """
     return min(
         field.present,
-        key=lambda at: ((bands[at] + BYE_WEIGHT * field.byes(at)) * field.win + 2 * points[at], -at),
+        key=lambda at: ((bands[at] + _BYE_WEIGHT * field.byes(at)) * field.win + 2 * points[at], -at),
     )
 
 

@@ -19,7 +19,7 @@ from enginetour.formats.pairing.matching import Unpairable as NoMatching
 
 # One bracket of the Dutch system: who is paired inside it, who floats down.
 
-EXPONENTS = 16  # binary digits in one weight: a field of 5000 leaves them room in a machine word
+_EXPONENTS = 16  # binary digits in one weight: a field of 5000 leaves them room in a machine word
 
 
 def by_brackets(face: Face, there: Sequence[Card], bye: Bye | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
@@ -33,7 +33,7 @@ def by_brackets(face: Face, there: Sequence[Card], bye: Bye | None) -> tuple[lis
         inside = moved + _same(there, rest[moved:])
         following = inside + _same(there, rest[inside:])
         part = face.part(left, tuple(mates))
-        found, local = Bracket(part, [there[vertex] for vertex in rest], moved, inside, following, bye).paired()
+        found, local = _Bracket(part, [there[vertex] for vertex in rest], moved, inside, following, bye).paired()
         for vertex, mate in zip(left, local, strict=True):
             mates[vertex] = left[mate]
         pairs += [(left[one], left[other]) for one, other in found]
@@ -53,7 +53,7 @@ def _same(there: Sequence[Card], vertices: list[int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Bracket:
+class _Bracket:
     """In order: moved down up to `moved`, residents of one score up to `inside`, the next score up to `following`.
 
     The face is over these cards and, in an odd field, the bye as the last vertex.
@@ -128,8 +128,8 @@ def _exchanges(size: int, rest: list[int], count: int) -> Iterator[Numbers]:
     leaving = [(number, -1) for number in range(count - 1, -1, -1)]
     coming = [(number, 1) for number in range(count, len(rest))]
     for way in (leaving, coming):
-        for start in range(0, len(way), EXPONENTS):
-            some = way[start : start + EXPONENTS]
+        for start in range(0, len(way), _EXPONENTS):
+            some = way[start : start + _EXPONENTS]
             digit = np.zeros((size, size), dtype=np.int64)
             for exponent, (number, sign) in enumerate(reversed(some)):
                 i, below = rest[number], rest[number + 1 :]

@@ -318,13 +318,13 @@ class Digits:
             yield self._digit(here & (scores == score)[:, None] & ~(higher & up))
 
 
-COLOUR_CRITERIA = (
+_COLOUR_CRITERIA = (
     ("difference of colours stays small", "C10"),
     ("no third colour in a row", "C11"),
     ("colour wishes met", "C12"),
     ("strong colour wishes met", "C13"),
 )
-UP_CRITERIA = (("no second float up, a round back", "C15"), ("no second float up, two rounds back", "C17"))
+_UP_CRITERIA = (("no second float up, a round back", "C15"), ("no second float up, two rounds back", "C17"))
 
 
 def of_pair(cards: Sequence[Card], *, colour_blind: bool) -> Iterator[tuple[str, bool, str]]:
@@ -332,8 +332,8 @@ def of_pair(cards: Sequence[Card], *, colour_blind: bool) -> Iterator[tuple[str,
     digits = Digits(cards, int(cards[0].score != cards[1].score), 2, 2, None)
     yield "inside one score group", cards[0].score == cards[1].score, "C6"
     if not colour_blind:
-        for (name, number), good in zip(COLOUR_CRITERIA, digits._colours(), strict=True):
+        for (name, number), good in zip(_COLOUR_CRITERIA, digits._colours(), strict=True):
             yield name, bool(good[0, 1]), number
-    for back, (name, number) in enumerate(UP_CRITERIA):
+    for back, (name, number) in enumerate(_UP_CRITERIA):
         _, up, _, higher = digits._marks(back)
         yield name, not (higher[0, 1] and up[1]), number

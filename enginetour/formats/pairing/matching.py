@@ -34,7 +34,7 @@ from enginetour.model.errors import InputRefused, TourError
 # Edmonds 1965.
 
 STRIP = 128  # rows checked at once: a strip of 5000 columns stays in the cache
-WORD_DUAL = 1 << 60  # two of them, and twice a weight below 2^60, fit a machine word
+_WORD_DUAL = 1 << 60  # two of them, and twice a weight below 2^60, fit a machine word
 
 
 class ProofFailed(TourError):
@@ -89,7 +89,7 @@ def check(weights: Numbers, allowed: Allowed, mates: Sequence[int], proof: Certi
 def _least_slack(weights: Numbers, allowed: Allowed, proof: Certificate) -> int:
     """Over all allowed pairs, 0 if there are none."""
     sums = sum(odd.z for odd in proof.sets) + max(map(abs, proof.y), default=0)
-    small = weights.dtype != object and max(sums, _size(weights, allowed)) < WORD_DUAL
+    small = weights.dtype != object and max(sums, _size(weights, allowed)) < _WORD_DUAL
     kind = np.int64 if small else object
     y = np.array(proof.y, dtype=kind)
     touching: dict[int, list[tuple[NDArray[np.intp], NDArray[np.intp], int]]] = {}

@@ -20,14 +20,14 @@ from itertools import groupby
 
 from enginetour.formats.pairing.field import Field, Kind, Member
 
-CONTENDERS = 8  # our decision: entrants that are enough for the top group, or twice the rounds if that is more
-CONTENTION = 300.0  # our decision: points behind the best from which a tournament can still be won
+_CONTENDERS = 8  # our decision: entrants that are enough for the top group, or twice the rounds if that is more
+_CONTENTION = 300.0  # our decision: points behind the best from which a tournament can still be won
 ROWS = (  # Vuorinen 2010, table of groups for five rounds: entrants up to, fewest groups, most groups
     *((20, 1, 4), (30, 3, 6), (50, 5, 8), (70, 6, 10), (90, 9, 12)),
     *((110, 10, 15), (150, 11, 20), (200, 12, 25)),
 )
 MOST_GROUPS = 20  # Vuorinen 2010: 170 entrants and more have 20 groups or more
-TABLE_ROUNDS = 5  # Vuorinen 2010: the rounds the table is for
+_TABLE_ROUNDS = 5  # Vuorinen 2010: the rounds the table is for
 UNPLAYED = (Kind.ABSENT, Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE)
 
 
@@ -68,9 +68,9 @@ def founders(field: Field) -> tuple[int, ...]:
 
 def bar_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
     """Return the band of the smaller of two top groups: enough entrants, or all within `CONTENTION` of the best."""
-    enough = max(2 * rounds, CONTENDERS)
+    enough = max(2 * rounds, _CONTENDERS)
     best = max(ratings)
-    winnable = min(grade for grade, rating in zip(bands, ratings, strict=True) if rating >= best - CONTENTION)
+    winnable = min(grade for grade, rating in zip(bands, ratings, strict=True) if rating >= best - _CONTENTION)
     return max(winnable, sorted(bands, reverse=True)[min(enough, len(bands)) - 1])
 
 
@@ -109,7 +109,7 @@ def _row(entrants: int) -> tuple[int, int]:
 
 
 def _for_rounds(groups: Fraction, rounds: int) -> int:
-    return max(1, (groups * TABLE_ROUNDS / rounds + Fraction(1, 2)) // 1)
+    return max(1, (groups * _TABLE_ROUNDS / rounds + Fraction(1, 2)) // 1)
 
 
 def merged(bands: Sequence[int], wanted: int) -> tuple[int, ...]:

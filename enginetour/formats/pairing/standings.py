@@ -20,7 +20,7 @@ from enginetour.model.game import Outcome, Placed
 C = TypeVar("C")  # what one has done against another
 
 Grid = Map[str, Map[str, Tally]]  # a Cross that can be carried on cheaply
-DEFAULT_CODES = ("SB", "DE", "WIN")
+_DEFAULT_CODES = ("SB", "DE", "WIN")
 _SIGNS = {0: "0", 1: "=", 2: "1"}
 
 
@@ -70,7 +70,7 @@ def total(tallies: Cross, name: str, among: Iterable[str] | None = None) -> Tall
     return Tally(sum(t.half_points for t in chosen), sum(t.games for t in chosen), sum(t.wins for t in chosen))
 
 
-def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = DEFAULT_CODES) -> tuple[Placed, ...]:
+def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_CODES) -> tuple[Placed, ...]:
     """Standings from the games of `names` among each other: points, then the codes in their order.
 
     Each code splits those still tied on everything before it. Who is tied on all of them shares a rank and

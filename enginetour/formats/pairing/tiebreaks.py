@@ -152,7 +152,7 @@ class Terms:
 
 # A field under its terms, worked out once for all codes: scores, opponents and starts by place in the entry order.
 
-Account = Literal["wins", "mms", "sts"]
+_Account = Literal["wins", "mms", "sts"]
 """Which score a code is about: NBW, MMS, or MMS with the lead of a cup inside."""
 
 
@@ -177,7 +177,7 @@ class Ledger:
         )
 
     @property
-    def main(self) -> Account:
+    def main(self) -> _Account:
         """The score the tournament is about."""
         return "mms" if self.terms.starts and not self.terms.by_wins else "wins"
 
@@ -215,7 +215,7 @@ class Ledger:
                 found[member] += 2 * self.field.win * (len(first) == rounds > 0 and unbeaten)
         return tuple(found)
 
-    def scores(self, account: Account) -> Sequence[int]:
+    def scores(self, account: _Account) -> Sequence[int]:
         """Of every member, as the table has it."""
         match account:
             case "wins":
@@ -225,12 +225,12 @@ class Ledger:
             case "sts":
                 return [one + more for one, more in zip(self.mms[-1], self.lead, strict=True)]
 
-    def told(self, account: Account) -> Sequence[int]:
+    def told(self, account: _Account) -> Sequence[int]:
         """As the standings have it: with the points by hand, which count nowhere else."""
         bonus = self.terms.bonus or (0,) * len(self.field.members)
         return [one + more for one, more in zip(self.scores(account), bonus, strict=True)]
 
-    def seen(self, account: Account) -> Sequence[int]:
+    def seen(self, account: _Account) -> Sequence[int]:
         """Of every member, as its opponents' sums see it: absences may count there alone."""
         counts, in_sos = self.terms.absence == "standings", self.terms.absence_in_sos
         if account == "wins":
@@ -241,7 +241,7 @@ class Ledger:
         mms = self._mcmahon(absence=counts, whole=self.terms.whole and not in_sos)[-1]
         return [one + more for one, more in zip(mms, self.lead, strict=True)] if account == "sts" else mms
 
-    def begun(self, account: Account) -> Sequence[int]:
+    def begun(self, account: _Account) -> Sequence[int]:
         """What each score begins with."""
         return (0,) * len(self.field.members) if account == "wins" else self.starts
 
@@ -270,7 +270,7 @@ def _open(row: Sequence[Turn], turn: Turn) -> bool:
 
 # Codes that look at the tied alone: who beat whom among them, and what counts when all else is level.
 
-Mutual = dict[int, dict[int, Tally]]  # each of the tied -> those of them it met -> what it scored
+_Mutual = dict[int, dict[int, Tally]]  # each of the tied -> those of them it met -> what it scored
 
 
 def direct(ledger: Ledger, tied: Sequence[int]) -> list[int]:
@@ -311,7 +311,7 @@ def confrontation(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     return [depth - 1 - layers[member] for member in tied]
 
 
-def least_predictable_removed(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _least_predictable_removed(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     """LPR: half points without the game whose expectation is nearest 1/2, the latest of several.
 
     That is the smallest gap between the ratings; games without two of them can be predicted by nobody and stay.
@@ -329,8 +329,8 @@ def least_predictable_removed(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     return found
 
 
-def _mutual(ledger: Ledger, tied: Sequence[int]) -> Mutual:
-    met: Mutual = {member: {} for member in tied}
+def _mutual(ledger: Ledger, tied: Sequence[int]) -> _Mutual:
+    met: _Mutual = {member: {} for member in tied}
     for member in tied:
         for turn in ledger.turns[member]:
             if turn.met and turn.opponent in met:
@@ -340,11 +340,11 @@ def _mutual(ledger: Ledger, tied: Sequence[int]) -> Mutual:
     return met
 
 
-def _beaten(met: Mutual, member: int) -> list[int]:
+def _beaten(met: _Mutual, member: int) -> list[int]:
     return [other for other, tally in met[member].items() if tally.half_points > met[other][member].half_points]
 
 
-def _reached(met: Mutual, member: int) -> set[int]:
+def _reached(met: _Mutual, member: int) -> set[int]:
     """Whom it has beaten, and whom they have, and so on."""
     found: set[int] = set()
     ahead = [member]
@@ -366,11 +366,11 @@ def _reached(met: Mutual, member: int) -> set[int]:
 # instead: it has the own score before the round, what the own result leaves of a win, and draws in the rounds after it.
 # There all rounds of the opponents without a game count as draws, and the lowest terms are cut whatever they are.
 
-ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: byes by request
+_ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: byes by request
 
 
 @dataclass(frozen=True, slots=True)
-class Summand:
+class _Summand:
     """One round in a sum over opponents: what stands on the other side and what was scored against it."""
 
     score: int
@@ -378,7 +378,7 @@ class Summand:
     by_choice: bool = False
 
 
-def summands(ledger: Ledger, account: Account) -> tuple[tuple[Summand, ...], ...]:
+def summands(ledger: Ledger, account: _Account) -> tuple[tuple[_Summand, ...], ...]:
     """Of every member, one a round; a handicap given is added to the opponent's score (but not to its wins)."""
     seen = _adjusted(ledger, ledger.seen(account))
     step = 0 if account == "wins" else ledger.field.win
@@ -390,22 +390,22 @@ def summands(ledger: Ledger, account: Account) -> tuple[tuple[Summand, ...], ...
             if opponent is None:
                 row.append(_without_game(ledger, account, member, number, seen))
             else:
-                row.append(Summand(seen[opponent] + step * turn.handicap, turn.points))
+                row.append(_Summand(seen[opponent] + step * turn.handicap, turn.points))
         found.append(tuple(row))
     return tuple(found)
 
 
-def summed(rows: Sequence[Sequence[Summand]], lowest: int = 0, highest: int = 0) -> list[int]:
+def summed(rows: Sequence[Sequence[_Summand]], lowest: int = 0, highest: int = 0) -> list[int]:
     """SOS of each, without so many of the lowest and highest summands; 0 when none is left."""
     return [sum(_kept([(s.by_choice, s.score) for s in row], lowest, highest)) for row in rows]
 
 
-def weighted(rows: Sequence[Sequence[Summand]]) -> list[int]:
+def weighted(rows: Sequence[Sequence[_Summand]]) -> list[int]:
     """SODOS, Sonneborn-Berger: each score times the points against it."""
     return [sum(summand.score * summand.points for summand in row) for row in rows]
 
 
-def second(ledger: Ledger, account: Account, sums: Sequence[int]) -> list[int]:
+def second(ledger: Ledger, account: _Account, sums: Sequence[int]) -> list[int]:
     """SOSOS: the opponents' `sums`; without a game the own one, or what the own start would have given, or 0."""
     rounds, begun = len(ledger.field.history), ledger.begun(account)
     found = []
@@ -436,22 +436,22 @@ def extended(ledger: Ledger, *, won: bool) -> list[int]:
     return found
 
 
-def _without_game(ledger: Ledger, account: Account, member: int, number: int, seen: Sequence[int]) -> Summand:
+def _without_game(ledger: Ledger, account: _Account, member: int, number: int, seen: Sequence[int]) -> _Summand:
     turn = ledger.turns[member][number]
     begun, own = ledger.begun(account)[member], ledger.scores(account)[member]
     match ledger.terms.unplayed:
         case "zero":
-            return Summand(0)
+            return _Summand(0)
         case "start":
-            return Summand(begun)
+            return _Summand(begun)
         case "own":
-            return Summand(own)
+            return _Summand(own)
         case "fide-2023":
-            return Summand(own, turn.points, _by_choice(ledger, turn))
+            return _Summand(own, turn.points, _by_choice(ledger, turn))
         case "fide-2009":
-            return Summand(begun + _virtual(ledger, member, number), turn.points)
+            return _Summand(begun + _virtual(ledger, member, number), turn.points)
     cap = begun + ledger.field.rounds * ledger.field.level if turn.opponent is None else seen[turn.opponent]
-    return Summand(min(own, cap), turn.points, _by_choice(ledger, turn))
+    return _Summand(min(own, cap), turn.points, _by_choice(ledger, turn))
 
 
 def _virtual(ledger: Ledger, member: int, number: int) -> int:
@@ -463,7 +463,7 @@ def _virtual(ledger: Ledger, member: int, number: int) -> int:
 
 def _by_choice(ledger: Ledger, turn: Turn) -> bool:
     """C.07 16.1.2: a bye by request, or a forfeit that was not won."""
-    return turn.kind in ASKED_FOR or (turn.kind is Kind.FORFEIT and not ledger.won(turn))
+    return turn.kind in _ASKED_FOR or (turn.kind is Kind.FORFEIT and not ledger.won(turn))
 
 
 def _adjusted(ledger: Ledger, scores: Sequence[int]) -> Sequence[int]:
@@ -478,7 +478,7 @@ def _adjusted(ledger: Ledger, scores: Sequence[int]) -> Sequence[int]:
         for turn in reversed(turns):
             if not _by_choice(ledger, turn):
                 break
-            if turn.kind in ASKED_FOR:
+            if turn.kind in _ASKED_FOR:
                 found[member] += draw - turn.points
     return found
 
@@ -492,7 +492,7 @@ def _kept(terms: list[tuple[bool, int]], lowest: int, highest: int) -> list[int]
 # Codes made of ratings: whole points, halves rounded up (C.07 section 10).
 
 # FIDE Handbook B.02, table 8.1.1: rating difference of a score of 50 %, 51 % ... 100 %
-DIFFERENCES = (
+_DIFFERENCES = (
     *(0, 7, 14, 21, 29, 36, 43, 50, 57, 65),
     *(72, 80, 87, 95, 102, 110, 117, 125, 133, 141),
     *(149, 158, 166, 175, 184, 193, 202, 211, 220, 230),
@@ -507,7 +507,7 @@ def rating(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     return [_whole(ledger.ratings[member] or 0.0) for member in tied]
 
 
-def opponents_average(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _opponents_average(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     """ARO: over rated opponents met over the board (C.07 15.2); 0 without one."""
     return [_whole(fsum(met) / len(met)) if met else 0 for met, _ in (_rated(ledger, member) for member in tied)]
 
@@ -515,11 +515,11 @@ def opponents_average(ledger: Ledger, tied: Sequence[int]) -> list[int]:
 def performance(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     """TPR: ARO and the difference that FIDE's table has for the score against them; 0 without one."""
     found = []
-    for member, average in zip(tied, opponents_average(ledger, tied), strict=True):
+    for member, average in zip(tied, _opponents_average(ledger, tied), strict=True):
         met, points = _rated(ledger, member)
         if met:
             percent = _whole(100 * points / (ledger.field.win * len(met)))
-            average += DIFFERENCES[percent - 50] if percent >= 50 else -DIFFERENCES[50 - percent]
+            average += _DIFFERENCES[percent - 50] if percent >= 50 else -_DIFFERENCES[50 - percent]
         found.append(average)
     return found
 
@@ -562,11 +562,11 @@ def _all(values: Callable[[Ledger], Sequence[int]]) -> Criterion:
     return chosen
 
 
-def _sos(account: Account | None, lowest: int = 0, highest: int = 0) -> Criterion:
+def _sos(account: _Account | None, lowest: int = 0, highest: int = 0) -> Criterion:
     return _all(lambda ledger: summed(summands(ledger, account or ledger.main), lowest, highest))
 
 
-def _sosos(account: Account | None) -> Criterion:
+def _sosos(account: _Account | None) -> Criterion:
     def values(ledger: Ledger) -> Sequence[int]:
         over = account or ledger.main
         return second(ledger, over, summed(summands(ledger, over)))
@@ -574,11 +574,11 @@ def _sosos(account: Account | None) -> Criterion:
     return _all(values)
 
 
-def _sodos(account: Account | None) -> Criterion:
+def _sodos(account: _Account | None) -> Criterion:
     return _all(lambda ledger: weighted(summands(ledger, account or ledger.main)))
 
 
-def _cuss(account: Account | None) -> Criterion:
+def _cuss(account: _Account | None) -> Criterion:
     def values(ledger: Ledger) -> Sequence[int]:
         rows = ledger.field.points if (account or ledger.main) == "wins" else ledger.mms
         return [sum(row[member] for row in rows[1:]) for member in range(len(ledger.field.members))]
@@ -651,7 +651,7 @@ PLACEMENT_CODES: dict[str, Code] = {
     "CAT": Code(_all(_categories), -1),
     "RANK": Code(_all(lambda ledger: ledger.bands)),
     "RATING": Code(rating),
-    "LPR": Code(least_predictable_removed, 2),
+    "LPR": Code(_least_predictable_removed, 2),
     "DE": Code(direct, 2, tied=True),
     "BH": Code(_sos("wins"), 2, "wins"),
     "BH-C1": Code(_sos("wins", 1), 2, "wins"),
@@ -665,7 +665,7 @@ PLACEMENT_CODES: dict[str, Code] = {
     "WIN": Code(_all(lambda ledger: _won(ledger, over_the_board=False))),
     "WON": Code(_all(lambda ledger: _won(ledger, over_the_board=True))),
     "BPG": Code(_all(_blacks)),
-    "ARO": Code(opponents_average),
+    "ARO": Code(_opponents_average),
     "TPR": Code(performance),
 }
 EVENED = ("SOS", "BH", "AOB")  # what these begin with is what a pairing evens that evens SOS

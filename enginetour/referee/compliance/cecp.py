@@ -15,9 +15,9 @@ from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Complaint, Exa
 OWED_S = 1.0  # s for the answer to `?` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking
 LONG = "level 0 60 0"  # an hour: what it ends by itself it ends at once
-FRACTION_S = 0.5  # s a move by st; a quarter of it is a thought
+_FRACTION_S = 0.5  # s a move by st; a quarter of it is a thought
 FRESH = 5  # processes: one that dies of a line in two of five is missed by one course in thirteen
-MEMORY_MB = 32  # what the smallest of the surveyed takes at its default (engines spec 7)
+_MEMORY_MB = 32  # what the smallest of the surveyed takes at its default (engines spec 7)
 LEVELS = {
     "moves": ("40 moves in 5 minutes", "level 40 5 0"),
     "seconds": ("minutes and seconds", "level 0 2:30 1"),
@@ -25,27 +25,27 @@ LEVELS = {
 }
 
 
-def features_of(exam: Exam) -> Features:
+def _features_of(exam: Exam) -> Features:
     """What it declared so far."""
     return exam.loose().features  # type: ignore[attr-defined, no-any-return]  # the engine of a CECP exam
 
 
 def _declares(exam: Exam, name: str, without: str) -> str:
-    features = features_of(exam)
+    features = _features_of(exam)
     if not features.on(name):
         raise Complaint(f"{name}=0: {without}")
     return ""
 
 
 def _named(exam: Exam) -> str:
-    name = features_of(exam).values.get("myname", "")
+    name = _features_of(exam).values.get("myname", "")
     if not name:
         raise Complaint("no myname: lists and records call it by its file's")
     return name
 
 
 def _done(exam: Exam) -> str:
-    values = features_of(exam).values
+    values = _features_of(exam).values
     if not values:
         raise Complaint("no feature line: taken as protocol 1 after 2 s of silence at each start")
     if values.get("done") != "1":
@@ -54,7 +54,7 @@ def _done(exam: Exam) -> str:
 
 
 def _variants(exam: Exam) -> str:
-    listed = features_of(exam).values.get("variants", "")
+    listed = _features_of(exam).values.get("variants", "")
     names = [name.strip() for name in listed.split(",") if name.strip()]
     if names and "normal" not in names:
         raise Complaint(f"normal is not among its variants: {listed[:60]}")
@@ -63,7 +63,7 @@ def _variants(exam: Exam) -> str:
 
 def _begin(exam: Exam, *moves: str, level: str = LONG) -> Features:
     """A new game in force mode with some moves told, in the form it declared."""
-    features = features_of(exam)
+    features = _features_of(exam)
     told = []
     board = chess.Board()
     for text in moves:
@@ -147,7 +147,7 @@ def _now(exam: Exam) -> str:
 
 def _thinking_ping(exam: Exam) -> str:
     _thinking(exam, "e2e4", "e7e5")
-    ping, pong = ping_of_thinking(exam)
+    ping, pong = _ping_of_thinking(exam)
     exam.send(ping)
     answered = exam.until(lambda line: line == pong, ANSWER_S) is not None
     exam.drop()
@@ -156,7 +156,7 @@ def _thinking_ping(exam: Exam) -> str:
     return ""
 
 
-def ping_of_thinking(exam: Exam) -> tuple[str, str]:
+def _ping_of_thinking(exam: Exam) -> tuple[str, str]:
     """A ping without a look at the engine, which would start another process for one that thinks."""
     if not exam.declares("ping"):
         raise NotOffered("it does not declare ping")
@@ -168,7 +168,7 @@ def _result(exam: Exam, *, thinking: bool) -> str:
         _thinking(exam, "e2e4", "e7e5")
     else:
         _begin(exam, "e2e4", "e7e5")
-    ping, pong = ping_of_thinking(exam)
+    ping, pong = _ping_of_thinking(exam)
     exam.send("result 1/2-1/2 {Draw by adjudication}", "force", ping)
     answered = exam.until(lambda line: line == pong, ANSWER_S) is not None
     said = [line for line in exam.heard if _is_error(line) and "result" in line]
@@ -179,7 +179,7 @@ def _result(exam: Exam, *, thinking: bool) -> str:
 
 
 def _draw(exam: Exam) -> str:
-    if features_of(exam).values.get("draw") == "0":
+    if _features_of(exam).values.get("draw") == "0":
         raise NotOffered("draw=0: no offer is ever sent")
     _thinking(exam, "e2e4", "e7e5")
     exam.send("draw")
@@ -192,7 +192,7 @@ def _draw(exam: Exam) -> str:
 
 def _command(exam: Exam, feature: str, line: str, hint: str = "") -> str:
     """A command that is sent where its feature is declared."""
-    if not features_of(exam).on(feature):
+    if not _features_of(exam).on(feature):
         raise NotOffered(f"{feature} is not declared, {line.split()[0]} never sent")
     if feature == "smp" and exam.spec.quirks.no_cores:
         raise NotOffered("its file says no_cores")
@@ -245,16 +245,16 @@ def _fraction(exam: Exam) -> str:
     """Fractions of a second a move, which most engines do not know."""
     if exam.spec.quirks.movetime == "level":
         raise NotOffered("a fixed time is told by level, as its file says")
-    _begin(exam, "e2e4", "e7e5", level=f"st {FRACTION_S}")
+    _begin(exam, "e2e4", "e7e5", level=f"st {_FRACTION_S}")
     exam.send("go")
     begun = time.monotonic()
-    moved = exam.until(_is_move, FRACTION_S * 4)
+    moved = exam.until(_is_move, _FRACTION_S * 4)
     elapsed = time.monotonic() - begun
     if moved is None or exam.spec.quirks.st_fraction:
         exam.drop()
     if moved is None:
         raise NotOffered("no move within 2 s of st 0.5: whole seconds only")
-    if elapsed < FRACTION_S / 4:
+    if elapsed < _FRACTION_S / 4:
         raise NotOffered(f"moves after {elapsed * 1000:.0f} ms with st 0.5: whole seconds only")
     if not exam.spec.quirks.st_fraction:
         exam.hints["quirks.st_fraction"] = True
@@ -279,7 +279,7 @@ STEPS: tuple[Step, ...] = (
     Step("illegal", "an illegal move is refused in words", _illegal, "warn"),
     Step("output", "lines of thought that can be read", _output, "warn"),
     Step("ponder", "hard and easy", _ponder, "warn"),
-    Step("memory", "memory, where declared", partial(_command, feature="memory", line=f"memory {MEMORY_MB}")),
+    Step("memory", "memory, where declared", partial(_command, feature="memory", line=f"memory {_MEMORY_MB}")),
     Step("cores", "cores, where declared", partial(_command, feature="smp", line="cores 1", hint="no_cores")),
     Step("opponent", "name, where declared", partial(_command, feature="name", line="name Somebody")),
     Step("result-idle", "result between moves", partial(_result, thinking=False), "warn"),

@@ -103,10 +103,10 @@ ENDING_STEPS: tuple[Step, ...] = (
 
 _numbers = itertools.count(1_001)  # of pings: above those of the adapter
 TOGETHER = 4  # pings in one write
-PIECE_S = 0.05  # between two pieces of a line: a reader takes the first before the second comes
+_PIECE_S = 0.05  # between two pieces of a line: a reader takes the first before the second comes
 
 
-def ping_of(exam: Exam) -> tuple[str, str]:
+def _ping_of(exam: Exam) -> tuple[str, str]:
     """A ping and its pong, for an engine that is there already. NotOffered for a CECP engine without."""
     if exam.spec.protocol == "uci":
         return "isready", "readyok"
@@ -119,7 +119,7 @@ def ping_of(exam: Exam) -> tuple[str, str]:
 def pinged(exam: Exam) -> bool:
     """Whether it answers a ping now; True for an engine without ping that lives."""
     try:
-        ping, pong = ping_of(exam)
+        ping, pong = _ping_of(exam)
     except NotOffered:
         exam.pause(ANSWER_S / 4)
         return True
@@ -139,7 +139,7 @@ def _together(exam: Exam) -> str:
     exam.loose()
     if exam.spec.quirks.line_delay_ms:
         raise NotOffered(f"reads one line at a time, as its file says: {exam.spec.quirks.line_delay_ms} ms between two")
-    asked = [ping_of(exam) for _ in range(TOGETHER)]
+    asked = [_ping_of(exam) for _ in range(TOGETHER)]
     exam.send(*(ping for ping, _ in asked))
     for number, (_, pong) in enumerate(asked):
         if exam.until(lambda line, pong=pong: line == pong, ANSWER_S) is None:  # type: ignore[misc]  # bound at once
@@ -153,30 +153,30 @@ def _together(exam: Exam) -> str:
 
 def _pieces(exam: Exam) -> str:
     exam.loose()
-    ping, pong = ping_of(exam)
+    ping, pong = _ping_of(exam)
     exam.write(ping[:3])
-    exam.pause(PIECE_S)
+    exam.pause(_PIECE_S)
     exam.write(f"{ping[3:]}\n")
     return _pong(exam, pong, "that came in two pieces")
 
 
 def _returns(exam: Exam) -> str:
     exam.loose()
-    ping, pong = ping_of(exam)
+    ping, pong = _ping_of(exam)
     exam.send(ping, end="\r\n")
     return _pong(exam, pong, "that ended with CR LF")
 
 
 def _empty(exam: Exam) -> str:
     exam.loose()
-    ping, pong = ping_of(exam)
+    ping, pong = _ping_of(exam)
     exam.send("", "", ping)
     return _pong(exam, pong, "after empty lines")
 
 
 def _unknown(exam: Exam) -> str:
     exam.loose()
-    ping, pong = ping_of(exam)
+    ping, pong = _ping_of(exam)
     exam.send("xyzzy plugh", ping)
     _pong(exam, pong, "after an unknown command")
     return f"says {exam.heard[0]!r}" if exam.heard else "passes it over"
@@ -184,7 +184,7 @@ def _unknown(exam: Exam) -> str:
 
 def _once(exam: Exam) -> str:
     exam.loose()
-    ping, pong = ping_of(exam)
+    ping, pong = _ping_of(exam)
     exam.send(ping)
     _pong(exam, pong, "")
     more = [line for line in exam.pause(0.1) if line == pong]
@@ -217,7 +217,7 @@ KINDS = {
     "button": ("button", "reset", "save"),
 }
 EMPTY = "<empty>"  # how UCI writes a string without a sign
-MOST_TRIED = 40  # options of one kind; ten thousand are tolerated, and tell nothing more
+_MOST_TRIED = 40  # options of one kind; ten thousand are tolerated, and tell nothing more
 
 
 def _of_kind(exam: Exam, kind: str) -> str:
@@ -225,7 +225,7 @@ def _of_kind(exam: Exam, kind: str) -> str:
     engine = exam.loose()
     tried = 0
     declared = [option for option in engine.declared if option.kind in KINDS[kind]]
-    for option in declared[:MOST_TRIED]:
+    for option in declared[:_MOST_TRIED]:
         values = _values(option)
         for value in values:
             _set(exam, option, value)
@@ -325,12 +325,12 @@ PLACES: tuple[tuple[str, str, str, str], ...] = (
     ("crowded", "218 legal moves", "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1", ""),
 )
 # In Chess960: one legal move, castling with a rook that is not in the corner.
-ONLY_CASTLING = "k3r3/8/8/8/8/6p1/6P1/5KRB w K - 0 1"
-RARE = frozenset({"passing-only", "crowded"})  # a surveyed engine never answers in the first: once in many games
-WINNING_BLACK = "3qk3/8/8/8/8/8/3P4/4K3 b - - 0 1"  # a queen ahead: a score from White's side has the wrong sign
+_ONLY_CASTLING = "k3r3/8/8/8/8/6p1/6P1/5KRB w K - 0 1"
+_RARE = frozenset({"passing-only", "crowded"})  # a surveyed engine never answers in the first: once in many games
+_WINNING_BLACK = "3qk3/8/8/8/8/8/3P4/4K3 b - - 0 1"  # a queen ahead: a score from White's side has the wrong sign
 _TURN = 6_364_136_223_846_793_005  # multiplier of the generator MMIX (Knuth, TAOCP 2, 3.3.4)
 _STEP = 1_442_695_040_888_963_407  # its increment
-LONGEST_MOVE = 6  # bytes of a move with its blank
+_LONGEST_MOVE = 6  # bytes of a move with its blank
 _QUIET_PLIES = 90  # then a pawn move or capture, long before the fifty-move rule
 
 
@@ -348,7 +348,7 @@ def long_game() -> Position:
     No position of it comes twice, and no fifty moves pass without a pawn move or capture.
     """
     made, state, seen = Position(), 1, {chess.Board().epd()}
-    while len(made.line) + LONGEST_MOVE <= MAX_LINE:
+    while len(made.line) + _LONGEST_MOVE <= MAX_LINE:
         board = made.board
         moves = sorted(board.legal_moves, key=chess.Move.uci)
         state = (state * _TURN + _STEP) % 2**64
@@ -390,8 +390,8 @@ LIMITS = {
     "nodes": ("limit-nodes", "a number of nodes: 2 000", "nodes=2000"),
 }
 _NUMBERED = re.compile(r"^\d+\.+")
-LATE_MS = 100  # beyond a fixed time, as the margin of such games (runner spec 3)
-NODES_TIMES = 50  # more nodes than asked for, or fewer: the word is understood otherwise, or not at all
+_LATE_MS = 100  # beyond a fixed time, as the margin of such games (runner spec 3)
+_NODES_TIMES = 50  # more nodes than asked for, or fewer: the word is understood otherwise, or not at all
 
 
 def _place(exam: Exam, fen: str, moves: str) -> str:
@@ -423,7 +423,7 @@ def _long(exam: Exam) -> str:
 def _castling(exam: Exam) -> str:
     """Glaurung, told KQkq, took the right for one with the rook on a or h: its games were lost by illegal moves."""
     try:
-        found = exam.move(Position(ONLY_CASTLING, CHESS960), QUICK)
+        found = exam.move(Position(_ONLY_CASTLING, CHESS960), QUICK)
     except Unsupported as cannot:
         raise NotOffered(cannot.detail) from None
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
@@ -460,7 +460,7 @@ def _limited(exam: Exam, kind: str, text: str, look: Callable[[Exam, Found, Time
 def _punctual(exam: Exam, found: Found, tc: TimeControl) -> str:
     late = found.elapsed_ms - (tc.movetime_ms or 0)
     words = f"{found.move.uci()} in {found.elapsed_ms} ms"
-    margin = max(LATE_MS, exam.spec.quirks.movetime_margin_ms)
+    margin = max(_LATE_MS, exam.spec.quirks.movetime_margin_ms)
     if late > margin:
         wanted = -(-2 * late // 100) * 100
         hints = (("quirks.movetime_margin_ms", wanted),)
@@ -478,10 +478,10 @@ def _shallow(exam: Exam, found: Found, tc: TimeControl) -> str:
 
 def _few(exam: Exam, found: Found, tc: TimeControl) -> str:
     nodes, asked = found.thought.nodes, tc.nodes or 0
-    if nodes is not None and nodes * NODES_TIMES < asked:  # or it tells an early line alone: more show which
+    if nodes is not None and nodes * _NODES_TIMES < asked:  # or it tells an early line alone: more show which
         asked *= 10
         nodes = exam.move(position(""), TimeControl.parse(f"nodes={asked}")).thought.nodes
-    if nodes is not None and not asked <= nodes * NODES_TIMES <= asked * NODES_TIMES**2:
+    if nodes is not None and not asked <= nodes * _NODES_TIMES <= asked * _NODES_TIMES**2:
         raise Complaint(f"searched {nodes} nodes where {asked} were asked")
     return f"{found.move.uci()} in {found.elapsed_ms} ms{f', {nodes} nodes told' if nodes is not None else ''}"
 
@@ -539,7 +539,7 @@ def _variation(exam: Exam) -> str:
 def _view(exam: Exam) -> str:
     """Whose side the score is from: Black moves and is a queen ahead."""
     try:
-        found = exam.move(position(WINNING_BLACK), CALM)
+        found = exam.move(position(_WINNING_BLACK), CALM)
     except Unsupported as cannot:
         raise NotOffered(f"cannot be told: {cannot.detail}") from None
     score = found.thought.score
@@ -558,7 +558,7 @@ def _positions() -> tuple[Step, ...]:
             f"position-{key}",
             f"a legal move: {what}",
             partial(_place, fen=fen, moves=moves),
-            "warn" if key in RARE else "FAIL",
+            "warn" if key in _RARE else "FAIL",
         )
         for key, what, fen, moves in PLACES
     )

@@ -27,7 +27,7 @@ from enginetour.referee.talk import converse, ended, heed
 # What a course finds out: one verdict a step, and what to write into the engine file.
 
 Verdict = Literal["ok", "warn", "FAIL", "not offered"]
-Gravity = Literal["warn", "FAIL"]
+_Gravity = Literal["warn", "FAIL"]
 HintValue = int | float | bool | str | tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ class Complaint(Exception):
     """Something that is not as it should be; without a gravity the step's own counts."""
 
     def __init__(
-        self, words: str, gravity: Gravity | None = None, *, hints: tuple[tuple[str, HintValue], ...] = ()
+        self, words: str, gravity: _Gravity | None = None, *, hints: tuple[tuple[str, HintValue], ...] = ()
     ) -> None:
         super().__init__(words)
         self.words = words
@@ -89,7 +89,7 @@ class NotOffered(Exception):
 
 # One engine under examination: its process, what it is asked through the adapter or line by line, its steps.
 
-EVERY_LIMIT = frozenset({"clock", "movetime", "nodes", "depth"})
+_EVERY_LIMIT = frozenset({"clock", "movetime", "nodes", "depth"})
 PATIENCE_S = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
 SHORT_PATIENCE_S = 3.0  # s for a limit its file leaves out: depth 3 may take so long (engines spec 1)
 MARGIN_MS = 1_000  # a move on a busy machine is not judged to the millisecond
@@ -104,7 +104,7 @@ class Step:
     key: str
     what: str
     run: Callable[[Exam], str]
-    gravity: Gravity = "FAIL"
+    gravity: _Gravity = "FAIL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Exam:
     """The engine of a course; a process is started when one is needed, and dropped once it cannot be trusted."""
 
     def __init__(self, task: ComplianceTask, link: Link) -> None:
-        self.spec = replace(task.spec, limits=EVERY_LIMIT)  # what its file leaves out is tried too
+        self.spec = replace(task.spec, limits=_EVERY_LIMIT)  # what its file leaves out is tried too
         self.limits = task.spec.limits
         self.link = link
         self.hints: dict[str, HintValue] = {}

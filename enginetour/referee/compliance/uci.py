@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?\d+")
 _MOVE = re.compile(r"(?:[a-h][1-8]){2}[nbrqNBRQ]?|[PNBRQ]@[a-h][1-8]|0000")
 
 
-def odd_info(line: str) -> str:
+def _odd_info(line: str) -> str:
     """What is not as the protocol has it in an ``info`` line; "" for nothing."""
     words = line.split()[1:]
     at = 0
@@ -61,7 +61,7 @@ def _info(exam: Exam) -> str:
     found = exam.move(position("", "e2e4 c7c5"), CALM)
     told = [line for line in found.raw.decode("utf-8", "replace").splitlines() if line.split(None, 1)[:1] == ["info"]]
     for line in told:
-        if odd := odd_info(line):
+        if odd := _odd_info(line):
             raise Complaint(f"{odd} in {line.strip()[:80]!r}")
     if not told:
         raise Complaint("no info line before its move")

@@ -193,12 +193,12 @@ class Scale:
             parts = (1,) if log10(self.high / self.low) > _DECADES else _STEPS[:3]
             found = (part * 10.0**power for power in powers for part in parts)
             return [tick for tick in found if self.low <= tick <= self.high]
-        step = step_of((self.high - self.low) / most)
+        step = _step_of((self.high - self.low) / most)
         first = ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, floor(self.high / step + 1e-9) + 1)]
 
 
-def step_of(least: float) -> float:
+def _step_of(least: float) -> float:
     """The smallest round step that is not below `least`, which is above 0."""
     power = 10.0 ** floor(log10(least))
     return next(part * power for part in _STEPS if part * power >= least * (1 - 1e-9))

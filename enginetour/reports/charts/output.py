@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 # A picture as SVG text for a page, as an SVG file, and as PNG bytes, which matplotlib draws.
 
-UNIT_DPI = 72  # of matplotlib: one unit of ours is one of its points, and one unit of its viewBox
+_UNIT_DPI = 72  # of matplotlib: one unit of ours is one of its points, and one unit of its viewBox
 PNG_SCALE = 2  # pixels a unit: sharp on the screens of today
-LONGEST_SIDE = 16_000  # pixels of a PNG: a longer one is drawn smaller; browsers and forums show no more
+_LONGEST_SIDE = 16_000  # pixels of a PNG: a longer one is drawn smaller; browsers and forums show no more
 MARGIN = 12.0  # units of paper around a picture that stands on its own
-PNG_COLOURS = 128  # of its palette: a dozen, and their mixtures at the edges of letters
+_PNG_COLOURS = 128  # of its palette: a dozen, and their mixtures at the edges of letters
 # Whose letters DejaVu Sans, which matplotlib brings along, does not have: those of them that the machine has.
 _FALLBACKS = ("Noto Sans CJK JP", "Noto Sans", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Unifont")
 _ANCHORS: dict[Anchor, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
@@ -68,15 +68,15 @@ def svg(picture: Picture) -> str:
 
 def svg_file(picture: Picture) -> str:
     """A whole SVG file in the light colours."""
-    return standalone(picture, MARGIN)
+    return _standalone(picture, MARGIN)
 
 
 def png(picture: Picture) -> bytes:
     """In the light colours, two pixels a unit."""
     sink = io.BytesIO()
-    scale = min(PNG_SCALE, LONGEST_SIDE / (max(picture.width, picture.height) + 2 * MARGIN))
+    scale = min(PNG_SCALE, _LONGEST_SIDE / (max(picture.width, picture.height) + 2 * MARGIN))
     with _ready():
-        _drawn(picture).savefig(sink, format="png", dpi=UNIT_DPI * scale, metadata={"Software": None})
+        _drawn(picture).savefig(sink, format="png", dpi=_UNIT_DPI * scale, metadata={"Software": None})
         return _fewer_colours(sink)
 
 
@@ -86,7 +86,7 @@ def _fewer_colours(sink: io.BytesIO) -> bytes:
 
     packed = io.BytesIO()
     with Image.open(sink) as whole:
-        few = whole.convert("RGB").quantize(PNG_COLOURS, dither=Image.Dither.NONE)
+        few = whole.convert("RGB").quantize(_PNG_COLOURS, dither=Image.Dither.NONE)
         few.save(packed, format="png")  # 9, the best, takes 12 times as long for a tenth less
     return packed.getvalue()
 
@@ -150,10 +150,10 @@ def _drawn(picture: Picture) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Affine2D
 
-    size = ((picture.width + 2 * MARGIN) / UNIT_DPI, (picture.height + 2 * MARGIN) / UNIT_DPI)
-    figure = Figure(figsize=size, dpi=UNIT_DPI, facecolor=LIGHT["paper"])
+    size = ((picture.width + 2 * MARGIN) / _UNIT_DPI, (picture.height + 2 * MARGIN) / _UNIT_DPI)
+    figure = Figure(figsize=size, dpi=_UNIT_DPI, facecolor=LIGHT["paper"])
     FigureCanvasAgg(figure)
-    scaled = Affine2D().translate(MARGIN, MARGIN).scale(1 / UNIT_DPI, -1 / UNIT_DPI).translate(0, size[1])
+    scaled = Affine2D().translate(MARGIN, MARGIN).scale(1 / _UNIT_DPI, -1 / _UNIT_DPI).translate(0, size[1])
     units = scaled + figure.dpi_scale_trans
     for order, mark in enumerate(picture.marks):
         if not isinstance(mark, Tip):
@@ -220,7 +220,7 @@ def inline(picture: Picture) -> str:
     return "\n".join(lines) + "\n"
 
 
-def standalone(picture: Picture, margin: float) -> str:
+def _standalone(picture: Picture, margin: float) -> str:
     """The same as a file of its own, on white with a margin."""
     width, height = (_short(side + 2 * margin) for side in (picture.width, picture.height))
     view = f'viewBox="{_short(-margin)} {_short(-margin)} {width} {height}"'

@@ -54,7 +54,7 @@ class GameRow:
 
 # Evaluations and clocks of a game as SVG of our own: a handful of polylines, since 10,000 pages are made in seconds.
 
-STEEPNESS = 0.00368208  # share of points expected = 1 / (1 + exp(-STEEPNESS cp)): lichess.org/page/accuracy
+_STEEPNESS = 0.00368208  # share of points expected = 1 / (1 + exp(-STEEPNESS cp)): lichess.org/page/accuracy
 _HIGHEST = 3000  # centipawns beyond which a line stands at the edge anyway
 _MARKS = (-500, -200, 0, 200, 500)
 _EVERY = (5, 10, 20, 40, 100, 200, 500)  # moves between two marks of the x axis
@@ -63,7 +63,7 @@ _MOST_MARKS = 12
 
 def height(score: int) -> int:
     """-100 to 100 for centipawns: twice the share of points expected, less one."""
-    return round(200 / (1 + exp(-STEEPNESS * max(-_HIGHEST, min(_HIGHEST, score))))) - 100
+    return round(200 / (1 + exp(-_STEEPNESS * max(-_HIGHEST, min(_HIGHEST, score))))) - 100
 
 
 @lru_cache(1 << 13)  # most scores come again and again
@@ -177,8 +177,8 @@ def _moves(start: Start, plies: int) -> Iterator[tuple[float, str]]:
 
 # A game in words: how it ended, how long it took, what there is to know of it besides its moves.
 
-SHOWN_WARNINGS = 20  # of one engine in one game
-LONGEST_WARNING = 300  # signs
+_SHOWN_WARNINGS = 20  # of one engine in one game
+_LONGEST_WARNING = 300  # signs
 _RESULTS = {Outcome.WHITE: "1\u20130", Outcome.DRAW: "½\u2013½", Outcome.BLACK: "0\u20131", Outcome.VOID: "void"}
 _ENDINGS = {
     Termination.MATE: "Checkmate",
@@ -271,10 +271,10 @@ def used(record: SideRecord) -> Iterator[tuple[str, str]]:
         yield "depth, mean", f"{told['depth'][1] / told['depth'][0]:.1f}"
     if speed := nps(told):
         yield "nps, mean", f"{speed:,.0f}"
-    for words in record.warnings[:SHOWN_WARNINGS]:
-        yield "warning", words[:LONGEST_WARNING]
-    if len(record.warnings) > SHOWN_WARNINGS:
-        yield "warnings", f"and {len(record.warnings) - SHOWN_WARNINGS} more"
+    for words in record.warnings[:_SHOWN_WARNINGS]:
+        yield "warning", words[:_LONGEST_WARNING]
+    if len(record.warnings) > _SHOWN_WARNINGS:
+        yield "warnings", f"and {len(record.warnings) - _SHOWN_WARNINGS} more"
     for kind, count, first in record.claims:
         yield "claim", f"{kind}, {count} times, first at {first}" if count > 1 else f"{kind}, {first}"
 
@@ -285,7 +285,7 @@ def _times(count: int) -> str:
 
 # The moves of a game as a table: a row a move, for each side SAN, evaluation, depth and time.
 
-SHOWN_PLIES = (
+_SHOWN_PLIES = (
     3000  # beyond them a page says where the rest is: fifty moves a side without progress end most games before
 )
 LONGEST_SAN = 16  # signs; more is no move
@@ -296,7 +296,7 @@ _SIDES = "".join(f'<th scope="col" class="m">{side}</th>{_FIGURES}' for side in 
 _HEAD = f'<thead><tr><th scope="col">#</th>{_SIDES}</tr></thead>'
 
 
-def move_table(start: Start, moves: Sequence[MoveMade]) -> Markup:
+def _move_table(start: Start, moves: Sequence[MoveMade]) -> Markup:
     """Evaluations from White's side; times in seconds."""
     parts = []
     number, white = start.number, start.white_begins
@@ -439,7 +439,7 @@ def _top(square: int) -> int:
 # 10,000 of them are made in seconds, so tables of moves and graphs are written here and not by templates (0.3 us a
 # cell, 0.5 by a template: measured). Every word that is not ours is escaped.
 
-LARGEST_PGN = 240_000  # bytes that a page carries along; a longer game is in the tournament's PGN
+_LARGEST_PGN = 240_000  # bytes that a page carries along; a longer game is in the tournament's PGN
 LARGEST_TRAFFIC = 100_000  # signs of all incidents of one game
 _TRAFFIC_WIDTH = 110  # columns
 _NO_BOARD = replay.EMPTY * 64
@@ -448,11 +448,11 @@ _NO_BOARD = replay.EMPTY * 64
 def game_page(row: GameRow, site: Site) -> str:
     """Return the page as HTML; the script that goes with it replays the game."""
     game = row.game
-    moves = game.moves[:SHOWN_PLIES]
+    moves = game.moves[:_SHOWN_PLIES]
     start = replay.start_of(game)
     text = pgn.text(game, row.number, row.event)
     lines = replay.line_list(start, moves, replay.LARGEST_LINES)
-    has_pgn = len(text) <= LARGEST_PGN
+    has_pgn = len(text) <= _LARGEST_PGN
     squares = replay.squares_of(game.final_fen) or _NO_BOARD
     return render(
         "game.html",
@@ -463,7 +463,7 @@ def game_page(row: GameRow, site: Site) -> str:
         result=result(row),
         ending=ending(row),
         board=diagram(squares, replay.last_squares(game.moves), own_pieces=not site.single),
-        moves=move_table(start, moves),
+        moves=_move_table(start, moves),
         evaluations=evaluations(start, moves),
         clocks=clocks(start, moves),
         lines=lines.markup if lines.found else None,
@@ -510,8 +510,8 @@ def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
 
 def _remarks(game: Game, start: Start, lines: Lines, shown: int, *, has_pgn: bool) -> Iterator[str]:
     """What of the record is not on the page, and why."""
-    if game.plies > SHOWN_PLIES:
-        yield f"Moves after the first {SHOWN_PLIES} plies are left out here; enginetour export pgn has them."
+    if game.plies > _SHOWN_PLIES:
+        yield f"Moves after the first {_SHOWN_PLIES} plies are left out here; enginetour export pgn has them."
     if lines.cut:
         yield f"Lines are cut after {replay.LINE_WORDS} words."
     if lines.count < shown:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # What the pages of one report share: its name, its pages, and how one of them is linked from another.
 
-LEFT_OUT = "left-out"  # id of the section that says what a single file has no room for
+_LEFT_OUT = "left-out"  # id of the section that says what a single file has no room for
 GENERATOR = '<meta name="generator" content="enginetour report">'  # by which a report is known again
 
 
@@ -50,7 +50,7 @@ class Site:
     def link(self, address: str, here: str) -> str:
         """Where `address` is, seen from the page `here`."""
         if self.single:
-            return f"#{LEFT_OUT if address in self.left_out else anchor(address)}"
+            return f"#{_LEFT_OUT if address in self.left_out else anchor(address)}"
         return self.prefix + address if self.prefix else "../" * here.count("/") + address
 
     def engine(self, name: str) -> str | None:
@@ -305,7 +305,7 @@ def whole(
         shared=shared,
         missing=missing,
         command=command,
-        left_out_id=LEFT_OUT,
+        left_out_id=_LEFT_OUT,
         limit=LARGEST // 1_000_000,
     )
 
@@ -333,7 +333,7 @@ def own(text: str) -> Markup:
 
 SIGNS = "0=1"  # by half points
 MOST_SIGNS = 12  # games of a cell that are told one by one; more as points of games
-MOST_LINKS = 24_000  # of some 40 bytes each: a page of 1 MB
+_MOST_LINKS = 24_000  # of some 40 bytes each: a page of 1 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ class Cell:
 
 def crosstable(rows: Sequence[CrossRow[Cell]], site: Site, here: str) -> Markup:
     """Head and first column stay while the rest scrolls. A page of too many links has none in its cells."""
-    linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= MOST_LINKS
+    linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= _MOST_LINKS
     addresses: dict[int, str] = {}
 
     def link(number: int) -> str:

@@ -52,7 +52,7 @@ def machine_of(hardware: str) -> str:
     return hardware.partition(", speed")[0] + (")" if ", speed" in hardware else "")
 
 
-def by_machine(games: Sequence[Conditions]) -> dict[str, list[Conditions]]:
+def _by_machine(games: Sequence[Conditions]) -> dict[str, list[Conditions]]:
     """In the order of their names."""
     found: dict[str, list[Conditions]] = defaultdict(list)
     for game in games:
@@ -62,7 +62,7 @@ def by_machine(games: Sequence[Conditions]) -> dict[str, list[Conditions]]:
 
 def hosts_of(games: Sequence[Conditions]) -> Hosts:
     """Games at odds left out by the caller."""
-    cells = {machine: Counter(game.outcome for game in played) for machine, played in by_machine(games).items()}
+    cells = {machine: Counter(game.outcome for game in played) for machine, played in _by_machine(games).items()}
     rows = tuple((machine, counts.total()) for machine, counts in cells.items())
     totals = [sum(counts[result] for counts in cells.values()) for result in RESULTS]
     seen = [(result, total) for result, total in zip(RESULTS, totals, strict=True) if total]
@@ -91,7 +91,7 @@ def beyond(square: float, freedom: int) -> float:
 # Was it fair: White's share, openings, the referee's own delays, the machine, and who lived on the margin.
 
 FEW = 10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
-STOLEN = 0.01  # share of the machine's time given to others from which on it is told (our decision)
+_STOLEN = 0.01  # share of the machine's time given to others from which on it is told (our decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class OpeningLine:
+class _OpeningLine:
     """One opening of the suite and what White made of it."""
 
     name: str
@@ -126,7 +126,7 @@ class Fairness:
     """
 
     white: Share
-    openings: tuple[OpeningLine, ...]
+    openings: tuple[_OpeningLine, ...]
     one_sided: int  # games on an opening that was played with one colour only by this pair
     relay_us: tuple[int, ...]
     worst_us: tuple[int, ...]
@@ -158,7 +158,7 @@ def fairness_of(
 ) -> Fairness:
     """Games at odds count for the machine, not for White; `again` tells of games that came again (`over_again`)."""
     even = [game for game in games if not game.handicap]
-    threads = max(map(threads_of, specs.values()), default=1)
+    threads = max(map(_threads_of, specs.values()), default=1)
     hosts = hosts_of(even)
     busy = tuple(game.number for game in games if game.busy)
     steal = tuple(game.steal for game in games if game.steal is not None)
@@ -218,7 +218,7 @@ def share_of(games: Sequence[Conditions]) -> Share:
     return Share(number, total, NORMAL_95 * sqrt(spread / number) / 2 if spread else None)
 
 
-def threads_of(spec: EngineSpec) -> int:
+def _threads_of(spec: EngineSpec) -> int:
     """As its options tell, 1 where they do not."""
     told = next((value for name, value in spec.options if name.lower() in ("threads", "cores", "max cpus")), "1")
     return int(told) if told.isascii() and told.isdigit() else 1
@@ -240,18 +240,18 @@ def _cores(games: Sequence[Conditions]) -> tuple[int, ...]:
 
 def _most_crowded(games: Sequence[Conditions], threads: int) -> tuple[int, int]:
     """Games at once and processors of the machine that lacked the most of these; 0, 0 where none lacked any."""
-    crowds = ((most_at_once(played), cores[0]) for played in by_machine(games).values() if (cores := _cores(played)))
+    crowds = ((most_at_once(played), cores[0]) for played in _by_machine(games).values() if (cores := _cores(played)))
     lacking = [(at_once, cores) for at_once, cores in crowds if at_once * threads > cores]
     return max(lacking, key=lambda crowd: crowd[0] * threads - crowd[1], default=(0, 0))
 
 
-def _openings(games: Sequence[Conditions]) -> Iterator[OpeningLine]:
+def _openings(games: Sequence[Conditions]) -> Iterator[_OpeningLine]:
     by_opening: dict[tuple[str, int], list[Conditions]] = {}
     for game in games:
         by_opening.setdefault(game.opening, []).append(game)
     for (name, place), played in sorted(by_opening.items(), key=lambda one: (one[0][1], one[0][0])):
         draws = sum(game.outcome is Outcome.DRAW for game in played)
-        yield OpeningLine(name, place, share_of(played), draws)
+        yield _OpeningLine(name, place, share_of(played), draws)
 
 
 def _one_sided(games: Sequence[Conditions]) -> int:
@@ -272,9 +272,9 @@ def _warnings(
         )
     if busy:
         yield f"the machine was busy in {busy} of {games} games: more wanted to run than it has processors"
-    if steal and max(steal) >= STOLEN:
-        often = sum(one >= STOLEN for one in steal)
-        yield f"its host gave {STOLEN:.0%} or more of the machine's time to others in {often} of {games} games"
+    if steal and max(steal) >= _STOLEN:
+        often = sum(one >= _STOLEN for one in steal)
+        yield f"its host gave {_STOLEN:.0%} or more of the machine's time to others in {often} of {games} games"
     if hosts.chance is not None and hosts.chance < ODD:
         yield f"games did not end alike on all machines ({hosts.words})"
 
@@ -284,7 +284,7 @@ def _warnings(
 MOST_OPENINGS = 1_000  # lines of the table of openings
 
 
-def share_words(share: Share) -> str:
+def _share_words(share: Share) -> str:
     """``52.4 % ±3.1``; "too few games" where no error can be told."""
     if share.share is None:
         return ""
@@ -344,7 +344,7 @@ def openings(found: Fairness) -> Sheet:
             "place": line.place or None,
             "opening": line.name,
             "games": line.white.games,
-            "share": share_words(line.white),
+            "share": _share_words(line.white),
             "draws": line.draws,
         }
         for line in ordered[:MOST_OPENINGS]

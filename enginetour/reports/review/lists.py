@@ -102,8 +102,8 @@ def _paths(store: Store, tournament: int, names: Sequence[str]) -> tuple[RatingP
 
 # A rating list of the store as a report shows it: the list now, who is stronger than whom, editions, engines.
 
-MOST_COMPARED = 200  # engines of a matrix that can be read
-WITH_ERRORS = ("logistic", "davidson", "raokupper")  # models of a likelihood list
+_MOST_COMPARED = 200  # engines of a matrix that can be read
+_WITH_ERRORS = ("logistic", "davidson", "raokupper")  # models of a likelihood list
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class ListReview:
     @property
     def has_errors(self) -> bool:
         """It is one by likelihood."""
-        return self.found.model in WITH_ERRORS
+        return self.found.model in _WITH_ERRORS
 
 
 def list_review(store: Store, name: str) -> ListReview:
@@ -146,7 +146,7 @@ def list_review(store: Store, name: str) -> ListReview:
     met = met_by(selection, ratings.keys())
     history = list_history(store, name, editions_of(store, name))
     points = dict(history.engines)
-    compared = found.model in WITH_ERRORS and 1 < len(names) <= MOST_COMPARED
+    compared = found.model in _WITH_ERRORS and 1 < len(names) <= _MOST_COMPARED
     return ListReview(
         name=name,
         revision=revision.number,
@@ -170,7 +170,7 @@ def list_review(store: Store, name: str) -> ListReview:
 
 # The history page's tables: editions of a list, engines through them, and paths of incremental systems.
 
-MOST_EDITIONS = 12  # columns: the newest
+_MOST_EDITIONS = 12  # columns: the newest
 
 
 def editions(one: ListHistory) -> Sheet:
@@ -190,7 +190,7 @@ def editions(one: ListHistory) -> Sheet:
 
 def engines(one: ListHistory) -> Sheet:
     """An engine a line, its rating with error in each of the newest editions."""
-    numbers = [number for number, *_ in one.editions][-MOST_EDITIONS:]
+    numbers = [number for number, *_ in one.editions][-_MOST_EDITIONS:]
     columns = (
         Column("name", "engine", left=True),
         *(Column(f"e{number}", f"edition {number}") for number in numbers),

@@ -30,11 +30,11 @@ from enginetour.store.careers import Published
 
 # The pictures of a review: from its rows to those of the charts.
 
-MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
+_MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
 SOME = 10  # games; a distribution of fewer tells nothing
 
 
-def rating_list_picture(review: Review) -> Picture | None:
+def _rating_list_picture(review: Review) -> Picture | None:
     """Of the first pool, which is the largest; None without a rated engine."""
     return rated_picture(review.ratings)
 
@@ -45,9 +45,9 @@ def rated_picture(found: RatingList) -> Picture | None:
     return lists.rating_list(rows, title="Ratings, and how far they may be off") if rows else None
 
 
-def scores_picture(review: Review) -> Picture | None:
+def _scores_picture(review: Review) -> Picture | None:
     """Points above half of the best of the table, game by game; None where nobody has played enough to see a line."""
-    best = [line.name for line in review.standings if line.rank is not None][:MOST_CURVES]
+    best = [line.name for line in review.standings if line.rank is not None][:_MOST_CURVES]
     met: dict[str, list[int]] = {name: [] for name in best}
     for line in review.games:
         if line.counts:
@@ -60,7 +60,7 @@ def scores_picture(review: Review) -> Picture | None:
     return curves.score_over_games(runs, title="The first of the table, game by game: points above half")
 
 
-def ladder_picture(review: Review) -> Picture | None:
+def _ladder_picture(review: Review) -> Picture | None:
     """Who was in the section, entered, was parked and dropped out, over the games."""
     if review.ladder is None:
         return None
@@ -70,7 +70,7 @@ def ladder_picture(review: Review) -> Picture | None:
     )
 
 
-def opponents_picture(one: EngineReview) -> Picture | None:
+def _opponents_picture(one: EngineReview) -> Picture | None:
     """Its score against each opponent by that one's rating; None where nobody is rated."""
     faced = [lists.Faced(met.name, met.rating, met.half_points, len(met.games)) for met in one.opponents]
     if not any(line.rating is not None for line in faced):
@@ -83,11 +83,11 @@ def editions_picture(one: ListHistory) -> Picture | None:
     """The best of the list through its editions; None where there is one edition only."""
     if len(one.editions) < 2:
         return None
-    lines = [_curve(name, points) for name, points in one.engines[:MOST_CURVES]]
+    lines = [_curve(name, points) for name, points in one.engines[:_MOST_CURVES]]
     return curves.rating_history(lines, title=f"{one.name}, edition by edition")
 
 
-def career_picture(one: ListedEngine) -> Picture | None:
+def _career_picture(one: ListedEngine) -> Picture | None:
     """One engine through the editions of its list; None where it stands in one only."""
     if len(one.editions) < 2:
         return None
@@ -100,7 +100,7 @@ def _curve(name: str, points: Sequence[Published]) -> Curve:
 
 def paths_picture(name: str, own: Sequence[RatingPath]) -> Picture | None:
     """The best by an incremental system, game by game."""
-    best = sorted(own, key=lambda path: -path.points[-1][1])[:MOST_CURVES]
+    best = sorted(own, key=lambda path: -path.points[-1][1])[:_MOST_CURVES]
     lines = [
         Curve(
             path.name,
@@ -127,7 +127,7 @@ def fairness_picture(found: Fairness) -> Iterator[Picture]:
 # Which pages a report has, and what stands on each: from a review to texts, one page at a time.
 
 Maker = Callable[[], str]
-MOST_TROUBLED = 10  # engines with incidents on the first page
+_MOST_TROUBLED = 10  # engines with incidents on the first page
 
 
 def site_of(review: Review, *, prefix: str = "", single: bool = False) -> Site:
@@ -147,21 +147,21 @@ def site_of(review: Review, *, prefix: str = "", single: bool = False) -> Site:
 
 def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:
     """Address and maker of every page but those of single games; each is made when it is asked for."""
-    yield "index.html", partial(index_page, review, site)
-    yield "crosstable.html", partial(crosstable_page, review, site)
+    yield "index.html", partial(_index_page, review, site)
+    yield "crosstable.html", partial(_crosstable_page, review, site)
     if review.ladder:
-        yield "ladder.html", partial(ladder_page, review, site)
+        yield "ladder.html", partial(_ladder_page, review, site)
     if review.rounds:
-        yield "rounds.html", partial(rounds_page, review, site)
+        yield "rounds.html", partial(_rounds_page, review, site)
     parts = game.parts(review.games)
     for number in range(len(parts)):
-        yield game.address(number), partial(games_page, review, site, parts, number)
-    yield "incidents.html", partial(incidents_page, review, site)
-    yield "fairness.html", partial(fairness_page, review, site)
+        yield game.address(number), partial(_games_page, review, site, parts, number)
+    yield "incidents.html", partial(_incidents_page, review, site)
+    yield "fairness.html", partial(_fairness_page, review, site)
     if review.history.lists or review.history.paths:
-        yield "history.html", partial(history_page, review, site)
+        yield "history.html", partial(_history_page, review, site)
     for engine in review.engines:
-        yield f"engines/{engine.slug}.html", partial(engine_page, review, site, engine)
+        yield f"engines/{engine.slug}.html", partial(_engine_page, review, site, engine)
 
 
 def drawn(picture: Picture | None) -> Markup | None:
@@ -172,28 +172,28 @@ def drawn(picture: Picture | None) -> Markup | None:
     return Markup(f"{caption}\n{svg(picture)}")  # noqa: S704  # its words are escaped where it is drawn
 
 
-def index_page(review: Review, site: Site) -> str:
+def _index_page(review: Review, site: Site) -> str:
     """Who is best and how sure that is, what happened, what went wrong, what next."""
     return render(
         "index.html",
         site=site,
         here="index.html",
         facts=review.facts,
-        chart=drawn(rating_list_picture(review)),
+        chart=drawn(_rating_list_picture(review)),
         ratings=ratinglist.likelihood("rating list", review.ratings, _columns(review)),
         standings=standings.standings("standings", review.standings, review.odds),
         test=review.test,
         story=review.story,
-        course=drawn(scores_picture(review)),
+        course=drawn(_scores_picture(review)),
         advice=review.advice,
-        trouble=_trouble(review, most=MOST_TROUBLED),
+        trouble=_trouble(review, most=_MOST_TROUBLED),
         wrong=sum(not line.incident.is_warning for line in review.incidents),
         warnings=sum(line.incident.is_warning for line in review.incidents),
         fairness=review.fairness,
     )
 
 
-def crosstable_page(review: Review, site: Site) -> str:
+def _crosstable_page(review: Review, site: Site) -> str:
     """Everybody against everybody, the cells leading to the games."""
     here = "crosstable.html"
     sums = {row.name: row.half_points for row in review.crosstable}
@@ -205,23 +205,23 @@ def crosstable_page(review: Review, site: Site) -> str:
     return render(here, site=site, here=here, table_of=crosstable(rows, site, here) + notes(why))
 
 
-def ladder_page(review: Review, site: Site) -> str:
+def _ladder_page(review: Review, site: Site) -> str:
     """The bubble's story as a picture and in words."""
     here, ladder = "ladder.html", review.ladder
     assert ladder is not None
     return render(
-        here, site=site, here=here, ladder=ladder, chart=drawn(ladder_picture(review)), orders=_orders(review)
+        here, site=site, here=here, ladder=ladder, chart=drawn(_ladder_picture(review)), orders=_orders(review)
     )
 
 
-def rounds_page(review: Review, site: Site) -> str:
+def _rounds_page(review: Review, site: Site) -> str:
     """Round by round: who met whom, the results, and why these pairs."""
     here = "rounds.html"
     report = pairing_report("pairing report", review.figures, review.notes)
     return render(here, site=site, here=here, rounds=review.rounds, report=report)
 
 
-def games_page(review: Review, site: Site, parts: Sequence[Sequence[game.Listed]], number: int) -> str:
+def _games_page(review: Review, site: Site, parts: Sequence[Sequence[game.Listed]], number: int) -> str:
     """The list of games, or a part of it where it is long."""
     return render(
         "games.html",
@@ -235,7 +235,7 @@ def games_page(review: Review, site: Site, parts: Sequence[Sequence[game.Listed]
     )
 
 
-def incidents_page(review: Review, site: Site) -> str:
+def _incidents_page(review: Review, site: Site) -> str:
     """What went wrong, with the talk that led to it."""
     from enginetour.reports.review.tournament import told
 
@@ -243,7 +243,7 @@ def incidents_page(review: Review, site: Site) -> str:
     return render(here, site=site, here=here, trouble=_trouble(review), lines=told(review.incidents))
 
 
-def fairness_page(review: Review, site: Site) -> str:
+def _fairness_page(review: Review, site: Site) -> str:
     """Was it fair: colours, openings, the referee, the machine."""
     from enginetour.reports.review import fairness as sheets
 
@@ -263,7 +263,7 @@ def fairness_page(review: Review, site: Site) -> str:
     )
 
 
-def history_page(review: Review, site: Site) -> str:
+def _history_page(review: Review, site: Site) -> str:
     """The engines in published lists, and by incremental systems."""
     here = "history.html"
     lists = [
@@ -277,7 +277,7 @@ def history_page(review: Review, site: Site) -> str:
     return render(here, site=site, here=here, lists=lists, paths=paths)
 
 
-def engine_page(review: Review, site: Site, engine: EngineReview) -> str:
+def _engine_page(review: Review, site: Site, engine: EngineReview) -> str:
     """One engine: what it is, against whom it did what, its time, its endings, its incidents."""
     from enginetour.reports.review.engines import facts, opponents
 
@@ -289,7 +289,7 @@ def engine_page(review: Review, site: Site, engine: EngineReview) -> str:
         engine_of=engine,
         facts=facts(engine),
         opponents=opponents(engine, site, here),
-        chart=drawn(opponents_picture(engine)),
+        chart=drawn(_opponents_picture(engine)),
         incidents=[line for line in review.incidents if line.incident.at_fault == engine.name],
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
@@ -401,7 +401,7 @@ def _engine(site: Site, engine: ListedEngine) -> str:
         opponents=sheet,
         editions=_editions(engine.editions),
         chart=drawn(chart) if any(line.rating is not None for line in faced) else None,
-        curve=drawn(career_picture(engine)),
+        curve=drawn(_career_picture(engine)),
     )
 
 

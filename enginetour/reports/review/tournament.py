@@ -58,7 +58,7 @@ _CONTROLS = ("tc", "white_tc", "black_tc")
 _OF_PLAY = ("variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
 NAMED = 5  # engines of one control
 
-OFFERS = 4  # games that are told as the next ones
+_OFFERS = 4  # games that are told as the next ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Facts:
         return self.remaining[1] == 0
 
 
-def facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine]) -> Facts:
+def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine]) -> Facts:
     """From the log, its fold and its games."""
     stage = getattr(format_, "stage", None)
     counting = sum(game.counts for game in games)
@@ -103,7 +103,7 @@ def facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Seq
         games=counting,
         void=len(games) - counting,
         remaining=format_.remaining(state),
-        offers=tuple((offer.white, offer.black) for offer in format_.offers(state)[:OFFERS]),
+        offers=tuple((offer.white, offer.black) for offer in format_.offers(state)[:_OFFERS]),
         stage=stage(state) if stage else None,
         started=min((game.started for game in games), default=None),
         ended=max((game.ended for game in games), default=None),
@@ -164,7 +164,7 @@ def _told(value: object) -> str:
 
 # What happened, in a few sentences: results, endings, the longest and the shortest game, who came and left.
 
-TOLD_NOTES = (
+_TOLD_NOTES = (
     "warning",
     "add",
     "withdraw",
@@ -180,59 +180,59 @@ TOLD_NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class _Happened:
     """A sentence, and the number of the game it is about, if it is about one."""
 
     text: str
     number: int | None = None
 
 
-def story_of(games: Sequence[GameLine], notes: Sequence[Note]) -> tuple[Happened, ...]:
+def _story_of(games: Sequence[GameLine], notes: Sequence[Note]) -> tuple[_Happened, ...]:
     """From the games of the log and the decisions of its format."""
     return (*_games([game for game in games if game.counts]), *_void(games), *_notes(notes))
 
 
-def _games(games: Sequence[GameLine]) -> Iterator[Happened]:
+def _games(games: Sequence[GameLine]) -> Iterator[_Happened]:
     if not games:
-        yield Happened("No game has been finished yet.")
+        yield _Happened("No game has been finished yet.")
         return
     parts = [
         f"{word} {sum(game.outcome is outcome for game in games):,}"
         for word, outcome in (("White won", Outcome.WHITE), ("drawn", Outcome.DRAW), ("Black won", Outcome.BLACK))
     ]
-    yield Happened(f"{len(games):,} game{'s' * (len(games) != 1)}: {', '.join(parts)}.")
+    yield _Happened(f"{len(games):,} game{'s' * (len(games) != 1)}: {', '.join(parts)}.")
     words = endings_words(endings_counted(games))
-    yield Happened(f"{words[0].upper()}{words[1:]}.")
+    yield _Happened(f"{words[0].upper()}{words[1:]}.")
     spans = [game.ended - game.started for game in games]
     plies = sum(game.plies for game in games) / len(games)
-    yield Happened(f"A game took {duration(sum(spans) / len(games))} and {plies / 2:.0f} moves on average.")
+    yield _Happened(f"A game took {duration(sum(spans) / len(games))} and {plies / 2:.0f} moves on average.")
     longest = max(games, key=lambda game: game.plies)
     shortest = min(games, key=lambda game: game.plies)
     for word, game in (("Longest", longest), ("Shortest", shortest)):
         moves = (game.plies + 1) // 2
-        yield Happened(f"{word}: {game.white} - {game.black} {game.outcome}, {moves} moves", game.number)
+        yield _Happened(f"{word}: {game.white} - {game.black} {game.outcome}, {moves} moves", game.number)
 
 
-def _void(games: Sequence[GameLine]) -> Iterator[Happened]:
+def _void(games: Sequence[GameLine]) -> Iterator[_Happened]:
     void = sum(game.outcome is Outcome.VOID for game in games)
     struck = sum(game.voided and game.outcome is not Outcome.VOID for game in games)
     if void:
-        yield Happened(f"{void} game{'s' * (void != 1)} did not count and went back on offer.")
+        yield _Happened(f"{void} game{'s' * (void != 1)} did not count and went back on offer.")
     if struck:
-        yield Happened(f"{struck} game{'s' * (struck != 1)} struck out afterwards.")
+        yield _Happened(f"{struck} game{'s' * (struck != 1)} struck out afterwards.")
 
 
-def _notes(notes: Sequence[Note]) -> Iterator[Happened]:
+def _notes(notes: Sequence[Note]) -> Iterator[_Happened]:
     for note in notes:
-        if note.kind in TOLD_NOTES:
-            yield Happened(note.text)
+        if note.kind in _TOLD_NOTES:
+            yield _Happened(note.text)
 
 
 # A bubble's story: round robin by round robin, who entered, who was parked, who dropped out, and why.
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class _Decision:
     """`action` is park, drop or finish; `engine` is whom it is about ("" for nobody left)."""
 
     action: str
@@ -251,7 +251,7 @@ class RoundRobin:
     number: int
     entered: tuple[tuple[str, str], ...]  # name, from: start, list or parked
     table: tuple[tuple[str, int, int], ...]
-    decision: Decision | None
+    decision: _Decision | None
     told: tuple[str, ...]  # every note of it, in words
 
 
@@ -264,7 +264,7 @@ class Ladder:
     by_rating: tuple[str, ...]
 
 
-def ladder_of(notes: Sequence[Note], ranking: Sequence[Placed], by_rating: Sequence[str]) -> Ladder:
+def _ladder_of(notes: Sequence[Note], ranking: Sequence[Placed], by_rating: Sequence[str]) -> Ladder:
     """From a bubble's notes, the tables as they were decided."""
     entered: dict[int, list[tuple[str, str]]] = {}
     for note in notes:
@@ -278,7 +278,7 @@ def _step(told: dict[str, Any], entered: dict[int, list[tuple[str, str]]]) -> Ro
     why = told["decision"]
     decision = None
     if why is not None:
-        decision = Decision(why["action"], why["engine"] or "", why["reason"] or "", told["games_total"])
+        decision = _Decision(why["action"], why["engine"] or "", why["reason"] or "", told["games_total"])
     table = tuple(
         (row["engine"], round(2 * row["points"]), round(4 * row["sonneborn_berger"])) for row in told["table"]
     )
@@ -405,7 +405,7 @@ def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class IncidentLine:
+class _IncidentLine:
     """One incident; `verdict` is how its game ended, `replay` the command that tries the engine again, "" for none."""
 
     number: int
@@ -419,19 +419,19 @@ class IncidentLine:
 
 def incident_lines(
     incidents: Iterable[tuple[int, Incident]], games: Mapping[int, GameLine], title: tuple[str, int]
-) -> tuple[IncidentLine, ...]:
+) -> tuple[_IncidentLine, ...]:
     """Oldest first; `title` is the tournament's name and edition."""
     found = list(incidents)
     grave = Counter(number for number, incident in found if incident.is_repeatable)
     return tuple(_line(games[number], incident, title, several=grave[number] > 1) for number, incident in found)
 
 
-def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several: bool) -> IncidentLine:
+def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several: bool) -> _IncidentLine:
     words = ["enginetour", "games", str(game.number), "--replay", "-t", title[0], "--edition", str(title[1])]
     words += ["--engine", incident.engine] if several else []
     verdict = f"{game.outcome} by {game.termination}" + (f": {game.cause}" if game.cause else "")
     replay = shlex.join(words) if incident.is_repeatable else ""
-    return IncidentLine(game.number, game.white, game.black, verdict, not game.counts, incident, replay)
+    return _IncidentLine(game.number, game.white, game.black, verdict, not game.counts, incident, replay)
 
 
 # The strength of a tournament's engines from its own games: the list by likelihood, and a bubble's order by it.
@@ -461,13 +461,13 @@ def rating_order(log: TournamentReader, placed: Sequence[Placed]) -> tuple[str, 
 
 # What next: what a tester would do with the result, and the command for it where there is one.
 
-TOLD_APART = 0.95  # likelihood of superiority that testers ask for (Ordo, CCRL)
-ONE_SIDED_95 = 1.6449  # standard deviations of the normal distribution below which 95 % lie
+_TOLD_APART = 0.95  # likelihood of superiority that testers ask for (Ordo, CCRL)
+_ONE_SIDED_95 = 1.6449  # standard deviations of the normal distribution below which 95 % lie
 MOST_GAMES = 100_000  # beyond, two engines are level for all practical purposes
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class _Advice:
     """`kind`: decide, resume, incidents, engines, fairness or next; `command` is "" where none helps."""
 
     kind: str
@@ -475,15 +475,15 @@ class Advice:
     command: str = ""
 
 
-def advice_of(
+def _advice_of(
     facts: Facts,
     found: RatingList,
-    incidents: Sequence[IncidentLine],
+    incidents: Sequence[_IncidentLine],
     fairness: Fairness,
     *,
     again: str,
     suspended: Sequence[str] = (),
-) -> tuple[Advice, ...]:
+) -> tuple[_Advice, ...]:
     """In the order of what matters; `again` is the command that resumes, `suspended` whom the run set aside."""
     return tuple(_advice(facts, found, incidents, fairness, again, suspended))
 
@@ -491,11 +491,11 @@ def advice_of(
 def _advice(
     facts: Facts,
     found: RatingList,
-    incidents: Sequence[IncidentLine],
+    incidents: Sequence[_IncidentLine],
     fairness: Fairness,
     again: str,
     suspended: Sequence[str],
-) -> Iterator[Advice]:
+) -> Iterator[_Advice]:
     if not facts.finished:
         fewest, most = facts.remaining
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
@@ -503,25 +503,25 @@ def _advice(
         play = "to play until it is known" if is_open(facts.games, facts.remaining) else play
         then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
         coming = f", next {then}" if then else ""
-        yield Advice("resume", f"Not finished: {play}{coming}.", again if facts.newest else "")
+        yield _Advice("resume", f"Not finished: {play}{coming}.", again if facts.newest else "")
     if apart := told_apart(found):
         waiting = 0 if facts.finished else len(found.unrated)
         some = f"{counted(waiting, 'engine')} {'has' if waiting == 1 else 'have'} not played yet. Of the others, "
-        yield Advice("decide", f"{some if waiting else ''}{apart}")
+        yield _Advice("decide", f"{some if waiting else ''}{apart}")
     for name in suspended:
         words = shlex.join(["enginetour", "withdraw", "-t", facts.name, name])
-        yield Advice("engines", f"{name} was suspended: mend it and resume, or take it out.", words)
+        yield _Advice("engines", f"{name} was suspended: mend it and resume, or take it out.", words)
     grave = [line for line in incidents if not line.incident.is_warning]
     if grave:
         worst = Counter(line.incident.at_fault for line in grave).most_common(3)
         who = ", ".join(f"{name} ({count})" for name, count in worst)
         games = ["enginetour", "games", "--incidents", "-t", facts.name, "--edition", str(facts.edition)]
         words = f"{counted(len(grave), 'incident')} to look at: {who}."
-        yield Advice("incidents", words, shlex.join(games))
+        yield _Advice("incidents", words, shlex.join(games))
     for warning in fairness.warnings:
-        yield Advice("fairness", f"{warning[0].upper()}{warning[1:]}.")
+        yield _Advice("fairness", f"{warning[0].upper()}{warning[1:]}.")
     if facts.finished and facts.newest:
-        yield Advice("next", "Finished: the next edition starts from this result.", f"{again} --new")
+        yield _Advice("next", "Finished: the next edition starts from this result.", f"{again} --new")
 
 
 def told_apart(found: RatingList) -> str:
@@ -531,7 +531,7 @@ def told_apart(found: RatingList) -> str:
         return ""
     first, second = rows
     los = first.los or 0.0
-    if los >= TOLD_APART:
+    if los >= _TOLD_APART:
         return f"{first.name} is ahead of {second.name} with a likelihood of {_percent(los)}: told apart at 95 %."
     needed = games_needed(found, first, second)
     words = f"{first.name} and {second.name} cannot be told apart yet (likelihood {_percent(los)})"
@@ -552,7 +552,7 @@ def games_needed(found: RatingList, first: Row, second: Row) -> int | None:
     played = (first.games + second.games) / 2
     if not spread > 0 or gap <= 0:  # nan between anchors
         return None
-    needed = played * ((ONE_SIDED_95 * spread / gap) ** 2 - 1)
+    needed = played * ((_ONE_SIDED_95 * spread / gap) ** 2 - 1)
     return max(1, ceil(needed)) if needed <= MOST_GAMES else None
 
 
@@ -574,7 +574,7 @@ class Review:
     """
 
     facts: Facts
-    story: tuple[Happened, ...]
+    story: tuple[_Happened, ...]
     test: Sheet | None  # where a match under a sequential test stands
     standings: tuple[Placed, ...]
     odds: Mapping[str, int]
@@ -586,10 +586,10 @@ class Review:
     notes: tuple[Note, ...]
     games: tuple[GameLine, ...]
     engines: tuple[EngineReview, ...]
-    incidents: tuple[IncidentLine, ...]
+    incidents: tuple[_IncidentLine, ...]
     fairness: Fairness
     history: History
-    advice: tuple[Advice, ...]
+    advice: tuple[_Advice, ...]
     slugs: Mapping[str, str]
 
 
@@ -599,7 +599,7 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
     placed = format_.standings(state)
     names = [line.name for line in placed]
     games, played = tuple(log.games()), tuple(conditions(log))
-    facts = facts_of(log, format_, state, games)
+    facts = _facts_of(log, format_, state, games)
     found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
     incidents = incident_lines(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
     fairness = fairness_of(played, log.specs, over_again(*repeated(log)), used_up(log))
@@ -613,13 +613,13 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
     is_bubble = log.system == "bubble"
     return Review(
         facts=facts,
-        story=story_of(games, notes),
+        story=_story_of(games, notes),
         test=sprt.story("test", *tested) if (tested := sprt.under_test(format_, state)) else None,
         standings=placed,
         odds=log.odds_by_entrant(),
         ratings=found,
         crosstable=crosstable(names, games),
-        ladder=ladder_of(notes, placed, rating_order(log, placed)) if is_bubble else None,
+        ladder=_ladder_of(notes, placed, rating_order(log, placed)) if is_bubble else None,
         rounds=rounds,
         figures=figures,
         notes=notes,
@@ -628,7 +628,7 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
         incidents=incidents,
         fairness=fairness,
         history=history_of(Store(log.database), log.id, everybody),
-        advice=advice_of(facts, found, incidents, fairness, again=again, suspended=suspended),
+        advice=_advice_of(facts, found, incidents, fairness, again=again, suspended=suspended),
         slugs=slugs,
     )
 
@@ -721,11 +721,11 @@ _UNBROKEN = 1_000  # columns: the box scrolls, lines are broken for nobody
 class Told:
     """An incident for the page; `talk` None: there was no room left for it here."""
 
-    line: IncidentLine
+    line: _IncidentLine
     talk: tuple[str, ...] | None
 
 
-def told(incidents: Sequence[IncidentLine]) -> tuple[Told, ...]:
+def told(incidents: Sequence[_IncidentLine]) -> tuple[Told, ...]:
     """Those that cost a game first, then the warnings; each oldest first."""
     room, found = LARGEST, []
     for line in sorted(incidents, key=lambda one: one.incident.is_warning):

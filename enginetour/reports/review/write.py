@@ -46,14 +46,14 @@ from enginetour.store.tournaments import Store
 # A report in one file: what finds room in it, the most telling first.
 
 HEAD = 14_000  # bytes of the file beside its sections, styles and scripts: 10,400 with the pieces (measured)
-FOLD = 300  # bytes around a folded section, with two names of 100 signs
+_FOLD = 300  # bytes around a folded section, with two names of 100 signs
 ENGINES = "engines/"
 # What goes first where not everything finds room: addresses, or what they begin with.
 _LESS = (ENGINES, "games", "history.html", "superiority.html", "rounds.html", "crosstable.html", "incidents.html")
-FilePages = Iterable[tuple[str, Callable[[], str]]]
+_FilePages = Iterable[tuple[str, Callable[[], str]]]
 
 
-def report_text(log: TournamentReader, review: Review) -> str:
+def _report_text(log: TournamentReader, review: Review) -> str:
     """The pages of a tournament, and as many of its games as find room: those with incidents first."""
     styles, scripts = (asset("report.css"), asset("game.css")), (asset("report.js"), asset("board.js"))
     names = {f"{ENGINES}{engine.slug}.html": engine.name for engine in review.engines}
@@ -75,7 +75,7 @@ def report_text(log: TournamentReader, review: Review) -> str:
     return whole(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
 
 
-def list_text(review: ListReview) -> str:
+def _list_text(review: ListReview) -> str:
     """The pages of a list."""
     styles, scripts = (asset("report.css"),), (asset("report.js"),)
     names = {f"{ENGINES}{engine.slug}.html": engine.name for engine in review.engines}
@@ -89,7 +89,7 @@ def list_text(review: ListReview) -> str:
     return whole(site, again, styles=styles, scripts=scripts, missing=_missing(site, 0), command=command)
 
 
-def _sections(made: FilePages, names: Mapping[str, str]) -> Iterator[Section]:
+def _sections(made: _FilePages, names: Mapping[str, str]) -> Iterator[Section]:
     """Those of engines are folded below their names."""
     return (section(address, make(), names.get(address, "")) for address, make in made)
 
@@ -106,13 +106,13 @@ def _fitting(made: Sequence[Section], room: int) -> list[Section]:
 
 
 def _size(sections: Sequence[Section]) -> int:
-    return sum(one.size + FOLD for one in sections)
+    return sum(one.size + _FOLD for one in sections)
 
 
 def _that_fit(log: TournamentReader, numbers: Sequence[int], site: Site, room: int) -> Iterator[int]:
     """Games in the order wanted, up to the first for which there is no room."""
     for number in numbers:
-        room -= _game(log, number, site).size + FOLD
+        room -= _game(log, number, site).size + _FOLD
         if room < 0:
             return
         yield number
@@ -152,11 +152,11 @@ def _grouped(address: str) -> bool:
 
 # A report on the disk: a folder of pages, made beside its place and put there whole by a rename.
 
-FOLDERS = frozenset({"assets", "engines", "games"})
+_FOLDERS = frozenset({"assets", "engines", "games"})
 _RANDOM = 8  # signs that tempfile puts behind a prefix
 _JUST_NOW_S = 60.0  # a folder is made before it is held
 _HEAD = 2000  # signs of a page in which its maker is told
-FolderPages = Iterable[tuple[str, Callable[[], str]]]
+_FolderPages = Iterable[tuple[str, Callable[[], str]]]
 
 
 def refuse_other(target: Path) -> None:
@@ -173,7 +173,7 @@ def refuse_other(target: Path) -> None:
         raise UsageRefused("holds other things than a report", place=str(target), step=step)
 
 
-def write(target: Path, pages: FolderPages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
+def write(target: Path, pages: _FolderPages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
     """Make the report and put it in its place; return the number of its pages.
 
     `assets` are the texts of files that its pages use beside those of every report. `heed` is called before each page;
@@ -204,7 +204,7 @@ def mark_outdated(target: Path) -> None:
 
 def _is_ours(entry: Path) -> bool:
     """A page, or a folder of them."""
-    return entry.name in FOLDERS if entry.is_dir() else entry.suffix == ".html" and not entry.is_symlink()
+    return entry.name in _FOLDERS if entry.is_dir() else entry.suffix == ".html" and not entry.is_symlink()
 
 
 def _is_report(page: Path) -> bool:
@@ -302,7 +302,7 @@ def write_report(
         refuse_other(target)
     review = review_of(log, again=again, suspended=suspended)
     if is_file(target):
-        return _one_file(target, report_text(log, review))
+        return _one_file(target, _report_text(log, review))
     site = site_of(review)
     games = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log))
     assets = {name: asset(name) for name in GAME_ASSETS} | {"pieces.js": game.script()}
@@ -316,7 +316,7 @@ def write_list_report(store: Store, name: str, target: Path) -> Written:
         refuse_other(target)
     review = list_review(store, name)
     if is_file(target):
-        return _one_file(target, list_text(review))
+        return _one_file(target, _list_text(review))
     made = list_pages(review, list_site(review))
     return Written(target / "index.html", write(target, made, {}, heed=lambda: None))
 

@@ -97,7 +97,7 @@ Reply = tuple[str, object]
 # The machines of a cluster as its manager knows them: who is fit, who plays what, who is set aside. Pure.
 
 MOST_FAILURES = 3  # games in a row that a machine fails before it is set aside (reliability spec 1: host failures)
-HOMES = 4_096  # encounters whose machine is remembered: far more than are open at once
+_HOMES = 4_096  # encounters whose machine is remembered: far more than are open at once
 
 Seat = tuple[str, int]  # address of a worker, slot there
 Encounter = tuple[str, str, int]
@@ -217,7 +217,7 @@ class Machines:
             self._last[prefer] = best
         self._homes.pop(encounter, None)
         self._homes[encounter] = self.workers[best[0]].machine
-        if len(self._homes) > HOMES:
+        if len(self._homes) > _HOMES:
             del self._homes[next(iter(self._homes))]
         return best
 
@@ -291,7 +291,7 @@ class Machines:
 
 # Workers that share a machine: each looks what it has by itself, and only together they want too much.
 
-MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
+_MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
 
 
 def crowding(demand: Demand, slots: int, processors: int, memory_mb: int) -> Iterator[str]:
@@ -299,7 +299,7 @@ def crowding(demand: Demand, slots: int, processors: int, memory_mb: int) -> Ite
     want = demand.processors * slots
     if want > processors and not demand.crowded:
         yield f"processors: {slots} slots want {want}, {processors} here (fewer slots, or --force)"
-    if demand.hash_mb * slots > MEMORY_SHARE * memory_mb:
+    if demand.hash_mb * slots > _MEMORY_SHARE * memory_mb:
         yield f"memory: {slots} slots want {demand.hash_mb * slots} MB for hash tables, {memory_mb} MB here"
 
 
@@ -325,7 +325,7 @@ def _processors(found: Sequence[Found]) -> int:
 
 # What the games of a plan need on every machine of a cluster.
 
-MEASURE = "measure"
+_MEASURE = "measure"
 HASH = frozenset({"hash", "memory"})  # UCI's usual name; ours for the CECP command
 
 
@@ -335,7 +335,7 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
     if play.affinity is True:
         step = "leave affinity out, or start each worker under taskset"
         raise InputRefused("affinity is of one machine", place=plan.config.at("play", "affinity"), step=step)
-    if play.speed not in (None, MEASURE):
+    if play.speed not in (None, _MEASURE):
         what = f"speed = {play.speed} is of one machine"
         raise InputRefused(what, place=plan.config.at("play", "speed"), step='say speed = "measure"')
     sides = tuple(plan.sides.values())
@@ -353,7 +353,7 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
         hash_mb=sum(sorted(map(hash_mb, sides))[-2:]),
         crowded=force,
         start_parallel=play.start_parallel,
-        clocks=tuple(sorted(clocks, key=str)) if play.speed == MEASURE else (),
+        clocks=tuple(sorted(clocks, key=str)) if play.speed == _MEASURE else (),
     )
 
 

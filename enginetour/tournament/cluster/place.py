@@ -32,7 +32,7 @@ from enginetour.tournament.places import STOP_LIMIT, Listener
 
 # A game on its way through a cluster, from the scheduler's wish to its end.
 
-MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of it (reliability spec 1)
+_MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of it (reliability spec 1)
 
 
 @dataclass(eq=False)
@@ -73,7 +73,7 @@ class Work:
         """One more machine did; whether another one should try."""
         self.tries += 1
         self.failed.add(machine)
-        return self.tries < MOST_TRIES
+        return self.tries < _MOST_TRIES
 
 
 # An asyncio loop in a thread of its own: others leave a word there, and all that is touched is touched by it alone.
@@ -343,7 +343,7 @@ class Games:
         except Exception as error:  # the cluster's own failure, whatever it is called
             self._end_try(key)
             died = isinstance(error, KilledWorker)  # counted when it is missed
-            self._again(work, machine, f"the cluster lost it: {first_line(error)}", count=not died)
+            self._again(work, machine, f"the cluster lost it: {_first_line(error)}", count=not died)
             return
         self._end_try(key)
         kind, value = reply
@@ -396,15 +396,15 @@ class Games:
             work.tried.cancel()
 
 
-def first_line(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     """What an error says, short; its kind where it says nothing."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 # A Dask cluster as a place to play: the contract of `LocalPlace`, on all its machines.
 
-CANCELLED = "cancelled"  # what Dask calls every future after the scheduler was away, for however short a time
-LOOK_LIMIT = 30.0  # s the first game waits for a worker to look what it has; it may join later
+_CANCELLED = "cancelled"  # what Dask calls every future after the scheduler was away, for however short a time
+_LOOK_LIMIT = 30.0  # s the first game waits for a worker to look what it has; it may join later
 LOOK_S = 0.5  # between two looks at who is there: a dead worker's games are missed for no longer
 
 Tell = Callable[[str], None]
@@ -437,7 +437,7 @@ class DaskPlace:
             self._loop.wait_for(self._link.open())
         except OSError as error:
             self.close()
-            why = first_line(error).rpartition(">: ")[2]  # Dask tells its end of the connection first: in <TCP ...>:
+            why = _first_line(error).rpartition(">: ")[2]  # Dask tells its end of the connection first: in <TCP ...>:
             what = f"no scheduler of Dask answers at {address} ({why})"
             tls = " --protocol tls, with certificates of the same authority" if address.startswith(TLS) else ""
             raise UsageRefused(what, place="--place", step=f"start one there: dask scheduler{tls}") from None
@@ -520,7 +520,7 @@ class DaskPlace:
         """Who is there: new workers look what they have, games of those that went are played elsewhere."""
         while not self._closed:
             seen = await self._link.workers()
-            if seen is None or any(guard.status == CANCELLED for guard in self._guards.values()):
+            if seen is None or any(guard.status == _CANCELLED for guard in self._guards.values()):
                 self._lose_all()
             else:
                 if self._is_lost:
@@ -533,7 +533,7 @@ class DaskPlace:
                     self._gone.add(machine)
                     self._games.lose(address, machine)
                 if looks and not self._looked.is_set():
-                    await asyncio.wait(looks, timeout=LOOK_LIMIT)
+                    await asyncio.wait(looks, timeout=_LOOK_LIMIT)
                 self._looked.set()
                 self._games.assign()
             await asyncio.sleep(LOOK_S)
@@ -548,7 +548,7 @@ class DaskPlace:
         except CancelledError:  # the connection was lost; the next look round begins anew
             return
         except Exception as error:  # it has another enginetour, or none: its own words say which
-            found = Found("", lacks=(f"enginetour {VERSION}: {first_line(error)}",))
+            found = Found("", lacks=(f"enginetour {VERSION}: {_first_line(error)}",))
         if address not in self.machines.workers:
             return
         self.machines.look(address, found)

@@ -29,7 +29,7 @@ from enginetour.tournament.config.sections import EntrantSection, TableSettings
 # 3. In a game at odds the giver's is divided after that (`odds`).
 # 4. Times, not nodes, are divided by the `speed` of the machine (`Side.at_speed`).
 
-SHORTEST_CECP_MS = 1_000  # `level` cannot say a shorter base (runner spec 8)
+_SHORTEST_CECP_MS = 1_000  # `level` cannot say a shorter base (runner spec 8)
 
 
 def control_of(config: Config, section: EntrantSection, name: str, *, white: bool) -> tuple[TimeControl, str]:
@@ -68,7 +68,7 @@ def cautions(sides: Iterable[Side]) -> Iterator[str]:
     likened: dict[TimeControl, None] = {}
     for side in sides:
         for tc in {side.tc: None, side.black.tc if side.black is not None else side.tc: None}:
-            if side.spec.protocol == "cecp" and tc.stages and tc.stages[0].base_ms < SHORTEST_CECP_MS:
+            if side.spec.protocol == "cecp" and tc.stages and tc.stages[0].base_ms < _SHORTEST_CECP_MS:
                 shortest.setdefault(tc, []).append(side.spec.name)
             if _looks_like_minutes(tc):
                 likened[tc] = None
@@ -97,7 +97,7 @@ def _looks_like_minutes(tc: TimeControl) -> bool:
 
 # The rules of a tournament's games, from its ``[play]``: bounds were checked before, here tables are looked for.
 
-SYZYGY_PATH = "SyzygyPath"  # the option of UCI engines, and what stands for CECP's egtpath
+_SYZYGY_PATH = "SyzygyPath"  # the option of UCI engines, and what stands for CECP's egtpath
 
 
 def rules_of(config: Config) -> Rules:
@@ -172,18 +172,18 @@ def offered_to(config: Config, spec: EngineSpec) -> tuple[tuple[str, str], ...]:
         settings is None
         or not settings.engines
         or spec.quirks.no_tablebases
-        or any(name.casefold() == SYZYGY_PATH.casefold() for name, _ in spec.options)
+        or any(name.casefold() == _SYZYGY_PATH.casefold() for name, _ in spec.options)
     ):
         return ()
-    return ((SYZYGY_PATH, os.pathsep.join(folders_of(config))),)
+    return ((_SYZYGY_PATH, os.pathsep.join(folders_of(config))),)
 
 
 # What each entrant plays by: its time controls and margins, and whether it obeys such limits.
 
 # Margins in ms for a clock and for a fixed time a move (runner spec 3).
 CLOCK_MARGIN_MS = 50
-MOVETIME_MARGIN_MS = 100
-UNEVEN = 0.997  # stands for a speed that is yet to be measured: no whole seconds stay whole
+_MOVETIME_MARGIN_MS = 100
+_UNEVEN = 0.997  # stands for a speed that is yet to be measured: no whole seconds stay whole
 
 
 def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
@@ -262,7 +262,7 @@ def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool
     margin = own.margin_ms if own.margin_ms is not None else config.play.margin_ms
     if margin is None:
         if tc.movetime_ms is not None:
-            margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms)
+            margin = max(_MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms)
         else:
             margin = max(CLOCK_MARGIN_MS, spec.quirks.clock_margin_ms)
     refuse_limits(spec, tc, place)
@@ -276,7 +276,7 @@ def _refuse_speed(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
     speed, place = config.play.speed, config.at("play", "speed")
     if speed is None:
         return
-    tried = UNEVEN if speed == "measure" else speed
+    tried = _UNEVEN if speed == "measure" else speed
     try:
         refuse_limits(spec, tc.scaled(1 / tried, nodes=False), place)
     except ValueError as error:

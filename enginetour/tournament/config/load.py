@@ -79,9 +79,9 @@ def meant(path: tuple[str | int, ...], known: Collection[str], sections: Mapping
 
 # One TOML file -> a validated tournament; every refusal names file, line, what was found and what is allowed.
 
-SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "entrants")
+_SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "entrants")
 # What of [play] may change on resume: how the run is kept, not what is measured.
-CHANGEABLE = {
+_CHANGEABLE = {
     "slots",
     "affinity",
     "start_parallel",
@@ -137,7 +137,7 @@ class Config(BaseModel):
 
     def frozen_part(self) -> dict[str, Any]:
         """What may not change on resume, JSON-ready: format, seed, controls, rules, openings."""
-        play = self.play.model_dump(mode="json", exclude=CHANGEABLE)
+        play = self.play.model_dump(mode="json", exclude=_CHANGEABLE)
         return {
             "tournament": {"seed": self.tournament.seed},
             "format": {"system": self.system, **self.format_options.model_dump(mode="json")},
@@ -177,9 +177,11 @@ def load(path: Path) -> Config:
 def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
     """Whole sections that are unknown, not there, or written as something else."""
     for key in table:
-        if key not in SECTIONS:
-            slip = did_you_mean(key, SECTIONS) if isinstance(table[key], dict) else ""  # [rating], no key of an entrant
-            what = f"unknown key {key!r}{slip or _meant((key,), SECTIONS) or near(key, SECTIONS)}"
+        if key not in _SECTIONS:
+            slip = (
+                did_you_mean(key, _SECTIONS) if isinstance(table[key], dict) else ""
+            )  # [rating], no key of an entrant
+            what = f"unknown key {key!r}{slip or _meant((key,), _SECTIONS) or near(key, _SECTIONS)}"
             raise InputRefused(what, place=_at(path, text, (key,)))
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
@@ -211,7 +213,7 @@ def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
 
 
 def _meant(keys: tuple[str | int, ...], known: Collection[str]) -> str:
-    return meant(keys, known, {name: known_keys(Config, (name,)) for name in SECTIONS})
+    return meant(keys, known, {name: known_keys(Config, (name,)) for name in _SECTIONS})
 
 
 def _format_options(path: Path, text: str, table: object, scale: object) -> Any:

@@ -106,7 +106,7 @@ def known_keys() -> dict[str, frozenset[str]]:
     }
 
 
-def id_of(registry: Registry, name: str) -> str | None:
+def _id_of(registry: Registry, name: str) -> str | None:
     """The engine file of an id or of an engine's name."""
     if name in registry.paths:
         return name
@@ -122,7 +122,7 @@ def from_command(text: str, file: Path, name: str | None) -> tuple[str, ...]:
     from enginetour.tournament.config.workspace import workspace_of
 
     registry = of_workspace(workspace_of(Path.cwd()))
-    draft, said = translated(text, name or file.stem, lambda wanted: id_of(registry, wanted))
+    draft, said = translated(text, name or file.stem, lambda wanted: _id_of(registry, wanted))
     if name:  # goes before -event
         draft = replace(draft, tournament={**draft.tournament, "name": name})
     draft, gone = draft.without_unknown(known_keys())

@@ -33,7 +33,7 @@ _SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,5}$")  # of a file's kind: the end of 
 
 
 @dataclass(frozen=True, slots=True)
-class Callname:
+class _Callname:
     """The `short` name, the words behind the program, and the folders that lead to it, the nearest first.
 
     `file` is the program's whole name, where it has one: the short one is without the end that tells its kind.
@@ -45,7 +45,7 @@ class Callname:
     file: str = ""
 
 
-def callname(command: Sequence[str], base: Path) -> Callname:
+def _callname(command: Sequence[str], base: Path) -> _Callname:
     """That of a command typed in `base`: its program, or what an interpreter, `nice` or the like is told to run."""
     place = 0
     if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
@@ -58,14 +58,14 @@ def callname(command: Sequence[str], base: Path) -> Callname:
     parents = Path(found or abspath(base / file)).parents  # noqa: PTH100 - links stay, as they were typed
     words = " ".join(" ".join(command[place + 1 :]).split())
     short = _SUFFIX.sub("", file.name)[:LONGEST]
-    return Callname(short, words, tuple(parent.name for parent in parents), file.name[:LONGEST])
+    return _Callname(short, words, tuple(parent.name for parent in parents), file.name[:LONGEST])
 
 
 def _is_program(word: str, base: Path) -> bool:
     return _INTERPRETER.fullmatch(word) is None and find_program(word, base) is not None
 
 
-def full_names(names: Sequence[Callname]) -> list[str]:
+def _full_names(names: Sequence[_Callname]) -> list[str]:
     """Of one short name, each by its file, ``sf.old`` and ``sf.new``, and with its words.
 
     Of one with these too, ``sf (old)`` and ``sf (new)`` by their folders. Long words are shortened: from
@@ -85,7 +85,7 @@ def full_names(names: Sequence[Callname]) -> list[str]:
     ]
 
 
-def _with_words(shown: str, name: Callname, alike: Sequence[Callname]) -> str:
+def _with_words(shown: str, name: _Callname, alike: Sequence[_Callname]) -> str:
     whole = f"{shown} {name.words}".strip()
     if len(whole) <= SHORT:
         return whole
@@ -99,7 +99,7 @@ def _last_part(word: str) -> str:
     return word.rstrip("/").rpartition("/")[2] or word
 
 
-def _folder(name: Callname, alike: Sequence[Callname]) -> str:
+def _folder(name: _Callname, alike: Sequence[_Callname]) -> str:
     """The nearest of its folders that is not that of all, "" if it does not tell all these places apart."""
     places = {one.folders for one in alike}
     for level, nearest in enumerate(zip(*places, strict=False)):
@@ -115,7 +115,7 @@ def _cut(name: str, folder: str) -> str:
 
 # A match or small tournament said in one line: engines by id, name or command, and settings as typed.
 
-Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, Probe]]]
+_Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, Probe]]]
 LONGEST_NAME = 64  # characters of [tournament] name
 _BETWEEN = re.compile(r",\s*(?=\w+=)")  # of words KEY=VALUE
 _PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
@@ -146,18 +146,18 @@ class Asked:
 class _Seat:
     """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``."""
 
-    name: Callname
+    name: _Callname
     section: Mapping[str, Any]
     called: frozenset[str]
 
 
-def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Draft:
+def drafted(asked: Asked, registry: Registry, base: Path, detect: _Detect) -> Draft:
     """The configuration that plays what was asked; commands are started once to learn what they speak."""
     if len(asked.engines) < 2:
         found = f"found {len(asked.engines)}" if asked.engines else "found none"
         raise UsageRefused(f"a match needs two engines, {found}", step="name them by id, name or command")
     seats = _seats(asked.engines, registry, base, detect)
-    names = told_apart(full_names([seat.name for seat in seats]))
+    names = told_apart(_full_names([seat.name for seat in seats]))
     entrants: list[dict[str, Any]] = []
     for seat, name in zip(seats, names, strict=True):
         named = {} if name == seat.name.short and "engine" in seat.section else {"name": name}
@@ -262,7 +262,7 @@ def _format(asked: Asked, count: int) -> dict[str, Any]:
     return settings
 
 
-def _seats(words: Sequence[str], registry: Registry, base: Path, detect: Detect) -> list[_Seat]:
+def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect) -> list[_Seat]:
     """One for each word: engines that have a file, and commands, which are started together."""
     known = {entry.name: entry for entry in reversed(registry.entries())}
     known |= {word: registry.get(word) for word in words if word in registry.paths}
@@ -271,10 +271,10 @@ def _seats(words: Sequence[str], registry: Registry, base: Path, detect: Detect)
     seats = []
     for word in words:
         if (entry := known.get(word)) is not None:
-            seats.append(_Seat(Callname(entry.name), {"engine": entry.id}, frozenset({word, entry.id, entry.name})))
+            seats.append(_Seat(_Callname(entry.name), {"engine": entry.id}, frozenset({word, entry.id, entry.name})))
             continue
         command, (spec, _) = next(found)
-        name = callname(command, base)
+        name = _callname(command, base)
         section = {"command": list(spec.command), "protocol": spec.protocol}
         seats.append(_Seat(name, section, frozenset({word, name.short, Path(command[0]).name})))
     return seats

@@ -22,7 +22,7 @@ from enginetour.ratings.grades import Scale
 
 # What all sections share: strict models and the spelling of names and controls.
 
-STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 LARGEST_RATING = 100_000  # our choice: beyond every scale, and bands stay small
 Rating = Annotated[float, Field(ge=-LARGEST_RATING, le=LARGEST_RATING)]
@@ -56,13 +56,13 @@ Moves = Annotated[int, Field(ge=1, le=1000)]
 Folder = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
-class DrawSettings(BaseModel):
+class _DrawSettings(BaseModel):
     """Both scores within `score` centipawns for `moves` moves each, with `after_move` moves played or more.
 
     A capture or a pawn move starts the count of moves again. It does not change the count for `resign`.
     """
 
-    model_config = STRICT
+    model_config = _STRICT
     after_move: Annotated[int, Field(ge=0, le=2000)]
     moves: Moves
     score: Annotated[int, Field(ge=0, le=10_000)]
@@ -71,7 +71,7 @@ class DrawSettings(BaseModel):
 class ResignSettings(BaseModel):
     """A side at -`score` centipawns or less for `moves` moves has lost; `two_sided`: if the other one agrees."""
 
-    model_config = STRICT
+    model_config = _STRICT
     moves: Moves
     score: Annotated[int, Field(ge=1, le=31_000)]  # mates count as 32 000 less their moves
     two_sided: bool = True
@@ -85,7 +85,7 @@ class TableSettings(BaseModel):
     the folders to engines that declare SyzygyPath or, in CECP, egt with syzygy.
     """
 
-    model_config = STRICT
+    model_config = _STRICT
     path: Annotated[tuple[Folder, ...], Field(min_length=1, max_length=64)]
     pieces: Annotated[int, Field(ge=3, le=7)] | None = None
     fifty: bool = True
@@ -112,10 +112,10 @@ class TableSettings(BaseModel):
 # ``[[entrants]]``: who takes part.
 
 
-class OwnBookSection(BaseModel):
+class _OwnBookSection(BaseModel):
     """``own_book``: a Polyglot book from which we play for this engine, off its clock, up to `plies` of the game."""
 
-    model_config = STRICT
+    model_config = _STRICT
     file: Annotated[str, Field(min_length=1, max_length=4096)]
     choice: Literal["weight", "best"] = "weight"
     plies: Annotated[int, Field(ge=1, le=400)] = 40
@@ -124,7 +124,7 @@ class OwnBookSection(BaseModel):
 class EntrantSection(BaseModel):
     """``[[entrants]]``: an engine file by its id, or a command of its own, or a glob over engine ids."""
 
-    model_config = STRICT
+    model_config = _STRICT
     engine: str | None = None
     glob: str | None = None
     name: Name | None = None
@@ -146,7 +146,7 @@ class EntrantSection(BaseModel):
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     ponder: bool | None = None
     restart: Restart | None = None
-    own_book: OwnBookSection | None = None
+    own_book: _OwnBookSection | None = None
     new: bool = False
     rating: Rating | None = None  # on the scale of [tournament] rating_scale; a grade of Go is its middle
     family: str = ""
@@ -192,8 +192,8 @@ class EntrantSection(BaseModel):
 
 # ``[play]``: how games are played.
 
-Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
-Divisor = Annotated[float, Field(gt=1, le=1000)]
+_Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
+_Divisor = Annotated[float, Field(gt=1, le=1000)]
 
 
 class PlaySection(BaseModel):
@@ -216,7 +216,7 @@ class PlaySection(BaseModel):
     `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
     """
 
-    model_config = STRICT
+    model_config = _STRICT
     tc: Control = "10+0.1"
     white_tc: Control | None = None
     black_tc: Control | None = None
@@ -228,7 +228,7 @@ class PlaySection(BaseModel):
     hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
     doubtful_flag: Literal["void", "loss"] = "void"
     max_moves: Annotated[int, Field(ge=1, le=2000)] = 600
-    draw: DrawSettings | None = None
+    draw: _DrawSettings | None = None
     resign: ResignSettings | None = None
     tablebases: TableSettings | None = None
     draw_offers: bool = False
@@ -237,11 +237,11 @@ class PlaySection(BaseModel):
     grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
     on_suspend: Literal["withdraw", "stop"] = "withdraw"
     suspend_patience: Annotated[float, Field(ge=0, le=604_800)] = 3600.0  # s, reliability spec 1
-    odds: tuple[Divisor, ...] | None = None
+    odds: tuple[_Divisor, ...] | None = None
     sandbox: Sandbox = "none"
     ponder: bool = False
     speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = None
-    pgn: tuple[Extra, ...] = ()
+    pgn: tuple[_Extra, ...] = ()
     eco: str = ""
     keep_lines: str = ""
     log_traffic: bool = False
@@ -261,7 +261,7 @@ class PlaySection(BaseModel):
     @field_validator("pgn", mode="before")
     @classmethod
     def _all(cls, names: object) -> object:
-        return get_args(Extra) if names in ("all", ["all"], ("all",)) else names
+        return get_args(_Extra) if names in ("all", ["all"], ("all",)) else names
 
     @field_validator("keep_lines")
     @classmethod
@@ -296,7 +296,7 @@ class RatingsSection(BaseModel):
     They hold for all games of the store: where a system has none here, those it was last given hold.
     """
 
-    model_config = STRICT
+    model_config = _STRICT
     systems: tuple[Literal["ml", "elo", "gor", "egf", "egf2021"], ...] = ("ml",)
     anchor: dict[str, float] = {}
     elo: EloSettings | None = None
@@ -328,13 +328,13 @@ class RatingsSection(BaseModel):
 class ReportSection(BaseModel):
     """``[report]``: `enginetour report` writes it at any time, too."""
 
-    model_config = STRICT
+    model_config = _STRICT
     write: bool = True
 
 
 # ``[tournament]``: what it is called, its chance, and the order of the starting list.
 
-ORDERS = ("file", "rating", "standings")
+_ORDERS = ("file", "rating", "standings")
 
 
 def listed_order(order: str | None) -> tuple[str, int | None] | None:
@@ -346,7 +346,7 @@ def listed_order(order: str | None) -> tuple[str, int | None] | None:
 class TournamentSection(BaseModel):
     """``[tournament]``: its name, the seed of all chance, and the order of the starting list."""
 
-    model_config = STRICT
+    model_config = _STRICT
     name: Annotated[str, Field(min_length=1, max_length=64)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     order: str | None = None
@@ -356,26 +356,26 @@ class TournamentSection(BaseModel):
     @field_validator("order")
     @classmethod
     def _known_order(cls, words: str | None) -> str | None:
-        if words is None or words in ORDERS or listed_order(words):
+        if words is None or words in _ORDERS or listed_order(words):
             return words
-        raise ValueError(f"an order is {', '.join(ORDERS)}, list:NAME or list:NAME#EDITION{near(words, ORDERS)}")
+        raise ValueError(f"an order is {', '.join(_ORDERS)}, list:NAME or list:NAME#EDITION{near(words, _ORDERS)}")
 
 
 # ``[notify]`` of a configuration: who is told of what becomes of a run, and how.
 
-Notice = Literal["finished", "stopped", "incident", "suspended", "withdrawn", "disk-low"]
-ALL: tuple[Notice, ...] = ("finished", "stopped", "incident", "suspended", "withdrawn", "disk-low")
-Word = Annotated[str, Field(min_length=1)]
+_Notice = Literal["finished", "stopped", "incident", "suspended", "withdrawn", "disk-low"]
+ALL: tuple[_Notice, ...] = ("finished", "stopped", "incident", "suspended", "withdrawn", "disk-low")
+_Word = Annotated[str, Field(min_length=1)]
 
 
 class NotifySection(BaseModel):
     """A command (argument list, never a shell), a webhook, services of apprise; `on` which events."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    command: tuple[Word, ...] = ()
+    command: tuple[_Word, ...] = ()
     webhook: str | None = None
-    apprise: tuple[Word, ...] = ()
-    on: tuple[Notice, ...] = ALL
+    apprise: tuple[_Word, ...] = ()
+    on: tuple[_Notice, ...] = ALL
 
     @field_validator("command", "apprise", "on", mode="before")
     @classmethod
