@@ -1,25 +1,376 @@
-"""Round robin, gauntlet, Scheveningen."""
+"""Round robin, gauntlet and Scheveningen: formats whose pairs are known from the start.
+
+All their games can be played in any order. Colors are swapped in even cycles; with an even number of games per match
+they alternate inside the match. Without `swap` one entrant of a pair always has White: a seed against the others, the
+first team against the second. An entrant that joins later plays its games after all others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Self
 
-from pydantic import Field, field_validator, model_validator
+from immutables import Map
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import Field as Setting
 
-from enginetour.formats.pairing.schedule import Colours, Order, berger, rounds_of, slide
-from enginetour.formats.pairlist import (
-    Board,
-    ListOptions,
-    ListState,
-    PairList,
-    in_blocks,
-    picked,
-    some_entrants,
-    withdrawn_lines,
+from enginetour.formats.options import BY_RATING, RatingHandicap
+from enginetour.formats.pairing import standings
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.schedule import (
+    MOST_GAMES,
+    Colours,
+    Docket,
+    Order,
+    berger,
+    fair,
+    legs,
+    match_games,
+    rounds_of,
+    slide,
+    window,
 )
+from enginetour.formats.pairing.standings import Codes, Grid, Scored, table, total, with_game
+from enginetour.formats.pairing.tiebreaks import Terms
 from enginetour.model.errors import InputRefused
-from enginetour.model.game import Placed
+from enginetour.model.game import (
+    Added,
+    Entrant,
+    Event,
+    Extended,
+    GameFinished,
+    GameVoided,
+    Note,
+    Outcome,
+    Pairing,
+    Placed,
+    Replaced,
+    Withdrawn,
+)
+
+
+class ListOptions(BaseModel):
+    """Settings of every format with a pair list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    cycles: int = Setting(
+        default=1, ge=1, description="how often everybody meets everybody it is to meet; 2: a double round robin"
+    )
+    games_per_pairing: int = Setting(default=1, ge=1, description="games of one match in a cycle: 1 or an even number")
+    swap: bool = Setting(
+        default=True,
+        description="colours change from game to game of a pair; false: one has White in all, seeds and the first "
+        "team always",
+    )
+    reverse: bool = Setting(default=False, description="White and Black of every game are exchanged")
+    handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
+    placement: Codes = Setting(
+        default=(),
+        description="order of the table: up to six codes such as NBW, LPR, SDC; empty: points, SB, DE, WIN",
+    )
+
+    @field_validator("games_per_pairing")
+    @classmethod
+    def _even(cls, games: int) -> int:
+        return fair(games)
+
+    @model_validator(mode="after")
+    def _colours_at_odds(self) -> Self:
+        if self.reverse and self.handicap is not None:
+            raise ValueError("reverse with a handicap: the weaker begins with Black there; leave one of them out")
+        return self
+
+
+def some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
+    """The setting `key`, the first so many entrants or a list of names, if it names somebody and nobody twice."""
+    if isinstance(wanted, int) and wanted < 1:
+        raise ValueError(f"{key} {wanted} is too few: at least 1")
+    if isinstance(wanted, list) and not wanted:
+        raise ValueError(f"{key} is an empty list: name at least one entrant")
+    if isinstance(wanted, list) and len(set(wanted)) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise ValueError(f"{key} names {twice!r} twice")
+    return wanted
+
+
+def picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
+    """Who the setting means; ValueError: it names a stranger, or everybody."""
+    if isinstance(wanted, list):
+        for name in wanted:
+            if name not in names:
+                raise ValueError(f"{key} names {name!r}, who is not an entrant")
+    count = wanted if isinstance(wanted, int) else len(wanted)
+    if count >= len(names):
+        raise ValueError(f"{key}: {count} of {len(names)} entrants leave nobody to play against")
+    return frozenset(names[:wanted] if isinstance(wanted, int) else wanted)
+
+
+# What round robin, gauntlet and Scheveningen share: pairs known from the start, so games may be played in any order.
+
+Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
+
+
+@dataclass(frozen=True, slots=True)
+class ListState:
+    """A moment of a tournament whose pairs are known; `names` in list order, those of `gone` included.
+
+    Without `seeds` everybody meets everybody.
+    """
+
+    names: tuple[str, ...] = ()
+    seeds: frozenset[str] = frozenset()
+    gone: tuple[str, ...] = ()
+    docket: Docket = field(default_factory=Docket)
+    grid: Grid = field(default_factory=Map)
+    cycles: int = 1
+    rounds: int = 0
+    encounters: int = 0
+    ratings: Map[str, float | None] = field(default_factory=Map)  # that entrants brought
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Who has not withdrawn, in list order."""
+        return tuple(name for name in self.names if name not in self.gone)
+
+    def opponents(self, *, seeded: bool, seeds_meet: bool) -> tuple[str, ...]:
+        """Whom a newcomer meets, in list order."""
+        if not self.seeds:
+            return self.present
+        meets = {True: seeds_meet or not seeded, False: seeded}  # by whether the other is a seed
+        return tuple(name for name in self.present if meets[name in self.seeds])
+
+    def noted(self, kind: str, text: str, **fields: object) -> ListState:
+        """The same moment with one decision more on record."""
+        return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
+
+
+class PairList(ABC):
+    """The format of a pair list; subclasses give the boards. Games of the withdrawn leave the table of the others."""
+
+    version = 1
+
+    def __init__(self, options: ListOptions) -> None:
+        self.options = options
+        self.seeds_meet = False
+
+    def start(self, entrants: tuple[Entrant, ...]) -> ListState:
+        """All games scheduled. ValueError: a name twice, or a field the settings do not fit."""
+        names = tuple(entrant.name for entrant in entrants)
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"entrant {name} stands there twice")
+        ratings = Map({entrant.name: entrant.rating for entrant in entrants})
+        if self.options.handicap is not None:
+            self.options.handicap.check(ratings)
+        state = self._widened(self._seeded(ListState(names, ratings=ratings)), self.options.cycles)
+        state = self._scheduled(state, self._boards(state, range(state.cycles)))
+        for warning in standings.warnings(self.options.placement):
+            state = state.noted("warning", warning)
+        text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
+        return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
+
+    def offers(self, state: ListState) -> tuple[Pairing, ...]:
+        """The earliest games still to be played, round by round."""
+        return state.docket.open()
+
+    def ahead(self, _: ListState) -> tuple[Pairing, ...]:
+        """None: all games of the list are on offer as the window reaches them."""
+        return ()
+
+    def step(self, state: ListState, event: Event) -> ListState:
+        """The state after one event; ValueError: it cannot have happened here."""
+        match event:
+            case GameFinished(pairing, outcome):
+                wanted = state.docket.counts(pairing)
+                if outcome is Outcome.VOID:
+                    return state
+                docket = state.docket.finished(pairing, outcome)
+                if not wanted:
+                    return replace(state, docket=docket)
+                grid = with_game(state.grid, Scored(pairing.white, pairing.black, outcome))
+                return replace(state, docket=docket, grid=grid)
+            case GameVoided(pairing, outcome):
+                was = state.docket.voidable(pairing)
+                if was is None or any(name in state.gone for name in pairing.pair):
+                    return replace(state, docket=state.docket.struck_out(pairing, outcome))
+                grid = with_game(state.grid, Scored(pairing.white, pairing.black, was), -1)
+                return replace(state, docket=state.docket.reopened(pairing), grid=grid)
+            case Withdrawn(name):
+                return self._left(state, name)
+            case Added(entrant):
+                seeded = self._newcomer_is_seed(state)
+                return self._joined(state, entrant, len(state.names), seeded=seeded)
+            case Replaced(name, entrant):
+                state = self._left(state, name)
+                return self._joined(state, entrant, state.names.index(name), seeded=name in state.seeds)
+            case Extended(grown):
+                return self._extended(state, dict(grown))
+
+    def remaining(self, state: ListState) -> tuple[int, int]:
+        """Known exactly."""
+        return (state.docket.left, state.docket.left)
+
+    def likely(self, state: ListState) -> int:
+        """Known exactly."""
+        return state.docket.left
+
+    def standings(self, state: ListState) -> tuple[Placed, ...]:
+        """By the codes chosen, else points, SB, DE, WIN, among the present; the withdrawn last with their points."""
+        return (*self._table(state), *withdrawn_lines(state))
+
+    def notes(self, state: ListState) -> tuple[Note, ...]:
+        """Kinds: warning, schedule, withdraw, add, extend."""
+        return state.notes
+
+    def _table(self, state: ListState) -> tuple[Placed, ...]:
+        """The ranked lines, by games among the present."""
+        codes = self.options.placement
+        if not codes:
+            return table(state.present, state.grid)
+        field, terms = self._field(state), Terms(absence="nothing", pair_list=True)
+        return standings.placed(field, codes, range(len(field.members)), terms)
+
+    def _field(self, state: ListState) -> Field:
+        """Return the present as a tournament in rounds; their matches with the withdrawn are left out."""
+        there, each = {name: place for place, name in enumerate(state.present)}, self.options.games_per_pairing
+        rows = [[Turn()] * len(there) for _ in range(state.rounds)]
+        boards = groupby(
+            (game for game in state.docket.games if game.white in there and game.black in there),
+            key=lambda game: (game.round, frozenset(game.pair)),
+        )
+        for (number, _), games in boards:
+            match = list(games)
+            first, row = match[0], rows[number - 1]
+            found = [state.docket.played.get(game.key) for game in match]
+            mine = sum(
+                outcome.half_points(white=game.white == first.white)
+                for game, outcome in zip(match, found, strict=True)
+                if outcome is not None
+            )
+            count = sum(outcome is not None for outcome in found)
+            white, black = there[first.white], there[first.black]
+            colours = (WHITE, BLACK) if each == 1 else (NEITHER, NEITHER)
+            row[white] = Turn(Kind.PLAYED, black, colours[0], mine, first.handicap, count)
+            row[black] = Turn(Kind.PLAYED, white, colours[1], 2 * count - mine, -first.handicap, count)
+        members = tuple(Member(name, state.ratings.get(name)) for name in state.present)
+        return Field(members, tuple(map(tuple, rows)), tuple(range(len(there))), state.rounds, 2 * each)
+
+    def _seeded(self, state: ListState) -> ListState:
+        """Who is a seed; ValueError when the settings do not fit the field."""
+        return state
+
+    def _newcomer_is_seed(self, _state: ListState) -> bool:
+        return False
+
+    @abstractmethod
+    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
+        """Whole cycles among the present, in rounds after those there are."""
+
+    def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
+        """Colours swapped in even cycles, unless a match is fair in itself or they stay; all of them in reverse."""
+        swaps = self.options.swap and self.options.games_per_pairing == 1 and cycle % 2 == 1
+        return (black, white) if swaps != self.options.reverse else (white, black)
+
+    def _is_fixed(self, state: ListState) -> bool:
+        """Whether colours go by who is a seed."""
+        return bool(state.seeds) and not self.options.swap
+
+    def _scheduled(self, state: ListState, boards: Iterable[Board]) -> ListState:
+        games, each = self.options.games_per_pairing, legs(self.options.games_per_pairing)
+        encounters, rounds = state.encounters, state.rounds
+        pairings: list[Pairing] = []
+        for board in boards:
+            white, black, cycle, number, given = self._at_odds(state, board)
+            earlier = cycle * games // each
+            of_match = {"games": games, "encounter": encounters + 1, "number": number, "earlier": earlier}
+            pairings += match_games(white, black, **of_match, handicap=given, swap=self.options.swap)
+            encounters += games // each
+            rounds = max(rounds, number)
+        return replace(state, docket=state.docket.extended(pairings), encounters=encounters, rounds=rounds)
+
+    def _at_odds(self, state: ListState, board: Board) -> tuple[str, str, int, int, int]:
+        """The board and what its White gives: with odds the weaker side has Black."""
+        white, black, cycle, number = board
+        handicap = self.options.handicap
+        given = 0 if handicap is None else handicap.between(state.ratings.get(white), state.ratings.get(black))
+        return (white, black, cycle, number, given) if given >= 0 else (black, white, cycle, number, -given)
+
+    def _widened(self, state: ListState, cycles: int) -> ListState:
+        """So many cycles, and a window that fits them; ValueError for more games than can be listed."""
+        pairs, each = sum(1 for _ in self._boards(state, range(1))), self.options.games_per_pairing
+        if pairs * cycles * each > MOST_GAMES:
+            words = f"{pairs * cycles * each:,} games (pairs {pairs}, cycles {cycles}, games_per_pairing {each})"
+            raise ValueError(f"{words} are too many: at most {MOST_GAMES:,}")
+        per_name = len(state.names) * cycles * self.options.games_per_pairing
+        return replace(state, cycles=cycles, docket=replace(state.docket, width=window(per_name)))
+
+    def _extended(self, state: ListState, grown: dict[str, int]) -> ListState:
+        """More cycles behind all games; if nobody came or went, as though there had been so many from the start."""
+        cycles = grown.pop("cycles", state.cycles)
+        if grown or cycles <= state.cycles:
+            raise ValueError(f"only more than {state.cycles} cycles can be added")
+        before = state.docket.left
+        wider = self._widened(state, cycles)
+        longer = self._scheduled(wider, self._boards(wider, range(state.cycles, cycles)))
+        more = longer.docket.left - before
+        text = f"{cycles} cycles instead of {state.cycles}: {more} more games"
+        return longer.noted("extend", text, cycles=cycles, games=more)
+
+    def _left(self, state: ListState, name: str) -> ListState:
+        if name not in state.names:
+            raise ValueError(f"{name} is not in this tournament")
+        if name in state.gone:
+            raise ValueError(f"{name} has withdrawn already")
+        docket, called_off = state.docket.without(name)
+        text = f"{name} withdraws; {len(called_off)} of its games are off, those played leave the table of the others"
+        state = replace(state, docket=docket, gone=(*state.gone, name))
+        return state.noted("withdraw", text, engine=name, called_off=len(called_off))
+
+    def _joined(self, state: ListState, entrant: Entrant, at: int, *, seeded: bool) -> ListState:
+        name = entrant.name
+        if name in state.names:
+            raise ValueError(f"{name} is in this tournament already")
+        opponents = state.opponents(seeded=seeded, seeds_meet=self.seeds_meet)
+        first = state.rounds + 1
+        boards: list[Board] = []
+        for cycle in range(state.cycles):
+            for seat, other in enumerate(opponents):
+                is_first = seeded or other not in state.seeds if self._is_fixed(state) else seat % 2 == 0
+                pair = (name, other) if is_first else (other, name)
+                boards.append((*self._turned(*pair, cycle), cycle, first + cycle * len(opponents) + seat))
+        names, ratings = (*state.names[:at], name, *state.names[at:]), state.ratings.set(name, entrant.rating)
+        state = replace(state, names=names, ratings=ratings)
+        if seeded:
+            state = replace(state, seeds=state.seeds | {name})
+        before = state.docket.left
+        state = self._scheduled(state, boards)
+        more = state.docket.left - before
+        return state.noted("add", f"{name} joins with {more} games, after all others", engine=name, games=more)
+
+
+def in_blocks(lines: Sequence[Placed], state: ListState, *, seeds_first: bool) -> tuple[Placed, ...]:
+    """Seeds and others each in one block of the table, as the two have played different fields; ranks run through."""
+    ranked: list[Placed] = []
+    for seeded in (seeds_first, not seeds_first):
+        block = [line for line in lines if (line.name in state.seeds) is seeded]
+        ranks = [line.rank for line in block]
+        above = len(ranked) + 1
+        ranked += [replace(line, rank=above + ranks.index(line.rank)) for line in block]
+    return tuple(ranked)
+
+
+def withdrawn_lines(state: ListState) -> tuple[Placed, ...]:
+    """What the withdrawn had scored, unranked."""
+    sums = {name: total(state.grid, name) for name in state.gone}
+    return tuple(Placed(None, name, tally.half_points, tally.games, "withdrawn") for name, tally in sums.items())
+
+
+# Round robin, gauntlet, Scheveningen.
 
 # Round robin: everybody against everybody, in cycles, in one of several orders.
 
@@ -27,11 +378,11 @@ from enginetour.model.game import Placed
 class RoundRobinOptions(ListOptions):
     """Settings of the round robin."""
 
-    order: Order = Field(
+    order: Order = Setting(
         default="berger",
         description="berger: tables of FIDE C.05; seats: two rotating rows (Vuorinen 2010); circle: first v last",
     )
-    colours: Colours = Field(
+    colours: Colours = Setting(
         default="balanced",
         description="balanced; or rows, for seats and circle: the upper row has White in every other round",
     )
@@ -66,10 +417,10 @@ class RoundRobin(PairList):
 class GauntletOptions(ListOptions):
     """Settings of the gauntlet."""
 
-    seeds: int | list[str] = Field(
+    seeds: int | list[str] = Setting(
         default=1, description="who plays against all the others: the first so many entrants, or a list of names"
     )
-    seeds_meet: bool = Field(default=False, description="whether the seeds play each other, too")
+    seeds_meet: bool = Setting(default=False, description="whether the seeds play each other, too")
 
     @field_validator("seeds")
     @classmethod
@@ -127,7 +478,7 @@ class Gauntlet(PairList):
 class ScheveningenOptions(ListOptions):
     """Settings of the Scheveningen system."""
 
-    team: int | list[str] | None = Field(
+    team: int | list[str] | None = Setting(
         default=None,
         description="the first team: the first so many entrants or a list of names; null: the first half. "
         "All others are the second team",

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.dutch import BREACH, CERTIFIED, pair_dutch
-from enginetour.formats.pairing.dutch import Law, by_brackets
+from enginetour.formats.dutch import BREACH, CERTIFIED, Law, by_brackets, pair_dutch
 from enginetour.formats.pairing.dutch_criteria import Bye, Card, Colours, Float, cards, placed
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Paired, Unpairable
 from enginetour.formats.pairing.matching import Face

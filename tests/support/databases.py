@@ -34,7 +34,7 @@ from enginetour.cli.main import cli
 from enginetour.engines.launch import call
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
-from enginetour.formats.pairlist import ListState, PairList
+from enginetour.formats.roundrobin import ListState, PairList
 from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.interop.gamefilter import Naming, ratable
 from enginetour.interop.pgn import read_games
