@@ -30,7 +30,7 @@ from benches.cluster_place import Simulated
 from enginetour.cli.run import Run
 from enginetour.cli.watching import Watching
 from enginetour.model.task import Probe
-from enginetour.store.address import Address, address_of
+from enginetour.store.address import Address, parse_address
 from enginetour.store.log import TournamentLog
 from enginetour.tournament import run as tournament
 from enginetour.tournament.cluster import place
@@ -146,7 +146,7 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         return built[-1]
 
     meter = Meter(built)
-    db: Address | None = address_of(given.db) if given.db else None
+    db: Address | None = parse_address(given.db) if given.db else None
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(place, "Connection", connection))
         stack.enter_context(mock.patch.object(tournament, "probe_all", _fit))

@@ -14,8 +14,8 @@ from enginetour.model.game import Game, Outcome, Pairing, Termination
 from enginetour.ratings import elo
 from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.incremental import RatedGame
-from enginetour.store.counts import packed
-from enginetour.store.ratings import refresh
+from enginetour.store.counts import pack_counts
+from enginetour.store.ratings import update_ratings
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft
@@ -61,12 +61,12 @@ def one_more(settings: Settings, store: Store, games: list[tuple[int, int, int]]
         with store.database.writing() as connection:
             connection.execute(RATING_EVENTS.delete())
             connection.execute(RATING_REVISIONS.delete())
-        return refresh(store, "elo")
+        return update_ratings(store, "elo")
 
     def one() -> int:
         pairing = Pairing("Engine 0000", "Engine 0001", meeting=next(count), encounter=1)
         add_game(log, Game(pairing, Outcome.DRAW, Termination.RESIGN))
-        return refresh(store, "elo")
+        return update_ratings(store, "elo")
 
     whole, more = in_turn(settings.rounds, nothing_stored, one)
     return line(f"stored Elo after game {len(games)} + 1", more, whole, "all from nothing")
@@ -98,7 +98,7 @@ def imported(store: Store, games: list[tuple[int, int, int]]) -> None:
             "after_game": 0,
             "games": len(games),
             "duplicates": 0,
-            "counts": packed(sums),
+            "counts": pack_counts(sums),
             "digests": b"",
         }
         connection.execute(insert(IMPORTS), {"tournament": FILE, **sizes})

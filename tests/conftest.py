@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from enginetour.store.address import Address, address_of
+from enginetour.store.address import Address, parse_address
 from tests.support import databases
 
 if TYPE_CHECKING:
@@ -105,4 +105,4 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
     if request.param == "file":
         return tmp_path / "t.db"
     made: databases.Server = request.getfixturevalue("server")
-    return address_of(made.schema())
+    return parse_address(made.schema())

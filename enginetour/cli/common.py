@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem
 from enginetour.interop.files import is_special, refuse_kept, replace_bytes
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, counted, dumps, safe
-from enginetour.store.address import Address, address_of
+from enginetour.store.address import Address, parse_address
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
@@ -62,7 +62,7 @@ class Database(click.ParamType[Address]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
         """The address; UsageRefused for one that is none."""
-        return address_of(value) if isinstance(value, str) else value
+        return parse_address(value) if isinstance(value, str) else value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Files, as the shell knows them."""
@@ -266,7 +266,7 @@ def rows_of_others(path: Address) -> Iterator[None]:
         raise
     except UNREADABLE as error:
         from enginetour.store.check import oddity
-        from enginetour.store.database import is_made
+        from enginetour.store.database import database_exists as is_made
 
         found = oddity(path) if is_made(path) else ""
         if not found:

@@ -152,7 +152,7 @@ def upgrade(db: Address | None, as_json: bool) -> None:
     Example: enginetour db upgrade
     """
     from enginetour.store.backup import back_up
-    from enginetour.store.database import version_of
+    from enginetour.store.database import schema_version as version_of
     from enginetour.store.tables import SCHEMA_VERSION
     from enginetour.store.tournaments import Store
 
@@ -199,7 +199,7 @@ def copy(source: Address, target: Address, as_json: bool) -> None:
 
 def _there(db: Address | None) -> Address:
     """The database asked for; StoreRefused where there is none."""
-    from enginetour.store.database import version_of
+    from enginetour.store.database import schema_version as version_of
     from enginetour.tournament.config.workspace import database_of
 
     database = database_of(Path.cwd(), db)
@@ -209,7 +209,7 @@ def _there(db: Address | None) -> Address:
 
 def _refuse_older(database: Address) -> None:
     """A check writes nothing, so it does not upgrade either."""
-    from enginetour.store.database import version_of
+    from enginetour.store.database import schema_version as version_of
     from enginetour.store.tables import SCHEMA_VERSION
 
     version = version_of(database)

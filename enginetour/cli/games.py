@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from enginetour.model.game import Game, GameKey, Incident
     from enginetour.model.task import EngineSpec, Reenacted, ReenactTask
     from enginetour.reports.sheet import Sheet
-    from enginetour.store.games import GameLine, Stored
+    from enginetour.store.games import GameLine, StoredGame
     from enginetour.store.log import TournamentLog
 
 
@@ -209,7 +209,7 @@ def _odds(line: GameLine) -> str:
     return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
 
 
-def _told(stored: Stored, title: str, ratings: Mapping[str, float]) -> str:
+def _told(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> str:
     from enginetour.reports import pgn
     from enginetour.reports.games import claim_lines, incident_lines, machine_lines, wrapped
 
@@ -224,7 +224,7 @@ def _told(stored: Stored, title: str, ratings: Mapping[str, float]) -> str:
     return "".join(parts)
 
 
-def _whole(stored: Stored) -> dict[str, object]:
+def _whole(stored: StoredGame) -> dict[str, object]:
     from dataclasses import asdict
 
     from enginetour.reports.standings import moment
@@ -548,7 +548,7 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
     from enginetour.model.errors import StoreRefused
     from enginetour.model.task import GameTask, ReenactTask, Rules, Side
     from enginetour.model.timecontrol import TimeControl
-    from enginetour.store.games import spec_in
+    from enginetour.store.games import spec_in_game as spec_in
 
     specs = {name: spec_in(log, number, name) for name in game.pairing.pair}
     sides: dict[str, Side] = {}

@@ -172,7 +172,7 @@ def import_(
         return
     from enginetour.interop.gamefilter import Naming, read_aliases
     from enginetour.interop.pgn import read_games
-    from enginetour.store.imports import refuse_name
+    from enginetour.store.imports import check_event_name as refuse_name
     from enginetour.tournament.config.workspace import database_of
 
     event = _event(files[0]) if name is None else " ".join(name.split())
@@ -252,8 +252,8 @@ def _event(path: Path) -> str:
 
 def _titles(database: Address) -> frozenset[str]:
     """Of the tournaments that were played here, whose games may be among those of the files."""
-    from enginetour.store.database import is_made
-    from enginetour.store.imports import titles
+    from enginetour.store.database import database_exists as is_made
+    from enginetour.store.imports import export_titles as titles
     from enginetour.store.tournaments import Store
 
     if not is_made(database):
@@ -269,7 +269,7 @@ def _entered(
 
     With the anchors of lists that other engines have the name of now, each with its list.
     """
-    from enginetour.store.database import is_made
+    from enginetour.store.database import database_exists as is_made
     from enginetour.store.definition import anchored_by
     from enginetour.store.imports import import_events, import_games
     from enginetour.store.tournaments import Store

@@ -232,7 +232,8 @@ def _field(words: tuple[str, ...]) -> str:
 
 def definition_from(asked: dict[str, Any], base: ListDefinition | None = None) -> ListDefinition:
     """The definition asked for, on top of `base` or the defaults; UsageRefused for what does not fit together."""
-    from enginetour.store.definition import ListDefinition, defined
+    from enginetour.store.definition import ListDefinition
+    from enginetour.store.definition import parse_definition as defined
 
     fields = given(asked)
     before = (base or ListDefinition()).model_dump()

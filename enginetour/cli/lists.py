@@ -189,9 +189,9 @@ def _defined(
 ) -> tuple[str, RatingList]:
     from enginetour.store.counts import edition_in
     from enginetour.store.definition import revisions_of
-    from enginetour.store.editions import edition
-    from enginetour.store.lists import list_of
-    from enginetour.store.selection import selected
+    from enginetour.store.editions import read_edition as edition
+    from enginetour.store.lists import rate_selection as list_of
+    from enginetour.store.selection import select_games as selected
 
     revisions, number = revisions_of(store, name), edition_in(as_of)
     made = None if number is None else edition(store, name, number)
@@ -208,8 +208,8 @@ def _asked(
     from dataclasses import replace
 
     from enginetour.store.counts import moment_of
-    from enginetour.store.lists import list_of
-    from enginetour.store.selection import selected
+    from enginetour.store.lists import rate_selection as list_of
+    from enginetour.store.selection import select_games as selected
 
     definition = definition_from(asked)
     if log is None:
@@ -235,7 +235,8 @@ def _asked(
 def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Target) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
     from enginetour.reports import ratinglist as sheets
-    from enginetour.store.ratings import ratings_of, refresh
+    from enginetour.store.ratings import ratings_of
+    from enginetour.store.ratings import update_ratings as refresh
 
     if log is not None:
         log.refuse_struck_out()
@@ -283,7 +284,8 @@ def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -
         return
     from enginetour.reports import editions as sheets
     from enginetour.reports.standings import moment
-    from enginetour.store.definition import described, lists_of
+    from enginetour.store.definition import describe_definition as described
+    from enginetour.store.definition import lists_of
 
     with open_store(db) as store:
         rows = [
@@ -311,7 +313,7 @@ def define(name: str, db: Address | None, anew: bool, **asked: Any) -> None:
 
     Example: enginetour lists define blitz --min-games 50 --hardware ''
     """
-    from enginetour.store.definition import define as write
+    from enginetour.store.definition import define_list as write
     from enginetour.store.definition import has_list, revisions_of
 
     with open_store(db, change=True) as store:
@@ -338,7 +340,8 @@ def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> Non
     """
     from enginetour.reports import editions as sheets
     from enginetour.reports.standings import moment
-    from enginetour.store.definition import described, revisions_of
+    from enginetour.store.definition import describe_definition as described
+    from enginetour.store.definition import revisions_of
 
     with open_store(db) as store:
         found = revisions_of(store, name)
@@ -385,7 +388,8 @@ def editions(name: str | None, number: int | None, db: Address | None, as_json: 
     Example: enginetour editions blitz 3 --csv
     """
     from enginetour.reports import editions as sheets
-    from enginetour.store.editions import edition, editions_of
+    from enginetour.store.editions import editions_of
+    from enginetour.store.editions import read_edition as edition
 
     with open_store(db) as store:
         if name is not None and number is not None:

@@ -237,8 +237,8 @@ def _tell_result(run: Any) -> None:
     """The figures of a match without a test, once it has a game; a test has told its own."""
     from enginetour.cli.common import open_store
     from enginetour.reports.sprt import result
-    from enginetour.store.database import is_made
-    from enginetour.store.games import meetings
+    from enginetour.store.database import database_exists as is_made
+    from enginetour.store.games import head_to_head as meetings
 
     config = run.plan.config
     if config.system != "match" or config.format_options.sprt is not None or not is_made(run.plan.database):
@@ -305,7 +305,7 @@ def tell_test(
 
     Pairs are looked at in the order of the schedule, as a match under the test looks at them.
     """
-    from enginetour.store.games import meetings
+    from enginetour.store.games import head_to_head as meetings
 
     met = meetings(store.database, *engines, tournament=None if log is None else log.id)
     notes = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]

@@ -191,7 +191,7 @@ def _incremental(
     from enginetour.ratings.ratinglist import incremental_list
     from enginetour.reports.editions import listed
     from enginetour.reports.ratinglist import SYSTEM_NAMES
-    from enginetour.store.definition import defined
+    from enginetour.store.definition import parse_definition as defined
     from enginetour.store.ratings import system_named
 
     definition = defined(fields, "list options")

@@ -177,7 +177,7 @@ def _names(log: TournamentLog) -> list[str]:
 
 def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
     from enginetour.reports.games import averages
-    from enginetour.store.games import sides
+    from enginetour.store.games import side_records as sides
 
     sheet = averages(f"engines · {log.title}", _names(log), sides(log))
     show(sheet, as_json=as_json, as_csv=as_csv, value={"engines": [dict(row) for row in sheet.rows]})
@@ -221,7 +221,7 @@ def crosstable(
 
 def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
     from enginetour.reports.games import pairings
-    from enginetour.store.selection import openings_of_tournament
+    from enginetour.store.selection import pentanomials_of_tournament as openings_of_tournament
 
     sheet = pairings(f"pairings · {log.title}", _names(log), log.pair_counts(), openings_of_tournament(log))
     show(sheet, as_json=as_json, as_csv=as_csv, value={"pairings": [dict(row) for row in sheet.rows]})

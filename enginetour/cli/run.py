@@ -32,7 +32,7 @@ from enginetour.reports.progress import clock_words, of_games
 from enginetour.reports.sheet import render
 from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
-from enginetour.store.games import repeated
+from enginetour.store.games import repeated_games
 from enginetour.store.replay import fold
 from enginetour.tournament import run as run_module
 from enginetour.tournament.changes import Desk, Helm
@@ -321,7 +321,7 @@ class Run:
             raise _StoppedEarly
 
     def _unfinished(self) -> bool:
-        from enginetour.store.database import is_made
+        from enginetour.store.database import database_exists as is_made
         from enginetour.store.tournaments import Store
 
         if not is_made(self.plan.database):
@@ -535,7 +535,7 @@ def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = 
     pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
     if wrapped := plan.suite.wrapped(pairings):
         say(wrapped)
-    again = over_again(*repeated(log))
+    again = over_again(*repeated_games(log))
     for words in (*((again,) if again else ()), *warnings):
         say(f"warning: {words}")
     lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all"

@@ -16,7 +16,7 @@ from enginetour.cli.common import command, database_option, is_live_terminal, ro
 from enginetour.engines.machine import allowed
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
 from enginetour.store.address import Address
-from enginetour.store.database import is_made
+from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
@@ -295,7 +295,7 @@ def _how_to_run(plan: Plan) -> list[str]:
     slots, name = plan.config.play.slots, plan.config.tournament.name
     refuse_few_files(slots)
     force = ["--force"] if slots > allowed().count and plan.config.play.affinity is not True else []
-    if not is_made(plan.database):
+    if not database_exists(plan.database):
         _refuse_openings(plan, 1)
         return force
     with rows_of_others(plan.database), Store.open(plan.database, create=False, readonly=True) as store:
@@ -334,6 +334,6 @@ def foretold(plan: Plan) -> dict[str, Any]:
     try:
         return limits.foretold(plan)
     except InputRefused:
-        if plan.config.tournament.order in (None, "file") or not is_made(plan.database):
+        if plan.config.tournament.order in (None, "file") or not database_exists(plan.database):
             raise
         return {}

@@ -82,7 +82,7 @@ class Picture(Progress):
 
     def paired(self, match: MatchScore) -> MatchScore:
         """From the log as well."""
-        from enginetour.store.selection import openings_of_pair
+        from enginetour.store.selection import pentanomial_of_pair as openings_of_pair
 
         pairs, drawn = openings_of_pair(self.log, match.first, match.second)
         return replace(match, pairs=pairs, drawn=drawn, terms=self._terms(match))

@@ -18,7 +18,7 @@ from enginetour.interop.files import is_special, replace_bytes, replace_file
 from enginetour.model.game import Game, MoveMade, Outcome, Termination
 from enginetour.model.timecontrol import pgn_control
 from enginetour.model.variants import STANDARD, VARIANTS
-from enginetour.store.games import Stored
+from enginetour.store.games import StoredGame
 from enginetour.store.log import TournamentLog
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ def final_positions(log: TournamentLog) -> Iterable[str]:
             yield final_position(stored.game, stored.number, log.title) + "\n"
 
 
-def _counting(log: TournamentLog, first: int) -> Iterator[Stored]:
+def _counting(log: TournamentLog, first: int) -> Iterator[StoredGame]:
     return (one for one in log.full_games(first) if not one.voided and one.game.outcome is not Outcome.VOID)
 
 

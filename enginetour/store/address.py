@@ -12,7 +12,7 @@ from enginetour.model.errors import UsageRefused
 
 # Where a database is: a file of this machine, or the address of a PostgreSQL server, told without its password.
 
-SCHEMES = ("postgresql", "postgres")  # libpq, "Connection URIs"
+_SCHEMES = ("postgresql", "postgres")  # libpq, "Connection URIs"
 _SECRET = frozenset({"password", "sslpassword"})  # libpq, "Parameter Key Words"
 _FORM = "postgresql://USER@HOST:PORT/NAME"
 _PORT = 5432  # libpq's default
@@ -39,12 +39,12 @@ class ServerAddress:
 Address = Path | ServerAddress
 
 
-def address_of(words: str) -> Address:
+def parse_address(words: str) -> Address:
     """A path, or the address of a server; UsageRefused for an address that is none, without repeating a password."""
     if not _IS_ADDRESS.match(words):
         return Path(words)
     scheme, _, rest = words.partition("://")
-    if scheme not in SCHEMES:
+    if scheme not in _SCHEMES:
         raise UsageRefused(f"no database can be reached by {scheme}://", place="--db", step=f"name a file, or {_FORM}")
     if _BROKEN_PERCENT.search(rest):
         what = "a % in an address begins a sign's number"

@@ -20,9 +20,9 @@ from enginetour.interop.files import beside, is_there, sync_folder
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import migrations
 from enginetour.store.address import Address, ServerAddress
-from enginetour.store.database import Database, is_made, version_of
+from enginetour.store.database import Database, database_exists, schema_version
 from enginetour.store.dialect import UNREADABLE, StoreBusy
-from enginetour.store.sqlite import connected, found_schema, reading_mode, told, translated
+from enginetour.store.sqlite import connect, read_schema, reading_mode, translated, translating_errors
 from enginetour.store.tables import METADATA, TOURNAMENTS
 
 # A whole store put on another ground, from a file to a server, back, or to another file: row by row, and compared.
@@ -30,7 +30,7 @@ from enginetour.store.tables import METADATA, TOURNAMENTS
 # The target is empty before: keys are the order of all things, so that lists as of some game and published editions
 # hold; two stores that were counted apart cannot become one without a new history for one of them.
 
-ROWS_A_BLOCK = 500  # held at once; the moves of a long game take some 10 KB
+_ROWS_A_BLOCK = 500  # held at once; the moves of a long game take some 10 KB
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def copy_store(source: Address, target: Address) -> _Copied:
     if _same(source, target):
         raise UsageRefused("is the database itself", place=str(target), step="name another one")
     with Database.open(source, create=False, readonly=True) as old:
-        fresh = not is_made(target)
+        fresh = not database_exists(target)
         try:
             with Database.open(target) as new:
                 return _copied_rows(old, new)
@@ -129,7 +129,7 @@ def _digest(connection: Connection, table: Table) -> tuple[int, str]:
 def _blocks(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ...]]]:
     """The rows of a table in the order of their keys, which is the same on every ground."""
     rows = select(table).order_by(*table.primary_key.columns)
-    for block in connection.execute(rows, execution_options={"yield_per": ROWS_A_BLOCK}).partitions():
+    for block in connection.execute(rows, execution_options={"yield_per": _ROWS_A_BLOCK}).partitions():
         yield [tuple(row) for row in block]
 
 
@@ -157,7 +157,7 @@ def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
     for a source that is not ours or damaged, StorageFailed where the copy cannot be written.
     """
     target = Path(os.path.realpath(target))
-    version_of(source)
+    schema_version(source)
     _refuse_target(source, target, replace=replace)
     with _beside(target) as new:
         rows = _copied(Path(os.path.realpath(source)), new) if isinstance(source, Path) else _rows_of(source, new)
@@ -165,7 +165,7 @@ def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
             raise StorageFailed("the copy is not what was written", place=str(target), step="see to the disk")
         _refuse_target(source, target, replace=replace)  # it may have come since
         new.replace(target)
-        found = _Backup(target, target.stat().st_size, sum(rows.values()), version_of(target))
+        found = _Backup(target, target.stat().st_size, sum(rows.values()), schema_version(target))
     sync_folder(target.parent)
     return found
 
@@ -185,7 +185,7 @@ def _refuse_target(source: Address, target: Path, *, replace: bool) -> None:
         step = "name another file, or say --replace"
         raise UsageRefused("there is a file already", place=str(target), step=step)
     try:
-        version_of(target)
+        schema_version(target)
     except StoreRefused as error:
         raise UsageRefused(f"not replaced: it {error.what}", place=str(target), step="name another file") from None
     _refuse_used(target)
@@ -193,7 +193,7 @@ def _refuse_target(source: Address, target: Path, *, replace: bool) -> None:
 
 def _refuse_used(target: Path) -> None:
     """Leaving WAL mode needs the file to itself (SQLite, "Write-Ahead Logging"), and takes its side files along."""
-    with told(target), closing(connected(target, "mode=rw")) as alone:
+    with translating_errors(target), closing(connect(target, "mode=rw")) as alone:
         alone.execute("PRAGMA busy_timeout=0")
         try:
             alone.execute("PRAGMA journal_mode=DELETE")
@@ -225,10 +225,10 @@ def _beside(target: Path) -> Iterator[Path]:
 
 def _copied(source: Path, new: Path) -> dict[str, int]:
     """Copy the pages; the rows of every table in the state that was copied."""
-    with told(source), closing(connected(source, reading_mode(source))) as reader:
+    with translating_errors(source), closing(connect(source, reading_mode(source))) as reader:
         reader.execute("BEGIN")
         rows = _rows(reader)  # the state that is counted is the one that is copied
-        with told(new), closing(sqlite3.connect(new, isolation_level=None)) as writer:
+        with translating_errors(new), closing(sqlite3.connect(new, isolation_level=None)) as writer:
             reader.backup(writer)
     with new.open("rb") as file:
         os.fsync(file.fileno())
@@ -243,8 +243,8 @@ def _rows_of(source: Address, new: Path) -> dict[str, int]:
 
 def _verified(new: Path) -> dict[str, int]:
     """The rows of every table of a copy whose pages, rows, references and schema are well; StoreRefused otherwise."""
-    with told(new), closing(connected(new, "mode=ro&immutable=1")) as reader:
-        migrations.check(found_schema(reader), new)
+    with translating_errors(new), closing(connect(new, "mode=ro&immutable=1")) as reader:
+        migrations.check_schema(read_schema(reader), new)
         found = reader.execute("PRAGMA integrity_check(1)").fetchone()[0]
         lost = reader.execute("PRAGMA foreign_key_check").fetchone()
         if found != "ok" or lost is not None:

@@ -14,19 +14,19 @@ from enginetour.model.game import Outcome
 from enginetour.ratings.incremental import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.systems import SYSTEMS
-from enginetour.store.counts import stands
+from enginetour.store.counts import import_stands
 from enginetour.store.definition import ListDefinition, revisions_of
-from enginetour.store.editions import Edition, Line, edition, editions_of
+from enginetour.store.editions import Edition, EditionLine, editions_of, read_edition
 from enginetour.store.engines import rated_names
-from enginetour.store.lists import list_of
-from enginetour.store.ratings import history
-from enginetour.store.selection import Selection, selected
+from enginetour.store.lists import rate_selection
+from enginetour.store.ratings import rating_history
+from enginetour.store.selection import Selection, select_games
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, STRUCK
 from enginetour.store.tournaments import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedRating:
     """The engine in one edition; `made` is UTC seconds."""
 
     list: str
@@ -40,7 +40,7 @@ class Published:
     games: int
 
     @classmethod
-    def of(cls, head: Edition, name: str, line: Line) -> Published:
+    def of(cls, head: Edition, name: str, line: EditionLine) -> PublishedRating:
         """From its line there; `name` is what it is called here."""
         return cls(head.name, head.number, head.made, name, line.rank, line.rating, line.plus, line.minus, line.games)
 
@@ -72,7 +72,7 @@ class _CareerOf:
     games: int
     first: date | None
     last: date | None
-    published: tuple[Published, ...]
+    published: tuple[PublishedRating, ...]
     events: tuple[RatingEvent, ...]
     opponents: tuple[Opponent, ...]
 
@@ -86,10 +86,10 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
     versions, plain = _versions(store, engine)
     base = ListDefinition() if list_name is None else revisions_of(store, list_name)[-1].definition
     base = base.model_copy(update={"best_of_family": False})  # relatives are opponents too
-    selection = selected(store, base)
+    selection = select_games(store, base)
     shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if len(shown) > 1:
-        selection = selected(store, base.model_copy(update={"by": "name"}))
+        selection = select_games(store, base.model_copy(update={"by": "name"}))
         # One version's anchor does not hold for all of them.
         kept = {
             kind: {anchor: rating for anchor, rating in there.items() if anchor in selection.names}
@@ -101,15 +101,15 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
         where = "that count" if list_name is None else f"in the list {list_name!r}"
         raise UsageRefused(f"{engine!r} has no games {where}", step="enginetour imports tells what was struck out")
     name = shown.pop()
-    found = list_of(store, selection)
+    found = rate_selection(store, selection)
     own = set(selection.versions[name])
     with store.database.reading() as connection:
         first, last = _days(connection, own)
         names = rated_names(connection)
     mine = {names[version] for version in versions}
-    events = [event for system in SYSTEMS for event in history(store, system, plain) if event.engine in mine]
+    events = [event for system in SYSTEMS for event in rating_history(store, system, plain) if event.engine in mine]
     ratings = {row.name: row.rating for row in found.rows}
-    met = tuple(opponents_of(ratings.get(name), met_by(selection, {name}).get(name, {}), ratings))
+    met = tuple(opponents_of(ratings.get(name), results_by_opponent(selection, {name}).get(name, {}), ratings))
     games = sum(opponent.games for opponent in met)
     return _CareerOf(name, ratings.get(name), games, first, last, tuple(_published(store, own)), tuple(events), met)
 
@@ -127,7 +127,7 @@ def _versions(store: Store, engine: str) -> tuple[set[int], str]:
     return found, plain[min(found)]
 
 
-def met_by(selection: Selection, wanted: Collection[str]) -> dict[str, dict[str, list[int]]]:
+def results_by_opponent(selection: Selection, wanted: Collection[str]) -> dict[str, dict[str, list[int]]]:
     """Of each engine wanted that has games: its opponents with wins, draws, losses."""
     pairs = selection.pairs
     found: dict[str, dict[str, list[int]]] = {}
@@ -153,15 +153,15 @@ def opponents_of(
         yield Opponent(opponent, games, wins, draws, losses, score, rating, gap, worth)
 
 
-def _published(store: Store, versions: set[int]) -> Iterable[Published]:
+def _published(store: Store, versions: set[int]) -> Iterable[PublishedRating]:
     """Its lines in all editions of all lists, oldest first."""
     for head in sorted(editions_of(store), key=lambda made: made.made):
         names = {name for name, own in head.versions.items() if versions & set(own)}
         if not names:
             continue
-        for line in edition(store, head.name, head.number).lines:
+        for line in read_edition(store, head.name, head.number).lines:
             if line.name in names:
-                yield Published.of(head, line.name, line)
+                yield PublishedRating.of(head, line.name, line)
 
 
 def _days(connection: Connection, versions: set[int]) -> tuple[date | None, date | None]:
@@ -173,7 +173,7 @@ def _days(connection: Connection, versions: set[int]) -> tuple[date | None, date
     ends = func.min(IMPORTED_GAMES.c.day), func.max(IMPORTED_GAMES.c.day)
     own = or_(IMPORTED_GAMES.c.white.in_(versions), IMPORTED_GAMES.c.black.in_(versions))
     told = IMPORTED_GAMES.c.day % 100 > 0, IMPORTED_GAMES.c.day // 100 % 100 > 0
-    rows = select(*ends).where(own, *told, stands())
+    rows = select(*ends).where(own, *told, import_stands())
     days += [_day(number) for number in connection.execute(rows).one() if number]
     return (min(days), max(days)) if days else (None, None)
 

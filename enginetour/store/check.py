@@ -25,18 +25,18 @@ from enginetour.model.game import fixed
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.address import Address
-from enginetour.store.counts import KIND, by_pair, removed, unpacked
+from enginetour.store.counts import REMOVED, counts_by_pair, removed_imports, unpack_counts
 from enginetour.store.database import Database
 from enginetour.store.definition import lists_of, revisions_of
 from enginetour.store.dialect import UNREADABLE
-from enginetour.store.editions import Edition, Line, edition, edition_of, editions_of
+from enginetour.store.editions import Edition, EditionLine, editions_of, make_edition, read_edition
 from enginetour.store.games import recounted, versions_counts
 from enginetour.store.imports import imports_of
-from enginetour.store.lists import list_of
+from enginetour.store.lists import rate_selection
 from enginetour.store.log import TournamentLog
 from enginetour.store.ratings import settings_of
 from enginetour.store.replay import audit, format_of
-from enginetour.store.selection import selected
+from enginetour.store.selection import select_games
 from enginetour.store.tables import (
     ENGINES,
     ENTRANTS,
@@ -59,20 +59,20 @@ if TYPE_CHECKING:
 
 # What can be wrong with rows that a database itself finds in order: gaps, unreadable games, wrong counts.
 
-MOST_TOLD = 20  # findings of one kind in one place: a screenful; the rest is counted
+_MOST_SHOWN = 20  # findings of one kind in one place: a screenful; the rest is counted
 _DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
 _GAMES_A_BLOCK = 100  # whole games held at once, about 1 MB
 
-Counts = Mapping[tuple[int, int], tuple[int, int, int]]
+_Counts = Mapping[tuple[int, int], tuple[int, int, int]]
 
 
-def pages(database: Database) -> Iterator[str]:
+def _integrity(database: Database) -> Iterator[str]:
     """The database's own full check, then references to rows that are not there."""
     with database.reading() as connection:
-        yield from database.ground.integrity(connection, MOST_TOLD)
+        yield from database.ground.integrity(connection, _MOST_SHOWN)
 
 
-def streams(database: Database) -> Iterator[str]:
+def _rating_revisions(database: Database) -> Iterator[str]:
     """Rating events of revisions that are not there."""
     own = RATING_REVISIONS.c.system == RATING_EVENTS.c.system, RATING_REVISIONS.c.revision == RATING_EVENTS.c.revision
     rows = select(RATING_EVENTS.c.system, func.count()).where(~exists().where(*own)).group_by(RATING_EVENTS.c.system)
@@ -81,7 +81,7 @@ def streams(database: Database) -> Iterator[str]:
             yield f"{count} rating events of {system} are of no revision"
 
 
-def order(log: TournamentLog) -> Iterator[str]:
+def _order(log: TournamentLog) -> Iterator[str]:
     """Positions and game numbers without gaps, and one event for every game."""
     here = EVENTS.c.tournament == log.id
     finished = select(EVENTS.c.game).where(here, EVENTS.c.kind == "finished")
@@ -99,7 +99,7 @@ def order(log: TournamentLog) -> Iterator[str]:
             yield f"{count} {words}"
 
 
-def unreadable(log: TournamentLog) -> Iterator[str]:
+def _unreadable_games(log: TournamentLog) -> Iterator[str]:
     """Games whose record or moves cannot be read back."""
     rows = select(GAMES, MOVES.c.moves).select_from(GAMES.outerjoin(MOVES, MOVES.c.game == GAMES.c.id))
     rows = rows.where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)
@@ -120,7 +120,7 @@ def _wrong_imports(database: Database) -> list[tuple[str, int]]:
         return [(name, edition) for name, edition in connection.execute(rows.order_by(TOURNAMENTS.c.id))]
 
 
-def imported(database: Database, tournament: int) -> Iterator[str]:
+def _import_faults(database: Database, tournament: int) -> Iterator[str]:
     """An import's games, digests and counts against each other, and its log: struck out once at most."""
     with database.reading() as connection:
         row = connection.execute(select(IMPORTS).where(IMPORTS.c.tournament == tournament)).first()
@@ -138,8 +138,8 @@ def imported(database: Database, tournament: int) -> Iterator[str]:
                 select(*pair, *sums).where(mine, EVEN_READ).group_by(*pair)
             )
         }
-        kept = by_pair(unpacked(row.counts))
-    if log not in ([], [KIND]):
+        kept = counts_by_pair(unpack_counts(row.counts))
+    if log not in ([], [REMOVED]):
         yield f"its log tells {', '.join(log)}, an import can only be struck out, once"
     if games - even != row.odds:
         yield f"brought {row.odds} games at odds, {games - even} are there"
@@ -150,12 +150,12 @@ def imported(database: Database, tournament: int) -> Iterator[str]:
     yield from _differences(database, kept, counted)
 
 
-def doubled(database: Database) -> Iterator[str]:
+def _duplicates(database: Database) -> Iterator[str]:
     """Digests that are in the store twice: a game of a file counts once, whatever files bring it.
 
     Those of imports that were struck out may come again.
     """
-    standing = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed()))
+    standing = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed_imports()))
     with database.reading() as connection:
         blobs = connection.execute(standing.order_by(IMPORTS.c.tournament)).scalars().all()
     found = np.frombuffer(b"".join(blob[: len(blob) // _DIGEST_BYTES * _DIGEST_BYTES] for blob in blobs), dtype="<u8")
@@ -204,7 +204,7 @@ def _shape(kind: Any) -> TypeAdapter[tuple[Any]]:
     return TypeAdapter(tuple[kind], config=ConfigDict(revalidate_instances="always", strict=True))
 
 
-def _differences(database: Database, kept: Counts, counted: Counts) -> Iterator[str]:
+def _differences(database: Database, kept: _Counts, counted: _Counts) -> Iterator[str]:
     differing = sorted(pair for pair in kept.keys() | counted.keys() if kept.get(pair) != counted.get(pair))
     if not differing:
         return
@@ -226,7 +226,7 @@ def _wdl(counts: tuple[int, int, int]) -> str:
 
 def _some(findings: Iterator[str]) -> Iterator[str]:
     """The first ones, and how many more there are."""
-    yield from islice(findings, MOST_TOLD)
+    yield from islice(findings, _MOST_SHOWN)
     more = sum(1 for _ in findings)
     if more:
         yield f"and {more} more of this kind"
@@ -235,7 +235,7 @@ def _some(findings: Iterator[str]) -> Iterator[str]:
 # Cells that no version of ours writes: another type than the column's, broken JSON, numbers beyond all measure.
 
 
-def odd_cells(database: Database) -> Iterator[str]:
+def _odd_cells(database: Database) -> Iterator[str]:
     """A sentence for each column that has such cells, naming the first."""
     with database.reading() as connection:
         yield from database.ground.odd_cells(connection)
@@ -374,10 +374,10 @@ def _version(row: Any, spec: EngineSpec) -> Iterator[tuple[str, object]]:
     """The damaged columns of its engine version with their repair."""
     command = _held(row.command)
     if not (isinstance(command, list) and all(isinstance(word, str) for word in command)):
-        yield "command", codecs.packed(spec.command)
+        yield "command", codecs.compact_json(spec.command)
     options = _held(row.options)
     if not (isinstance(options, list) and all(_is_pair(one) for one in options)):
-        yield "options", codecs.packed(spec.options)
+        yield "options", codecs.compact_json(spec.options)
     if row.protocol not in ("uci", "cecp"):
         yield "protocol", spec.protocol
 
@@ -398,7 +398,7 @@ def _payload(row: Any, entrant: Mapping[str, Any]) -> str:
     if (valid and isinstance(held.get("why"), str)) or not leaves:
         return ""
     left = {"old": held["old"]} if row.kind == "replaced" else {}
-    return codecs.packed({**left, "entrant": entrant, "why": str(held.get("why", ""))[:1000]})
+    return codecs.compact_json({**left, "entrant": entrant, "why": str(held.get("why", ""))[:1000]})
 
 
 def _held(text: object) -> Any:
@@ -413,8 +413,8 @@ def _held(text: object) -> Any:
 #
 # All of it is read in one unchanging view, so that a tournament may go on meanwhile.
 
-T = TypeVar("T")
-SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the last digit that is shown
+_T = TypeVar("_T")
+_SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the last digit that is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,8 +467,8 @@ class _Round:
     def all(self) -> Inspection:
         """Pages first: where they are damaged, whatever else is found may come from that."""
         database = self.store.database
-        self._note("pages", pages(database))
-        self._note("rows", odd_cells(database))
+        self._note("pages", _integrity(database))
+        self._note("rows", _odd_cells(database))
         self._repairable()
         tournaments = self._listed("tournaments", lambda: self.store.tournaments())
         for line in tournaments:
@@ -477,10 +477,10 @@ class _Round:
         imports = self._listed("imports", lambda: _wrong_imports(database))
         for name, number in imports:
             for log in self._log("import", name, number):
-                self._note(f"import {log.title}", imported(database, log.id))
-        self._note("imports", doubled(database))
+                self._note(f"import {log.title}", _import_faults(database, log.id))
+        self._note("imports", _duplicates(database))
         self._note("imports", self._shapes(lambda: imports_of(database)))
-        self._note("ratings", streams(database))
+        self._note("ratings", _rating_revisions(database))
         self._listed("ratings", lambda: settings_of(self.store))
         for summary in self._listed("lists", lambda: lists_of(self.store)):
             self._list(summary.revision.name)
@@ -503,8 +503,8 @@ class _Round:
 
     def _tournament(self, log: TournamentLog) -> None:
         place = f"tournament {log.title}"
-        self._note(place, order(log))
-        self._note(place, unreadable(log))
+        self._note(place, _order(log))
+        self._note(place, _unreadable_games(log))
         self._note(place, _miscounted(log.database, log.id))
         self._note(place, self._replay(log))
         self._note(place, self._shapes(lambda: [one for _, one in log.incidents()]))
@@ -529,12 +529,12 @@ class _Round:
 
     def _edition(self, head: Edition) -> Iterator[str]:
         definitions = {revision.number: revision.definition for revision in revisions_of(self.store, head.name)}
-        stored = edition(self.store, head.name, head.number)
+        stored = read_edition(self.store, head.name, head.number)
         if odd := misshapen(stored):
             yield odd
             return
-        selection = selected(self.store, definitions[head.revision], head.moment)
-        again = edition_of(head.name, head.revision, selection, list_of(self.store, selection))
+        selection = select_games(self.store, definitions[head.revision], head.moment)
+        again = make_edition(head.name, head.revision, selection, rate_selection(self.store, selection))
         if stored.games != again.games:
             yield f"published from {stored.games} games, its filter now finds {again.games} of then"
         yield from _lines(stored.lines, again.lines)
@@ -549,8 +549,8 @@ class _Round:
             words = error.what if isinstance(error, TourError) else f"{type(cause).__name__}: {cause}"
             self.findings.append(Finding(place, f"cannot be read: {' '.join(words.split())}"))
 
-    def _listed(self, place: str, read: Callable[[], list[T]]) -> list[T]:
-        found: list[T] = []
+    def _listed(self, place: str, read: Callable[[], list[_T]]) -> list[_T]:
+        found: list[_T] = []
 
         def reading() -> Iterator[str]:
             found.extend(read())
@@ -560,7 +560,7 @@ class _Round:
         return found
 
 
-def _lines(stored: tuple[Line, ...], again: tuple[Line, ...]) -> Iterator[str]:
+def _lines(stored: tuple[EditionLine, ...], again: tuple[EditionLine, ...]) -> Iterator[str]:
     """The first line that differs, and how many do."""
     here, there = ({line.name: line for line in lines} for lines in (stored, again))
     differing = [name for name in {**here, **there} if not _same(here.get(name), there.get(name))]
@@ -570,12 +570,12 @@ def _lines(stored: tuple[Line, ...], again: tuple[Line, ...]) -> Iterator[str]:
         yield f"{len(differing)} lines are not what its games give; {name}: published {was}, now {now}"
 
 
-def _same(one: Line | None, other: Line | None) -> bool:
+def _same(one: EditionLine | None, other: EditionLine | None) -> bool:
     if one is None or other is None:
         return False
     counts = [(line.games, line.wins, line.draws, line.losses) for line in (one, other)]
-    return counts[0] == counts[1] and abs(one.rating - other.rating) <= SAME
+    return counts[0] == counts[1] and abs(one.rating - other.rating) <= _SAME
 
 
-def _words(line: Line | None) -> str:
+def _words(line: EditionLine | None) -> str:
     return "not at all" if line is None else f"{fixed(line.rating, 2)} from +{line.wins} ={line.draws} -{line.losses}"

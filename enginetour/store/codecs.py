@@ -42,12 +42,12 @@ _move_of = partial(tuple.__new__, MoveMade)  # `_make` without the count of its 
 _ALWAYS = tuple(name for name, default in _MOVE.items() if default is MISSING)
 
 
-def packed(value: object) -> str:
+def compact_json(value: object) -> str:
     """Compact JSON in ASCII, so that no text of an engine can break a row."""
     return _ENCODER.encode(value)
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """The text with `?` for what UTF-8 cannot hold (halves of surrogate pairs), and for NUL, which no server takes."""
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
@@ -60,7 +60,7 @@ def moves_blob(moves: Sequence[MoveMade]) -> bytes:
     for (name, default), column in zip(_MOVE.items(), zip(*moves, strict=True), strict=False):  # without moves: none
         if default is MISSING or column.count(default) < len(column):
             columns[name] = column
-    return zlib.compress(packed(columns).encode(), 1)
+    return zlib.compress(compact_json(columns).encode(), 1)
 
 
 def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
@@ -104,20 +104,20 @@ def game_columns(game: Game) -> dict[str, Any]:
         "replay": game.replay,
         "outcome": game.outcome.value,
         "termination": game.termination.value,
-        "cause": clean(game.cause),
-        "culprit": clean(game.culprit),
-        "category": clean(game.category),
+        "cause": clean_text(game.cause),
+        "culprit": clean_text(game.culprit),
+        "category": clean_text(game.category),
         "plies": game.plies,
-        "opening": _NO_OPENING if opening == Opening() else packed(_of_opening(opening)),
-        "white_side": packed(_of_side(game.white)),
-        "black_side": packed(_of_side(game.black)),
+        "opening": _NO_OPENING if opening == Opening() else compact_json(_of_opening(opening)),
+        "white_side": compact_json(_of_side(game.white)),
+        "black_side": compact_json(_of_side(game.black)),
         "white_tc": game.white_tc,
         "black_tc": game.black_tc,
-        "final_fen": clean(game.final_fen),
+        "final_fen": clean_text(game.final_fen),
         "started": game.started,
         "ended": game.ended,
-        "relay": "" if game.relay_us is None else packed(game.relay_us),
-        "hardware": clean(game.hardware),
+        "relay": "" if game.relay_us is None else compact_json(game.relay_us),
+        "hardware": clean_text(game.hardware),
         "load": game.load,
         "cores": game.cores,
         "steal": game.steal,
@@ -177,12 +177,12 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
 def incident_columns(incident: Incident) -> dict[str, Any]:
     """An incident as the columns of its row, but for game and ordinal."""
     return {
-        "engine": clean(incident.engine),
-        "category": clean(incident.category),
-        "cause": clean(incident.cause),
+        "engine": clean_text(incident.engine),
+        "category": clean_text(incident.category),
+        "cause": clean_text(incident.cause),
         "ply": incident.ply,
-        "traffic": packed(incident.traffic),
-        "stderr": packed(incident.stderr),
+        "traffic": compact_json(incident.traffic),
+        "stderr": compact_json(incident.stderr),
         **{name: getattr(incident, name) for name in _MEASURED},
     }
 
@@ -196,7 +196,7 @@ def incident_of(row: Any) -> Incident:
 
 def note_columns(note: Note) -> dict[str, Any]:
     """A note as the columns of its row, but for its place in the log."""
-    return {"kind": note.kind, "text": clean(note.text), "fields": packed(note.fields)}
+    return {"kind": note.kind, "text": clean_text(note.text), "fields": compact_json(note.fields)}
 
 
 def note_of(row: Any) -> Note:
@@ -226,7 +226,7 @@ def spec_text(spec: EngineSpec) -> str:
     plain["limits"] = sorted(spec.limits)
     plain["quirks"] = {field.name: getattr(spec.quirks, field.name) for field in fields(spec.quirks)}
     plain["resources"] = {field.name: getattr(spec.resources, field.name) for field in fields(spec.resources)}
-    return packed(plain)
+    return compact_json(plain)
 
 
 def spec_of(text: object) -> EngineSpec:

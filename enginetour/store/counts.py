@@ -24,14 +24,14 @@ from enginetour.model.variants import STANDARD
 from enginetour.store import codecs
 from enginetour.store.codecs import LARGEST_NUMBER
 from enginetour.store.database import Database
-from enginetour.store.dialect import variant_told
+from enginetour.store.dialect import config_variant
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, TOURNAMENTS
 
 # Imports that were struck out: an event of the import's own, so that every list of before still has its games.
 
-KIND = "removed"
+REMOVED = "removed"
 _LATER_S = 1e-3  # than the newest event, where the clock was set back: a double tells 2e-7 s apart in this century
-_IS_REMOVAL = and_(EVENTS.c.tournament == IMPORTS.c.tournament, EVENTS.c.kind == KIND)
+_IS_REMOVAL = and_(EVENTS.c.tournament == IMPORTS.c.tournament, EVENTS.c.kind == REMOVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,15 @@ class Removal:
         return title_of(self.name, self.edition)
 
 
-def removed(at: float | None = None) -> Select[Any]:
+def removed_imports(at: float | None = None) -> Select[Any]:
     """The keys of imports that are struck out now, or were by a time (UTC seconds); the bare driver can take it too."""
     keys = select(EVENTS.c.tournament).join(IMPORTS, _IS_REMOVAL)
     return keys if at is None else keys.where(EVENTS.c.at <= at)
 
 
-def stands() -> ColumnElement[bool]:
+def import_stands() -> ColumnElement[bool]:
     """The condition on rows of imported games."""
-    return IMPORTED_GAMES.c.tournament.not_in(removed())
+    return IMPORTED_GAMES.c.tournament.not_in(removed_imports())
 
 
 def removals(connection: Connection, after: float = float("-inf"), until: float = float("inf")) -> list[Removal]:
@@ -81,17 +81,17 @@ def remove_imports(database: Database, words: Sequence[str], *, why: str = "", w
     """
     with database.writing() if write else database.reading() as connection:
         known = _known(connection)
-        at = struck_at(connection)
+        at = removal_time(connection)
         meant = {row.id: row for word in words for row in _meant(word, known)}
-        said = codecs.clean(why)
+        said = codecs.clean_text(why)
         struck = [Removal(row.id, row.name, row.edition, row.games, at, said) for row in meant.values()]
         for one in struck if write else ():
-            event = {"tournament": one.key, "position": 1, "kind": KIND, "game": None, "at": at}
-            connection.execute(insert(EVENTS), {**event, "payload": codecs.packed({"why": one.why})})
+            event = {"tournament": one.key, "position": 1, "kind": REMOVED, "game": None, "at": at}
+            connection.execute(insert(EVENTS), {**event, "payload": codecs.compact_json({"why": one.why})})
     return struck
 
 
-def struck_at(connection: Connection) -> float:
+def removal_time(connection: Connection) -> float:
     """When what is struck out now is, in UTC seconds: after every event so far, whatever the clock says.
 
     A list of before must not lose it.
@@ -155,33 +155,33 @@ def kept_counts(connection: Connection, tournaments: Collection[int] | None = No
     import numpy as np
 
     rows = select(PAIR_COUNTS.c.tournament, *(PAIR_COUNTS.c[name] for name in LINES))
-    packs = select(IMPORTS.c.tournament, IMPORTS.c.counts).where(IMPORTS.c.tournament.not_in(removed()))
+    packs = select(IMPORTS.c.tournament, IMPORTS.c.counts).where(IMPORTS.c.tournament.not_in(removed_imports()))
     if tournaments is not None:
         rows = rows.where(PAIR_COUNTS.c.tournament.in_(tournaments))
         packs = packs.where(IMPORTS.c.tournament.in_(tournaments))
     cursor: Any = connection.execute(rows.order_by(PAIR_COUNTS.c.tournament)).cursor  # the driver's: no object a row
     table = np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 1 + len(LINES)).T
     events, starts = np.unique(table[0], return_index=True)
-    parts = np.split(with_keys(table[1:]), starts[1:], axis=1)
+    parts = np.split(check_versions(table[1:]), starts[1:], axis=1)
     found: dict[int, Sums] = dict(zip(events.tolist(), parts, strict=False))  # of no rows there is one empty part
     for event, pack in connection.execute(packs):
-        found[event] = unpacked(pack)
+        found[event] = unpack_counts(pack)
     return found
 
 
-def packed(sums: Sums) -> bytes:
+def pack_counts(sums: Sums) -> bytes:
     """Counts as an import keeps them."""
     return sums.astype(_PACKED).tobytes()
 
 
-def unpacked(pack: bytes) -> Sums:
+def unpack_counts(pack: bytes) -> Sums:
     """What an import kept, whether it stands or was struck out."""
     import numpy as np
 
-    return with_keys(np.frombuffer(pack, _PACKED).reshape(len(LINES), -1))
+    return check_versions(np.frombuffer(pack, _PACKED).reshape(len(LINES), -1))
 
 
-def with_keys(sums: Sums) -> Sums:
+def check_versions(sums: Sums) -> Sums:
     """The same; StoreRefused for engine versions by numbers that none has: what counts by them would break down."""
     for key in (sums[:2].min(initial=1), sums[:2].max(initial=1)):
         if not 0 < key <= _MOST_VERSIONS:
@@ -190,7 +190,7 @@ def with_keys(sums: Sums) -> Sums:
     return sums
 
 
-def joined(parts: Iterable[Sums]) -> Sums:
+def join_counts(parts: Iterable[Sums]) -> Sums:
     """Several counts side by side; a pair may be in more than one."""
     import numpy as np
 
@@ -204,13 +204,13 @@ def engines_in(sums: Sums) -> set[int]:
     return set(np.flatnonzero(np.bincount(sums[:2].ravel())).tolist())
 
 
-def by_pair(sums: Sums) -> dict[tuple[int, int], tuple[int, int, int]]:
+def counts_by_pair(sums: Sums) -> dict[tuple[int, int], tuple[int, int, int]]:
     """White's wins, draws, losses for every two versions that have a result."""
     lines = zip(*sums.tolist(), strict=True)
     return {(white, black): (won, drawn, lost) for white, black, won, drawn, lost in lines if won or drawn or lost}
 
 
-def added_up(
+def counts_by_name(
     counts: Iterable[tuple[tuple[int, int], tuple[int, int, int]]], names: Mapping[int, str]
 ) -> dict[tuple[str, str], tuple[int, int, int]]:
     """White's wins, draws, losses by the names of both; versions of one name together, without a name left out."""
@@ -225,10 +225,10 @@ def added_up(
 
 # Which variant each tournament and import is of, as its configuration says; lists never mix them.
 
-_VARIANT = func.coalesce(variant_told(TOURNAMENTS.c.config), STANDARD)
+_VARIANT = func.coalesce(config_variant(TOURNAMENTS.c.config), STANDARD)
 
 
-def odd_ones(connection: Connection) -> dict[int, str]:
+def nonstandard_variants(connection: Connection) -> dict[int, str]:
     """The tournaments that were not of standard chess, with their variants; imports too."""
     rows = select(TOURNAMENTS.c.id, _VARIANT).where(_VARIANT != STANDARD)
     return {event: str(variant) for event, variant in connection.execute(rows)}
@@ -257,7 +257,7 @@ class Moment:
 
     def read(self) -> ColumnElement[bool]:
         """The condition on rows of imported games: there by then, of an import that stood."""
-        return and_(IMPORTED_GAMES.c.id <= self.imported, IMPORTED_GAMES.c.tournament.not_in(removed(self.at)))
+        return and_(IMPORTED_GAMES.c.id <= self.imported, IMPORTED_GAMES.c.tournament.not_in(removed_imports(self.at)))
 
 
 def edition_in(words: str | None) -> int | None:

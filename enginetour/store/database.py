@@ -19,18 +19,18 @@ from sqlalchemy.sql import ClauseElement
 
 from enginetour.model.errors import StoreRefused
 from enginetour.store import dialect
-from enginetour.store.address import Address, ServerAddress, address_of
-from enginetour.store.dialect import Arrival, Ground, Lock, StoreAway, StoreBusy
+from enginetour.store.address import Address, ServerAddress, parse_address
+from enginetour.store.dialect import Backend, Lock, Probe, StoreBusy, StoreUnreachable
 from enginetour.store.sqlite import SqliteFile
 from enginetour.store.tables import SCHEMA_VERSION, TOURNAMENTS
 
 # Which ground an address has: the one place where a file and a server are told apart.
 
 
-def ground_of(address: Address | str) -> Ground:
+def backend_of(address: Address | str) -> Backend:
     """The file, or the server's database; nothing is opened yet. UsageRefused without the driver a server needs."""
     if isinstance(address, str):
-        address = address_of(address)
+        address = parse_address(address)
     if isinstance(address, ServerAddress):
         from enginetour.store.postgres import PostgresDatabase
 
@@ -40,27 +40,27 @@ def ground_of(address: Address | str) -> Ground:
 
 def lock_of(address: Address | str, slug: str) -> Lock:
     """The lock of a tournament, whatever its database stands on."""
-    return ground_of(address).lock(slug)
+    return backend_of(address).lock(slug)
 
 
 # A database: opened only if it is ours, created whole, and every failure of it in one line.
 
 PATIENCE_S = 60.0  # for a finished game: a command that holds the database, or a server's restart, must not cost it
-AGAIN_S = 0.2  # between two tries to reach a server
+RETRY_S = 0.2  # between two tries to reach a server
 
 
-def is_made(address: Address | str) -> bool:
+def database_exists(address: Address | str) -> bool:
     """There is something in that place, ours or not; False for a database that is yet to be made or to be filled."""
-    return ground_of(address).is_made()
+    return backend_of(address).is_made()
 
 
-def version_of(address: Address | str) -> int:
+def schema_version(address: Address | str) -> int:
     """All refusals, without a byte written, and the schema's version; 0 where that is to be seen after a roll-back."""
-    below = ground_of(address)
+    below = backend_of(address)
     return _born(below, below.arrive(create=False)).version
 
 
-def _born(below: Ground, found: Arrival) -> Arrival:
+def _born(below: Backend, found: Probe) -> Probe:
     """The same; StoreRefused where nothing was ever committed."""
     if found.unborn:
         raise StoreRefused("holds no tournament yet", place=str(below.address), step="enginetour run fills it")
@@ -76,7 +76,7 @@ class Database:
 
     def __init__(
         self,
-        ground: Ground,
+        ground: Backend,
         engine: Engine,
         *,
         readonly: bool,
@@ -106,7 +106,7 @@ class Database:
     ) -> Database:
         """Open or create; StoreRefused if it is not ours or busy, StorageFailed if it cannot be written."""
         create = create and not readonly
-        below = ground_of(path)
+        below = backend_of(path)
         found = below.arrive(create=create)
         if not create:
             _born(below, found)
@@ -223,14 +223,14 @@ class Database:
             try:
                 connection = self.engine.connect()
                 break
-            except StoreAway as error:
+            except StoreUnreachable as error:
                 if time.monotonic() >= deadline:
                     raise
                 if not told:
                     self.tell(f"{error.what}: waiting up to {self.patience:.0f} s, nothing is lost")
                     told = True
                 self.heed()
-                time.sleep(AGAIN_S)
+                time.sleep(RETRY_S)
         with connection:
             try:
                 yield connection
@@ -265,7 +265,7 @@ class Database:
             self.ground.settle(connection)
 
 
-def made_id(result: CursorResult[Any]) -> int:
+def inserted_id(result: CursorResult[Any]) -> int:
     """The key of the row just written."""
     keys = result.inserted_primary_key
     assert keys is not None
@@ -290,7 +290,7 @@ class Prepared:
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> Sequence[Any]:
         """The row it finds; it must find one."""
-        raw = driver_of(connection)
+        raw = sqlite_connection(connection)
         if raw is None:
             return connection.execute(self._statement, values).one()
         row: Sequence[Any] = self._run(raw, values).fetchone()
@@ -298,7 +298,7 @@ class Prepared:
 
     def write(self, connection: Connection, values: Mapping[str, Any]) -> None:
         """One row, all of whose columns are named."""
-        raw = driver_of(connection)
+        raw = sqlite_connection(connection)
         if raw is None:
             connection.execute(self._statement, values)
         else:
@@ -306,9 +306,9 @@ class Prepared:
 
     def made(self, connection: Connection, values: Mapping[str, Any]) -> int:
         """The key of a row that is written, with all its columns but that one."""
-        raw = driver_of(connection)
+        raw = sqlite_connection(connection)
         if raw is None:
-            return made_id(connection.execute(self._statement, values))
+            return inserted_id(connection.execute(self._statement, values))
         key = self._run(raw, values).lastrowid
         assert key is not None
         return key
@@ -321,7 +321,7 @@ class Prepared:
         return raw.execute(self._text, {**self._fixed, **values})
 
 
-def driver_of(connection: Connection) -> sqlite3.Connection | None:
+def sqlite_connection(connection: Connection) -> sqlite3.Connection | None:
     """The driver's own connection, in the same transaction; None where it is a server's."""
     raw = connection.connection.driver_connection
     return raw if isinstance(raw, sqlite3.Connection) else None

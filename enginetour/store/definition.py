@@ -148,7 +148,7 @@ _DEFAULT: dict[str, Any] = {
 _DEFAULT |= {name: list(value) for name, value in _DEFAULT.items() if isinstance(value, tuple)}
 
 
-def defined(values: Mapping[str, Any], place: str) -> ListDefinition:
+def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
     """A definition from plain values; UsageRefused with the first finding."""
     try:
         return ListDefinition.model_validate(dict(values))
@@ -222,7 +222,7 @@ def has_list(store: Store, name: str) -> bool:
         return connection.execute(select(LISTS.c.name).where(LISTS.c.name == name)).first() is not None
 
 
-def define(store: Store, name: str, definition: ListDefinition) -> tuple[Revision, bool]:
+def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Revision, bool]:
     """The revision that holds now, and whether it was written by this call: only for what is new."""
     if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= LONGEST_NAME or "#" in name:
         what = f"a list's name is 1 to {LONGEST_NAME} printable signs without # or blanks at its ends, found {name!r}"
@@ -233,14 +233,14 @@ def define(store: Store, name: str, definition: ListDefinition) -> tuple[Revisio
         before = None if row is None else _revision(row)
         if before is not None and before.definition == definition:
             return before, False
-        why = "first" if before is None else "; ".join(changes(before.definition, definition))
+        why = "first" if before is None else "; ".join(definition_changes(before.definition, definition))
         made = Revision(name, 1 if before is None else before.number + 1, definition, why, time.time())
         values = {"name": name, "revision": made.number, "definition": definition.model_dump_json()}
         connection.execute(insert(LISTS), {**values, "why": why, "made": made.made})
     return made, True
 
 
-def changes(one: ListDefinition, other: ListDefinition) -> list[str]:
+def definition_changes(one: ListDefinition, other: ListDefinition) -> list[str]:
     """What differs, as ``field: before -> after``."""
     before, after = one.model_dump(mode="json"), other.model_dump(mode="json")
     return [f"{key}: {_words(before[key])} -> {_words(after[key])}" for key in before if before[key] != after[key]]
@@ -257,7 +257,7 @@ def _words(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)
 
 
-def described(definition: ListDefinition) -> dict[str, str]:
+def describe_definition(definition: ListDefinition) -> dict[str, str]:
     """What a definition asks beyond the defaults, in words, by field."""
     return {key: _words(value) for key, value in definition.changed().items()}
 

@@ -30,7 +30,7 @@ BUSY_SLICE_MS = 200  # a database waits without hearing signals, and SIGTERM has
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class Probe:
     """What was found before anything was opened: nothing yet (`unborn`), or our tables of schema `version`.
 
     Version 0: it is seen only when somebody writes. `warnings` are sentences for the user.
@@ -61,7 +61,7 @@ class Lock(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class Ground(Protocol):
+class Backend(Protocol):
     """One database before and while it is open."""
 
     @property
@@ -74,7 +74,7 @@ class Ground(Protocol):
     def is_made(self) -> bool:
         """There is something in that place, ours or not; False for what is yet to be made or filled."""
 
-    def arrive(self, *, create: bool) -> Arrival:
+    def arrive(self, *, create: bool) -> Probe:
         """Look without a write: StoreRefused if it is not ours, StorageFailed if it cannot be used."""
 
     def engine(self, *, create: bool, readonly: bool) -> Engine:
@@ -133,11 +133,11 @@ class StoreBusy(StoreRefused):
     """Another program holds the database, or what is asked of it."""
 
 
-class StoreAway(StorageFailed):
+class StoreUnreachable(StorageFailed):
     """The server does not answer, or hung up: what was under way may be written or not."""
 
 
-class LockLost(StoreAway):
+class LockLost(StoreUnreachable):
     """The tournament's lock went with its connection: nothing is written without it."""
 
 
@@ -152,7 +152,7 @@ class larger(FunctionElement[float]):  # noqa: N801 - a function of SQL
     name = "larger"
 
 
-class variant_told(FunctionElement[str]):  # noqa: N801 - a function of SQL
+class config_variant(FunctionElement[str]):  # noqa: N801 - a function of SQL
     """`play.variant` of a tournament's configuration; null where it does not say."""
 
     type = String()
@@ -160,7 +160,7 @@ class variant_told(FunctionElement[str]):  # noqa: N801 - a function of SQL
     name = "variant_told"
 
 
-class scale_told(FunctionElement[str]):  # noqa: N801 - a function of SQL
+class config_rating_scale(FunctionElement[str]):  # noqa: N801 - a function of SQL
     """`tournament.rating_scale` of a tournament's configuration; null where it does not state it."""
 
     type = String()
@@ -178,22 +178,22 @@ def _greatest(element: Any, compiler: Any, **kw: Any) -> str:
     return f"greatest({compiler.process(element.clauses, **kw)})"
 
 
-@compiles(variant_told)
+@compiles(config_variant)
 def _json_extract(element: Any, compiler: Any, **kw: Any) -> str:
     return f"json_extract({compiler.process(element.clauses, **kw)}, '$.play.variant')"
 
 
-@compiles(variant_told, "postgresql")
+@compiles(config_variant, "postgresql")
 def _json_path(element: Any, compiler: Any, **kw: Any) -> str:
     return f"(CAST({compiler.process(element.clauses, **kw)} AS json) #>> '{{play,variant}}')"
 
 
-@compiles(scale_told)
+@compiles(config_rating_scale)
 def _scale_extract(element: Any, compiler: Any, **kw: Any) -> str:
     return f"json_extract({compiler.process(element.clauses, **kw)}, '$.tournament.rating_scale')"
 
 
-@compiles(scale_told, "postgresql")
+@compiles(config_rating_scale, "postgresql")
 def _scale_path(element: Any, compiler: Any, **kw: Any) -> str:
     return f"(CAST({compiler.process(element.clauses, **kw)} AS json) #>> '{{tournament,rating_scale}}')"
 
@@ -221,9 +221,9 @@ UNREADABLE = (
 )
 LARGEST_REAL = 1e12  # moments are seconds of UTC, and 1e12 of them are the year 33658; all others are far smaller
 LARGEST_WHOLE = 1 << 53  # what JSON and every float hold exactly (RFC 8259, 6); counts and keys are far smaller
-FREE = frozenset({"seed"})  # people choose it, up to what a column holds
-SHOWN = 40  # signs of a cell that are told
-JSON = {
+UNBOUNDED_COLUMNS = frozenset({"seed"})  # people choose it, up to what a column holds
+CHARACTERS_SHOWN = 40  # signs of a cell that are told
+JSON_COLUMNS = {
     "engines": ("options", "command"),
     "tournaments": ("config",),
     "entrants": ("spec",),

@@ -15,10 +15,10 @@ from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.store import codecs
 from enginetour.store.counts import Moment, Removal, removals
-from enginetour.store.database import made_id
-from enginetour.store.definition import ListDefinition, changes, revisions_in, revisions_of
-from enginetour.store.lists import likelihood_list, list_of
-from enginetour.store.selection import Selection, selected
+from enginetour.store.database import inserted_id
+from enginetour.store.definition import ListDefinition, definition_changes, revisions_in, revisions_of
+from enginetour.store.lists import likelihood_list, rate_selection
+from enginetour.store.selection import Selection, select_games
 from enginetour.store.tables import EDITION_LINES, EDITIONS, ENGINES, EVENTS, GAMES, IMPORTED_GAMES, TOURNAMENTS
 from enginetour.store.tournaments import Store
 
@@ -31,7 +31,7 @@ _STORY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EditionLine:
     """One engine of an edition, in the columns of its table; `difference` is against the edition before.
 
     It is None for a new engine, and for one with the remark `OTHER_POOL`.
@@ -78,7 +78,7 @@ class Edition:
     story: Mapping[str, Any]
     versions: Mapping[str, tuple[int, ...]]
     note: str
-    lines: tuple[Line, ...]
+    lines: tuple[EditionLine, ...]
 
     def to_json(self) -> dict[str, object]:
         """Ready for json.dumps."""
@@ -96,19 +96,19 @@ class Edition:
         return self.revision, self.games, self.residual, dict(self.story), lines
 
 
-def current(store: Store, name: str) -> Edition:
+def current_edition(store: Store, name: str) -> Edition:
     """The list as it would be published now, with the differences against its newest edition."""
     return _current(store, name)[0]
 
 
-def edition_of(name: str, revision: int, selection: Selection, found: RatingList) -> Edition:
+def make_edition(name: str, revision: int, selection: Selection, found: RatingList) -> Edition:
     """A list in the form of an edition that is not published."""
     whole = found.to_json()
     lines = tuple(
-        Line(
+        EditionLine(
             ordinal=ordinal,
             difference=None,
-            **{field: getattr(row, field) for field in Line.__slots__ if field not in ("ordinal", "difference")},
+            **{field: getattr(row, field) for field in EditionLine.__slots__ if field not in ("ordinal", "difference")},
         )
         for ordinal, row in enumerate(found.rows, 1)
     )
@@ -133,7 +133,7 @@ def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> 
             if newest and not again and _read(connection, name, newest).numbers() == made.numbers():
                 what = f"nothing has changed since edition {newest} of {name!r}"
                 raise UsageRefused(what, step="--again publishes it all the same")
-            made = replace(made, number=newest + 1, note=codecs.clean(note))
+            made = replace(made, number=newest + 1, note=codecs.clean_text(note))
             _write(connection, made)
         return made
 
@@ -148,7 +148,7 @@ def editions_of(store: Store, name: str | None = None) -> list[Edition]:
     return [_edition(row, ()) for row in found]
 
 
-def edition(store: Store, name: str, number: int | None = None) -> Edition:
+def read_edition(store: Store, name: str, number: int | None = None) -> Edition:
     """One edition as it was published, the newest for None; UsageRefused tells which there are."""
     revisions_of(store, name)
     known = _numbers(store, name)
@@ -160,7 +160,7 @@ def edition(store: Store, name: str, number: int | None = None) -> Edition:
         return _read(connection, name, number or known[-1])
 
 
-def renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+def _renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
     """The names of an edition's engines as another list (`known`) tells the same versions; others keep theirs."""
     name_of = {version: name for name, versions in known.items() for version in versions}
     found: dict[str, str] = {}
@@ -176,7 +176,7 @@ def _same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> 
     That of a pool are its anchors, `loose` ones among them, or its average: then it is the pool that has most engines
     in common with the earlier one, and the other way round. Where the terms set other anchors only the pools matter.
     """
-    named = renamed(before, after.versions)
+    named = _renamed(before, after.versions)
     then = [{named.get(name, name) for name in pool} for pool in before.story["pools"]]
     now = [set(pool) for pool in after.story["pools"]]
     shared = {(one, other): len(then[one] & now[other]) for one in range(len(then)) for other in range(len(now))}
@@ -194,7 +194,7 @@ def _same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> 
     return frozenset().union(*alike)
 
 
-def lines_by_name(store: Store, made: Edition) -> dict[str, Line]:
+def lines_by_name(store: Store, made: Edition) -> dict[str, EditionLine]:
     """Each engine's line in an edition by its plain name; of several versions the newest counts."""
     with store.database.reading() as connection:
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
@@ -207,20 +207,20 @@ def _current(store: Store, name: str) -> tuple[Edition, int]:
     """As `current`, with the number of the newest edition; 0 for none."""
     newest = (_numbers(store, name) or [0])[-1]
     revision = revisions_of(store, name)[-1]
-    selection = selected(store, revision.definition)
-    made = edition_of(name, revision.number, selection, list_of(store, selection))
+    selection = select_games(store, revision.definition)
+    made = make_edition(name, revision.number, selection, rate_selection(store, selection))
     if not newest:
         return made, newest
-    return _compared(made, edition(store, name, newest), revision.definition.loose), newest
+    return _compared(made, read_edition(store, name, newest), revision.definition.loose), newest
 
 
 def _compared(made: Edition, before: Edition, loose: Collection[str]) -> Edition:
     """With the differences against an earlier edition, engine version by engine version."""
-    now = renamed(before, made.versions)
+    now = _renamed(before, made.versions)
     ratings = {now.get(line.name, line.name): line.rating for line in before.lines}
     alike = _same_zero(before, made, loose)
 
-    def compared(line: Line) -> Line:
+    def compared(line: EditionLine) -> EditionLine:
         if line.name not in ratings:
             return replace(line, difference=None)
         if line.name not in alike:
@@ -240,24 +240,24 @@ def _write(connection: Connection, made: Edition) -> None:
     story = {**made.story, "versions": made.versions, "at": made.moment.at}
     row = {"list": made.name, "number": made.number, "revision": made.revision, "made": made.made}
     row |= {"last_game": made.moment.game, "last_imported": made.moment.imported, "games": made.games}
-    row |= {"residual": made.residual, "story": codecs.packed(story), "note": made.note}
-    key = made_id(connection.execute(insert(EDITIONS), row))
-    lines = [{**asdict(line), "edition": key, "remarks": codecs.packed(line.remarks)} for line in made.lines]
+    row |= {"residual": made.residual, "story": codecs.compact_json(story), "note": made.note}
+    key = inserted_id(connection.execute(insert(EDITIONS), row))
+    lines = [{**asdict(line), "edition": key, "remarks": codecs.compact_json(line.remarks)} for line in made.lines]
     connection.execute(insert(EDITION_LINES), lines)
 
 
 def _read(connection: Connection, name: str, number: int) -> Edition:
     row = connection.execute(select(EDITIONS).where(EDITIONS.c.list == name, EDITIONS.c.number == number)).one()
     rows = select(EDITION_LINES).where(EDITION_LINES.c.edition == row.id).order_by(EDITION_LINES.c.ordinal)
-    names = [field.name for field in fields(Line) if field.name != "remarks"]
+    names = [field.name for field in fields(EditionLine) if field.name != "remarks"]
     lines = (
-        Line(**{key: getattr(line, key) for key in names}, remarks=tuple(json.loads(line.remarks)))
+        EditionLine(**{key: getattr(line, key) for key in names}, remarks=tuple(json.loads(line.remarks)))
         for line in connection.execute(rows)
     )
     return _edition(row, tuple(lines))
 
 
-def _edition(row: Any, lines: tuple[Line, ...]) -> Edition:
+def _edition(row: Any, lines: tuple[EditionLine, ...]) -> Edition:
     story = json.loads(row.story)
     versions = {name: tuple(found) for name, found in story.pop("versions").items()}
     moment = Moment(row.last_game, row.last_imported, story.pop("at"))
@@ -275,7 +275,7 @@ _MOVERS = 10  # engines whose moves are taken apart: two fits each, and a screen
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class _RatingChange:
     """One engine of both states. The parts of its change are None where it was not taken apart.
 
     The change is None where the two ratings are not measured from one zero point; `note` says so then.
@@ -319,7 +319,7 @@ class _Difference:
     before: Edition
     after: Edition
     changes: tuple[str, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[_RatingChange, ...]
     entered: tuple[tuple[str, int], ...]
     left: tuple[tuple[str, str], ...]
     struck: tuple[_StruckGame, ...]
@@ -350,19 +350,19 @@ def difference(
 
     Moves come by size, the largest first; the first `movers` are taken apart. UsageRefused as `edition` does.
     """
-    before = edition(store, name, one)
-    after = current(store, name) if other is None else edition(store, name, other)
+    before = read_edition(store, name, one)
+    after = current_edition(store, name) if other is None else read_edition(store, name, other)
     if other is not None and before.number >= other:
         raise UsageRefused(f"edition {before.number} is not before edition {other}", step="name the earlier one first")
     definitions = {revision.number: revision.definition for revision in revisions_of(store, name)}
     definition = definitions[after.revision]
-    later = renamed(before, after.versions)
+    later = _renamed(before, after.versions)
     unbounded = definition.model_copy(update={"min_games": 0})
     counted = _Counted(store, unbounded, before.moment, after.moment)
     rated = {later.get(line.name, line.name): line for line in before.lines}
     alike = _same_zero(before, after, definition.loose)
     moves = [
-        Move(
+        _RatingChange(
             name=line.name,
             rank_before=rated[line.name].rank,
             rank=line.rank,
@@ -384,7 +384,7 @@ def difference(
     return _Difference(
         before,
         after,
-        tuple(changes(definitions[before.revision], definition)),
+        tuple(definition_changes(definitions[before.revision], definition)),
         tuple(moves),
         tuple((line.name, line.games) for line in after.lines if line.name not in rated),
         tuple((gone, _why_left(gone, after, counted)) for gone in rated if gone not in there),
@@ -399,7 +399,7 @@ class _Counted:
 
     def __init__(self, store: Store, definition: ListDefinition, before: Moment, after: Moment) -> None:
         def games(moment: Moment) -> dict[str, int]:
-            pairs = selected(store, definition, moment, names_of=after).pairs
+            pairs = select_games(store, definition, moment, names_of=after).pairs
             return {name: int(count) for name, count in zip(pairs.names, pairs.played, strict=True)}
 
         then = games(before)
@@ -414,8 +414,8 @@ class _Parts:
     """Takes moves apart. The fits are on the later terms, without the caption of the filter."""
 
     def __init__(self, store: Store, definition: ListDefinition, before: Edition, after: Edition) -> None:
-        then = selected(store, definition, before.moment, names_of=after.moment)
-        self._now = selected(store, definition, after.moment)
+        then = select_games(store, definition, before.moment, names_of=after.moment)
+        self._now = select_games(store, definition, after.moment)
         self._base = self._ratings(then.pairs)
         self._before, after_counts = _counts(then.pairs), _counts(self._now.pairs)
         every = self._before.keys() | after_counts.keys()
@@ -423,7 +423,7 @@ class _Parts:
         self._changed = {pair: now for pair, was, now in counts if was != now}
         self._same_terms = before.revision == after.revision
 
-    def of(self, move: Move) -> Move:
+    def of(self, move: _RatingChange) -> _RatingChange:
         """The move with its parts, or as it was where the earlier games give this engine no rating."""
         base = self._base.get(move.name)
         if base is None or move.change is None:
@@ -435,7 +435,7 @@ class _Parts:
         mine = alone[move.name] - base
         terms = 0.0 if self._same_terms else base - move.before
         fields = {**asdict(move), "own": mine, "terms": terms, "others": move.change - terms - mine}
-        return Move(**fields)
+        return _RatingChange(**fields)
 
     def _ratings(self, pairs: Pairs) -> dict[str, float]:
         try:

@@ -15,7 +15,7 @@ from enginetour.model.game import Entrant, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.counts import Moment, engines_in, kept_counts
-from enginetour.store.database import made_id
+from enginetour.store.database import inserted_id
 from enginetour.store.dialect import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS, EVEN, EVEN_READ, GAMES, IMPORTED_GAMES
 
@@ -27,16 +27,16 @@ _ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns i
 
 def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
     """The row of this engine version, made if it is new."""
-    options = codecs.packed(spec.options)
+    options = codecs.compact_json(spec.options)
     same = {"name": spec.name, "fingerprint": spec.fingerprint, "options": options, "protocol": spec.protocol}
     known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
     found = known.scalar()
     if found is not None:
         return int(found)
     columns = {**same, "own_name": "", "family": entrant.family, "origin": entrant.origin}
-    columns["command"] = codecs.packed(spec.command)
+    columns["command"] = codecs.compact_json(spec.command)
     made = connection.execute(insert(ENGINES), columns)
-    return made_id(made)
+    return inserted_id(made)
 
 
 def add_entrant(

@@ -37,7 +37,15 @@ from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.address import ServerAddress
 from enginetour.store.codecs import side_of
-from enginetour.store.counts import added_up, by_pair, joined, kept_counts, odd_ones, stands, title_of
+from enginetour.store.counts import (
+    counts_by_name,
+    counts_by_pair,
+    import_stands,
+    join_counts,
+    kept_counts,
+    nonstandard_variants,
+    title_of,
+)
 from enginetour.store.database import Database
 from enginetour.store.engines import rated_names
 from enginetour.store.tables import (
@@ -113,7 +121,7 @@ class GameLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredGame:
     """A game of the log with its number; `voided`: it was struck out afterwards."""
 
     number: int
@@ -216,7 +224,7 @@ def endings(database: Database, tournament: int) -> Counter[str]:
         return Counter({row.termination: row.games for row in connection.execute(rows)})
 
 
-def full_games(database: Database, tournament: int, *, first: int = 1, last: int | None = None) -> Iterator[Stored]:
+def full_games(database: Database, tournament: int, *, first: int = 1, last: int | None = None) -> Iterator[StoredGame]:
     """Whole games in order, `first` to `last`, read a page at a time."""
     joined = GAMES.join(MOVES, MOVES.c.game == GAMES.c.id)
     page = select(GAMES, MOVES.c.moves, STRUCK.label("voided")).select_from(joined)
@@ -229,7 +237,7 @@ def full_games(database: Database, tournament: int, *, first: int = 1, last: int
             trouble = _incidents_of(connection, [row.id for row in rows])
         for row in rows:
             game = codecs.game_of(row, row.moves, trouble.get(row.id, ()))
-            yield Stored(row.number, game, bool(row.voided))
+            yield StoredGame(row.number, game, bool(row.voided))
         if not rows:
             return
         first = rows[-1].number + 1
@@ -319,15 +327,15 @@ def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tupl
 def versions_counts(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
     """The pair counts by engine versions as they were kept."""
     with database.reading() as connection:
-        return by_pair(joined(kept_counts(connection, [tournament]).values()))
+        return counts_by_pair(join_counts(kept_counts(connection, [tournament]).values()))
 
 
 def pair_counts(database: Database, tournament: int) -> dict[tuple[str, str], tuple[int, int, int]]:
     """Wins, draws, losses of White by names; versions of one entrant are added up."""
     with database.reading() as connection:
         names = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-        kept = joined(kept_counts(connection, [tournament]).values())
-    return added_up(by_pair(kept).items(), names)
+        kept = join_counts(kept_counts(connection, [tournament]).values())
+    return counts_by_name(counts_by_pair(kept).items(), names)
 
 
 # Games at time odds: no list of even games has them, so they are told apart, by what the giver scored.
@@ -358,7 +366,7 @@ def scores_at_odds(
     return {bands: (games[bands], points[bands]) for bands in sorted(games)}
 
 
-def scores_told(scores: Mapping[int, tuple[int, int]]) -> str:
+def describe_scores(scores: Mapping[int, tuple[int, int]]) -> str:
     """``games at odds, apart from the list: 5; the giver scored 2.5 of 3 at 1 band, 0.5 of 2 at 2 bands``."""
     parts = [
         f"{points / 2:g} of {games:,} at {bands} band{'s' * (bands > 1)}"
@@ -484,14 +492,14 @@ class TournamentReader:
         """Games as lines, in order; the filters are those of `queries.game_lines`."""
         return _game_lines(self.database, self.id, **filters)
 
-    def game(self, number: int) -> Stored:
+    def game(self, number: int) -> StoredGame:
         """One game with its moves; UsageRefused for a number that is not there."""
         if 0 < number <= codecs.LARGEST_NUMBER:
             for stored in full_games(self.database, self.id, first=number, last=number):
                 return stored
         raise UsageRefused(f"there is no game {number} in {self.title}", step="enginetour games lists them")
 
-    def full_games(self, first: int = 1) -> Iterator[Stored]:
+    def full_games(self, first: int = 1) -> Iterator[StoredGame]:
         """Games with their moves from number `first` on, a few at a time."""
         return full_games(self.database, self.id, first=first)
 
@@ -549,7 +557,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class GameConditions:
     """One game that counts. Times are UTC seconds; `opening` is its name and 1-based place in the suite.
 
     `relay_us` is the relay gap: median, 99th percentile, largest. None is what was not measured.
@@ -577,7 +585,7 @@ class Conditions:
         return self.load is not None and self.cores is not None and self.load > self.cores
 
 
-def conditions(log: TournamentReader) -> Iterator[Conditions]:
+def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
     """Every game that counts, at odds or not, in the order of the log."""
     columns = [GAMES.c[name] for name in _COLUMNS]
     counting = GAMES.c.tournament == log.id, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
@@ -585,12 +593,12 @@ def conditions(log: TournamentReader) -> Iterator[Conditions]:
         yield from map(_conditions, connection.execute(select(*columns).where(*counting).order_by(GAMES.c.number)))
 
 
-def _conditions(row: Any) -> Conditions:
+def _conditions(row: Any) -> GameConditions:
     opening, relay = json.loads(row.opening), json.loads(row.relay) if row.relay else None
     name, place = (opening[0], opening[1]) if len(opening) > 1 else ("", 0)
     fields = row._asdict()
     del fields["white_side"], fields["black_side"], fields["relay"]
-    return Conditions(
+    return GameConditions(
         **{**fields, "outcome": Outcome(row.outcome), "opening": (name, place)},
         relay_us=None if not relay else (relay[0], relay[1], relay[2]),
         sides=(side_of(row.white_side), side_of(row.black_side)),
@@ -606,7 +614,7 @@ _GAME = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.opening, GAMES.c.pli
 """What one is known by; its moves are packed, and a last position after as many moves hardly comes by other ways."""
 
 
-def repeated(log: TournamentReader) -> tuple[int, int]:
+def repeated_games(log: TournamentReader) -> tuple[int, int]:
     """How many games of a tournament are an earlier one over again, and how many there are."""
     alike = (
         select(func.count().label("games")).where(GAMES.c.tournament == log.id, STANDING).group_by(*_GAME).subquery()
@@ -620,7 +628,7 @@ def repeated(log: TournamentReader) -> tuple[int, int]:
 # How an engine was started when it played a certain game, whatever has come in its place since.
 
 
-def spec_in(log: TournamentReader, number: int, name: str) -> EngineSpec | None:
+def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | None:
     """The newest spec of `name` with the engine version that played game `number`; None for who did not play it."""
     same = or_(
         (GAMES.c.white == ENTRANTS.c.name) & (GAMES.c.white_engine == ENTRANTS.c.engine),
@@ -636,7 +644,7 @@ def spec_in(log: TournamentReader, number: int, name: str) -> EngineSpec | None:
 # What the engines of a tournament did in their games, as their records tell it, for averages.
 
 
-def sides(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
+def side_records(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
     """Name and record of both sides of every game that counts, at odds or not, without loading a move."""
     columns = GAMES.c.white, GAMES.c.white_side, GAMES.c.black, GAMES.c.black_side
     counting = GAMES.c.tournament == log.id, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
@@ -669,7 +677,7 @@ _Game = tuple[int, int, int, int, int, int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Meetings:
+class _HeadToHead:
     """Games that count as (key of their pair, half points of the first engine): ours in log order, then from files.
 
     The two games of a pair have one opening and the colours swapped: legs 1 and 2, 3 and 4, ... of a meeting of the
@@ -693,7 +701,7 @@ class _Meetings:
         return [self.games[at] for at in order]
 
 
-def meetings(database: Database, one: str, other: str, *, tournament: int | None = None) -> _Meetings:
+def head_to_head(database: Database, one: str, other: str, *, tournament: int | None = None) -> _HeadToHead:
     """What `one` scored against `other`; a plain name stands for all versions of that name.
 
     UsageRefused for names that have no games here, or have not met.
@@ -720,7 +728,7 @@ def meetings(database: Database, one: str, other: str, *, tournament: int | None
         places.append(place)
         key = partners.pair_of((own, foe), opening or NOT_TOLD, "white" if is_white else "black", place)
         games.append((key, points if is_white else 2 - points))
-    return _Meetings(
+    return _HeadToHead(
         tuple(games), tuple(places), (tuple(sorted(met[0])), tuple(sorted(met[1]))), unopened, (one, other)
     )
 
@@ -732,7 +740,7 @@ def _played(connection: Connection, first: set[int], second: set[int], tournamen
     rows = rows.where(_met(GAMES.c.white_engine, GAMES.c.black_engine, first, second))
     if tournament is not None:
         rows = rows.where(GAMES.c.tournament == tournament)
-    elif odd := odd_ones(connection):
+    elif odd := nonstandard_variants(connection):
         rows = rows.where(GAMES.c.tournament.not_in(odd))
     for edition, white, black, meeting, leg, outcome in connection.execute(rows.order_by(GAMES.c.id)):
         yield edition, white, black, meeting, (leg + 1) // 2, Outcome(outcome).half_points(white=True), NOT_TOLD
@@ -742,10 +750,10 @@ def _imported(connection: Connection, first: set[int], second: set[int], tournam
     """Even games read from files, in their order."""
     games = IMPORTED_GAMES.c
     rows = select(games.tournament, games.white, games.black, games.id, games.half_points, games.opening)
-    rows = rows.where(_met(games.white, games.black, first, second), stands(), EVEN_READ)
+    rows = rows.where(_met(games.white, games.black, first, second), import_stands(), EVEN_READ)
     if tournament is not None:
         rows = rows.where(games.tournament == tournament)
-    elif odd := odd_ones(connection):
+    elif odd := nonstandard_variants(connection):
         rows = rows.where(games.tournament.not_in(odd))
     for edition, white, black, number, points, opening in connection.execute(rows.order_by(games.id)):
         yield edition, white, black, number, 0, points, opening
@@ -782,7 +790,7 @@ def _versions(connection: Connection, shown: dict[int, str], name: str) -> tuple
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class LineupEntry:
     """One entrant as its latest row has it; `place` is in the starting list, from 1, best first."""
 
     name: str
@@ -792,16 +800,16 @@ class Entered:
     origin: str
 
 
-def lineup(log: TournamentReader) -> dict[str, Entered]:
+def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
     """Everybody by name, those who left included."""
     columns = ENTRANTS.c.name, ENTRANTS.c.place, ENGINES.c.own_name, ENTRANTS.c.family, ENTRANTS.c.origin
     joined = ENTRANTS.join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
     rows = select(*columns).select_from(joined).where(ENTRANTS.c.tournament == log.id).order_by(ENTRANTS.c.since)
     with log.database.reading() as connection:
-        return {row.name: Entered(*row) for row in connection.execute(rows)}
+        return {row.name: LineupEntry(*row) for row in connection.execute(rows)}
 
 
-def machines(log: TournamentReader) -> tuple[str, ...]:
+def processors(log: TournamentReader) -> tuple[str, ...]:
     """Processors its games were played on, by name."""
     rows = select(GAMES.c.hardware).distinct().where(GAMES.c.tournament == log.id, GAMES.c.hardware != "")
     with log.database.reading() as connection:

@@ -26,8 +26,8 @@ from enginetour.model.game import Outcome
 from enginetour.model.variants import STANDARD
 from enginetour.store import codecs
 from enginetour.store.address import LONGEST_NAME, slug_of
-from enginetour.store.counts import engines_in, packed, removals, removed, title_of, unpacked
-from enginetour.store.database import Database, made_id
+from enginetour.store.counts import engines_in, pack_counts, removals, removed_imports, title_of, unpack_counts
+from enginetour.store.database import Database, inserted_id
 from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import IMPORT
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 # Which games of a file the store has already: by digest from an import, or as games that were played here.
 
-LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
+_LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
 _PLAYED = TOURNAMENTS.c.system != IMPORT
 _ROUND = "."  # between the round and the number of a game in our exports
 
 
-def titles(database: Database) -> frozenset[str]:
+def export_titles(database: Database) -> frozenset[str]:
     """The Event tags of our own exports: those of every tournament that was played here."""
     with database.reading() as connection:
         rows = connection.execute(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)).fetchall()
@@ -56,7 +56,9 @@ def _fresh_games(
 
     What an import brought that was struck out it does not have.
     """
-    blobs = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed())).order_by(IMPORTS.c.tournament)
+    blobs = (
+        select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed_imports())).order_by(IMPORTS.c.tournament)
+    )
     known = np.frombuffer(b"".join(connection.execute(blobs).scalars()), dtype="<u8").astype(np.uint64)
     if len(known) or len(games.ends) > 1:
         _, first = np.unique(np.concatenate([known, identities[wanted]]), return_index=True)
@@ -109,14 +111,14 @@ def _key(claim: Claim) -> tuple[str, str]:
 
 def _tag(words: str) -> str:
     """As a tag of our exports has it."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:LONGEST_TAG]
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:_LONGEST_TAG]
 
 
 # Imports: games of files enter as one event of the store, all of them in one transaction or none.
 
 _FORMAT_VERSION = 1  # of what an import's config holds
 _CLASSES = 3  # White won, drew, lost
-MOST_EVENTS = 10_000  # tournaments of one import
+_MOST_EVENTS = 10_000  # tournaments of one import
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ def import_games(
 
     UsageRefused for the name of a tournament that was played here.
     """
-    bring = _Bringing(database, games, rated, files, variant, match_names, write)
+    bring = _Importer(database, games, rated, files, variant, match_names, write)
     with bring.connected() as connection:
         return bring.event(connection, name, rated.wanted)
 
@@ -197,10 +199,10 @@ def import_events(
     wanted: dict[str, list[NDArray[np.intp]]] = {}
     for number in dict.fromkeys(numbers.tolist()):
         wanted.setdefault(called[number], []).append(rated.wanted[numbers == number])
-    if len(wanted) > MOST_EVENTS:
-        what = f"{len(wanted):,} Event tags; at most {MOST_EVENTS:,} tournaments are made of one import"
+    if len(wanted) > _MOST_EVENTS:
+        what = f"{len(wanted):,} Event tags; at most {_MOST_EVENTS:,} tournaments are made of one import"
         raise UsageRefused(what, place="--by-event", step="leave it out")
-    bring = _Bringing(database, games, rated, files, variant, match_names, write)
+    bring = _Importer(database, games, rated, files, variant, match_names, write)
     with bring.connected() as connection:
         return [bring.event(connection, one, np.sort(np.concatenate(parts))) for one, parts in wanted.items()]
 
@@ -212,7 +214,7 @@ def _event_name(tag: str) -> str:
 
 
 @dataclass
-class _Bringing:
+class _Importer:
     """Games of files on their way into the store, event by event in one transaction."""
 
     _database: Database
@@ -256,8 +258,8 @@ class _Bringing:
             keys = np.array([there.get(one, 0) for one in rated.names], dtype=np.int64)
             event, edition = _add_event(connection, name, rated.naming, self._variant)
             after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
-            counts = packed(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
-            row = {"tournament": event, "files": codecs.packed(list(self._files)), "after_game": after}
+            counts = pack_counts(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
+            row = {"tournament": event, "files": codecs.compact_json(list(self._files)), "after_game": after}
             row |= {"games": len(fresh), "duplicates": duplicates, "counts": counts, "odds": odds}
             row |= {"digests": self._identities[fresh].astype("<u8").tobytes()}
             connection.execute(insert(IMPORTS), row)
@@ -266,7 +268,7 @@ class _Bringing:
         return Imported(name, edition, len(fresh), duplicates, len(used), len(new), odds, namesakes, tuple(matched))
 
 
-def refuse_name(name: str) -> None:
+def check_event_name(name: str) -> None:
     """UsageRefused for what no tournament can be called either."""
     if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
         what = f"an event's name is 1 to {LONGEST_NAME} printable signs, found {name!r}"
@@ -284,7 +286,7 @@ def imports_of(database: Database) -> list[_ImportLine]:
     lines = []
     for row in found:
         told = row._asdict()
-        engines, removal = len(engines_in(unpacked(told.pop("counts")))), struck.get((row.name, row.edition))
+        engines, removal = len(engines_in(unpack_counts(told.pop("counts")))), struck.get((row.name, row.edition))
         about = {"engines": engines, "removed": removal and removal.at, "why": removal.why if removal else ""}
         lines.append(_ImportLine(**told | about | {"files": tuple(json.loads(row.files))}))
     return lines
@@ -330,12 +332,12 @@ def _add_event(connection: Connection, name: str, naming: Naming, variant: str) 
         "slug": slug_of(name, edition),
         "system": IMPORT,
         "format_version": _FORMAT_VERSION,
-        "config": codecs.packed(config),
+        "config": codecs.compact_json(config),
         "seed": 0,
         "created": time.time(),
         "version": __version__,
     }
-    return made_id(connection.execute(insert(TOURNAMENTS), row)), edition
+    return inserted_id(connection.execute(insert(TOURNAMENTS), row)), edition
 
 
 def _add_games(

@@ -19,16 +19,16 @@ from enginetour.ratings.models import Near, prior_of
 from enginetour.ratings.models import near as near_rating
 from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, incremental_list, rating_list
-from enginetour.store.games import scores_at_odds, scores_told
-from enginetour.store.ratings import brought, for_events, system_named
-from enginetour.store.selection import PairCounts, Selection, cut_of, is_whole, openings_of, tournaments_of
+from enginetour.store.games import describe_scores, scores_at_odds
+from enginetour.store.ratings import entry_ratings, system_named, with_event_classes
+from enginetour.store.selection import Pentanomial, Selection, game_filter, is_whole, pentanomials_of, tournaments_of
 from enginetour.store.tables import ENGINES, EVEN, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 
 Held = TypeVar("Held", float, Near)
 
 
-def list_of(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
+def rate_selection(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
     """The list of games that were selected."""
     if selection.definition.system == "ml":
         openings = _openings(store, selection)
@@ -41,20 +41,20 @@ def list_of(store: Store, selection: Selection, *, errors_for: Collection[str] |
             read = and_(IMPORTED_GAMES.c.tournament.in_(inside), selection.moment.read())
             wanted = (GAMES.c.tournament.in_(inside), selection.moment.standing())
             apart = scores_at_odds(connection, *wanted, read=read)
-        found = replace(found, caption=(*found.caption, scores_told(apart)))
+        found = replace(found, caption=(*found.caption, describe_scores(apart)))
     return _best_of_families(found, selection) if selection.definition.best_of_family else found
 
 
-def _openings(store: Store, selection: Selection) -> Mapping[tuple[str, str], PairCounts]:
+def _openings(store: Store, selection: Selection) -> Mapping[tuple[str, str], Pentanomial]:
     """The taken games that came in pairs on one opening."""
     with store.database.reading() as connection:
         wanted: ColumnElement[bool]
         if is_whole(selection.definition):
             wanted = and_(GAMES.c.tournament.in_(tournaments_of(connection, selection.definition)), EVEN)
         else:
-            wanted = cut_of(connection, selection.definition, selection.moment).games
+            wanted = game_filter(connection, selection.definition, selection.moment).games
     names = {version: name for name, versions in selection.versions.items() for version in versions}
-    return openings_of(store.database, wanted, names=names, standing=selection.moment.standing())
+    return pentanomials_of(store.database, wanted, names=names, standing=selection.moment.standing())
 
 
 def likelihood_list(
@@ -62,7 +62,7 @@ def likelihood_list(
     pairs: Pairs,
     *,
     errors_for: Collection[str] | None = None,
-    openings: Mapping[tuple[str, str], PairCounts] | None = None,
+    openings: Mapping[tuple[str, str], Pentanomial] | None = None,
 ) -> RatingList:
     """Any counts on the terms of a selection's definition."""
     terms = selection.definition
@@ -153,7 +153,7 @@ def _folded(store: Store, selection: Selection) -> RatingList:
         names = {version: name for name, versions in selection.versions.items() for version in versions}
         games = list(_games(connection, selection, names))
         start = known.fitting(_brought(connection, names, known.scale))
-        settings = for_events(connection, definition.system_settings())
+        settings = with_event_classes(connection, definition.system_settings())
         relatives = _lineage(connection, names)
     ratings = {event.engine: event.after for event in known.rate(games, settings, start, relatives)}
     skipped = sum(selection.left_out.values())
@@ -161,7 +161,7 @@ def _folded(store: Store, selection: Selection) -> RatingList:
 
 
 def _games(connection: Connection, selection: Selection, names: Mapping[int, str]) -> Iterable[RatedGame]:
-    cut = cut_of(connection, selection.definition, selection.moment)
+    cut = game_filter(connection, selection.definition, selection.moment)
     points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
     own = select(*columns, GAMES.c.handicap).where(cut.games)
@@ -196,7 +196,7 @@ def _games(connection: Connection, selection: Selection, names: Mapping[int, str
 def _brought(connection: Connection, names: Mapping[int, str], scale: Scale) -> dict[str, float]:
     """What engines brought when they first entered, under the names of the list."""
     found: dict[str, float] = {}
-    for version, rating in brought(connection, scale).items():
+    for version, rating in entry_ratings(connection, scale).items():
         if int(version) in names:
             found.setdefault(names[int(version)], rating)
     return found

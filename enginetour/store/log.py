@@ -32,9 +32,9 @@ from enginetour.model.game import (
 )
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs, games
-from enginetour.store.counts import struck_at
-from enginetour.store.database import AGAIN_S, PATIENCE_S, Database, Prepared
-from enginetour.store.dialect import Lock, LockLost, StoreAway, upsert
+from enginetour.store.counts import removal_time
+from enginetour.store.database import PATIENCE_S, RETRY_S, Database, Prepared
+from enginetour.store.dialect import Lock, LockLost, StoreUnreachable, upsert
 from enginetour.store.engines import add_entrant
 from enginetour.store.games import TournamentReader
 from enginetour.store.tables import (
@@ -55,21 +55,21 @@ from enginetour.store.tables import (
 # A server may go away in the middle of a commit: then nobody knows whether it came through. The log itself tells
 # afterwards, so that the game is neither lost nor written twice.
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _NEXT = Prepared(NEXT_POSITION)
 _MOMENT = select(EVENTS.c.at).where(EVENTS.c.tournament == bindparam("t"), EVENTS.c.position == bindparam("p"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried(Generic[T]):
+class _Tried(Generic[_T]):
     """The last event that was to be committed; its moment, to the last bit, tells it from anybody else's."""
 
     position: int
     at: float
-    result: T
+    result: _T
 
 
-class _Hold:
+class _WriteGuard:
     """What keeps the writes of one run in order. `newest` is the position of its last event, None before the first."""
 
     def __init__(self, database: Database, tournament: int, title: str) -> None:
@@ -91,13 +91,13 @@ class _Hold:
         """The transaction under way has written this event, at a moment in UTC seconds."""
         self._event = position, at
 
-    def written(self, write: Callable[[Connection, int], T], *, patience: float = 0.0) -> T:
+    def written(self, write: Callable[[Connection, int], _T], *, patience: float = 0.0) -> _T:
         """What `write` gives in one transaction, told where its first event goes. StoreRefused if somebody else wrote.
 
         While the server is away, or the lock is, it is tried again for as long as the database has patience.
         """
         deadline = time.monotonic() + self._database.patience
-        tried: _Tried[T] | None = None
+        tried: _Tried[_T] | None = None
         while True:
             try:
                 with self._database.writing(patience=patience) as connection:
@@ -109,7 +109,7 @@ class _Hold:
                     self._event = None
                     result = write(connection, position)
                     tried = None if self._event is None else _Tried(*self._event, result)
-            except StoreAway as away:
+            except StoreUnreachable as away:
                 if time.monotonic() >= deadline:
                     raise
                 self._go_on(away)
@@ -120,7 +120,7 @@ class _Hold:
     def _next(self, connection: Connection) -> int:
         return int(_NEXT.first(connection, self._here)[0])
 
-    def _came_through(self, connection: Connection, tried: _Tried[T]) -> bool:
+    def _came_through(self, connection: Connection, tried: _Tried[_T]) -> bool:
         at = connection.execute(_MOMENT, {**self._here, "p": tried.position}).scalar()
         return bool(at == tried.at)
 
@@ -132,17 +132,17 @@ class _Hold:
             step = "let one run end, then start it again; leave lock files alone"
             raise StoreRefused("somebody else writes this tournament", place=self._title, step=step)
 
-    def _go_on(self, away: StoreAway) -> None:
+    def _go_on(self, away: StoreUnreachable) -> None:
         """A lost lock is taken again, if nobody has it; a server that is away gets a moment."""
         self._database.heed()
         if isinstance(away, LockLost) and self._lock is not None:
             try:
                 self._lock.regain()
-            except StoreAway:
+            except StoreUnreachable:
                 pass
             else:
                 return
-        time.sleep(AGAIN_S)
+        time.sleep(RETRY_S)
 
 
 # What the only writer of a log knows without asking the database again: counts it keeps up to date itself.
@@ -151,17 +151,17 @@ class _Hold:
 # known to be the only one.
 
 _GIVEN_UP = "engine-abort"
-PairCounts = dict[tuple[str, str], tuple[int, int, int]]
-COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0, 0, 1), Outcome.VOID: (0, 0, 0)}
+_PairCounts = dict[tuple[str, str], tuple[int, int, int]]
+_COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0, 0, 1), Outcome.VOID: (0, 0, 0)}
 
 
 @dataclass
-class _Remembered:
+class _Cache:
     """All of it true of the last event that was written; what is None was not asked for yet."""
 
     versions: dict[str, Any] = field(default_factory=dict)  # rows by the names of entrants
     ratings: dict[str, float] | None = None
-    counts: PairCounts | None = None
+    counts: _PairCounts | None = None
     void: Counter[GameKey] | None = None  # void or struck out
     given_up: Counter[GameKey] = field(default_factory=Counter)  # known when `void` is
 
@@ -186,7 +186,7 @@ class _Remembered:
         """An even game with a result was written."""
         if self.counts is not None:
             before = self.counts.get(names)
-            wins, draws, losses = (a + b for a, b in zip(before or (0, 0, 0), COUNTED[outcome], strict=True))
+            wins, draws, losses = (a + b for a, b in zip(before or (0, 0, 0), _COUNTED[outcome], strict=True))
             self.counts[names] = wins, draws, losses
             if before is None:
                 self.counts = dict(sorted(self.counts.items()))
@@ -230,8 +230,8 @@ class TournamentLog(TournamentReader):
 
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
-        self._hold = _Hold(database, self.id, self.title)
-        self._remembered = _Remembered()
+        self._hold = _WriteGuard(database, self.id, self.title)
+        self._remembered = _Cache()
 
     def under(self, lock: Lock) -> None:
         """Every write from now on makes sure that this lock, which was taken before, is still held."""
@@ -289,7 +289,7 @@ class TournamentLog(TournamentReader):
             self._count(connection, white, black, game.outcome, 1)
         for one, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
             if side.own_name and not one.own_name and one.engine not in learnt:
-                own_name = codecs.clean(side.own_name)[:100]  # reliability spec 2.6
+                own_name = codecs.clean_text(side.own_name)[:100]  # reliability spec 2.6
                 connection.execute(update(ENGINES).where(ENGINES.c.id == one.engine).values(own_name=own_name))
                 learnt.add(one.engine)
         return int(number), versions
@@ -318,7 +318,7 @@ class TournamentLog(TournamentReader):
 
         UsageRefused if there is no such game to void, no such entrant, or one of that name already.
         """
-        self._remembered = _Remembered()
+        self._remembered = _Cache()
 
         def write(connection: Connection, position: int) -> int:
             match event:
@@ -377,7 +377,7 @@ class TournamentLog(TournamentReader):
                 return self._remembered.look(connection, self.id)
         return self._remembered.void
 
-    def pair_counts(self) -> PairCounts:
+    def pair_counts(self) -> _PairCounts:
         """As a reader's, asked for once."""
         if self._hold.newest is None:
             return super().pair_counts()
@@ -387,7 +387,7 @@ class TournamentLog(TournamentReader):
 
     def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
         """From the next event on these entrants are played by what is on the disk now: new engine versions."""
-        self._remembered = _Remembered()
+        self._remembered = _Cache()
         with self.database.writing() as connection:
             position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
             for name, spec in specs.items():
@@ -408,14 +408,14 @@ class TournamentLog(TournamentReader):
         payload: dict[str, Any] | None = None,
         at: float | None = None,
     ) -> None:
-        text = codecs.packed(payload) if payload else ""
+        text = codecs.compact_json(payload) if payload else ""
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
         now = time.time() if at is None else at
         _EVENT.write(connection, {**row, "at": now})
         self._hold.noted(position, now)
 
     def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
-        wins, draws, losses = (times * count for count in COUNTED[outcome])
+        wins, draws, losses = (times * count for count in _COUNTED[outcome])
         pair = {"tournament": self.id, "white": white, "black": black}
         _COUNTS.write(connection, {**pair, "wins": wins, "draws": draws, "losses": losses})
 
@@ -426,7 +426,7 @@ class TournamentLog(TournamentReader):
             raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
         if not row.handicap:
             self._count(connection, row.white_engine, row.black_engine, event.outcome, -1)
-        at = struck_at(connection)
+        at = removal_time(connection)
         self._write_event(connection, position, "voided", game=row.id, payload={"why": why}, at=at)
 
     def _require(self, connection: Connection, name: str) -> int:

@@ -29,7 +29,7 @@ _COLUMNS: dict[int, dict[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Schema:
     """A schema as a database tells it: its version, what it holds as (kind, name, table), and columns by table."""
 
     version: int
@@ -48,7 +48,7 @@ def expected(version: int) -> dict[str, list[str]]:
     return made
 
 
-def check(found: Found, place: object) -> int:
+def check_schema(found: Schema, place: object) -> int:
     """The version; StoreRefused for a newer one and for any schema that is not exactly ours.
 
     Triggers and views would be code, so they are refused too.
@@ -72,7 +72,7 @@ def check(found: Found, place: object) -> int:
     return version
 
 
-def make(connection: Connection) -> None:
+def create_tables(connection: Connection) -> None:
     """All tables, in a database that has none; the caller stamps it with the version."""
     _tell_partial(connection)
     METADATA.create_all(connection)
@@ -108,7 +108,7 @@ def _add_column(connection: Connection, table: str, name: str) -> None:
 
 # What a schema of a PostgreSQL server holds. Its version is told by the comment on our table of tournaments.
 
-STAMP = "tournaments"  # the table that bears the comment
+_STAMP = "tournaments"  # the table that bears the comment
 _WORDS = "enginetour, schema {}"
 _VERSION = re.compile(r"enginetour, schema (\d{1,9})")
 _ENCODING = "UTF8"
@@ -159,29 +159,29 @@ def is_blank(raw: Any) -> bool:
     return not _objects(raw)
 
 
-def found(raw: Any) -> Found:
+def read_server_schema(raw: Any) -> Schema:
     """The schema as the server tells it."""
-    comment = raw.execute(_COMMENT, (STAMP,)).fetchone()
+    comment = raw.execute(_COMMENT, (_STAMP,)).fetchone()
     version = _VERSION.fullmatch(comment[0] or "") if comment is not None else None
     columns = dict(raw.execute(_COLUMN_TYPES).fetchall())
-    return Found(int(version[1]) if version else 0, _objects(raw), columns)
+    return Schema(int(version[1]) if version else 0, _objects(raw), columns)
 
 
-def ours(raw: Any, address: ServerAddress) -> Found:
+def read_own_schema(raw: Any, address: ServerAddress) -> Schema:
     """As `found`; StoreRefused for the tables of another program, with the way to live beside them."""
-    told = found(raw)
+    told = read_server_schema(raw)
     for kind, name, _ in told.objects if told.version == 0 else ():
         step = "name an empty database, or a schema of its own: ?options=-csearch_path%3DNAME"
         raise StoreRefused(f"has no schema of ours, and holds the {kind} {name!r}", place=str(address), step=step)
     return told
 
 
-def stamp(raw: Any) -> None:
+def write_version(raw: Any) -> None:
     """Say which version of ours these tables are."""
-    raw.execute(f"COMMENT ON TABLE {STAMP} IS '{_WORDS.format(SCHEMA_VERSION)}'")
+    raw.execute(f"COMMENT ON TABLE {_STAMP} IS '{_WORDS.format(SCHEMA_VERSION)}'")
 
 
-def warnings(raw: Any, address: ServerAddress) -> tuple[str, ...]:
+def server_warnings(raw: Any, address: ServerAddress) -> tuple[str, ...]:
     """What the server does not promise."""
     lax = [name for name in ("fsync", "full_page_writes") if raw.execute(f"SHOW {name}").fetchone()[0] == "off"]
     return tuple(f"{address} runs with {name} = off: a power cut may lose games there" for name in lax)

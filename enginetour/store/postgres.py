@@ -42,14 +42,14 @@ from enginetour.store import dialect, migrations
 from enginetour.store.address import ServerAddress
 from enginetour.store.dialect import (
     BUSY_TIMEOUT_MS,
-    FREE,
-    JSON,
+    CHARACTERS_SHOWN,
+    JSON_COLUMNS,
     LARGEST_REAL,
     LARGEST_WHOLE,
     MAY_BE_EMPTY,
-    SHOWN,
-    StoreAway,
+    UNBOUNDED_COLUMNS,
     StoreBusy,
+    StoreUnreachable,
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 
@@ -71,7 +71,7 @@ _LAST_FAILURE = re.compile(r"failed: (?!FATAL)(.+)")
 _PASSWORD = re.compile(r"password|SCRAM|pg_hba|authentication", re.IGNORECASE)
 
 
-def translated(error: BaseException, address: ServerAddress) -> TourError | None:
+def _translated(error: BaseException, address: ServerAddress) -> TourError | None:
     """What the user reads for an error of the driver in use; None for those that are our own mistakes."""
     if not isinstance(error, psycopg.Error):
         return None
@@ -111,8 +111,8 @@ def _not_connected(error: psycopg.Error, address: ServerAddress, *, known: bool)
     return _away(f"the server cannot be reached ({found[-1].strip()})", place)
 
 
-def _away(what: str, place: str) -> StoreAway:
-    return StoreAway(what, place=place, step="see that it runs and listens there, then run again")
+def _away(what: str, place: str) -> StoreUnreachable:
+    return StoreUnreachable(what, place=place, step="see that it runs and listens there, then run again")
 
 
 def _first_line(error: psycopg.Error) -> str:
@@ -124,8 +124,8 @@ def _first_line(error: psycopg.Error) -> str:
 # Runs take it in the writers' turn. So whoever is writing and finds that the lock is still ours may rely on it until
 # the commit: nobody can have taken it in between.
 
-FAREWELL_S = 0.5  # a server notices within milliseconds that the process of the last run is dead
-AGAIN_S = 0.05
+_GOODBYE_S = 0.5  # a server notices within milliseconds that the process of the last run is dead
+_RETRY_S = 0.05
 _LONGEST_NAME = 63  # bytes of an application_name: NAMEDATALEN - 1 (PostgreSQL, "Identifiers")
 _PREFIX = "enginetour "
 _WHO = """SELECT hashtextextended(current_schema() || '/' || %s, %s), pid, backend_start::text FROM pg_stat_activity
@@ -139,16 +139,16 @@ _IS_OURS = text(
 _HOLDER = f"SELECT a.pid, a.backend_start::text, a.application_name {_HELD.format(key='%s')}"
 
 
-class Connect(Protocol):
+class _Connect(Protocol):
     """A bare connection, under a name that the server's views show."""
 
-    def __call__(self, address: ServerAddress, *, known: bool, name: str) -> Any: ...  # noqa: D102
+    def __call__(self, address: ServerAddress, *, known: bool, name: str) -> Any: ...
 
 
 class _AdvisoryLock:
     """Held from `acquire` to `release`, or to the end of the connection; a context manager does both."""
 
-    def __init__(self, address: ServerAddress, slug: str, connect: Connect, *, turn: str) -> None:
+    def __init__(self, address: ServerAddress, slug: str, connect: _Connect, *, turn: str) -> None:
         self.address = address
         self.slug = slug
         self._connect = connect
@@ -195,7 +195,7 @@ class _AdvisoryLock:
             self._wait(raw, former)
         except psycopg.Error as error:
             raw.close()
-            raise translated(error, self.address) or error from error
+            raise _translated(error, self.address) or error from error
         except BaseException:
             raw.close()
             raise
@@ -209,10 +209,10 @@ class _AdvisoryLock:
                 continue  # it went in this moment
             if tuple(holder[:2]) == former:
                 raw.execute("SELECT pg_terminate_backend(%s)", (holder[0],))
-            elif time.monotonic() - begun > FAREWELL_S:
+            elif time.monotonic() - begun > _GOODBYE_S:
                 step = "wait for its end, or ask it with: enginetour status"
                 raise StoreRefused(f"already running: {_shown(holder)}", step=step)
-            time.sleep(AGAIN_S)
+            time.sleep(_RETRY_S)
 
     def _try(self, raw: Any, deadline: float) -> bool:
         """In the writers' turn, which is waited for."""
@@ -250,8 +250,8 @@ except ImportError:
 
 _CONNECT_TIMEOUT_S = 5  # of each try; an address where nobody answers would wait for two minutes
 _TABLE_LOCK_MS = 60_000  # the server's owner may lock a table for a while (VACUUM FULL): that costs no finished game
-OLDEST = 14  # the oldest PostgreSQL that still has releases in 2026, and the first with idle_session_timeout
-NAME = "enginetour"  # as the server's list of sessions shows us
+_OLDEST = 14  # the oldest PostgreSQL that still has releases in 2026, and the first with idle_session_timeout
+_APPLICATION = "enginetour"  # as the server's list of sessions shows us
 # A dead machine's connections are noticed within about 30 + 3 * 10 s by both ends (libpq, "Parameter Key Words").
 _KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 _WRITERS = f"{APPLICATION_ID}, hashtext(current_schema())"  # the key of the advisory lock by which they take turns
@@ -275,7 +275,7 @@ _WHICH = """SELECT has_function_privilege('pg_control_system()', 'EXECUTE'), oid
 FROM pg_database WHERE datname = current_database()"""
 
 
-def connected(address: ServerAddress, *, known: bool, name: str = NAME, readonly: bool = False) -> Any:
+def _connect(address: ServerAddress, *, known: bool, name: str = _APPLICATION, readonly: bool = False) -> Any:
     """A bare connection of psycopg in autocommit; TourError in one line where there is none."""
     try:
         given = psycopg.conninfo.conninfo_to_dict(address.url)
@@ -289,9 +289,9 @@ def connected(address: ServerAddress, *, known: bool, name: str = NAME, readonly
     except psycopg.Error as error:
         raise _not_connected(error, address, known=known) from None  # its frames hold the password
     release = connection.info.server_version // 10_000
-    if release < OLDEST:
+    if release < _OLDEST:
         connection.close()
-        what = f"runs PostgreSQL {release}, {OLDEST} or newer is needed"
+        what = f"runs PostgreSQL {release}, {_OLDEST} or newer is needed"
         raise StoreRefused(what, place=str(address), step="name another server with --db")
     try:
         settings = {**_SETTINGS, "default_transaction_read_only": "on"} if readonly else _SETTINGS
@@ -299,7 +299,7 @@ def connected(address: ServerAddress, *, known: bool, name: str = NAME, readonly
         connection.execute(f"{words}; {_DURABLE}")
     except psycopg.Error as error:
         connection.close()
-        raise translated(error, address) or error from None
+        raise _translated(error, address) or error from None
     return connection
 
 
@@ -318,15 +318,17 @@ class PostgresDatabase:
         with self._alone() as raw:
             return not migrations.is_blank(raw)
 
-    def arrive(self, *, create: bool) -> dialect.Arrival:
+    def arrive(self, *, create: bool) -> dialect.Probe:
         """Look at server and schema; nothing is written."""
         with self._alone() as raw:
             migrations.refuse_unfit(raw, self.address)
             blank = migrations.is_blank(raw)
             if blank and not create:
                 raise StoreRefused("there is no database yet", place=str(self.address), step="enginetour run makes one")
-            version = 0 if blank else migrations.check(migrations.ours(raw, self.address), self.address)
-            return dialect.Arrival(blank, version, migrations.warnings(raw, self.address))
+            version = (
+                0 if blank else migrations.check_schema(migrations.read_own_schema(raw, self.address), self.address)
+            )
+            return dialect.Probe(blank, version, migrations.server_warnings(raw, self.address))
 
     def engine(self, *, create: bool, readonly: bool) -> Engine:  # noqa: ARG002 - a server's database is there
         """A few connections; one that the server has dropped meanwhile is replaced when it is taken."""
@@ -343,13 +345,13 @@ class PostgresDatabase:
         """Tables, later columns and the stamp in one transaction: all of it or nothing."""
         raw = _raw(connection)
         if create and migrations.is_blank(raw):
-            migrations.make(connection)
+            migrations.create_tables(connection)
         else:
-            version = migrations.check(migrations.found(raw), self.address)
+            version = migrations.check_schema(migrations.read_server_schema(raw), self.address)
             if version == SCHEMA_VERSION:
                 return
             migrations.upgrade(connection, version)
-        migrations.stamp(raw)
+        migrations.write_version(raw)
 
     def settle(self, connection: Connection) -> None:
         """The rights to every table."""
@@ -371,7 +373,7 @@ class PostgresDatabase:
 
     def translated(self, error: BaseException) -> TourError | None:
         """By its SQLSTATE."""
-        return translated(error, self.address)
+        return _translated(error, self.address)
 
     @contextmanager
     def unchecked(self, connection: Connection) -> Iterator[None]:  # noqa: ARG002 - needs rights of the server's owner
@@ -404,7 +406,7 @@ class PostgresDatabase:
 
     def quick_check(self, connection: Connection) -> Iterator[str]:
         """What the server knows to be invalid."""
-        return invalid(connection)
+        return _invalid(connection)
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
         """Every row read, then references."""
@@ -416,7 +418,7 @@ class PostgresDatabase:
 
     def lock(self, slug: str) -> dialect.Lock:
         """An advisory lock on a connection of its own."""
-        return _AdvisoryLock(self.address, slug, connected, turn=_WRITERS)
+        return _AdvisoryLock(self.address, slug, _connect, turn=_WRITERS)
 
     def tag(self) -> str:
         """By the server's own numbers: a database has many addresses, and an address had other databases."""
@@ -435,7 +437,7 @@ class PostgresDatabase:
             migrations.refuse_unwritable(raw, self.address)
 
     def _connect(self, *, readonly: bool) -> Any:
-        connection = connected(self.address, known=self._known, readonly=readonly)
+        connection = _connect(self.address, known=self._known, readonly=readonly)
         self._known = True
         return connection
 
@@ -458,7 +460,7 @@ def _raw(connection: Connection) -> Any:
 
 # What a PostgreSQL server can be asked about its own order, and what it does not look at: cells beyond all measure.
 
-ROWS_A_BLOCK = 1000  # read at once; a cell of JSON is a few KB at most
+_ROWS_A_BLOCK = 1000  # read at once; a cell of JSON is a few KB at most
 # An index or a reference that somebody made without checking what is there, or that failed while it was made.
 _INVALID = """
 SELECT 'the index ' || i.indexrelid::regclass || ' is not valid' FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
@@ -469,14 +471,14 @@ JOIN pg_class c ON c.oid = n.conrelid WHERE c.relnamespace = current_schema()::r
 """
 
 
-def invalid(connection: Connection) -> Iterator[str]:
+def _invalid(connection: Connection) -> Iterator[str]:
     """What the server knows to be invalid."""
     yield from connection.exec_driver_sql(_INVALID).scalars().all()
 
 
 def _postgres_integrity(connection: Connection, most: int) -> Iterator[str]:
     """What is invalid, then references to rows that are not there; every page of every table is read for it."""
-    yield from islice(invalid(connection), most)
+    yield from islice(_invalid(connection), most)
     for here in METADATA.sorted_tables:
         # Whole rows as text: what lies apart from its row is read too, and checked where the server keeps checksums.
         connection.exec_driver_sql(f'SELECT sum(length(r::text)) FROM "{here.name}" r')  # noqa: S608 - a name of ours
@@ -493,7 +495,7 @@ def _postgres_odd_cells(connection: Connection) -> Iterator[str]:
     for here in METADATA.sorted_tables:
         keys = list(here.primary_key.columns)
         for cell in here.columns:
-            if cell.name in JSON.get(here.name, ()):
+            if cell.name in JSON_COLUMNS.get(here.name, ()):
                 found = _broken(connection, keys, cell)
             elif (fits := _fits(cell)) is not None:
                 rows = select(cell, *keys).where(not_(fits)).order_by(*keys)
@@ -504,12 +506,12 @@ def _postgres_odd_cells(connection: Connection) -> Iterator[str]:
                 value, *key = found[0]
                 named = ", ".join(f"{one.name} {part}" for one, part in zip(keys, key, strict=True))
                 more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-                yield f"{here.name} with {named} has {str(value)[:SHOWN]!r} as {cell.name}{more}"
+                yield f"{here.name} with {named} has {str(value)[:CHARACTERS_SHOWN]!r} as {cell.name}{more}"
 
 
 def _fits(cell: Column[Any]) -> ColumnElement[bool] | None:
     """The condition on a cell of ours; None where its type says all."""
-    if isinstance(cell.type, Integer) and cell.name not in FREE:
+    if isinstance(cell.type, Integer) and cell.name not in UNBOUNDED_COLUMNS:
         fits: ColumnElement[bool] = cell.between(-LARGEST_WHOLE, LARGEST_WHOLE)
     elif isinstance(cell.type, Float):
         fits = func.abs(cell) <= LARGEST_REAL  # NaN is larger than all others there
@@ -519,7 +521,7 @@ def _fits(cell: Column[Any]) -> ColumnElement[bool] | None:
 
 
 def _broken(connection: Connection, keys: list[Column[Any]], cell: Column[Any]) -> list[tuple[Any, ...]]:
-    rows = connection.execute(select(cell, *keys).order_by(*keys).execution_options(yield_per=ROWS_A_BLOCK))
+    rows = connection.execute(select(cell, *keys).order_by(*keys).execution_options(yield_per=_ROWS_A_BLOCK))
     return [tuple(row) for row in rows if not _is_json(row[0], empty=cell.name in MAY_BE_EMPTY)]
 
 

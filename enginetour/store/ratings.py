@@ -32,8 +32,15 @@ from enginetour.ratings.incremental import (
     lineage,
 )
 from enginetour.ratings.systems import SYSTEMS, IncrementalSystem
-from enginetour.store.counts import by_pair, engines_in, kept_counts, odd_ones, removed, unpacked
-from enginetour.store.dialect import larger, scale_told
+from enginetour.store.counts import (
+    counts_by_pair,
+    engines_in,
+    kept_counts,
+    nonstandard_variants,
+    removed_imports,
+    unpack_counts,
+)
+from enginetour.store.dialect import config_rating_scale, larger
 from enginetour.store.engines import rated_names
 from enginetour.store.tables import (
     ENGINES,
@@ -57,11 +64,11 @@ if TYPE_CHECKING:
 
 # The stream of a system's rating events as it is stored, and what every engine had at any place of it.
 
-EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
-_ROW = RATING_EVENTS.c
+_EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
+_STORED = RATING_EVENTS.c
 
 
-class Span(NamedTuple):
+class _Span(NamedTuple):
     """Of this revision the rows from place `start` to before `end` hold."""
 
     revision: int
@@ -87,20 +94,22 @@ class Stream:
 
     connection: Connection
     system: str
-    spans: tuple[Span, ...]
+    spans: tuple[_Span, ...]
 
     def __len__(self) -> int:
         return self.spans[-1].end if self.spans else 0
 
     def rows(self, start: int = 0) -> list[Any]:
         """Place and event of every row from place `start` on."""
-        chosen = select(_ROW.place, *EVENT).order_by(_ROW.place)
+        chosen = select(_STORED.place, *_EVENT).order_by(_STORED.place)
         return [row for part in self._parts(start) for row in self.connection.execute(chosen.where(part))]
 
     def first_struck(self) -> int:
         """Place of the first row whose game, or import, was struck out since; the length if there is none."""
         struck = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
-        chosen = select(func.min(_ROW.place)).where(or_(_ROW.game.in_(struck), _ROW.tournament.in_(removed())))
+        chosen = select(func.min(_STORED.place)).where(
+            or_(_STORED.game.in_(struck), _STORED.tournament.in_(removed_imports()))
+        )
         places = (self.connection.execute(chosen.where(part)).scalar() for part in self._parts())
         return next((place for place in places if place is not None), len(self))
 
@@ -120,16 +129,21 @@ class Stream:
 
     def rating_before(self, engine: int, end: int) -> float:
         """The rating of an engine that has a row before place `end`."""
-        newest = select(_ROW.after).where(_ROW.engine == engine).order_by(_ROW.place.desc()).limit(1)
+        newest = select(_STORED.after).where(_STORED.engine == engine).order_by(_STORED.place.desc()).limit(1)
         ratings = (self.connection.execute(newest.where(part)).scalar() for part in reversed(self._parts(0, end)))
         return float(next(rating for rating in ratings if rating is not None))
 
     def _parts(self, start: int = 0, end: int | None = None) -> list[ColumnElement[bool]]:
         """One condition for the rows of each revision, in order: thousands of them would not fit into one."""
         last = len(self) if end is None else end
-        cut = [Span(s.revision, max(s.start, start), min(s.end, last)) for s in self.spans]
+        cut = [_Span(s.revision, max(s.start, start), min(s.end, last)) for s in self.spans]
         return [
-            and_(_ROW.system == self.system, _ROW.revision == s.revision, _ROW.place >= s.start, _ROW.place < s.end)
+            and_(
+                _STORED.system == self.system,
+                _STORED.revision == s.revision,
+                _STORED.place >= s.start,
+                _STORED.place < s.end,
+            )
             for s in cut
             if s.start < s.end
         ]
@@ -139,20 +153,20 @@ def stream(connection: Connection, system: str) -> Stream:
     """What is stored of a system."""
     rows = select(RATING_REVISIONS.c.revision, RATING_REVISIONS.c.start).where(RATING_REVISIONS.c.system == system)
     newest_first = connection.execute(rows.order_by(RATING_REVISIONS.c.revision.desc())).fetchall()
-    spans: list[Span] = []
+    spans: list[_Span] = []
     end: int | None = None
     for revision, start in newest_first:
         if end is None:
             end = _length(connection, system, revision, start)
         if start < end:
-            spans.append(Span(revision, start, end))
+            spans.append(_Span(revision, start, end))
             end = start
     return Stream(connection, system, tuple(reversed(spans)))
 
 
 def _length(connection: Connection, system: str, revision: int, start: int) -> int:
     """Where the newest revision ends: after its last row, or at its start if it only made the stream shorter."""
-    last = select(func.max(_ROW.place)).where(_ROW.system == system, _ROW.revision == revision)
+    last = select(func.max(_STORED.place)).where(_STORED.system == system, _STORED.revision == revision)
     place = connection.execute(last).scalar()
     return start if place is None else int(place) + 1
 
@@ -161,19 +175,19 @@ def _careers(part: ColumnElement[bool]) -> Any:
     """One scan for the ends of every career, then the two rows at its ends by their keys."""
     ends = (
         select(
-            _ROW.engine,
-            func.min(_ROW.system).label("system"),  # all rows of a part have the same
-            func.min(_ROW.revision).label("revision"),
-            func.min(_ROW.place).label("first"),
-            func.max(_ROW.place).label("last"),
-            func.max(_ROW.before).label("before"),
-            func.max(_ROW.after).label("after"),
-            func.max(_ROW.games).label("games"),
-            func.coalesce(func.max(_ROW.game), 0).label("game"),
-            func.coalesce(func.max(_ROW.imported), 0).label("imported"),
+            _STORED.engine,
+            func.min(_STORED.system).label("system"),  # all rows of a part have the same
+            func.min(_STORED.revision).label("revision"),
+            func.min(_STORED.place).label("first"),
+            func.max(_STORED.place).label("last"),
+            func.max(_STORED.before).label("before"),
+            func.max(_STORED.after).label("after"),
+            func.max(_STORED.games).label("games"),
+            func.coalesce(func.max(_STORED.game), 0).label("game"),
+            func.coalesce(func.max(_STORED.imported), 0).label("imported"),
         )
         .where(part)
-        .group_by(_ROW.engine)
+        .group_by(_STORED.engine)
         .subquery()
     )
     one, other = RATING_EVENTS.alias(), RATING_EVENTS.alias()
@@ -192,20 +206,20 @@ def _careers(part: ColumnElement[bool]) -> Any:
 # here when it was made. So whatever comes, comes last, and only a game struck out changes what was rated before.
 
 
-class Mark(NamedTuple):
+class Position(NamedTuple):
     """A place in the order: the newest game played here and the newest imported one before it, 0 for none."""
 
     game: int = 0
     imported: int = 0
 
 
-def rated_games(connection: Connection, after: Mark | None = None) -> Iterator[RatedGame]:
+def rated_games(connection: Connection, after: Position | None = None) -> Iterator[RatedGame]:
     """Even games of standard chess that count, in order; engines and events by keys, imported games by minus theirs."""
-    mark = after or Mark()
+    mark = after or Position()
     points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
     rows = select(*columns).where(GAMES.c.id > mark.game, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
-    if odd := odd_ones(connection):
+    if odd := nonstandard_variants(connection):
         rows = rows.where(GAMES.c.tournament.not_in(odd))
     played = iter(connection.execute(rows.order_by(GAMES.c.id)))
     row = next(played, None)
@@ -226,7 +240,7 @@ def number_rated(connection: Connection) -> int:
 
 def _counts(connection: Connection) -> dict[int, Sums]:
     """The pair counts of standard chess."""
-    odd = odd_ones(connection)
+    odd = nonstandard_variants(connection)
     return {event: sums for event, sums in kept_counts(connection).items() if event not in odd}
 
 
@@ -241,17 +255,17 @@ def _tallies_by_event(connection: Connection) -> dict[str, dict[Met, Tally]]:
             places[event] = first, 0, event
     events: dict[str, dict[Met, Tally]] = {str(event): {} for event in sorted(places, key=places.__getitem__)}
     for event, sums in counted.items():
-        for (white, black), results in by_pair(sums).items():
+        for (white, black), results in counts_by_pair(sums).items():
             events[str(event)][str(white), str(black), 0] = results
     return {event: tallies for event, tallies in events.items() if tallies}
 
 
-def brought(connection: Connection, scale: Scale) -> dict[str, float]:
+def entry_ratings(connection: Connection, scale: Scale) -> dict[str, float]:
     """Ratings that engine versions brought when they first entered, by their keys.
 
     Those of tournaments that state another scale are left out.
     """
-    rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating, scale_told(TOURNAMENTS.c.config)).join(
+    rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating, config_rating_scale(TOURNAMENTS.c.config)).join(
         TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament
     )
     first: dict[str, float | None] = {}
@@ -260,13 +274,13 @@ def brought(connection: Connection, scale: Scale) -> dict[str, float]:
     return {engine: rating for engine, rating in first.items() if rating is not None}
 
 
-def versions(connection: Connection) -> Lineage:
+def version_lineage(connection: Connection) -> Lineage:
     """Who comes after whom, among all engine versions of the store."""
     rows = select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id)
     return lineage(Version(str(engine), name, family) for engine, name, family in connection.execute(rows))
 
 
-def for_events(connection: Connection, settings: BaseModel) -> BaseModel:
+def with_event_classes(connection: Connection, settings: BaseModel) -> BaseModel:
     """The settings with event classes by the keys of events; people give them by tournament, or ``name #edition``."""
     if not isinstance(settings, Egf2021Settings) or not settings.classes:
         return settings
@@ -280,8 +294,8 @@ def for_events(connection: Connection, settings: BaseModel) -> BaseModel:
 
 def _imports(connection: Connection) -> list[tuple[int, int]]:
     """Imports of standard chess that stand, oldest first, each with the newest game it follows."""
-    rows = select(IMPORTS.c.tournament, IMPORTS.c.after_game).where(IMPORTS.c.tournament.not_in(removed()))
-    if odd := odd_ones(connection):
+    rows = select(IMPORTS.c.tournament, IMPORTS.c.after_game).where(IMPORTS.c.tournament.not_in(removed_imports()))
+    if odd := nonstandard_variants(connection):
         rows = rows.where(IMPORTS.c.tournament.not_in(odd))
     return [(event, after_game) for event, after_game in connection.execute(rows.order_by(IMPORTS.c.tournament))]
 
@@ -299,19 +313,19 @@ def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedG
 # is restored from the rows and only the rest is rated. A few games before that are rated again; where they give other
 # bits than those stored, another version of the arithmetic wrote them, and everything is replayed.
 
-AGAIN = 50  # games rated again before the first new one: each engine of a tournament once or twice
+_RATED_AGAIN = 50  # games rated again before the first new one: each engine of a tournament once or twice
 _ROWS_A_GAME = 2  # White's and Black's
-Row = tuple[Any, ...]  # the columns of the table after `place`
+_Row = tuple[Any, ...]  # the columns of the table after `place`
 
 
-def _refolded(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[Row]]:
+def _refolded(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[_Row]]:
     """Up to which place the stored stream holds, and the rows that follow there.
 
     `begun` is the state before the first game; `trusted` says that the stream was written from the same settings.
     """
     if trusted and begun.rule.mode == "sequential":
         for end in (stored.__len__, stored.first_struck):
-            found = _from(connection, stored, begun, max(0, end() // _ROWS_A_GAME - AGAIN) * _ROWS_A_GAME)
+            found = _from(connection, stored, begun, max(0, end() // _ROWS_A_GAME - _RATED_AGAIN) * _ROWS_A_GAME)
             if found is not None:
                 return found
     rated = _whole(connection, begun)
@@ -319,7 +333,7 @@ def _refolded(connection: Connection, stored: Stream, begun: RatingState, *, tru
     return same, rated[same:]
 
 
-def _whole(connection: Connection, begun: RatingState) -> list[Row]:
+def _whole(connection: Connection, begun: RatingState) -> list[_Row]:
     if begun.rule.mode == "sequential":
         return _rows(incremental.rate(rated_games(connection), begun)[1])
     state, written = begun, list[RatingEvent]()
@@ -329,11 +343,11 @@ def _whole(connection: Connection, begun: RatingState) -> list[Row]:
     return _rows(written)
 
 
-def _from(connection: Connection, stored: Stream, begun: RatingState, place: int) -> tuple[int, list[Row]] | None:
+def _from(connection: Connection, stored: Stream, begun: RatingState, place: int) -> tuple[int, list[_Row]] | None:
     """The same from a place on; None when what is stored before it, or just behind, is not what a replay gives."""
     careers = stored.careers(place)
-    ends = [Mark(career.game, career.imported) for career in careers.values()] or [Mark()]
-    mark = Mark(max(end.game for end in ends), max(end.imported for end in ends))
+    ends = [Position(career.game, career.imported) for career in careers.values()] or [Position()]
+    mark = Position(max(end.game for end in ends), max(end.imported for end in ends))
     games = list(rated_games(connection, mark))
     if place // _ROWS_A_GAME + len(games) != number_rated(connection) or not _entered_so(careers, stored, begun):
         return None
@@ -370,7 +384,7 @@ def _entered_so(careers: Mapping[int, _Career], stored: Stream, begun: RatingSta
     return True
 
 
-def _rows(events: Iterable[RatingEvent]) -> list[Row]:
+def _rows(events: Iterable[RatingEvent]) -> list[_Row]:
     """Rating events in the order of the table's columns after `place`; an imported game has a column of its own."""
     return [
         (int(engine), int(event), *((None, *numbers, -game) if game and game < 0 else (game, *numbers, None)))
@@ -378,12 +392,12 @@ def _rows(events: Iterable[RatingEvent]) -> list[Row]:
     ]
 
 
-def _game(row: Row) -> Row:
+def _game(row: _Row) -> _Row:
     """Whose row it is and of which game."""
     return row[0], row[2], row[-1]
 
 
-def _same(one: list[Row], other: list[Row]) -> int:
+def _same(one: list[_Row], other: list[_Row]) -> int:
     """How many rows the two have in common before they differ."""
     differs = (place for place, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs)
     return next(differs, min(len(one), len(other)))
@@ -406,7 +420,7 @@ def system_named(name: str) -> IncrementalSystem:
     return SYSTEMS[name]
 
 
-def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int:
+def update_ratings(store: Store, system: str, settings: BaseModel | None = None) -> int:
     """Bring the rating events of a system up to the log; how many rows were appended.
 
     The bits are those of a full replay, whatever the first game is from which on games are rated again. Without
@@ -418,8 +432,8 @@ def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int
         last = connection.execute(newest.order_by(RATING_REVISIONS.c.revision.desc()).limit(1)).first()
         before = None if last is None else type(known.settings).model_validate_json(last.settings)
         settings = settings or before or known.settings
-        entry = known.fitting(brought(connection, known.scale))
-        begun = known.begin(for_events(connection, settings), entry, versions(connection))
+        entry = known.fitting(entry_ratings(connection, known.scale))
+        begun = known.begin(with_event_classes(connection, settings), entry, version_lineage(connection))
         stored = stream(connection, system)
         same, fresh = _refolded(connection, stored, begun, trusted=settings == before)
         revision = 0 if last is None else last.revision
@@ -432,7 +446,7 @@ def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int
             )
         if fresh:
             # by the driver: 200,000 rows as dictionaries would take longer than rating them
-            events = dict(zip((column.name for column in EVENT), map(list, zip(*fresh, strict=True)), strict=True))
+            events = dict(zip((column.name for column in _EVENT), map(list, zip(*fresh, strict=True)), strict=True))
             head = {"system": [system] * len(fresh), "revision": revision}
             places = {"place": list(range(same, same + len(fresh)))}
             store.database.fill(connection, RATING_EVENTS.name, head | places | events)
@@ -459,7 +473,7 @@ def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict
             entered = select(ENTRANTS.c.engine, ENTRANTS.c.name).where(ENTRANTS.c.tournament == tournament).distinct()
             here = {row.engine: row.name for row in connection.execute(entered)}
             imported = connection.execute(select(IMPORTS.c.counts).where(IMPORTS.c.tournament == tournament)).scalar()
-            here |= {engine: names[engine] for engine in (engines_in(unpacked(imported)) if imported else ())}
+            here |= {engine: names[engine] for engine in (engines_in(unpack_counts(imported)) if imported else ())}
             several = Counter(name for engine, name in here.items() if engine in latest)
             names |= {engine: name for engine, name in here.items() if several[name] == 1}
             latest = {engine: latest[engine] for engine in here if engine in latest}
@@ -475,7 +489,7 @@ def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
     return {row.name: latest[row.id].rating for row in rows if row.id in latest and row.name in names}
 
 
-def history(store: Store, system: str, name: str) -> list[RatingEvent]:
+def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
     """Rating events of an engine, all its versions, in order; `game` is the number in the edition `event` names."""
     system_named(system)
     with store.database.reading() as connection:

@@ -64,7 +64,7 @@ def refuse_unfinished(store: Store, name: str) -> None:
         raise UsageRefused(f"{log.title} has not ended", place="--new", step=step)
 
 
-def last_table(store: Store, name: str) -> list[str]:
+def last_standings(store: Store, name: str) -> list[str]:
     """Who stood where at the end of the newest edition, best first."""
     format_, state = fold(store.tournament(name))
     return [line.name for line in format_.standings(state) if line.rank is not None]

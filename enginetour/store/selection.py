@@ -35,13 +35,13 @@ from enginetour.store.counts import (
     DAY,
     LINES,
     Moment,
+    check_versions,
     engines_in,
-    joined,
+    join_counts,
     kept_counts,
     moment_of,
-    odd_ones,
-    removed,
-    with_keys,
+    nonstandard_variants,
+    removed_imports,
 )
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 _TOLD = (GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.termination)
 _TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc, IMPORTED_GAMES.c.termination)
-PARTS = ("variant", "tournament", "odds", "date", "time class", "control", "termination", "hardware")
+_PARTS = ("variant", "tournament", "odds", "date", "time class", "control", "termination", "hardware")
 # The `ENDINGS` of game files, for games that were played here.
 _PLAYED: Mapping[str, frozenset[str]] = {
     "time": frozenset({Termination.TIME}),
@@ -74,7 +74,7 @@ _PLAYED: Mapping[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class GameFilter:
     """Conditions on rows of games and of imported games; `left_out` counts the games that stand and are not taken."""
 
     games: ColumnElement[bool]
@@ -86,7 +86,7 @@ class Cut:
 def tournaments_of(connection: Connection, definition: ListDefinition) -> set[int]:
     """Those of the variant that are wanted by name, or by ``name #edition`` for one of them."""
     rows = connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition)).fetchall()
-    odd = odd_ones(connection)
+    odd = nonstandard_variants(connection)
     return {
         row.id
         for row in rows
@@ -100,9 +100,9 @@ def is_whole(definition: ListDefinition) -> bool:
     return not (tags or definition.exclude_termination or definition.hardware or definition.odds)
 
 
-def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -> Cut:
+def game_filter(connection: Connection, definition: ListDefinition, moment: Moment) -> GameFilter:
     """The filter at a moment. Two scans of the games."""
-    tournaments, odd = tournaments_of(connection, definition), odd_ones(connection)
+    tournaments, odd = tournaments_of(connection, definition), nonstandard_variants(connection)
     wanted: dict[str, set[Any]] = {"told": set(), "hardware": set(), "tags": set()}
     left: Counter[str] = Counter()
     standing = 0
@@ -165,7 +165,7 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
         tuple_(*_TAGS).in_(sorted(wanted["tags"])),
         true() if definition.odds else EVEN_READ,
     )
-    return Cut(games, imported, {part: left[part] for part in PARTS if left[part]}, standing)
+    return GameFilter(games, imported, {part: left[part] for part in _PARTS if left[part]}, standing)
 
 
 def _wanted_tournament(row: Any, definition: ListDefinition) -> bool:
@@ -197,7 +197,7 @@ def _why_not(
         "termination": not excluded,
         "hardware": not definition.hardware or any_fits(hardware, definition.hardware),
     }
-    return next((part for part in PARTS if not kept[part]), None)
+    return next((part for part in _PARTS if not kept[part]), None)
 
 
 def _days(definition: ListDefinition) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
@@ -229,7 +229,7 @@ _DENSE_NAMES = 2000  # names; a count of every two takes 32 MB, sorting half a m
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Named:
+class _Named:
     """Engine versions under the names of a list; those that are not wanted are in none of the maps."""
 
     names: Mapping[int, str]  # of a version
@@ -270,7 +270,7 @@ class Selection:
         return int(self.pairs.games.sum())
 
 
-def selected(
+def select_games(
     store: Store, definition: ListDefinition, as_of: str | Moment | None = None, *, names_of: Moment | None = None
 ) -> Selection:
     """The games of a list now or at a moment: a day, a time, or ``game N``; UsageRefused for another one.
@@ -310,7 +310,7 @@ def selected(
 
 def _named_versions(
     connection: Connection, definition: ListDefinition, moment: Moment | None, names_of: Moment | None = None
-) -> Named:
+) -> _Named:
     """Which versions are wanted and under which names, as they were told apart at a moment, or now for None.
 
     With the names of another moment, those that had no games then have none of its names. Words of the definition mean
@@ -338,7 +338,7 @@ def _named_versions(
         names[row.id] = name
         for word in (*called, marked):
             meant[word].add(name)
-    return Named(names, {row.id: (row.name, row.family) for row in rows}, meant)
+    return _Named(names, {row.id: (row.name, row.family) for row in rows}, meant)
 
 
 def _fits(globs: Collection[str], called: Collection[str], marked: str) -> bool:
@@ -349,15 +349,15 @@ def _fits(globs: Collection[str], called: Collection[str], marked: str) -> bool:
 def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums, dict[str, int]]:
     """From the counts that are kept with every game."""
     wanted, kept = tournaments_of(connection, definition), kept_counts(connection)
-    found = joined(sums for tournament, sums in kept.items() if tournament in wanted)
-    odd = odd_ones(connection)
+    found = join_counts(sums for tournament, sums in kept.items() if tournament in wanted)
+    odd = nonstandard_variants(connection)
     others = {tournament for tournament in kept if odd.get(tournament, STANDARD) != definition.variant}
     apart = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament in others)
     left = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament not in wanted | others)
     standing = ODDS, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
     rows = connection.execute(select(GAMES.c.tournament, func.count()).where(*standing).group_by(GAMES.c.tournament))
     read = select(IMPORTS.c.tournament, IMPORTS.c.odds).where(
-        IMPORTS.c.odds > 0, IMPORTS.c.tournament.not_in(removed())
+        IMPORTS.c.odds > 0, IMPORTS.c.tournament.not_in(removed_imports())
     )
     odds = {row[0]: int(row[1]) for row in (*rows, *connection.execute(read))}
     inside = sum(games for tournament, games in odds.items() if tournament in wanted)
@@ -371,7 +371,7 @@ def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums
 
 def _counted_sums(connection: Connection, definition: ListDefinition, moment: Moment) -> tuple[Sums, dict[str, int]]:
     """Counted from the games."""
-    cut = cut_of(connection, definition, moment)
+    cut = game_filter(connection, definition, moment)
     won, drawn, lost = (
         func.count().filter(GAMES.c.outcome == outcome.value)
         for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
@@ -381,7 +381,7 @@ def _counted_sums(connection: Connection, definition: ListDefinition, moment: Mo
     ends = IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black
     won, drawn, lost = (func.count().filter(IMPORTED_GAMES.c.half_points == points) for points in (2, 1, 0))
     read = _columns(connection.execute(select(*ends, won, drawn, lost).where(cut.imported).group_by(*ends)))
-    return joined((own, read)), cut.left_out
+    return join_counts((own, read)), cut.left_out
 
 
 def _columns(found: CursorResult[Any]) -> Sums:
@@ -389,7 +389,7 @@ def _columns(found: CursorResult[Any]) -> Sums:
     import numpy as np
 
     cursor: Any = found.cursor
-    return with_keys(np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, len(LINES)).T)
+    return check_versions(np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, len(LINES)).T)
 
 
 def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
@@ -427,17 +427,17 @@ def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
 
 # Which games of the store came in pairs on one opening, counted by the points they brought: one aggregate.
 
-STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
+_STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
 
-PairCounts = tuple[int, int, int, int, int]  # pairs that brought 0, 1/2, 1, 3/2, 2 points
+Pentanomial = tuple[int, int, int, int, int]  # pairs that brought 0, 1/2, 1, 3/2, 2 points
 
 
-def openings_of(
+def pentanomials_of(
     database: Database,
     *wanted: ColumnElement[bool],
     names: Mapping[int, str] | None = None,
-    standing: ColumnElement[bool] = STANDING,
-) -> dict[tuple[str, str], PairCounts]:
+    standing: ColumnElement[bool] = _STANDING,
+) -> dict[tuple[str, str], Pentanomial]:
     """Complete pairs of every two engines by the points of the first, of the games that are `wanted` (of GAMES).
 
     `names` are those of engine versions, by default as the whole store's lists show them; versions of one name are
@@ -450,7 +450,7 @@ def openings_of(
         return _added_up(connection, (standing, *wanted), shown)
 
 
-def openings_of_pair(log: TournamentReader, one: str, other: str) -> tuple[PairCounts | None, int]:
+def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pentanomial | None, int]:
     """The pairs of two engines of a tournament by the points of the first, and how many of them are two draws.
 
     None where they have none; the other level ones are a win each.
@@ -468,24 +468,24 @@ def openings_of_pair(log: TournamentReader, one: str, other: str) -> tuple[PairC
     return ((found[0], found[1], found[2], found[3], found[4]) if any(found) else None), draws
 
 
-def openings_of_tournament(log: TournamentReader) -> dict[tuple[str, str], PairCounts]:
+def pentanomials_of_tournament(log: TournamentReader) -> dict[tuple[str, str], Pentanomial]:
     """Those of one tournament by the plain names of its engines."""
     with log.database.reading() as connection:
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-        return _added_up(connection, (STANDING, GAMES.c.tournament == log.id), plain)
+        return _added_up(connection, (_STANDING, GAMES.c.tournament == log.id), plain)
 
 
 @cache
 def _of_match() -> Select[Any]:
     """Made once: it is asked for every second, and takes longer to make than to answer."""
-    couples = _couples((STANDING, GAMES.c.tournament == bindparam("t")))
+    couples = _couples((_STANDING, GAMES.c.tournament == bindparam("t")))
     columns = couples.c.low, couples.c.high, couples.c.points, couples.c.draws
     return select(*columns, func.count()).group_by(*columns)
 
 
 def _added_up(
     connection: Connection, wanted: tuple[ColumnElement[bool], ...], names: Mapping[int, str]
-) -> dict[tuple[str, str], PairCounts]:
+) -> dict[tuple[str, str], Pentanomial]:
     """The aggregate under these names, from the side of the name that sorts first."""
     couples = _couples(wanted)
     columns = couples.c.low, couples.c.high, couples.c.points

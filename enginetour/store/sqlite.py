@@ -35,7 +35,15 @@ from sqlalchemy import (
 from enginetour.interop.files import SQLITE_MAGIC, is_there
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import dialect, migrations
-from enginetour.store.dialect import FREE, JSON, LARGEST_REAL, LARGEST_WHOLE, MAY_BE_EMPTY, SHOWN, StoreBusy
+from enginetour.store.dialect import (
+    CHARACTERS_SHOWN,
+    JSON_COLUMNS,
+    LARGEST_REAL,
+    LARGEST_WHOLE,
+    MAY_BE_EMPTY,
+    UNBOUNDED_COLUMNS,
+    StoreBusy,
+)
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 
 # SQLite's errors in the user's words: full, unwritable, busy or damaged; all others are our own mistakes.
@@ -67,7 +75,7 @@ def translated(error: BaseException, path: Path) -> TourError | None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def translating_errors(path: Path) -> Iterator[None]:
     """Errors of a bare connection, translated."""
     try:
         yield
@@ -82,7 +90,7 @@ def told(path: Path) -> Iterator[None]:
 # Locks or mmap differ between machines there: SQLite "How To Corrupt", section 2.1; WAL, "same host".
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "ncpfs", "lustre", "gpfs", "fuse.sshfs"})
 _DOUBTFUL = ("9p", "fuse")  # may or may not lead to another machine
-MOUNTS = Path("/proc/self/mountinfo")  # proc(5)
+_MOUNTS = Path("/proc/self/mountinfo")  # proc(5)
 
 
 def file_system(folder: Path, mounts: str) -> str:
@@ -111,7 +119,7 @@ def free_bytes(folder: Path) -> float:
 
 def check_folder(folder: Path) -> tuple[str, ...]:
     """Warnings about the folder; StoreRefused for a network file system."""
-    mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape") if MOUNTS.exists() else ""
+    mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape") if _MOUNTS.exists() else ""
     kind = file_system(folder.resolve(), mounts)
     if kind in _NETWORK:
         step = "put the database on a local disk: --db PATH"
@@ -123,7 +131,7 @@ def check_folder(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def refuse_unwritable(database: Path) -> None:
+def _refuse_unwritable(database: Path) -> None:
     """StorageFailed before the first engine starts, when the store could not be written anyway."""
     place = database if database.exists() else next(folder for folder in database.parents if folder.exists())
     if not os.access(place, os.W_OK):
@@ -154,22 +162,22 @@ class _HeldFiles:
 
     def __init__(self, path: Path, log: Path) -> None:
         self._path, self._log = path, log
-        self._file = identity(path)
+        self._file = _identity(path)
         self._known_log: _Identity | None = None  # the one we last knew to be ours
 
     def require(self) -> None:
         """StorageFailed if one was removed or replaced. To be called in a transaction: its connection holds the log."""
-        if identity(self._path) != self._file:
+        if _identity(self._path) != self._file:
             what = "was removed or replaced while it was in use"
             raise StorageFailed(what, place=str(self._path), step="put it back and run again")
-        found = identity(self._log)
+        found = _identity(self._log)
         if found is None or found != self._known_log:
             if _is_nameless(self._log):  # closing folds its games into the file; with us killed they would be lost
                 raise StorageFailed("was removed while it was in use", place=str(self._log), step="run again")
             self._known_log = found
 
 
-def identity(path: Path) -> _Identity | None:
+def _identity(path: Path) -> _Identity | None:
     """The file of this name, whoever opened it; None where there is none."""
     try:
         found = path.stat()
@@ -191,7 +199,7 @@ def _is_nameless(path: Path) -> bool:
 # Many rows of one table at once, by the driver.
 
 ROWS_A_STATEMENT = 50  # measured: less than half the time of single rows, and more rows gain nothing
-ROWS_A_BLOCK = 50_000  # held as one list of parameters; a multiple of the rows of a statement
+_ROWS_A_BLOCK = 50_000  # held as one list of parameters; a multiple of the rows of a statement
 
 
 def fill(connection: sqlite3.Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
@@ -213,8 +221,8 @@ def _statements(lists: list[list[Any]], count: int) -> Iterator[list[Any]]:
     """The parameters of one statement after the other: row by row, from the first `count` of each list."""
     width = len(lists)
     size = width * ROWS_A_STATEMENT
-    for begin in range(0, count, ROWS_A_BLOCK):
-        end = min(count, begin + ROWS_A_BLOCK)
+    for begin in range(0, count, _ROWS_A_BLOCK):
+        end = min(count, begin + _ROWS_A_BLOCK)
         flat: list[Any] = [None] * (width * (end - begin))
         for place, column in enumerate(lists):
             flat[place::width] = column[begin:end]
@@ -319,7 +327,7 @@ def _shown(text: bytes) -> str:
 _OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the patience of a busy file
 
 
-def connected(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str) -> sqlite3.Connection:
     """A bare connection; `mode` is the query of SQLite's file URI."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
@@ -338,7 +346,7 @@ def connected(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-def found_schema(connection: sqlite3.Connection) -> migrations.Found:
+def read_schema(connection: sqlite3.Connection) -> migrations.Schema:
     """The schema as the file tells it."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     listed = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
@@ -346,14 +354,14 @@ def found_schema(connection: sqlite3.Connection) -> migrations.Found:
     names = [name for kind, name, _ in ours if kind == "table"]
     quoted = {name: name.replace('"', '""') for name in names}
     columns = {name: [row[1] for row in connection.execute(f'PRAGMA table_xinfo("{quoted[name]}")')] for name in names}
-    return migrations.Found(version, ours, columns)
+    return migrations.Schema(version, ours, columns)
 
 
 def reading_mode(path: Path) -> str:
     """Read-only; without any side file where the folder does not let us make one and nobody writes."""
     try:
-        with told(path):
-            connection = connected(path, "mode=ro")
+        with translating_errors(path):
+            connection = connect(path, "mode=ro")
             try:
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             finally:
@@ -380,7 +388,7 @@ class SqliteFile:
         path = self.address
         return path.exists() and not (path.is_file() and _is_unborn(path))
 
-    def arrive(self, *, create: bool) -> dialect.Arrival:
+    def arrive(self, *, create: bool) -> dialect.Probe:
         """Look at folder and file; the folder is made where the file may be."""
         path = self.address
         try:
@@ -391,7 +399,7 @@ class SqliteFile:
                 raise StoreRefused("there is no database yet", place=str(path), step="enginetour run makes one")
             warnings = check_folder(path.parent)
             unborn = not there or (path.is_file() and _is_unborn(path))
-            return dialect.Arrival(unborn, 0 if unborn else self._version(), warnings)
+            return dialect.Probe(unborn, 0 if unborn else self._version(), warnings)
         except OSError as error:
             step = "check the rights of its folder"
             raise StorageFailed(f"cannot be used ({error.strerror})", place=str(path), step=step) from error
@@ -403,20 +411,20 @@ class SqliteFile:
             _refuse_second_name(path)
         mode = reading_mode(path) if readonly else "mode=rwc" if create else "mode=rw"
         return create_engine(
-            "sqlite://", creator=lambda: connected(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
+            "sqlite://", creator=lambda: connect(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
         )
 
     def make_ready(self, connection: Connection, *, create: bool) -> None:
         """Tables where there is nothing, and what an older schema lacks; `settle` looks at the outcome."""
         blank = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar() == 0
         if blank and create:
-            migrations.make(connection)
+            migrations.create_tables(connection)
             connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
             _stamp(connection)
             return
         if 0 < connection.exec_driver_sql("PRAGMA user_version").scalar_one() < SCHEMA_VERSION:
-            with told(self.address):
-                version = migrations.check(found_schema(_raw(connection)), self.address)
+            with translating_errors(self.address):
+                version = migrations.check_schema(read_schema(_raw(connection)), self.address)
             migrations.upgrade(connection, version)
             _stamp(connection)
 
@@ -424,8 +432,8 @@ class SqliteFile:
         """Schema, pages and journal mode."""
         path, raw = self.address, _raw(connection)
         deadline = time.monotonic() + _OPEN_TIMEOUT_S
-        with told(path):
-            migrations.check(found_schema(raw), path)
+        with translating_errors(path):
+            migrations.check_schema(read_schema(raw), path)
             found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms a thousand games
         self._held = _HeldFiles(path, _beside(path, "-wal"))
         if found != "ok":
@@ -442,7 +450,7 @@ class SqliteFile:
         raw = _raw(connection)
         raw.execute(f"PRAGMA busy_timeout={dialect.BUSY_SLICE_MS}")
         try:
-            with told(self.address):
+            with translating_errors(self.address):
                 raw.execute("BEGIN IMMEDIATE")
         finally:
             raw.execute(f"PRAGMA busy_timeout={dialect.BUSY_TIMEOUT_MS}")
@@ -469,7 +477,7 @@ class SqliteFile:
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
         """By the driver, many rows a statement; ValueError for keys that are there already."""
-        with told(self.address):
+        with translating_errors(self.address):
             try:
                 fill(_raw(connection), table, columns)
             except sqlite3.IntegrityError as error:
@@ -508,7 +516,7 @@ class SqliteFile:
 
     def refuse_unwritable(self) -> None:
         """By the rights of the file, or of the folder it will be made in."""
-        refuse_unwritable(self.address)
+        _refuse_unwritable(self.address)
 
     def _version(self) -> int:
         """All refusals, without a byte written. Side files appear only beside a log that is there already."""
@@ -519,10 +527,10 @@ class SqliteFile:
         if _holds_bytes(_beside(path, "-journal")):
             return 0  # killed while it was created: SQLite rolls back when we write, then the schema is looked at
         mode = "mode=ro" if _holds_bytes(_beside(path, "-wal")) else "mode=ro&immutable=1"
-        with told(path):
-            connection = connected(path, mode)
+        with translating_errors(path):
+            connection = connect(path, mode)
             try:
-                return migrations.check(found_schema(connection), path)
+                return migrations.check_schema(read_schema(connection), path)
             finally:
                 connection.close()
 
@@ -590,9 +598,9 @@ def _sqlite_odd_cells(connection: Connection) -> Iterator[str]:
     """A sentence for each column that has such cells, naming the first."""
     for table in METADATA.sorted_tables:
         for column in table.columns:
-            fits = _fits(column, is_json=column.name in JSON.get(table.name, ()))
+            fits = _fits(column, is_json=column.name in JSON_COLUMNS.get(table.name, ()))
             name = f'"{column.name}"'
-            shown = f"iif({name} IS NULL, NULL, coalesce(substr(CAST({name} AS BLOB), 1, {SHOWN}), x''))"
+            shown = f"iif({name} IS NULL, NULL, coalesce(substr(CAST({name} AS BLOB), 1, {CHARACTERS_SHOWN}), x''))"
             rows = f'FROM "{table.name}" WHERE NOT coalesce({fits}, 0)'
             found = connection.exec_driver_sql(f"SELECT rowid, {shown} {rows} ORDER BY rowid LIMIT 1").first()
             if found is not None:
@@ -611,7 +619,7 @@ def _fits(column: Column[Any], *, is_json: bool) -> str:
     elif isinstance(column.type, Boolean):
         fits = f"{name} IN (0, 1)"
     elif isinstance(column.type, Integer):
-        bound = "1" if column.name in FREE else f"{name} BETWEEN -{LARGEST_WHOLE} AND {LARGEST_WHOLE}"
+        bound = "1" if column.name in UNBOUNDED_COLUMNS else f"{name} BETWEEN -{LARGEST_WHOLE} AND {LARGEST_WHOLE}"
         fits = f"typeof({name}) = 'integer' AND {bound}"
     elif isinstance(column.type, Float):
         fits = f"typeof({name}) IN ('real', 'integer') AND abs({name}) <= {LARGEST_REAL}"

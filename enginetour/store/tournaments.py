@@ -17,8 +17,8 @@ from enginetour.model.game import Entrant, Note, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.address import Address, slug_of
-from enginetour.store.counts import engines_in, removals, removed, stands, unpacked
-from enginetour.store.database import Database, made_id
+from enginetour.store.counts import engines_in, import_stands, removals, removed_imports, unpack_counts
+from enginetour.store.database import Database, inserted_id
 from enginetour.store.engines import add_entrant, rated_names
 from enginetour.store.games import scores_at_odds
 from enginetour.store.log import TournamentLog, write_notes
@@ -55,7 +55,7 @@ class _ImportedEvent(TournamentLog):
     def scores_at_odds(self) -> dict[int, tuple[int, int]]:
         """As of a tournament that was played; `oddsgames.UNKNOWN` stands for odds of unknown size."""
         with self.database.reading() as connection:
-            mine = and_(IMPORTED_GAMES.c.tournament == self.id, stands())
+            mine = and_(IMPORTED_GAMES.c.tournament == self.id, import_stands())
             return scores_at_odds(connection, false(), read=mine)
 
     def refuse_struck_out(self) -> None:
@@ -72,7 +72,7 @@ class _ImportedEvent(TournamentLog):
         with self.database.reading() as connection:
             shown = rated_names(connection)
             counts = select(IMPORTS.c.counts).where(IMPORTS.c.tournament == self.id)
-            met = engines_in(unpacked(connection.execute(counts).scalar_one()))
+            met = engines_in(unpack_counts(connection.execute(counts).scalar_one()))
             rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id))
             return [(row.name, shown[row.id]) for row in rows if row.id in met]
 
@@ -168,12 +168,12 @@ class Store:
                 "slug": slug_of(draft.name, edition),
                 "system": draft.system,
                 "format_version": draft.format_version,
-                "config": codecs.packed(dict(draft.config)),
+                "config": codecs.compact_json(dict(draft.config)),
                 "seed": draft.seed,
                 "created": time.time(),
                 "version": __version__,
             }
-            made = made_id(connection.execute(insert(TOURNAMENTS), row))
+            made = inserted_id(connection.execute(insert(TOURNAMENTS), row))
             for place, entrant in enumerate(draft.entrants, 1):
                 add_entrant(connection, made, entrant, draft.specs[entrant.name], since=0, place=place)
             write_notes(connection, made, 0, notes)
@@ -184,7 +184,7 @@ class Store:
 
         Imports that stand come before those struck out. UsageRefused names the known ones.
         """
-        rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.in_(removed()), TOURNAMENTS.c.id.desc())
+        rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.in_(removed_imports()), TOURNAMENTS.c.id.desc())
         rows = rows.where(_PLAYED if name is None else TOURNAMENTS.c.name == name)
         if edition is not None:
             rows = rows.where(TOURNAMENTS.c.edition == edition)
@@ -248,7 +248,7 @@ _ENTRIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TournamentEntry:
     """One edition; `created` is UTC seconds."""
 
     id: int
@@ -264,7 +264,7 @@ class Entry:
         return self.name if self.edition == 1 else f"{self.name} #{self.edition}"
 
 
-def entries(store: Store) -> list[Entry]:
+def tournament_entries(store: Store) -> list[TournamentEntry]:
     """All editions that were played here, oldest first."""
     with store.database.reading() as connection:
-        return [Entry(*row) for row in connection.execute(_ENTRIES)]
+        return [TournamentEntry(*row) for row in connection.execute(_ENTRIES)]

@@ -53,7 +53,7 @@ def socket_path(database: Address | str, slug: str) -> Path:
 @cache
 def _tag(database: ServerAddress) -> str:
     """What its server calls it, whoever asks by which address: asked once, as a page looks for many tournaments."""
-    from enginetour.store.database import ground_of
+    from enginetour.store.database import backend_of as ground_of
 
     return ground_of(database).tag()
 

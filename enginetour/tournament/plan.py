@@ -217,7 +217,9 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
 
 def _gone(plan: Plan) -> set[str]:
     """Who has left the newest edition of the tournament, if there is one."""
-    from enginetour.store.database import is_made  # asked in need alone: engines start before the store is loaded
+    from enginetour.store.database import (
+        database_exists as is_made,  # asked in need alone: engines start before the store is loaded
+    )
 
     if not is_made(plan.database):
         return set()
@@ -356,7 +358,8 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
     Systems in rounds get the ratings the order knows for entrants that bring none. InputRefused for a field that
     cannot be paired.
     """
-    from enginetour.store.ratings import prior_ratings, refresh
+    from enginetour.store.ratings import prior_ratings
+    from enginetour.store.ratings import update_ratings as refresh
 
     name, order = plan.config.tournament.name, plan.config.tournament.order
     if order is None:
@@ -415,7 +418,8 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
 
 def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, _Ranks, Errors]:
     """The plan with the edition it takes written into its configuration, each engine's place in it and its error."""
-    from enginetour.store.editions import edition, lines_by_name
+    from enginetour.store.editions import lines_by_name
+    from enginetour.store.editions import read_edition as edition
 
     tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
     try:

@@ -16,11 +16,11 @@ from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.store.address import slug_of
-from enginetour.store.database import PATIENCE_S, ground_of, lock_of
+from enginetour.store.database import PATIENCE_S, backend_of, lock_of
 from enginetour.store.dialect import Lock
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import refresh
-from enginetour.store.replay import audit, fold, last_table, refuse_unfinished
+from enginetour.store.ratings import update_ratings
+from enginetour.store.replay import audit, fold, last_standings, refuse_unfinished
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import Desk, desk_of, newcomer
 from enginetour.tournament.config.entrants import cautions
@@ -94,7 +94,7 @@ def opened(
         return store
 
     with ExitStack() as stack:
-        ground, lock = ground_of(plan.database), lock_of(plan.database, slug_of(name))
+        ground, lock = backend_of(plan.database), lock_of(plan.database, slug_of(name))
         made = ground.is_made()  # `mktemp`, or a kill in the first moment, leaves an empty file
         ground.refuse_unwritable()
         if made:
@@ -108,7 +108,7 @@ def opened(
             refuse_few(plan)
             from enginetour.tournament.plan import ordered  # here: a first tournament does without lists and numpy
 
-            plan = ordered(plan, store, tell, last_table)
+            plan = ordered(plan, store, tell, last_standings)
             edition = store.newest_edition(name) + 1
         elif listed_order(plan.config.tournament.order):
             step = "a list orders the next tournament of its database"
@@ -217,7 +217,7 @@ def rate(store: Store, ratings: RatingsSection) -> None:
     given = ratings.settings()
     for system in ratings.systems:
         if system != "ml":
-            refresh(store, system, given.get(system))
+            update_ratings(store, system, given.get(system))
 
 
 def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -> Session:

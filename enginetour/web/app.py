@@ -27,7 +27,7 @@ from starlette.routing import Route
 
 from enginetour.model.errors import TourError
 from enginetour.reports.html import game, page
-from enginetour.store.tournaments import Entry
+from enginetour.store.tournaments import TournamentEntry
 from enginetour.web.hall import Hall, Library
 from enginetour.web.room import BEAT_S, Listener
 from enginetour.web.server import Message, Receive, Scope, Send
@@ -108,7 +108,7 @@ async def _gone(receive: Receive, listener: Listener) -> None:
 def site(hall: Hall, library: Library) -> Starlette:
     """The application; it opens the hall when it starts, and closes the library at its end."""
 
-    def entry_of(request: Request) -> Entry:
+    def entry_of(request: Request) -> TournamentEntry:
         entry = hall.entry(request.path_params["slug"])
         if entry is None:
             raise HTTPException(404)

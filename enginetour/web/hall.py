@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from enginetour.model.errors import StoreRefused, TourError
 from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
-from enginetour.store.tournaments import Entry, Store, entries
+from enginetour.store.tournaments import Store, TournamentEntry, tournament_entries
 from enginetour.tournament.control import ask, candidates, socket_path, subscribe
 from enginetour.web.pages import Pages, listed
 from enginetour.web.room import Listener, Made, Room, Standings, framed
@@ -75,23 +75,23 @@ class Library:
         self._thread.shutdown(wait=True, cancel_futures=True)
         self._store.close()
 
-    async def entries(self) -> list[Entry]:
+    async def entries(self) -> list[TournamentEntry]:
         """Which tournaments there are."""
-        return await self._ask(partial(entries, self._store))
+        return await self._ask(partial(tournament_entries, self._store))
 
-    async def standing(self, entry: Entry, *, lines: bool) -> Made:
+    async def standing(self, entry: TournamentEntry, *, lines: bool) -> Made:
         """Table, progress and, where asked, the last lines of a tournament."""
         return await self._ask(partial(self._standings.made, entry, lines=lines))
 
-    async def page(self, entry: Entry, address: str) -> str | None:
+    async def page(self, entry: TournamentEntry, address: str) -> str | None:
         """A page of its report, None where there is none of that address."""
         return await self._ask(partial(self._pages.page, entry, address))
 
-    async def live(self, entry: Entry, room: Mapping[str, Any]) -> str:
+    async def live(self, entry: TournamentEntry, room: Mapping[str, Any]) -> str:
         """Its live page; `room` is the snapshot of its room."""
         return await self._ask(partial(self._pages.live, entry, room))
 
-    async def index(self, entries: list[Entry], running: Mapping[str, Any], told: str) -> str:
+    async def index(self, entries: list[TournamentEntry], running: Mapping[str, Any], told: str) -> str:
         """The page of all tournaments; `running` is the progress of those that run, by slug, `told` `Hall.shown`."""
 
         def made() -> str:
@@ -128,7 +128,7 @@ class Hall:
         self.library = library
         self.rooms: dict[str, Room] = {}  # by slug
         self.doors: set[Listener] = set()  # pages that show which tournaments there are
-        self.entries: list[Entry] = []
+        self.entries: list[TournamentEntry] = []
         self.closing = False
         self._tell, self._failed = tell, failed
         self._feeds: dict[str, _Feed] = {}  # by the name of the tournament: one edition runs at a time
@@ -148,17 +148,17 @@ class Hall:
         for listener in [*self.doors, *(one for room in self.rooms.values() for one in room.audience)]:
             listener.close()
 
-    def entry(self, slug: str) -> Entry | None:
+    def entry(self, slug: str) -> TournamentEntry | None:
         """The tournament of an address."""
         return next((entry for entry in self.entries if entry.slug == slug), None)
 
-    def room(self, entry: Entry) -> Room:
+    def room(self, entry: TournamentEntry) -> Room:
         """Its room, whether it runs or not."""
         if entry.slug not in self.rooms:
             self.rooms[entry.slug] = Room(entry.title)
         return self.rooms[entry.slug]
 
-    async def ready(self, entry: Entry) -> Room:
+    async def ready(self, entry: TournamentEntry) -> Room:
         """Its room for one more page. Where nobody looks on at a running tournament its table was left to itself."""
         room = self.room(entry)
         if not (room.table and room.running and room.audience):
@@ -181,7 +181,7 @@ class Hall:
         self.doors.add(listener)
         listener.put("shown", framed("shown", {"shown": self.shown()}))
 
-    def runs(self, entry: Entry) -> bool:
+    def runs(self, entry: TournamentEntry) -> bool:
         """Whether it is being played now."""
         room = self.rooms.get(entry.slug)
         return room is not None and room.running
@@ -224,7 +224,7 @@ class Hall:
                         room.refused = str(refused)
                         self._tell(room.refused)
 
-    async def _furnish(self, entry: Entry, room: Room) -> None:
+    async def _furnish(self, entry: TournamentEntry, room: Room) -> None:
         """Bring the table of a room up to the log; its last lines too, if some are missing."""
         lines = not room.whole
         room.stale, room.whole = False, True  # before it is read: what comes meanwhile makes it so again
@@ -241,7 +241,7 @@ class Hall:
             room.progress = made.progress
             room.tell("progress", "progress", room.progress)
 
-    def _listen_to(self, entry: Entry, path: Path) -> None:
+    def _listen_to(self, entry: TournamentEntry, path: Path) -> None:
         room, loop = self.room(entry), asyncio.get_running_loop()
         ahead = threading.Semaphore(_EVENTS_AHEAD)
 
@@ -275,7 +275,7 @@ class Hall:
         room.begin(status)
         self._tell_doors()
 
-    def _ended(self, entry: Entry, room: Room) -> None:
+    def _ended(self, entry: TournamentEntry, room: Room) -> None:
         self._feeds.pop(entry.name, None)
         if room.running:
             room.end()

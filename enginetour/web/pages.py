@@ -15,7 +15,7 @@ from enginetour.reports.progress import of_games, of_rounds
 from enginetour.reports.review import pages
 from enginetour.reports.review.tournament import Review, game_rows, review_of
 from enginetour.store.log import TournamentLog
-from enginetour.store.tournaments import Entry, Store
+from enginetour.store.tournaments import Store, TournamentEntry
 
 KEPT = 64  # pages of one tournament: who looks at one looks at its neighbours
 _KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB
@@ -54,7 +54,7 @@ class Pages:
         self._store = store
         self._shelves: OrderedDict[int, _Shelf] = OrderedDict()
 
-    def page(self, entry: Entry, address: str) -> str | None:
+    def page(self, entry: TournamentEntry, address: str) -> str | None:
         """A page of the report, None for an address that it has not."""
         shelf = self._shelf(entry)
         if address in shelf.pages:
@@ -67,7 +67,7 @@ class Pages:
                 shelf.pages.popitem(last=False)
         return made
 
-    def live(self, entry: Entry, room: Mapping[str, Any]) -> str:
+    def live(self, entry: TournamentEntry, room: Mapping[str, Any]) -> str:
         """The live page as it is now, to be followed from here by its script."""
         shelf = self._shelves.get(entry.id)
         site = shelf.site if shelf is not None else _bare_site(entry, room)
@@ -76,7 +76,7 @@ class Pages:
 
     def index(
         self,
-        shown: Sequence[Entry],
+        shown: Sequence[TournamentEntry],
         running: Mapping[str, Mapping[str, Any]],
         states: Mapping[str, str],
         *,
@@ -107,7 +107,7 @@ class Pages:
             "live_index.html", site=site, here="index.html", groups=groups, left=left, database=database, shown=told
         )
 
-    def _shelf(self, entry: Entry) -> _Shelf:
+    def _shelf(self, entry: TournamentEntry) -> _Shelf:
         shelf = self._shelves.get(entry.id)
         log = shelf.log if shelf is not None else self._store.tournament(entry.name, entry.edition)
         position = log.last_position
@@ -140,16 +140,16 @@ class Pages:
         return None
 
 
-def listed(wanted: Sequence[Entry], running: Container[str]) -> list[Entry]:
+def listed(wanted: Sequence[TournamentEntry], running: Container[str]) -> list[TournamentEntry]:
     """Those on the first page: running ones, then the newest."""
     return sorted(wanted, key=lambda entry: (entry.slug not in running, -entry.id))[:_MOST_LISTED]
 
 
-def _prefix(entry: Entry) -> str:
+def _prefix(entry: TournamentEntry) -> str:
     return f"/t/{entry.slug}/"
 
 
-def _bare_site(entry: Entry, room: Mapping[str, Any]) -> Site:
+def _bare_site(entry: TournamentEntry, room: Mapping[str, Any]) -> Site:
     """What can be told before there is a review, which takes seconds for 10,000 games: the live page need not wait."""
     slugs = {row["name"]: row["slug"] for row in room["table"]["rows"] if row["slug"]}
     return Site(entry.title, (_LIVE, *_ALWAYS, ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")

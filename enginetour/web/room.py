@@ -25,7 +25,7 @@ from enginetour.store import games
 from enginetour.store.games import GameLine, incident_counts
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import format_of
-from enginetour.store.tournaments import Entry, Store
+from enginetour.store.tournaments import Store, TournamentEntry
 
 if TYPE_CHECKING:
     import chess
@@ -453,7 +453,7 @@ class Standings:
         self._folds: OrderedDict[int, _Fold] = OrderedDict()
         self._states: dict[int, tuple[int, str]] = {}  # by tournament: the position of its log, and its state there
 
-    def made(self, entry: Entry, *, lines: bool) -> Made:
+    def made(self, entry: TournamentEntry, *, lines: bool) -> Made:
         """Table and progress now; the last lines of the log too, if asked for."""
         fold = self._folds[entry.id] = self._folded(entry)
         self._folds.move_to_end(entry.id)
@@ -479,11 +479,11 @@ class Standings:
         told = [_incident_told(number, incident) for number, incident in log.incidents()[-LINES:]] if lines else []
         return Made(self._table(fold, wrong), progress, tuple(last), tuple(told))
 
-    def states(self, wanted: Sequence[Entry]) -> dict[str, str]:
+    def states(self, wanted: Sequence[TournamentEntry]) -> dict[str, str]:
         """Finished or stopped, by slug; of one that cannot be folded, why not."""
         return {entry.slug: self._state_of(entry) for entry in wanted}
 
-    def _state_of(self, entry: Entry) -> str:
+    def _state_of(self, entry: TournamentEntry) -> str:
         try:
             position = self._store.tournament(entry.name, entry.edition).last_position
             if self._states.get(entry.id, (-1, ""))[0] != position:
@@ -492,7 +492,7 @@ class Standings:
             return f"cannot be read: {refused.what}"
         return self._states[entry.id][1]
 
-    def _folded(self, entry: Entry) -> _Fold:
+    def _folded(self, entry: TournamentEntry) -> _Fold:
         """Stepped on by what has come into the log since the last look; StoreRefused as by `folded.fold`."""
         fold = self._folds.get(entry.id)
         if fold is None:

@@ -11,8 +11,8 @@ import pytest
 from enginetour.cli.common import ERASE, StepLine
 from enginetour.referee.compliance.course import HANDSHAKE, examine, steps_of
 from enginetour.referee.compliance.exam import ComplianceTask
-from enginetour.store.address import address_of
-from enginetour.store.database import ground_of
+from enginetour.store.address import parse_address
+from enginetour.store.database import backend_of
 from enginetour.tournament.control import socket_path
 from enginetour.tournament.probing import examine_each
 from tests.support.databases import Server
@@ -95,10 +95,10 @@ def test_a_run_is_found_by_any_of_its_addresses(server: Server) -> None:
     """Socket and tag are of the database, whoever asks; another schema and another database have others."""
     url = server.schema()
     others = [server.schema(), server.database(), url.replace("/postgres?", "/template1?")]
-    found = {socket_path(address_of(words), "autumn") for words in spellings(server, url)}
+    found = {socket_path(parse_address(words), "autumn") for words in spellings(server, url)}
     assert len(found) == 1
-    assert len(found | {socket_path(address_of(words), "autumn") for words in others}) == 4
-    assert len({ground_of(words).tag() for words in spellings(server, url)}) == 1
+    assert len(found | {socket_path(parse_address(words), "autumn") for words in others}) == 4
+    assert len({backend_of(words).tag() for words in spellings(server, url)}) == 1
 
 
 def test_a_file_is_found_by_any_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

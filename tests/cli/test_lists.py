@@ -16,7 +16,7 @@ import pytest
 
 from enginetour.cli.main import main
 from enginetour.model.game import GameVoided, Outcome, Termination
-from enginetour.store.definition import ListDefinition, define
+from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft, game, open_log, record, sound_log
 from tests.support.tournaments import read, tour
@@ -267,7 +267,7 @@ class Pager(io.StringIO):
 
     def write(self, text: str) -> int:
         with Store.open(self.path, create=False) as store:
-            define(store, f"list {next(NUMBERS)}", ListDefinition())
+            define_list(store, f"list {next(NUMBERS)}", ListDefinition())
         with sqlite3.connect(self.path, timeout=0) as raw:
             self.held.append(bool(raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]))
         raw.close()

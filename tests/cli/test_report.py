@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.reports.html.page import LARGEST
-from enginetour.store.definition import ListDefinition, define
+from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
 from tests.support.databases import Page, leads_away, reported_played
 from tests.support.tournaments import config, tour
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "results").mkdir()
     store, _ = reported_played(tmp_path / "results" / "enginetour.db", FOUR, options={"cycles": 2})
     with store:
-        define(store, "blitz", ListDefinition())
+        define_list(store, "blitz", ListDefinition())
         publish(store, "blitz")
         publish(store, "blitz", again=True)
     return tmp_path

@@ -21,10 +21,10 @@ from enginetour.model.game import Outcome
 from enginetour.reports.pgn import games_text
 from enginetour.store.check import inspect
 from enginetour.store.definition import ListDefinition
-from enginetour.store.games import meetings
-from enginetour.store.lists import list_of
-from enginetour.store.ratings import ratings_of, refresh
-from enginetour.store.selection import selected
+from enginetour.store.games import head_to_head
+from enginetour.store.lists import rate_selection
+from enginetour.store.ratings import ratings_of, update_ratings
+from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft, enter, game, invoke, meddled, rows
 from tests.support.tournaments import tour
@@ -178,12 +178,15 @@ def test_lists_elsewhere_are_those_at_home(tmp_path: Path, export: Path, parts: 
     definition = ListDefinition.model_validate(parts)
     with Store.open(tmp_path / "home.db") as home, Store.open(tmp_path / "away.db") as away:
         assert (enter(away, export).games, enter(home, export).games) == (6, 0)
-        ours, theirs = list_of(home, selected(home, definition)), list_of(away, selected(away, definition))
+        ours, theirs = (
+            rate_selection(home, select_games(home, definition)),
+            rate_selection(away, select_games(away, definition)),
+        )
         assert [(row.name, row.rating, row.games) for row in theirs.rows] == [
             (row.name, row.rating, row.games) for row in ours.rows
         ]
         assert theirs.caption == ours.caption
-        assert selected(away, definition).left_out == selected(home, definition).left_out
+        assert select_games(away, definition).left_out == select_games(home, definition).left_out
 
 
 def test_even_systems_and_tests_leave_them_out(tmp_path: Path, export: Path) -> None:
@@ -191,9 +194,9 @@ def test_even_systems_and_tests_leave_them_out(tmp_path: Path, export: Path) -> 
     with Store.open(tmp_path / "x.db") as away:
         found = enter(away, export, "club")
         assert (found.games, found.odds) == (6, 3)
-        refresh(away, "elo")
+        update_ratings(away, "elo")
         assert ratings_of(away, "elo")["Fruit"][1] == 3
-        assert len(meetings(away.database, "Fruit", "Toga").games) == 3
+        assert len(head_to_head(away.database, "Fruit", "Toga").games) == 3
     told = invoke(tmp_path, "import", "--list").output
     assert "at odds" in told
     own = invoke(tmp_path, "ratings", "-t", "club").output

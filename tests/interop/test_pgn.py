@@ -40,8 +40,8 @@ from enginetour.openings.suites import MOST_PLIES, read_suite
 from enginetour.reports.sheet import Column, Sheet, render
 from enginetour.store.address import Address
 from enginetour.store.definition import ListDefinition
-from enginetour.store.imports import import_games, titles
-from enginetour.store.selection import selected
+from enginetour.store.imports import export_titles, import_games
+from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.sections import EntrantSection
@@ -1200,9 +1200,9 @@ def test_nul_comes_into_no_store(place: Address, tmp_path: Path) -> None:
     tags = '[Event "x"]\n[White "Fr\0uit"]\n[Black "Toga"]\n[Result "1-0"]\n[TimeControl "4\0/9"]\n\n1. e4 1-0\n\n'
     path.write_text(tags)
     with Store.open(place) as store:
-        games = read_games([path], titles(store.database))
+        games = read_games([path], export_titles(store.database))
         assert import_games(store.database, "x", games, ratable(games, Naming()), [str(path)]).games == 1
-        assert selected(store, ListDefinition()).names == ("Fr?uit", "Toga")
+        assert select_games(store, ListDefinition()).names == ("Fr?uit", "Toga")
     path.write_text('Fruit,"Fr\0uit"\n')
     with pytest.raises(InputRefused, match="NUL"):
         read_aliases(path)

@@ -16,7 +16,7 @@ from enginetour.interop.gamefilter import Naming
 from enginetour.interop.gamepairs import match_games
 from enginetour.interop.pgn import read_games
 from enginetour.ratings.pentanomial import paired
-from enginetour.store.games import meetings
+from enginetour.store.games import head_to_head
 from enginetour.store.tournaments import Store
 
 FEN = '[SetUp "1"]\n[FEN "4k3/8/8/8/8/{}P6/8/4K3 w - - 0 {}"]\n'
@@ -50,7 +50,7 @@ def test_a_store_says_what_files_say(files: list[list[Any]], careful: bool) -> N
         for db in (folder / "one.db", folder / "each.db"):
             assert figures("ratings", "--all", "--db", db) == theirs
             with Store.open(db, readonly=True) as store:
-                assert paired(meetings(store.database, "A", "B").scheduled) == pairs
+                assert paired(head_to_head(store.database, "A", "B").scheduled) == pairs
 
 
 def written(game: Any, number: str, careful: bool) -> str:

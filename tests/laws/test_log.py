@@ -13,7 +13,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameFinished, GameKey, GameVoided, Outcome, Pairing
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import history, ratings_of, refresh
+from enginetour.store.ratings import rating_history, ratings_of, update_ratings
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
 from tests.support.databases import STORING_NAMES, add_game, counts_are_kept, draft, game, spec
@@ -79,12 +79,12 @@ def test_ratings_are_those_of_a_full_replay(steps: list[Step], looks: set[int], 
         for number, step in enumerate(steps):
             take(log, step)
             if number in looks:
-                refresh(store, system)
-        refresh(store, system)
-        piecemeal = ratings_of(store, system), [history(store, system, name) for name in STORING_NAMES]
-        assert refresh(store, system) == 0, "nothing is left to do"
+                update_ratings(store, system)
+        update_ratings(store, system)
+        piecemeal = ratings_of(store, system), [rating_history(store, system, name) for name in STORING_NAMES]
+        assert update_ratings(store, system) == 0, "nothing is left to do"
         with store.database.writing() as connection:
             connection.execute(RATING_EVENTS.delete())
             connection.execute(RATING_REVISIONS.delete())
-        refresh(store, system)
-        assert (ratings_of(store, system), [history(store, system, name) for name in STORING_NAMES]) == piecemeal
+        update_ratings(store, system)
+        assert (ratings_of(store, system), [rating_history(store, system, name) for name in STORING_NAMES]) == piecemeal

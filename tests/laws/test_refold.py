@@ -22,9 +22,9 @@ from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store import ratings
-from enginetour.store.counts import packed
+from enginetour.store.counts import pack_counts
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import brought, for_events, refresh, stream, versions
+from enginetour.store.ratings import entry_ratings, stream, update_ratings, version_lineage, with_event_classes
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.support.databases import STORING_NAMES, add_game, draft, game, spec
@@ -74,7 +74,7 @@ def imported(store: Store, half_points: int, number: int) -> None:
         connection.execute(insert(TOURNAMENTS), {**like, **own})
         newest = connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one()
         sums = np.array([[1], [2], *([number * (half_points == value)] for value in (2, 1, 0))])
-        sizes = {"games": number, "duplicates": 0, "counts": packed(sums), "digests": b""}
+        sizes = {"games": number, "duplicates": 0, "counts": pack_counts(sums), "digests": b""}
         connection.execute(insert(IMPORTS), {"tournament": key, "files": "[]", "after_game": newest, **sizes})
         row = {"tournament": key, "white": 1, "black": 2, "half_points": half_points, "day": 0, "tc": "", "file": 0}
         connection.execute(insert(IMPORTED_GAMES), [{**row, "offset": place} for place in range(number)])
@@ -104,8 +104,8 @@ def agrees(store: Store, system: str, chosen: Any) -> None:
     """The stored stream is what a fold over all games from nothing writes."""
     known = SYSTEMS[system]
     with store.database.reading() as connection:
-        start = known.fitting(brought(connection, known.scale))
-        events = known.rate(games_of(store), for_events(connection, chosen), start, versions(connection))
+        start = known.fitting(entry_ratings(connection, known.scale))
+        events = known.rate(games_of(store), with_event_classes(connection, chosen), start, version_lineage(connection))
         rows = [tuple(row) for row in stream(connection, system).rows()]
     expected = []
     for place, (_, engine, event, number, *floats) in enumerate(events):
@@ -136,15 +136,15 @@ def test_a_replay_from_the_middle_is_a_full_one(system: str, steps: list[Step], 
             for title in ("autumn", "spring", "spring #2")
         }
         chosen = choices[first % len(choices)]
-        refresh(store, system, chosen)
+        update_ratings(store, system, chosen)
         # with few games, too, K falls once the peak was high
-        with patch.object(ratings, "AGAIN", again), patch.object(elo, "NEW_GAMES", 1):
+        with patch.object(ratings, "_RATED_AGAIN", again), patch.object(elo, "NEW_GAMES", 1):
             for kind, where, seed in [*steps, ("refresh", "autumn", 0)]:
                 if kind == "other":
                     chosen = choices[seed % len(choices)]
-                    refresh(store, system, chosen)
+                    update_ratings(store, system, chosen)
                 elif kind == "refresh":
-                    refresh(store, system)
+                    update_ratings(store, system)
                     agrees(store, system, chosen)
                 else:
                     take(store, logs[where], kind, Random(seed))

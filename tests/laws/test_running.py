@@ -19,7 +19,7 @@ from enginetour.model.game import Entrant, Game, Note, Outcome, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import refresh
+from enginetour.store.ratings import update_ratings
 from enginetour.store.replay import audit, format_of
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import Desk
@@ -215,7 +215,7 @@ def one_life(folder: Path, system: str, seed: int) -> None:
         assert not [key for key, times in keys.items() if times > 1]
         assert counts_are_kept(log)
         for rated in ("elo", "gor"):
-            refresh(store, rated)
+            update_ratings(store, rated)
 
 
 @pytest.mark.parametrize("system", sorted(SYSTEMS))

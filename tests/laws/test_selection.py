@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from enginetour.model.game import GameVoided, Outcome
 from enginetour.model.timecontrol import TIME_CLASSES
-from enginetour.store.definition import ListDefinition, define
-from enginetour.store.editions import edition_of, publish
-from enginetour.store.lists import list_of
-from enginetour.store.selection import Selection, selected
+from enginetour.store.definition import ListDefinition, define_list
+from enginetour.store.editions import make_edition, publish
+from enginetour.store.lists import rate_selection
+from enginetour.store.selection import Selection, select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import STORING_NAMES, bring, draft, game, record, spec
 
@@ -55,7 +55,7 @@ def test_filters_part_the_games(games: list[Any], imported: list[tuple[int, int,
     """Time classes part all games, so do controls, machines, days and tournaments; taken and left out are all."""
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         played(store, games, imported)
-        whole = selected(store, ListDefinition())
+        whole = select_games(store, ListDefinition())
         parts: list[list[dict[str, Any]]] = [
             [{"time_classes": (name,)} for name in TIME_CLASSES],
             [{"tc": (control,)} for control in (*CONTROLS, "[?]")],
@@ -66,7 +66,7 @@ def test_filters_part_the_games(games: list[Any], imported: list[tuple[int, int,
         if imported:
             parts.pop(2)  # games from files do not tell their machine
         for classes in parts:
-            found = [selected(store, ListDefinition(**part)) for part in classes]
+            found = [select_games(store, ListDefinition(**part)) for part in classes]
             assert sum((counted(one) for one in found), Counter()) == counted(whole)
             for one in found:
                 assert one.games + sum(one.left_out.values()) == whole.games
@@ -87,8 +87,8 @@ def test_an_edition_comes_out_again(
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         played(store, first, imported)
         definition = ListDefinition(**parts)
-        define(store, "all", definition)
-        if not list_of(store, selected(store, definition)).rows:
+        define_list(store, "all", definition)
+        if not rate_selection(store, select_games(store, definition)).rows:
             return
         made = publish(store, "all")
         log = store.tournament("autumn")
@@ -99,6 +99,6 @@ def test_an_edition_comes_out_again(
         log.accept_change({name: spec(name, "another") for name in STORING_NAMES[:2]})
         for (white, black), outcome, control, day, _ in later:
             record(log, white, black, outcome, tc=control, day=day)
-        again = selected(store, definition, made.moment)
-        found = edition_of("all", 1, again, list_of(store, again))
+        again = select_games(store, definition, made.moment)
+        found = make_edition("all", 1, again, rate_selection(store, again))
         assert found.numbers() == made.numbers()

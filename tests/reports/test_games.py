@@ -24,7 +24,7 @@ from enginetour.reports.html.game import used
 from enginetour.reports.review.tournament import game_rows
 from enginetour.reports.review.write import write_report
 from enginetour.reports.sheet import render
-from enginetour.store.games import sides
+from enginetour.store.games import side_records
 from tests.support.databases import STORING_NAMES, add_game, game, open_log, sound_log
 from tests.support.engines import game as engines_game
 from tests.support.engines import scripted, sound
@@ -101,7 +101,7 @@ def test_only_games_that_count_are_looked_at(tmp_path: Path) -> None:
         side = SideRecord(moves=meeting)
         add_game(log, Game(pairing, outcome, Termination.MATE, white=side, black=side))
     log.record_event(GameVoided(Pairing(white, black, encounter=1), Outcome.DRAW), (), why="odd")
-    found = sorted((name, side.moves) for name, side in sides(log))
+    found = sorted((name, side.moves) for name, side in side_records(log))
     store.close()
     assert found == sorted([(white, 3), (black, 3)])
 

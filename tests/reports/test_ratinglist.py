@@ -12,7 +12,7 @@ from enginetour.ratings.ratinglist import rating_list
 from enginetour.reports.ratinglist import likelihood
 from enginetour.reports.review.lists import history_of
 from enginetour.reports.sheet import render
-from enginetour.store.ratings import refresh
+from enginetour.store.ratings import update_ratings
 from enginetour.store.tournaments import Store
 from tests.support.tournaments import config, read, tour
 
@@ -74,12 +74,12 @@ def test_a_report_shows_no_ratings_of_an_earlier_state(tmp_path: Path) -> None:
     path = config(tmp_path, THREE, "roundrobin", "games_per_pairing = 1")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
-        refresh(store, "elo")
+        update_ratings(store, "elo")
         names = [f"Wren {number}" for number in (1, 2, 3)]
         log = store.tournament("trial")
         assert {path.system for path in history_of(store, log.id, names).paths} == {"elo"}
     tour(tmp_path, "run", str(path))
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
         assert not history_of(store, log.id, names).paths
-        refresh(store, "elo")
+        update_ratings(store, "elo")
         assert len(history_of(store, log.id, names).paths) == 3

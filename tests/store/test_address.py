@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.store.address import ServerAddress, address_of
+from enginetour.store.address import ServerAddress, parse_address
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from enginetour.store.address import ServerAddress, address_of
 )
 def test_shown_without_its_password(words: str, shown: str | None) -> None:
     """A password is in what libpq reads, and nowhere else."""
-    address = address_of(words)
+    address = parse_address(words)
     assert isinstance(address, ServerAddress)
     assert address.url == words
     assert shown is None or str(address) == shown
@@ -35,8 +35,8 @@ def test_shown_without_its_password(words: str, shown: str | None) -> None:
 
 def test_a_file_is_a_path() -> None:
     """Whatever names no scheme is a file, odd names too."""
-    assert address_of("results/a b.db") == Path("results/a b.db")
-    assert address_of("C:x.db") == Path("C:x.db")
+    assert parse_address("results/a b.db") == Path("results/a b.db")
+    assert parse_address("C:x.db") == Path("C:x.db")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_file_is_a_path() -> None:
 def test_no_address(words: str, told: str) -> None:
     """What is no address is refused in one line, which never repeats a password."""
     with pytest.raises(UsageRefused) as refused:
-        address_of(words)
+        parse_address(words)
     assert told in str(refused.value)
     assert "secret" not in str(refused.value)
 
@@ -65,7 +65,7 @@ def test_one_database_has_one_identity() -> None:
     """User, password and a port that goes without saying do not make another database; host, name and schema do."""
     same = ("postgresql://me:x@Host/chess", "postgresql://you@host:5432/chess", "postgres://host/chess")
     others = ("postgresql://host/go", "postgresql://host:1/chess", "postgresql://host/chess?options=-csearch_path%3Dx")
-    found = [address_of(words) for words in (*same, *others)]
+    found = [parse_address(words) for words in (*same, *others)]
     identities = [address.identity for address in found if isinstance(address, ServerAddress)]
     assert len(set(identities[:3])) == 1
     assert len(set(identities)) == 4
@@ -73,6 +73,6 @@ def test_one_database_has_one_identity() -> None:
 
 def test_a_name_is_all_that_libpq_takes_for_it() -> None:
     """Signs that other addresses divide by belong to the name, and odd hosts are for the server's driver to refuse."""
-    found = [address_of(words) for words in ("postgresql://host/a#b", "postgresql://host/a", "postgresql://[abc]/a")]
+    found = [parse_address(words) for words in ("postgresql://host/a#b", "postgresql://host/a", "postgresql://[abc]/a")]
     assert [address.name for address in found if isinstance(address, ServerAddress)] == ["a#b", "a", "a"]
     assert len({address.identity for address in found if isinstance(address, ServerAddress)}) == 3

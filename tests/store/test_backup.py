@@ -14,10 +14,10 @@ import pytest
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.store import backup
-from enginetour.store.address import Address, address_of
+from enginetour.store.address import Address, parse_address
 from enginetour.store.backup import back_up, copy_store
 from enginetour.store.check import inspect
-from enginetour.store.database import version_of
+from enginetour.store.database import schema_version
 from enginetour.store.tables import METADATA
 from enginetour.store.tournaments import Store
 from tests.support.databases import (
@@ -109,7 +109,7 @@ def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: 
             return made
 
         monkeypatch.setattr(sqlite3, "connect", small)
-        monkeypatch.setattr(backup, "connected", lambda path, mode: real(f"{path.as_uri()}?{mode}", uri=True))
+        monkeypatch.setattr(backup, "connect", lambda path, mode: real(f"{path.as_uri()}?{mode}", uri=True))
     else:
         monkeypatch.setattr(backup, "_verified", lambda _: {})
     with pytest.raises(TourError):
@@ -156,7 +156,7 @@ def test_two_backups_leave_each_other_alone(tmp_path: Path, monkeypatch: pytest.
     def followed(place: Path) -> int:
         if place == target:
             beside.write_text("the next one's")
-        return version_of(place)
+        return schema_version(place)
 
     if moment == "locking":
         monkeypatch.setattr(fcntl, "flock", overtaken)
@@ -165,7 +165,7 @@ def test_two_backups_leave_each_other_alone(tmp_path: Path, monkeypatch: pytest.
         assert target.read_bytes() == whole
         assert not beside.exists()
     else:
-        monkeypatch.setattr(backup, "version_of", followed)
+        monkeypatch.setattr(backup, "schema_version", followed)
         back_up(tmp_path / "t.db", target)
         assert beside.read_text() == "the next one's"
 
@@ -197,7 +197,7 @@ def filled(place: Address) -> Address:
 def test_there_and_back(place: Address, server: Server, tmp_path: Path) -> None:
     """From a file or a server to a server, to a file, to another file: the same digest, and every game as it was."""
     filled(place)
-    there = address_of(server.schema())
+    there = parse_address(server.schema())
     back, again = tmp_path / "back.db", tmp_path / "again.db"
     made = [copy_store(source, target) for source, target in ((place, there), (there, back), (back, again))]
     assert len(set(made)) == 1
@@ -269,12 +269,12 @@ def test_cells_that_no_server_takes(server: Server, tmp_path: Path) -> None:
     filled(source)
     meddled(source, "UPDATE games SET plies = 'many' WHERE number = 2")
     with pytest.raises(StoreRefused, match="the table 'games' cannot be copied"):
-        copy_store(source, address_of(server.schema()))
+        copy_store(source, parse_address(server.schema()))
 
 
 def test_a_backup_of_a_server_is_a_file(server: Server, tmp_path: Path) -> None:
     """A backup of a database on a server opens like any other, and gives way to a newer one when told to."""
-    place = address_of(server.schema())
+    place = parse_address(server.schema())
     store, log = sound_log(place)
     with store:
         made = back_up(place, tmp_path / "copy.db")

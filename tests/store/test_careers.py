@@ -12,9 +12,9 @@ import pytest
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.store.careers import career
-from enginetour.store.definition import ListDefinition, define
+from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
-from enginetour.store.ratings import refresh
+from enginetour.store.ratings import update_ratings
 from enginetour.store.tournaments import Store
 from tests.support.databases import bring, draft, record, spec
 
@@ -59,7 +59,7 @@ def test_performance(store: Store) -> None:
 
 def test_list_and_editions(store: Store) -> None:
     """Opponents can be those of a list; editions tell the ratings of then."""
-    define(store, "blitz", ListDefinition(time_classes=("blitz",)))
+    define_list(store, "blitz", ListDefinition(time_classes=("blitz",)))
     first = publish(store, "blitz")
     record(store.tournament("autumn"), "Fruit", "Phalanx")
     publish(store, "blitz")
@@ -76,7 +76,7 @@ def test_versions(store: Store) -> None:
     log = store.tournament("autumn")
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123")})
     record(log, "Fruit", "Toga")
-    refresh(store, "elo")
+    update_ratings(store, "elo")
     whole, old, new = (career(store, name) for name in ("Fruit", "Fruit [f1]", "Fruit [abcdef01]"))
     assert (whole.games, old.games, new.games) == (5, 4, 1)
     assert [len(found.events) for found in (whole, old, new)] == [5, 4, 1]

@@ -15,9 +15,9 @@ from enginetour.cli.common import rows_of_others
 from enginetour.engines.enginefile import stored_spec
 from enginetour.model.errors import StoreRefused
 from enginetour.store.address import Address
-from enginetour.store.check import Inspection, damages, inspect, odd_cells, repair
+from enginetour.store.check import Inspection, _odd_cells, damages, inspect, repair
 from enginetour.store.database import Database
-from enginetour.store.definition import ListDefinition, define
+from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 def found(path: Path) -> list[str]:
     with Database.open(path, create=False, readonly=True) as database:
-        return list(odd_cells(database))
+        return list(_odd_cells(database))
 
 
 def test_ours_are_in_order(path: Path) -> None:
@@ -290,7 +290,7 @@ def test_what_cannot_be_read_hides_nothing(place: Address) -> None:
     with store:
         add_game(log, game())
         for name in ("one", "other"):
-            define(store, name, ListDefinition())
+            define_list(store, name, ListDefinition())
             publish(store, name)
         with store.database.writing() as connection:
             connection.execute(text("UPDATE tournaments SET config = '{'"))

@@ -15,15 +15,24 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided, Opening, Outcome
 from enginetour.store import codecs
 from enginetour.store.address import Address
-from enginetour.store.counts import added_up, by_pair, engines_in, joined, kept_counts, odd_ones, packed, remove_imports
-from enginetour.store.definition import ListDefinition, define, revisions_of
-from enginetour.store.editions import Edition, difference, edition, edition_of, publish
-from enginetour.store.games import meetings
+from enginetour.store.counts import (
+    counts_by_name,
+    counts_by_pair,
+    engines_in,
+    join_counts,
+    kept_counts,
+    nonstandard_variants,
+    pack_counts,
+    remove_imports,
+)
+from enginetour.store.definition import ListDefinition, define_list, revisions_of
+from enginetour.store.editions import Edition, difference, make_edition, publish, read_edition
+from enginetour.store.games import head_to_head
 from enginetour.store.imports import imports_of
-from enginetour.store.lists import list_of
+from enginetour.store.lists import rate_selection
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import number_rated, rated_games, ratings_of, refresh
-from enginetour.store.selection import selected
+from enginetour.store.ratings import number_rated, rated_games, ratings_of, update_ratings
+from enginetour.store.selection import select_games
 from enginetour.store.tables import IMPORTS
 from enginetour.store.tournaments import Store
 from tests.support.databases import (
@@ -53,7 +62,7 @@ def test_rows_and_packed_counts_read_alike(tmp_path: Path) -> None:
     bring(store, [(2, 1, 2), (1, 2, 0), (2, 1, 1)])
     with store.database.reading() as connection:
         kept = kept_counts(connection)
-        assert {event: by_pair(sums) for event, sums in kept.items()} == {
+        assert {event: counts_by_pair(sums) for event, sums in kept.items()} == {
             1: {(1, 2): (1, 1, 0)},
             2: {(1, 2): (0, 0, 1), (2, 1): (1, 1, 0)},
         }
@@ -69,7 +78,7 @@ def test_a_pair_without_results_has_met(tmp_path: Path) -> None:
     log.record_event(GameVoided(game().pairing, Outcome.WHITE))
     with store.database.reading() as connection:
         [sums] = kept_counts(connection).values()
-    assert by_pair(sums) == {}
+    assert counts_by_pair(sums) == {}
     assert engines_in(sums) == {1, 2}
     store.close()
 
@@ -78,25 +87,25 @@ def test_nothing_kept(tmp_path: Path) -> None:
     """A store without games has no counts, and no engine in none of them."""
     with Store.open(tmp_path / "t.db") as store, store.database.reading() as connection:
         assert kept_counts(connection) == {}
-    assert joined([]).shape == (5, 0)
-    assert engines_in(joined([])) == set()
+    assert join_counts([]).shape == (5, 0)
+    assert engines_in(join_counts([])) == set()
 
 
 def test_packed_numbers_are_the_same_on_every_machine(tmp_path: Path) -> None:
     """Little-endian, four bytes each, one line of the counts after the other."""
     store, _ = open_log(tmp_path / "t.db")
-    assert packed(np.array([[1], [2], [3], [0], [258]])).hex() == "01000000020000000300000000000000" + "02010000"
+    assert pack_counts(np.array([[1], [2], [3], [0], [258]])).hex() == "01000000020000000300000000000000" + "02010000"
     bring(store, [(1, 2, 2)] * 258)
     with store.database.reading() as connection:
         assert len(connection.execute(IMPORTS.select()).one().counts) == 20
-        assert by_pair(kept_counts(connection)[2]) == {(1, 2): (258, 0, 0)}
+        assert counts_by_pair(kept_counts(connection)[2]) == {(1, 2): (258, 0, 0)}
     store.close()
 
 
 def test_versions_of_one_name_are_added_up() -> None:
     """By the names of both; a version without a name is left out."""
     counts = {(1, 2): (1, 0, 0), (3, 2): (0, 1, 0), (2, 9): (0, 0, 1)}
-    assert added_up(counts.items(), {1: "Fruit", 3: "Fruit", 2: "Toga"}) == {("Fruit", "Toga"): (1, 1, 0)}
+    assert counts_by_name(counts.items(), {1: "Fruit", 3: "Fruit", 2: "Toga"}) == {("Fruit", "Toga"): (1, 1, 0)}
 
 
 # Imports struck out: gone from every list of now, there in every list of before, and free to come again.
@@ -121,7 +130,7 @@ def store(tmp_path: Path, club: Path) -> Iterator[Store]:
 
 
 def games(store: Store, as_of: str | None = None, **parts: Any) -> int:
-    return selected(store, ListDefinition.model_validate(parts), as_of).games
+    return select_games(store, ListDefinition.model_validate(parts), as_of).games
 
 
 @pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}, {"system": "elo"}])
@@ -138,14 +147,14 @@ def test_a_list_loses_its_games_and_gets_them_back(store: Store, club: Path, par
 
 def test_it_is_an_event_of_its_time(tmp_path: Path, store: Store, club: Path) -> None:
     """No row changes; editions and lists of before have the games, those of later have not."""
-    define(store, "all", ListDefinition())
+    define_list(store, "all", ListDefinition())
     first = publish(store, "all")
     before = {table: rows(tmp_path / "x.db", table) for table in ("imports", "imported_games", "tournaments", "games")}
     remove_imports(store.database, ["club"], why="wrong clocks")
     assert {table: rows(tmp_path / "x.db", table) for table in before} == before
     assert games(store, "game 2") == 5
-    assert edition(store, "all", 1).numbers() == first.numbers()
-    again = selected(store, ListDefinition(), first.moment)
+    assert read_edition(store, "all", 1).numbers() == first.numbers()
+    again = select_games(store, ListDefinition(), first.moment)
     assert (again.games, again.names) == (5, ("Fruit", "HoiChess", "Phalanx", "Rebel", "Toga"))
     found = difference(store, "all").to_json()
     assert found["removed"] == [{"import": "club", "games": 3, "why": "wrong clocks"}]
@@ -158,18 +167,18 @@ def test_it_is_an_event_of_its_time(tmp_path: Path, store: Store, club: Path) ->
 @pytest.mark.parametrize("system", ["elo", "gor"])
 def test_incremental_ratings_are_rated_again(store: Store, club: Path, system: str) -> None:
     """From the first of its games on, in games and in events; the bits are those of a store that never had it."""
-    refresh(store, system)
+    update_ratings(store, system)
     remove_imports(store.database, ["club"])
-    refresh(store, system)
+    update_ratings(store, system)
     assert set(ratings_of(store, system)) == {"Phalanx", "HoiChess"}
     with Store.open(club.parent / "other.db") as other:
         log = other.create_tournament(draft())
         record(log, "Phalanx", "HoiChess")
         record(log, "HoiChess", "Phalanx")
-        refresh(other, system)
+        update_ratings(other, system)
         assert ratings_of(other, system) == ratings_of(store, system)
     enter(store, club, "club")
-    refresh(store, system)
+    update_ratings(store, system)
     assert len(ratings_of(store, system)) == 5
 
 
@@ -177,14 +186,14 @@ def test_whoever_reads_games_one_by_one_leaves_them_out(store: Store, club: Path
     """A sequential test has none, and then those of the second import alone."""
     remove_imports(store.database, ["club"])
     with pytest.raises(UsageRefused, match="have not met"):
-        meetings(store.database, "Fruit", "Toga")
+        head_to_head(store.database, "Fruit", "Toga")
     enter(store, club, "club")
-    assert [points for _, points in meetings(store.database, "Fruit", "Toga").games] == [2, 1]
+    assert [points for _, points in head_to_head(store.database, "Fruit", "Toga").games] == [2, 1]
 
 
 def test_the_check_understands_it(tmp_path: Path, store: Store, club: Path) -> None:
     """A removal is sound, the games of the file may come again; two removals of one import are a finding."""
-    define(store, "all", ListDefinition())
+    define_list(store, "all", ListDefinition())
     publish(store, "all")
     remove_imports(store.database, ["club"])
     enter(store, club, "club")
@@ -272,14 +281,14 @@ def variantgames_store(tmp_path: Path) -> Store:
 def test_a_list_is_of_one_variant(variantgames_store: Store) -> None:
     """Standard unless asked; what is left out is told, from kept counts and from games alike."""
     with variantgames_store:
-        usual = selected(variantgames_store, ListDefinition())
-        shuffled = selected(variantgames_store, ListDefinition(variant="chess960"))
+        usual = select_games(variantgames_store, ListDefinition())
+        shuffled = select_games(variantgames_store, ListDefinition(variant="chess960"))
         assert (usual.games, usual.left_out) == (2, {"variant": 3})
         assert (shuffled.games, shuffled.left_out) == (3, {"variant": 2})
         now = "2100-01-01"
-        assert selected(variantgames_store, ListDefinition(), now).left_out == {"variant": 3}
-        assert selected(variantgames_store, ListDefinition(variant="chess960", tc=("*",)), now).games == 3
-        assert selected(variantgames_store, ListDefinition(tournaments=("usual",))).left_out == {
+        assert select_games(variantgames_store, ListDefinition(), now).left_out == {"variant": 3}
+        assert select_games(variantgames_store, ListDefinition(variant="chess960", tc=("*",)), now).games == 3
+        assert select_games(variantgames_store, ListDefinition(tournaments=("usual",))).left_out == {
             "variant": 3,
             "tournament": 1,
         }
@@ -289,7 +298,7 @@ def test_rating_events_are_of_standard_chess(variantgames_store: Store) -> None:
     """The streams of incremental systems never see another game."""
     with variantgames_store, variantgames_store.database.reading() as connection:
         assert len(list(rated_games(connection))) == number_rated(connection) == 2
-        assert list(odd_ones(connection).values()) == ["chess960"]
+        assert list(nonstandard_variants(connection).values()) == ["chess960"]
 
 
 def test_an_unknown_variant_is_no_list() -> None:
@@ -328,15 +337,15 @@ def log_of(moments_store: Store) -> TournamentLog:
 
 
 def published(moments_store: Store, **parts: object) -> Edition:
-    define(moments_store, "all", ListDefinition.model_validate(parts))
+    define_list(moments_store, "all", ListDefinition.model_validate(parts))
     return publish(moments_store, "all")
 
 
 def again(moments_store: Store) -> Edition:
     """The first edition as its games give it now."""
-    made, definition = edition(moments_store, "all", 1), revisions_of(moments_store, "all")[0].definition
-    selection = selected(moments_store, definition, made.moment)
-    return edition_of("all", 1, selection, list_of(moments_store, selection))
+    made, definition = read_edition(moments_store, "all", 1), revisions_of(moments_store, "all")[0].definition
+    selection = select_games(moments_store, definition, made.moment)
+    return make_edition("all", 1, selection, rate_selection(moments_store, selection))
 
 
 @pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}, {"by": "name"}, {"system": "elo"}])
@@ -355,9 +364,9 @@ def test_marks_are_those_of_the_moment(moments_store: Store) -> None:
     assert {line.name for line in made.lines} == {OWN, READ, "Rebel", "Toga [f1]", "Toga [imported]"}
     remove_imports(moments_store.database, ["club"])
     assert {line.name for line in publish(moments_store, "all").lines} == {"Fruit", "Toga"}
-    then = selected(moments_store, ListDefinition(), made.moment)
+    then = select_games(moments_store, ListDefinition(), made.moment)
     assert set(then.names) == set(made.versions)
-    assert selected(moments_store, ListDefinition(), "game 1").names == ("Fruit", "Toga")
+    assert select_games(moments_store, ListDefinition(), "game 1").names == ("Fruit", "Toga")
 
 
 def test_a_difference_counts_what_an_import_took_along(moments_store: Store) -> None:
@@ -412,4 +421,4 @@ def test_a_game_voided_by_a_clock_that_was_set_back(moments_store: Store, monkey
     monkeypatch.setattr("time.time", lambda: 1.0)
     log_of(moments_store).record_event(GameVoided(pairing, Outcome.WHITE), why="wrong book")
     assert again(moments_store).numbers() == made.numbers()
-    assert "Fruit [f1]" not in selected(moments_store, ListDefinition()).names
+    assert "Fruit [f1]" not in select_games(moments_store, ListDefinition()).names

@@ -18,8 +18,8 @@ from enginetour.ratings.pentanomial import paired
 from enginetour.store import database as prepared
 from enginetour.store.database import Database, Prepared
 from enginetour.store.definition import ListDefinition
-from enginetour.store.games import meetings
-from enginetour.store.selection import selected
+from enginetour.store.games import head_to_head
+from enginetour.store.selection import select_games
 from enginetour.store.sqlite import check_folder, file_system
 from enginetour.store.tables import EVENTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
@@ -359,7 +359,7 @@ def test_file_system(folder: str, kind: str) -> None:
 def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Network file systems are refused by name; doubtful ones are warned about, local ones pass in silence."""
     mounts = tmp_path / "mounts"
-    monkeypatch.setattr("enginetour.store.sqlite.MOUNTS", mounts)
+    monkeypatch.setattr("enginetour.store.sqlite._MOUNTS", mounts)
     mounts.write_text(f"1 0 0:1 / / rw - {kind} x rw\n")
     with pytest.raises(StoreRefused, match=kind):
         check_folder(tmp_path)
@@ -406,7 +406,7 @@ def test_third_schema(tmp_path: Path) -> None:
         bring(store, [(1, 2, 2)])
     changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, "PRAGMA user_version=3")
     with Store.open(path, create=False) as upgraded:
-        assert selected(upgraded, ListDefinition(time_classes=("blitz",))).games == 1
+        assert select_games(upgraded, ListDefinition(time_classes=("blitz",))).games == 1
     assert schema_of(path) == schema_of_new(tmp_path)
 
 
@@ -432,7 +432,7 @@ def test_fifth_schema(tmp_path: Path) -> None:
         bring(store, [(1, 2, 2), (2, 1, 2)])
     changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, "PRAGMA user_version=5")
     with Store.open(path, create=False) as upgraded:
-        met = meetings(upgraded.database, "Fruit", "Toga")
+        met = head_to_head(upgraded.database, "Fruit", "Toga")
     assert (paired(met.games), dict(met.unopened)) == ([], {"club": 2})
     assert schema_of(path) == schema_of_new(tmp_path)
 
@@ -445,7 +445,7 @@ def test_sixth_schema(tmp_path: Path) -> None:
         bring(store, [(1, 2, 2), (2, 1, 2)])
     changed(path, *WITHOUT_SEVENTH, "PRAGMA user_version=6")
     with Store.open(path, create=False) as upgraded:
-        assert selected(upgraded, ListDefinition(exclude_termination=("time",))).games == 2
+        assert select_games(upgraded, ListDefinition(exclude_termination=("time",))).games == 2
     assert schema_of(path) == schema_of_new(tmp_path)
 
 
@@ -488,7 +488,7 @@ STAMP = {"created": 0.5, "version": "1"}
 def test_both_ways_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, layers: bool) -> None:
     """The driver writes and finds what the layers do, with parameters of the statement's own."""
     if layers:
-        monkeypatch.setattr(prepared, "driver_of", lambda _: None)
+        monkeypatch.setattr(prepared, "sqlite_connection", lambda _: None)
     known = Prepared(select(func.coalesce(func.max(TOURNAMENTS.c.id), 40) + bindparam("more")))
     new, event = Prepared(insert(TOURNAMENTS)), Prepared(insert(EVENTS))
     with Database.open(tmp_path / "t.db") as database:
@@ -507,11 +507,11 @@ def test_rolled_back_and_translated(tmp_path: Path) -> None:
     with Database.open(tmp_path / "t.db") as database:
         with pytest.raises(StoreRefused, match="locked"), database.writing() as connection:
             new.write(connection, {**ROW, **STAMP})
-            raw = prepared.driver_of(connection)
+            raw = prepared.sqlite_connection(connection)
             assert raw is not None
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # not within a transaction
         with pytest.raises(StorageFailed, match="full"), database.writing() as connection:
-            raw = prepared.driver_of(connection)
+            raw = prepared.sqlite_connection(connection)
             assert raw is not None
             raw.execute("PRAGMA max_page_count=1")
             new.write(connection, {**ROW, **STAMP, "config": "x" * 10**7})

@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.model.errors import UsageRefused
 from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws, prior_of
-from enginetour.store.definition import ListDefinition, defined
+from enginetour.store.definition import ListDefinition, parse_definition
 
 
 def test_comes_back_from_json() -> None:
@@ -49,7 +49,7 @@ def test_comes_back_from_json() -> None:
 def test_refused(values: dict[str, Any], told: str) -> None:
     """What cannot be is one line with what is allowed."""
     with pytest.raises(UsageRefused) as refused:
-        defined(values, "--option")
+        parse_definition(values, "--option")
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
 

@@ -15,10 +15,10 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided, Outcome
 from enginetour.reports import editions
 from enginetour.reports.sheet import render
-from enginetour.store.definition import ListDefinition, changes, define, lists_of, revisions_of
-from enginetour.store.editions import current, difference, edition, edition_of, editions_of, publish
-from enginetour.store.lists import list_of
-from enginetour.store.selection import selected
+from enginetour.store.definition import ListDefinition, define_list, definition_changes, lists_of, revisions_of
+from enginetour.store.editions import current_edition, difference, editions_of, make_edition, publish, read_edition
+from enginetour.store.lists import rate_selection
+from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import bring, draft, game, record, spec
 from tests.support.tournaments import config, read, tour
@@ -44,55 +44,57 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_define(store: Store) -> None:
     """A list gets a revision for what is new, and says what changed; the same again writes nothing."""
-    first, written = define(store, "blitz", ListDefinition(time_classes=("blitz",)))
+    first, written = define_list(store, "blitz", ListDefinition(time_classes=("blitz",)))
     assert (first.number, first.why, written) == (1, "first", True)
-    assert define(store, "blitz", ListDefinition(time_classes=("blitz",))) == (first, False)
-    second, _ = define(store, "blitz", ListDefinition(time_classes=("blitz",), model="davidson", anchors={"Toga": 10}))
+    assert define_list(store, "blitz", ListDefinition(time_classes=("blitz",))) == (first, False)
+    second, _ = define_list(
+        store, "blitz", ListDefinition(time_classes=("blitz",), model="davidson", anchors={"Toga": 10})
+    )
     assert second.why == "model: logistic -> davidson; anchors: none -> Toga = 10"
     assert [revision.number for revision in revisions_of(store, "blitz")] == [1, 2]
     assert [(found.revision.number, found.edition) for found in lists_of(store)] == [(2, 0)]
-    assert changes(first.definition, first.definition) == []
+    assert definition_changes(first.definition, first.definition) == []
 
 
 def test_lists_are_named(store: Store) -> None:
     """A list that is not there is answered with what there is, and a name is one that can be typed."""
     with pytest.raises(UsageRefused, match="no list 'blits'; enginetour lists define"):
         revisions_of(store, "blits")
-    define(store, "blitz", ListDefinition())
+    define_list(store, "blitz", ListDefinition())
     with pytest.raises(UsageRefused, match="did you mean 'blitz'"):
-        edition(store, "blits")
+        read_edition(store, "blits")
     for name in ("", " blitz", "a#1", "x" * 65, "a\nb"):
         with pytest.raises(UsageRefused, match="a list's name is"):
-            define(store, name, ListDefinition())
+            define_list(store, name, ListDefinition())
 
 
 def test_publish(store: Store) -> None:
     """An edition is what was there when it was made, to the last bit, whatever came after."""
-    define(store, "all", ListDefinition())
+    define_list(store, "all", ListDefinition())
     made = publish(store, "all", note="first snow")
     assert (made.number, made.note, made.games) == (1, "first snow", 5)
     assert [line.name for line in made.lines] == ["Fruit", "Phalanx", "Toga"]
     record(store.tournament("autumn"), "Toga", "Fruit")
-    assert edition(store, "all", 1) == made
+    assert read_edition(store, "all", 1) == made
     second = publish(store, "all")
     assert [line.difference for line in second.lines] == [
         line.rating - next(old.rating for old in made.lines if old.name == line.name) for line in second.lines
     ]
     assert [found.number for found in editions_of(store, "all")] == [1, 2]
-    assert edition(store, "all") == second
+    assert read_edition(store, "all") == second
 
 
 def test_nothing_new_is_not_published(store: Store) -> None:
     """The same list is not published twice, unless asked; a list without engines never."""
-    define(store, "all", ListDefinition())
+    define_list(store, "all", ListDefinition())
     publish(store, "all")
     record(store.tournament("autumn"), "Toga", "Fruit", Outcome.VOID)
     with pytest.raises(UsageRefused, match="nothing has changed since edition 1 of 'all'; --again"):
         publish(store, "all")
     assert publish(store, "all", again=True).number == 2
-    define(store, "all", ListDefinition(scale=403.5))
+    define_list(store, "all", ListDefinition(scale=403.5))
     assert publish(store, "all").revision == 2
-    define(store, "none", ListDefinition(engines=("Crafty",)))
+    define_list(store, "none", ListDefinition(engines=("Crafty",)))
     with pytest.raises(UsageRefused, match="rates no engine yet"):
         publish(store, "none")
 
@@ -103,7 +105,7 @@ def test_edition_is_recomputed(store: Store, system: str, since: str | None) -> 
     """From its last games an edition comes out again, though games came, were struck out, and versions joined since."""
     values = {"system": system, "since": since, "min_games": 1}
     definition = ListDefinition.model_validate_json(json.dumps(values))
-    define(store, "all", definition)
+    define_list(store, "all", definition)
     bring(store, [(1, 3, 1), (3, 2, 2)])
     log = store.tournament("autumn")
     early = log.games()[1]
@@ -114,19 +116,19 @@ def test_edition_is_recomputed(store: Store, system: str, since: str | None) -> 
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123")})
     record(log, "Toga", "Fruit")
     bring(store, [(1, 3, 1)], name="rapid club")
-    assert current(store, "all").numbers() != made.numbers()
-    again = selected(store, definition, made.moment)
-    assert edition_of("all", 1, again, list_of(store, again)).numbers() == made.numbers()
+    assert current_edition(store, "all").numbers() != made.numbers()
+    again = select_games(store, definition, made.moment)
+    assert make_edition("all", 1, again, rate_selection(store, again)).numbers() == made.numbers()
 
 
 def test_best_of_family(store: Store) -> None:
     """Only the best of each family is shown, while the games of all count."""
     log = store.create_tournament(draft("second"))
     record(log, "HoiChess", "Fruit", Outcome.DRAW)
-    whole = list_of(store, selected(store, ListDefinition()))
-    selection = selected(store, ListDefinition(best_of_family=True))
+    whole = rate_selection(store, select_games(store, ListDefinition()))
+    selection = select_games(store, ListDefinition(best_of_family=True))
     one_family = replace(selection, families={name: "Fruit" if name != "Toga" else "Toga" for name in selection.names})
-    found = list_of(store, one_family)
+    found = rate_selection(store, one_family)
     first = whole.rows[0]
     assert [(row.name, row.rating, row.rank) for row in found.rows] == [
         (first.name, first.rating, 1),
@@ -169,7 +171,7 @@ def differences_store(tmp_path: Path) -> Iterator[Store]:
         for white, black in (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit")):
             for outcome in BOTH:
                 record(log, white, black, outcome)
-        define(opened, "all", ListDefinition())
+        define_list(opened, "all", ListDefinition())
         publish(opened, "all")
         yield opened
 
@@ -218,7 +220,7 @@ def test_who_came_and_who_went(differences_store: Store) -> None:
     record(log, "HoiChess", "Toga", Outcome.DRAW)
     first = log.games()[0]
     log.record_event(GameVoided(game(meeting=first.meeting).pairing, Outcome.WHITE), why="wrong book")
-    define(differences_store, "all", ListDefinition(not_engines=("Phalanx",), scale=800.0))
+    define_list(differences_store, "all", ListDefinition(not_engines=("Phalanx",), scale=800.0))
     found = difference(differences_store, "all")
     assert found.entered == (("HoiChess", 1),)
     assert found.left == (("Phalanx", "no games that the list takes"),)
@@ -264,7 +266,7 @@ def apart(differences_store: Store) -> Store:
     log = differences_store.create_tournament(draft("apart", ("Rebel", "Rodent")))
     for outcome in BOTH:
         record(log, "Rebel", "Rodent", outcome)
-    define(differences_store, "main", ListDefinition(anchors={"Toga": 2244.4}))
+    define_list(differences_store, "main", ListDefinition(anchors={"Toga": 2244.4}))
     publish(differences_store, "main")
     return differences_store
 
@@ -295,7 +297,7 @@ def test_an_edition_shows_another_pool(apart: Store) -> None:
     lines = {line.name: line for line in publish(apart, "main").lines}
     assert (lines["Rebel"].difference, lines["Rebel"].remarks[-1:]) == (None, ("other pool",))
     assert lines["Toga"].difference == 0
-    sheet = editions.edition(edition(apart, "main", 2).to_json() | {"made": "today"})
+    sheet = editions.edition(read_edition(apart, "main", 2).to_json() | {"made": "today"})
     cells = {row["name"]: shown["difference"] for row, shown in zip(sheet.rows, sheet.shown, strict=True)}
     assert (cells["Rebel"], cells["Toga"]) == ("other pool", "+0.0")
     assert sum("other pool: measured from another zero point" in note for note in sheet.notes) == 1
@@ -309,14 +311,14 @@ def test_pools_that_grow_keep_their_zero_point(apart: Store) -> None:
     record(apart.create_tournament(draft("more", ("Rebel", "Ruffian"))), "Rebel", "Ruffian", Outcome.DRAW)
     record(apart.create_tournament(draft("less", ("Fruit", "Hoi"))), "Fruit", "Hoi", Outcome.DRAW)
     assert None not in moved(apart).values()
-    define(apart, "main", ListDefinition(anchors={"Toga": 2200.0}))
+    define_list(apart, "main", ListDefinition(anchors={"Toga": 2200.0}))
     assert moved(apart)["Toga"] == pytest.approx(-44.4), "what other terms change is their part of the move"
     assert moved(apart)["Rebel"] is not None
 
 
 def test_incremental_lists(differences_store: Store) -> None:
     """An incremental list has moves and counts; its moves are not taken apart."""
-    define(differences_store, "elo", ListDefinition(system="elo"))
+    define_list(differences_store, "elo", ListDefinition(system="elo"))
     publish(differences_store, "elo")
     record(differences_store.tournament("autumn"), "Fruit", "Toga")
     moves = {move.name: move for move in difference(differences_store, "elo").moves}

@@ -19,11 +19,11 @@ from enginetour.ratings.pentanomial import paired
 from enginetour.store.address import Address
 from enginetour.store.database import lock_of
 from enginetour.store.definition import ListDefinition
-from enginetour.store.games import meetings, scores_told
-from enginetour.store.lists import list_of
+from enginetour.store.games import describe_scores, head_to_head
+from enginetour.store.lists import rate_selection
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import ratings_of, refresh
-from enginetour.store.selection import openings_of_tournament, selected
+from enginetour.store.ratings import ratings_of, update_ratings
+from enginetour.store.selection import pentanomials_of_tournament, select_games
 from enginetour.store.tables import GAMES, ODDS, STANDING
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, counts_are_kept, draft, game, open_log
@@ -40,7 +40,7 @@ def test_half_points_are_the_first_engines(tmp_path: Path) -> None:
         add_game(log, game("Toga", "Fruit", Outcome.WHITE, leg=2))
         add_game(log, game("Fruit", "Phalanx", Outcome.WHITE))
         add_game(log, game("Toga", "Fruit", Outcome.DRAW, meeting=2))
-        own, foe = meetings(store.database, "Fruit", "Toga"), meetings(store.database, "Toga", "Fruit")
+        own, foe = head_to_head(store.database, "Fruit", "Toga"), head_to_head(store.database, "Toga", "Fruit")
     assert [points for _, points in own.games] == [2, 0, 1]
     assert [points for _, points in foe.games] == [0, 2, 1]
     assert paired(own.games) == [2]
@@ -55,12 +55,12 @@ def test_a_void_leg_counts_when_it_is_replayed(tmp_path: Path) -> None:
         add_game(log, game("Toga", "Fruit", Outcome.VOID, leg=2))
         add_game(log, game("Fruit", "Toga", Outcome.DRAW, meeting=2, leg=1))
         add_game(log, game("Toga", "Fruit", Outcome.DRAW, meeting=2, leg=2))
-        assert paired(meetings(store.database, "Fruit", "Toga").games) == [2]
+        assert paired(head_to_head(store.database, "Fruit", "Toga").games) == [2]
         add_game(log, game("Toga", "Fruit", Outcome.BLACK, leg=2, replay=1))
-        assert paired(meetings(store.database, "Fruit", "Toga").games) == [2, 4]
+        assert paired(head_to_head(store.database, "Fruit", "Toga").games) == [2, 4]
         struck = game("Fruit", "Toga", Outcome.DRAW, meeting=2, leg=1)
         log.record_event(GameVoided(struck.pairing, struck.outcome, "power cut"))
-        assert paired(meetings(store.database, "Fruit", "Toga").games) == [4]
+        assert paired(head_to_head(store.database, "Fruit", "Toga").games) == [4]
 
 
 def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
         for leg, outcome in ((1, Outcome.WHITE), (3, Outcome.BLACK), (4, Outcome.WHITE), (2, Outcome.BLACK)):
             white, black = ("Fruit", "Toga") if leg % 2 else ("Toga", "Fruit")
             add_game(log, game(white, black, outcome, leg=leg))
-        assert paired(meetings(store.database, "Fruit", "Toga").games) == [0, 4]
+        assert paired(head_to_head(store.database, "Fruit", "Toga").games) == [0, 4]
 
 
 def test_tournaments_apart_and_together(tmp_path: Path) -> None:
@@ -80,12 +80,12 @@ def test_tournaments_apart_and_together(tmp_path: Path) -> None:
         add_game(log, game("Fruit", "Toga", Outcome.WHITE, leg=1))
         later = store.create_tournament(draft("winter", fingerprint="f2"))
         add_game(later, game("Toga", "Fruit", Outcome.DRAW, leg=2))
-        both = meetings(store.database, "Fruit", "Toga")
+        both = head_to_head(store.database, "Fruit", "Toga")
         assert [points for _, points in both.games] == [2, 1]
         assert paired(both.games) == []
         assert both.versions == (("Fruit [f1]", "Fruit [f2]"), ("Toga [f1]", "Toga [f2]"))
-        assert [points for _, points in meetings(store.database, "Fruit", "Toga", tournament=later.id).games] == [1]
-        alone = meetings(store.database, "Fruit [f1]", "Toga")
+        assert [points for _, points in head_to_head(store.database, "Fruit", "Toga", tournament=later.id).games] == [1]
+        alone = head_to_head(store.database, "Fruit [f1]", "Toga")
         assert [points for _, points in alone.games] == [2]
         assert alone.versions == (("Fruit [f1]",), ("Toga [f1]",))
 
@@ -104,7 +104,7 @@ def test_a_refusal_names_what_is_there(tmp_path: Path, one: str, other: str, tol
     with store:
         add_game(log, game("Fruit", "Toga"))
         with pytest.raises(UsageRefused) as refusal:
-            meetings(store.database, one, other)
+            head_to_head(store.database, one, other)
     assert told in str(refusal.value)
 
 
@@ -142,7 +142,7 @@ def test_stones_count_where_games_at_odds_are_rated(store: Store, log: Tournamen
     ahead = entry["Fruit"] - entry["Toga"]
 
     def rated(**more: object) -> float:
-        made = list_of(store, selected(store, ListDefinition.model_validate({"system": "gor", **more})))
+        made = rate_selection(store, select_games(store, ListDefinition.model_validate({"system": "gor", **more})))
         return next(row.rating for row in made.rows if row.name == "Fruit")
 
     hoped = [czech_expected(ahead - 100 * stones) for stones in (0, 3, 3, 1)]
@@ -180,28 +180,28 @@ def test_a_run_remembers_even_counts(tmp_path: Path, log: TournamentLog) -> None
 
 def test_ratings_are_of_even_games(store: Store, log: TournamentLog) -> None:
     """Incremental systems, tests of matches and opening pairs know no game at odds."""
-    refresh(store, "elo")
+    update_ratings(store, "elo")
     assert {games for _, games in ratings_of(store, "elo").values()} == {1}
-    assert len(meetings(store.database, "Fruit", "Toga").games) == 1
-    assert openings_of_tournament(log) == {}
+    assert len(head_to_head(store.database, "Fruit", "Toga").games) == 1
+    assert pentanomials_of_tournament(log) == {}
 
 
 @pytest.mark.parametrize("as_of", [None, "game 5"])
 def test_lists(store: Store, log: TournamentLog, as_of: str | None) -> None:
     """A list leaves them out and tells so, unless it is defined with odds; then and now alike."""
-    even, whole = (selected(store, ListDefinition(odds=odds), as_of) for odds in (False, True))
+    even, whole = (select_games(store, ListDefinition(odds=odds), as_of) for odds in (False, True))
     assert (even.games, dict(even.left_out)) == (1, {"odds": 3})
     assert (whole.games, dict(whole.left_out)) == (4, {})
     apart = "games at odds, apart from the list: 3; the giver scored 1 of 1 at 1 band, 0.5 of 2 at 3 bands"
-    assert apart in list_of(store, selected(store, ListDefinition(), as_of)).caption
-    assert apart not in list_of(store, selected(store, ListDefinition(odds=True), as_of)).caption
+    assert apart in rate_selection(store, select_games(store, ListDefinition(), as_of)).caption
+    assert apart not in rate_selection(store, select_games(store, ListDefinition(odds=True), as_of)).caption
 
 
 def test_other_tournaments(store: Store, log: TournamentLog) -> None:
     """Those of a tournament that is not wanted fall to that part of the filter, whichever way the games are counted."""
     log.record_event(GameVoided(replace(game(meeting=3).pairing, handicap=1), Outcome.WHITE))
     for as_of in (None, "game 5"):
-        found = selected(store, ListDefinition(not_tournaments=("autumn",)), as_of)
+        found = select_games(store, ListDefinition(not_tournaments=("autumn",)), as_of)
         assert dict(found.left_out) == {"tournament": 3 if as_of is None else 4}
 
 
@@ -209,7 +209,7 @@ def test_entrants_and_givers(log: TournamentLog) -> None:
     """Games at odds by entrant, and what the givers scored by bands."""
     assert log.odds_by_entrant() == {"Fruit": 3, "Toga": 3}
     assert log.scores_at_odds() == {1: (1, 2), 3: (2, 1)}
-    assert scores_told({2: (1500, 1001)}).endswith("1,500; the giver scored 500.5 of 1,500 at 2 bands")
+    assert describe_scores({2: (1500, 1001)}).endswith("1,500; the giver scored 500.5 of 1,500 at 2 bands")
 
 
 def test_the_index_is_used(store: Store, log: TournamentLog) -> None:

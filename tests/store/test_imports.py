@@ -18,12 +18,12 @@ from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.pentanomial import paired
 from enginetour.reports.pgn import games_text
 from enginetour.store import sqlite
-from enginetour.store.definition import ListDefinition, define
-from enginetour.store.games import meetings
+from enginetour.store.definition import ListDefinition, define_list
+from enginetour.store.games import head_to_head
 from enginetour.store.imports import imports_of
-from enginetour.store.lists import list_of
-from enginetour.store.ratings import ratings_of, refresh
-from enginetour.store.selection import selected
+from enginetour.store.lists import rate_selection
+from enginetour.store.ratings import ratings_of, update_ratings
+from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, counted_pairs, draft, enter, game, meddled, open_log, record, rows
 from tests.support.databases import invoke as databases_invoke
@@ -155,7 +155,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, file: Path, monkeypatch: pytest.M
 
 def test_rows_over_many_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row is written once and in order, whatever their number."""
-    monkeypatch.setattr(sqlite, "ROWS_A_BLOCK", 2 * sqlite.ROWS_A_STATEMENT)
+    monkeypatch.setattr(sqlite, "_ROWS_A_BLOCK", 2 * sqlite.ROWS_A_STATEMENT)
     connection = sqlite3.connect(":memory:")
     for count in (0, 1, 49, 50, 51, 230):
         connection.execute("CREATE TABLE t (a, b, c)")
@@ -173,9 +173,9 @@ def test_incremental_ratings_take_imports_in_their_place(tmp_path: Path, file: P
         add_game(log, game("Phalanx", "HoiChess"))
         enter(store, file)
         add_game(log, game("HoiChess", "Phalanx", meeting=2))
-        assert refresh(store, "elo") == 10
+        assert update_ratings(store, "elo") == 10
         assert ratings_of(store, "elo")["Rebel"][1] == 1
-        assert refresh(store, "elo") == 0
+        assert update_ratings(store, "elo") == 0
     events = rows(tmp_path / "x.db", "rating_events")
     assert [(bool(row[5]), bool(row[11])) for row in events] == [(True, False)] * 2 + [(False, True)] * 6 + [
         (True, False)
@@ -186,7 +186,7 @@ def test_a_sequential_test_counts_imports_alone(tmp_path: Path, file: Path) -> N
     """Where their file tells no opening no two of them make a pair, and there is nothing to be said of it."""
     with Store.open(tmp_path / "x.db") as store:
         enter(store, file)
-        met = meetings(store.database, "Fruit", "Toga")
+        met = head_to_head(store.database, "Fruit", "Toga")
     assert [points for _, points in met.games] == [2, 1]
     assert (paired(met.games), dict(met.unopened)) == ([], {})
 
@@ -308,7 +308,7 @@ def played(tmp_path: Path) -> Path:
         log = store.create_tournament(draft("club", ("Fruit", "Toga"), "f1"))
         record(log, "Fruit", "Toga")
         record(log, "Toga", "Fruit")
-        define(store, "main", ListDefinition(anchors={"Toga": 2700.0}))
+        define_list(store, "main", ListDefinition(anchors={"Toga": 2700.0}))
     path = tmp_path / "more.pgn"
     path.write_text(databases_pgn(("Fruit", "Toga", "1-0"), ("Rebel", " Toga", "1/2-1/2")))
     return path
@@ -383,7 +383,7 @@ def test_best_versions_of_imported_names(tmp_path: Path) -> None:
     path.write_text(databases_pgn(*[("Toga II 1.4", "Rebel 6", "1-0"), ("Rebel 6", "Toga II 3.0", "1/2-1/2")] * 3))
     with Store.open(tmp_path / "x.db") as store:
         enter(store, path)
-        found = list_of(store, selected(store, ListDefinition(best_of_family=True)))
+        found = rate_selection(store, select_games(store, ListDefinition(best_of_family=True)))
     assert [row.name for row in found.rows] == ["Toga II 1.4", "Rebel 6"]
     assert "the name without its version" in found.caption[-1]
 
@@ -419,7 +419,7 @@ def invoke(folder: Path, *words: object) -> Result:
 
 def pairs_in(folder: Path) -> tuple[list[int], dict[str, int]]:
     with Store.open(folder / "x.db", readonly=True) as store:
-        met = meetings(store.database, "Fruit", "Toga")
+        met = head_to_head(store.database, "Fruit", "Toga")
     return paired(met.scheduled), dict(met.unopened)
 
 

@@ -15,10 +15,10 @@ from enginetour.reports import editions
 from enginetour.reports.sheet import render
 from enginetour.store import editions as editions_module
 from enginetour.store.careers import career
-from enginetour.store.definition import ListDefinition, define
+from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import difference, publish
-from enginetour.store.lists import list_of
-from enginetour.store.selection import selected
+from enginetour.store.lists import rate_selection
+from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import draft, record
 from tests.support.tournaments import tour
@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def ratings(store: Store, as_of: str | None = None, **parts: object) -> dict[str, float]:
-    found = list_of(store, selected(store, ListDefinition.model_validate(parts), as_of))
+    found = rate_selection(store, select_games(store, ListDefinition.model_validate(parts), as_of))
     return {row.name: row.rating for row in found.rows}
 
 
@@ -59,14 +59,16 @@ def test_a_marked_name_means_the_same_version_in_the_past(store: Store) -> None:
     then = "2026-06-01"
     anchored = ratings(store, then, anchors={"Fruit [f1]": 2700.0})
     assert anchored == pytest.approx({"Fruit": 2700.0, "Toga": 2700.0})
-    assert selected(store, ListDefinition(engines=("Fruit [f1]", "Toga [f1]")), then).games == 2
-    assert selected(store, ListDefinition(not_engines=("Fruit [f1]",)), then).games == 0
-    assert selected(store, ListDefinition(aliases={"Fruit [f1]": "Apple"}), then).names == ("Apple", "Toga")
+    assert select_games(store, ListDefinition(engines=("Fruit [f1]", "Toga [f1]")), then).games == 2
+    assert select_games(store, ListDefinition(not_engines=("Fruit [f1]",)), then).games == 0
+    assert select_games(store, ListDefinition(aliases={"Fruit [f1]": "Apple"}), then).names == ("Apple", "Toga")
 
 
 def test_versions_added_up_keep_the_level_of_the_list(store: Store) -> None:
     """An engine of several versions was told at the pool's average 0, whatever the list is anchored at."""
-    define(store, "main", ListDefinition(anchors={"Toga": 2700.0}, aliases={"Toga [f2]": "Toga", "Toga [f1]": "Toga"}))
+    define_list(
+        store, "main", ListDefinition(anchors={"Toga": 2700.0}, aliases={"Toga [f2]": "Toga", "Toga [f1]": "Toga"})
+    )
     assert career(store, "Fruit", list_name="main").rating == pytest.approx(2700.0)
 
 
@@ -107,9 +109,9 @@ def test_a_list_is_not_written_over_a_folder(tmp_path: Path) -> None:
 
 def test_an_edition_never_goes_back_behind_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two published at once: the slower one wrote its older games as the newer edition."""
-    define(store, "main", ListDefinition())
+    define_list(store, "main", ListDefinition())
     publish(store, "main")
-    reckoned = list_of
+    reckoned = rate_selection
     rivals = iter([("Fruit", "Toga")])
 
     def slow(*given: Any) -> Any:
@@ -119,7 +121,7 @@ def test_an_edition_never_goes_back_behind_another(store: Store, monkeypatch: py
             publish(store, "main")
         return found
 
-    monkeypatch.setattr(editions_module, "list_of", slow)
+    monkeypatch.setattr(editions_module, "rate_selection", slow)
     record(store.tournament(), "Toga", "Fruit")
     late = publish(store, "main", again=True)
     assert (late.number, late.games) == (3, 6)
@@ -142,7 +144,7 @@ def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
 
 def test_what_moved_fits_eighty_columns(store: Store) -> None:
     """Headings of three words left six signs to a name, and the table ran over the edge all the same."""
-    define(store, "main", ListDefinition())
+    define_list(store, "main", ListDefinition())
     publish(store, "main")
     record(store.tournament(), "Toga", "Fruit")
     found = difference(store, "main").to_json()
@@ -156,7 +158,7 @@ def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
     """One table had the moves of pools that never met, and of pools that were joined, without a word."""
     log = store.create_tournament(draft("apart", ("Rebel", "Phalanx")))
     record(log, "Rebel", "Phalanx", Outcome.DRAW)
-    define(store, "main", ListDefinition())
+    define_list(store, "main", ListDefinition())
     publish(store, "main")
     record(log, "Phalanx", "Rebel", Outcome.DRAW)
     told = "pools without a common game: 3; ranks are each pool's own"
@@ -172,6 +174,6 @@ def test_the_best_of_families_of_nobody(tmp_path: Path) -> None:
     """A list of best versions before its first game was our own failure; it is an empty list."""
     with Store.open(tmp_path / "t.db") as store:
         record(store.create_tournament(draft()), "Fruit", "Toga", day="2026-11-05")
-        found = list_of(store, selected(store, ListDefinition(best_of_family=True), "2026-11-01"))
+        found = rate_selection(store, select_games(store, ListDefinition(best_of_family=True), "2026-11-01"))
     assert found.rows == ()
     assert found.caption == ("the best of each family: 0 of 0 engines; the games of all count",)

@@ -42,9 +42,9 @@ from enginetour.model.game import (
     Withdrawn,
 )
 from enginetour.reports.games import endings_counted
-from enginetour.store.address import Address, ServerAddress, address_of
-from enginetour.store.database import Database, is_made, lock_of
-from enginetour.store.dialect import StoreAway
+from enginetour.store.address import Address, ServerAddress, parse_address
+from enginetour.store.database import Database, database_exists, lock_of
+from enginetour.store.dialect import StoreUnreachable
 from enginetour.store.games import endings, lineup
 from enginetour.store.imports import import_games
 from enginetour.store.log import TournamentLog
@@ -450,7 +450,7 @@ def numbers(log: TournamentLog) -> list[int]:
 @pytest.fixture
 def held(server: Server) -> Iterator[tuple[Address, TournamentLog, Any]]:
     """A tournament on a server under its lock, with some patience."""
-    address = address_of(server.schema())
+    address = parse_address(server.schema())
     store, log = open_log(address)
     store.database.patience = 30.0
     with store, lock_of(address, "autumn") as lock:
@@ -469,9 +469,9 @@ def answer_lost(monkeypatch: pytest.MonkeyPatch, *, arrives: bool) -> Iterator[N
         with real(self, **more) as connection:
             yield connection
             if first and not arrives:
-                raise StoreAway("the server hung up")
+                raise StoreUnreachable("the server hung up")
         if first:
-            raise StoreAway("the server hung up")
+            raise StoreUnreachable("the server hung up")
 
     with monkeypatch.context() as patch:
         patch.setattr(Database, "writing", writing)
@@ -858,12 +858,12 @@ def test_only_a_game_given_up_counts_as_an_abort(tmp_path: Path) -> None:
 def test_an_empty_file_is_yet_to_be_made(tmp_path: Path) -> None:
     """As `mktemp` or a kill in the very first moment leaves it; a folder or any content is something."""
     path = tmp_path / "x.db"
-    assert not is_made(path)
+    assert not database_exists(path)
     path.touch()
-    assert not is_made(path)
+    assert not database_exists(path)
     path.write_bytes(b"theirs")
-    assert is_made(path)
-    assert is_made(tmp_path)
+    assert database_exists(path)
+    assert database_exists(tmp_path)
 
 
 def test_room_on_a_disk_is_told_in_bytes(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import migrations
-from enginetour.store.address import Address, address_of
-from enginetour.store.database import Database, ground_of, is_made, version_of
+from enginetour.store.address import Address, parse_address
+from enginetour.store.database import Database, backend_of, database_exists, schema_version
 from enginetour.store.tables import METADATA, SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.support.databases import Server, add_game, full_game, game, open_log, sound_log
@@ -25,7 +25,7 @@ def opened(address: Address) -> None:
 def changed(server: Server, *statements: str) -> str:
     """A database of ours after somebody else's statements."""
     url = server.schema()
-    opened(address_of(url))
+    opened(parse_address(url))
     for statement in statements:
         server.ask_there(url, statement)
     return url
@@ -92,21 +92,21 @@ def test_refused_untouched(server: Server, make: Callable[[Server], str], words:
     before = server.holds(url)
     for readonly in (False, True):
         with pytest.raises(StoreRefused, match=words) as refused:
-            Store.open(address_of(url), readonly=readonly)
-        assert str(address_of(url)) in str(refused.value)
+            Store.open(parse_address(url), readonly=readonly)
+        assert str(parse_address(url)) in str(refused.value)
         assert "\n" not in str(refused.value)
     assert server.holds(url) == before
 
 
 def test_nothing_there_yet(server: Server) -> None:
     """An empty database is made by who may make it only."""
-    address = address_of(server.schema())
-    assert not is_made(address)
+    address = parse_address(server.schema())
+    assert not database_exists(address)
     with pytest.raises(StoreRefused, match="no database yet"):
         Store.open(address, create=False)
     opened(address)
-    assert is_made(address)
-    assert version_of(address) == SCHEMA_VERSION
+    assert database_exists(address)
+    assert schema_version(address) == SCHEMA_VERSION
 
 
 def test_doors_that_stay_shut(server: Server) -> None:
@@ -120,7 +120,7 @@ def test_doors_that_stay_shut(server: Server) -> None:
     ]
     for url, kind, words in cases:
         with pytest.raises(kind, match=words) as refused:
-            Store.open(address_of(url))
+            Store.open(parse_address(url))
         assert "sesame" not in str(refused.value)
         assert "\n" not in str(refused.value)
 
@@ -129,7 +129,7 @@ def test_an_old_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is too old for our settings is told so."""
     from enginetour.store import postgres
 
-    monkeypatch.setattr(postgres, "OLDEST", 99)
+    monkeypatch.setattr(postgres, "_OLDEST", 99)
     with pytest.raises(StoreRefused, match=r"runs PostgreSQL \d\d, 99 or newer is needed"):
         Store.open(server.schema())
 
@@ -137,18 +137,18 @@ def test_an_old_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_user_without_rights(server: Server) -> None:
     """Tables that this user may not make, or not write, are told before anything starts."""
     name = server.user("dora", "sesame")
-    strange = address_of(server.schema().replace("tester@", f"{name}:sesame@"))
-    for look in (Store.open, lambda address: ground_of(address).refuse_unwritable()):
+    strange = parse_address(server.schema().replace("tester@", f"{name}:sesame@"))
+    for look in (Store.open, lambda address: backend_of(address).refuse_unwritable()):
         with pytest.raises(StoreRefused, match="no schema that this user may look into"):
             look(strange)
     url = server.schema()
     server.ask_there(url, f"GRANT USAGE ON SCHEMA {server.schema_of(url)} TO {name}")
-    hers = address_of(url.replace("tester@", f"{name}:sesame@"))
+    hers = parse_address(url.replace("tester@", f"{name}:sesame@"))
     with pytest.raises(StorageFailed, match=r"lacks a right|make no tables"):
         Store.open(hers)
     with pytest.raises(StorageFailed, match=f"its owner can GRANT CREATE ON SCHEMA {server.schema_of(url)}"):
-        ground_of(hers).refuse_unwritable()
-    opened(address_of(url))
+        backend_of(hers).refuse_unwritable()
+    opened(parse_address(url))
     with pytest.raises(StorageFailed, match="may not read and write its table"):
         Store.open(hers)
     server.ask_there(url, f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA {server.schema_of(url)} TO {name}")
@@ -171,7 +171,7 @@ def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", refusing)
     with pytest.raises(UsageRefused, match=r"pip install 'enginetour\[postgres\]'"):
-        Database.open(address_of("postgresql://me@host/chess"))
+        Database.open(parse_address("postgresql://me@host/chess"))
 
 
 FIRST = [
@@ -187,16 +187,16 @@ FIRST += ["COMMENT ON TABLE tournaments IS 'enginetour, schema 1'"]
 def test_the_first_schema_is_brought_up_to_date(server: Server, readonly: bool) -> None:
     """All later steps in one: the same tables as in a new database, and what was there is still there."""
     url = server.schema()
-    store, log = open_log(address_of(url))
+    store, log = open_log(parse_address(url))
     with store:
         add_game(log, game())
     for statement in FIRST:
         server.ask_there(url, statement)
-    assert version_of(address_of(url)) == 1
-    with Store.open(address_of(url), readonly=readonly) as store:
+    assert schema_version(parse_address(url)) == 1
+    with Store.open(parse_address(url), readonly=readonly) as store:
         assert store.tournament().game(1).game == game()
     new = server.schema()
-    opened(address_of(new))
+    opened(parse_address(new))
     assert server.holds(url) == server.holds(new)
 
 
@@ -212,7 +212,7 @@ def test_settings_that_lose_games(server: Server) -> None:
     url = server.schema()
     server.ask("ALTER ROLE tester SET synchronous_commit = off")
     try:
-        with Store.open(address_of(url)) as store, store.database.reading() as connection:
+        with Store.open(parse_address(url)) as store, store.database.reading() as connection:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
     finally:
         server.ask("ALTER ROLE tester RESET synchronous_commit")
@@ -244,11 +244,11 @@ def test_what_the_check_finds(server: Server, statement: str, words: str) -> Non
     from enginetour.store.check import inspect
 
     url = server.schema()
-    store, log = sound_log(address_of(url))
+    store, log = sound_log(parse_address(url))
     with store:
         add_game(log, game())
     server.ask_there(url, statement)
-    with Store.open(address_of(url), create=False, readonly=True) as store:
+    with Store.open(parse_address(url), create=False, readonly=True) as store:
         found = [finding.what for finding in inspect(store).findings]
     assert any(words in what for what in found) if words else found == []
 
@@ -257,7 +257,7 @@ def test_a_sign_that_no_server_holds(server: Server) -> None:
     """An engine's word with NUL in it is stored like any other that cannot be."""
     from dataclasses import replace
 
-    store, log = open_log(address_of(server.schema()))
+    store, log = open_log(parse_address(server.schema()))
     with store:
         add_game(log, replace(full_game(), cause="it said \0", culprit="\0"))
         assert log.game(1).game.cause == "it said ?"

@@ -17,9 +17,17 @@ from enginetour.ratings import elo
 from enginetour.ratings.elo import EloSettings
 from enginetour.store import ratings
 from enginetour.store.address import Address
-from enginetour.store.counts import packed
+from enginetour.store.counts import pack_counts
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import Mark, history, prior_ratings, rated_games, ratings_of, refresh, stream
+from enginetour.store.ratings import (
+    Position,
+    prior_ratings,
+    rated_games,
+    rating_history,
+    ratings_of,
+    stream,
+    update_ratings,
+)
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from enginetour.tournament import run
@@ -54,7 +62,7 @@ def rows(store: Store) -> list[tuple[int, int, float]]:
 def test_elo(store: Store) -> None:
     """1800 beats 2000 with K 24: expected 0.240253, new 1818.233926 (Elo 1978)."""
     add_game(start(store), game())
-    assert refresh(store, "elo", EloSettings(k=24)) == 2
+    assert update_ratings(store, "elo", EloSettings(k=24)) == 2
     ratings = ratings_of(store, "elo")
     assert ratings["Fruit"][0] == pytest.approx(1818.233926, abs=1e-6)
     assert ratings["Toga"][0] == pytest.approx(1981.766074, abs=1e-6)
@@ -71,7 +79,7 @@ def test_ratings_of_another_scale_are_not_brought(store: Store, scale: str | Non
     add_game(log, game())
     found = {}
     for system in ("elo", "gor"):
-        refresh(store, system, EloSettings(k=24) if system == "elo" else None)
+        update_ratings(store, system, EloSettings(k=24) if system == "elo" else None)
         found[system] = ratings_of(store, system)["Fruit"][0]
     assert found["elo"] == pytest.approx(elo, abs=0.5)
     assert found["gor"] == pytest.approx(gor, abs=60)
@@ -81,13 +89,13 @@ def test_only_new_games_are_appended(store: Store) -> None:
     """A refresh appends the events of new games and leaves the others."""
     log = start(store)
     add_game(log, game())
-    refresh(store, "elo")
+    update_ratings(store, "elo")
     first = rows(store)
-    assert refresh(store, "elo") == 0
+    assert update_ratings(store, "elo") == 0
     add_game(log, game(meeting=2, outcome=Outcome.VOID))
-    assert refresh(store, "elo") == 0, "void games are not rated"
+    assert update_ratings(store, "elo") == 0, "void games are not rated"
     add_game(log, game(meeting=3))
-    assert refresh(store, "elo") == 2
+    assert update_ratings(store, "elo") == 2
     assert rows(store)[:2] == first
     assert {revision for revision, _, _ in rows(store)} == {1}
 
@@ -97,24 +105,24 @@ def test_struck_out_game_makes_a_revision(store: Store) -> None:
     log = start(store)
     for meeting in (1, 2, 3):
         add_game(log, game(meeting=meeting))
-    refresh(store, "elo")
+    update_ratings(store, "elo")
     before = rows(store)
     log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE))
-    assert refresh(store, "elo") == 2
+    assert update_ratings(store, "elo") == 2
     assert rows(store)[:6] == before
     assert [(revision, place) for revision, place, _ in rows(store)[6:]] == [(2, 2), (2, 3)]
     assert ratings_of(store, "elo")["Fruit"][1] == 2
     log.record_event(GameVoided(game(meeting=3).pairing, Outcome.WHITE))
-    assert refresh(store, "elo") == 0, "the stream only gets shorter"
+    assert update_ratings(store, "elo") == 0, "the stream only gets shorter"
     assert ratings_of(store, "elo")["Fruit"][1] == 1
 
 
 def test_other_settings_make_a_revision(store: Store) -> None:
     """Other settings give a new revision, and hold until others are given."""
     add_game(start(store), game())
-    refresh(store, "elo")
-    assert refresh(store, "elo", EloSettings(k=32)) == 2
-    assert refresh(store, "elo") == 0, "without settings those of the newest revision hold"
+    update_ratings(store, "elo")
+    assert update_ratings(store, "elo", EloSettings(k=32)) == 2
+    assert update_ratings(store, "elo") == 0, "without settings those of the newest revision hold"
     with store.database.reading() as connection:
         assert list(connection.execute(select(RATING_REVISIONS.c.why))) == [("first",), ("settings",)]
 
@@ -124,14 +132,14 @@ def test_go_rates_whole_tournaments(store: Store) -> None:
     first, second = start(store), start(store, "spring")
     add_game(first, game())
     add_game(second, game(outcome=Outcome.BLACK))
-    refresh(store, "gor")
-    assert [(event.event, event.game) for event in history(store, "gor", "Fruit")] == [
+    update_ratings(store, "gor")
+    assert [(event.event, event.game) for event in rating_history(store, "gor", "Fruit")] == [
         ("autumn", None),
         ("spring", None),
     ]
     add_game(first, game(meeting=2))
-    assert refresh(store, "gor") == 4
-    assert [event.games for event in history(store, "gor", "Fruit")] == [2, 3]
+    assert update_ratings(store, "gor") == 4
+    assert [event.games for event in rating_history(store, "gor", "Fruit")] == [2, 3]
 
 
 def test_rating_below_a_scale(store: Store) -> None:
@@ -139,7 +147,7 @@ def test_rating_below_a_scale(store: Store) -> None:
     plan = draft("autumn", ("Fruit", "Toga"))
     log = store.create_tournament(replace(plan, entrants=(Entrant("Fruit", rating=-50), Entrant("Toga"))))
     add_game(log, game(outcome=Outcome.DRAW))
-    refresh(store, "gor")
+    update_ratings(store, "gor")
     assert {name: rating for name, (rating, _) in ratings_of(store, "gor").items()} == {"Fruit": 100, "Toga": 100}
 
 
@@ -148,24 +156,24 @@ def test_versions(store: Store) -> None:
     log = start(store)
     add_game(log, game())
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789"), "Toga": spec("Toga", "f2")})
-    refresh(store, "elo")
+    update_ratings(store, "elo")
     assert set(ratings_of(store, "elo")) == {"Fruit", "Toga"}, "a version without games does not show"
     add_game(log, game(meeting=2))
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789", Hash="64")})
     add_game(log, game(meeting=3))
-    refresh(store, "elo")
+    update_ratings(store, "elo")
     fruits = {"Fruit [f1]", "Fruit [abcdef01]", "Fruit [abcdef01-2]"}
     assert set(ratings_of(store, "elo")) == fruits | {"Toga [f1]", "Toga [f2]"}
     newest = ratings_of(store, "elo")["Fruit [abcdef01-2]"][0]
     assert prior_ratings(store, ["Fruit", "Stranger"]) == {"Fruit": newest}
-    assert {event.engine for event in history(store, "elo", "Fruit")} == fruits
+    assert {event.engine for event in rating_history(store, "elo", "Fruit")} == fruits
     assert log.pair_counts() == {("Fruit", "Toga"): (3, 0, 0)}
     assert counted_pairs(store)["Fruit [f1]", "Toga [f1]"] == (1, 0, 0)
 
 
 def test_unknown_system(store: Store) -> None:
     """A system that is not there is answered with those that are."""
-    for ask in (refresh, ratings_of):
+    for ask in (update_ratings, ratings_of):
         with pytest.raises(UsageRefused, match="known: elo, gor, egf"):
             ask(store, "glicko")
 
@@ -248,7 +256,7 @@ def test_ratings_brought_along(tmp_path: Path) -> None:
         add_game(log, game("Phalanx", "Toga"))
         run.rate(store, section(tmp_path, ""))
         for system, other in (("elo", 0.0), ("gor", 100.0), ("egf", 100.0), ("egf2021", 100.0)):
-            begun = [history(store, system, name)[0].before for name in ("Fruit", "Toga", "Phalanx")]
+            begun = [rating_history(store, system, name)[0].before for name in ("Fruit", "Toga", "Phalanx")]
             assert begun == [1800, 2000, other], system
 
 
@@ -260,10 +268,10 @@ def test_a_new_version_inherits(tmp_path: Path) -> None:
         log.accept_change({"Fruit": spec("Fruit", "f2")})
         add_game(log, game(meeting=2))
         run.rate(store, section(tmp_path, "[ratings.elo]\ninherit = true"))
-        first, second = history(store, "elo", "Fruit")
+        first, second = rating_history(store, "elo", "Fruit")
         assert (first.before, first.after, second.before) == (0, 8, 8)
         run.rate(store, section(tmp_path, "[ratings.elo]\ninherit = false"))
-        assert history(store, "elo", "Fruit")[1].before == 0
+        assert rating_history(store, "elo", "Fruit")[1].before == 0
 
 
 def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
@@ -273,9 +281,9 @@ def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
         for _ in range(2):
             add_game(store.create_tournament(plan), game())
         run.rate(store, section(tmp_path, '[ratings.egf2021]\nclasses = { "autumn" = "C", "autumn #2" = "D" }'))
-        halved, quartered = history(store, "egf2021", "Fruit")
+        halved, quartered = rating_history(store, "egf2021", "Fruit")
         run.rate(store, section(tmp_path, "[ratings.egf2021]"))
-        whole, after = history(store, "egf2021", "Fruit")
+        whole, after = rating_history(store, "egf2021", "Fruit")
         assert halved.change == whole.change / 2
         assert quartered.weight < after.weight / 3
 
@@ -285,7 +293,7 @@ def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
 
 @pytest.fixture
 def refold_store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "t.db") as opened, patch.object(ratings, "AGAIN", 0):
+    with Store.open(tmp_path / "t.db") as opened, patch.object(ratings, "_RATED_AGAIN", 0):
         yield opened
 
 
@@ -305,7 +313,7 @@ def imported(refold_store: Store, after_game: int) -> None:
         own = {"id": 9, "name": "file", "slug": "file", "edition": 1, "system": "import", "seed": 1, "created": 0.0}
         connection.execute(insert(TOURNAMENTS), {**own, "format_version": 1, "config": "{}", "version": ""})
         sizes = {"games": 2, "duplicates": 0, "digests": b"", "files": "[]"}
-        sizes["counts"] = packed(np.array([[1], [2], [0], [2], [0]]))
+        sizes["counts"] = pack_counts(np.array([[1], [2], [0], [2], [0]]))
         connection.execute(insert(IMPORTS), {"tournament": 9, "after_game": after_game, **sizes})
         row = {"tournament": 9, "white": 1, "black": 2, "half_points": 1, "day": 0, "tc": "", "file": 0}
         connection.execute(insert(IMPORTED_GAMES), [{**row, "offset": place} for place in range(2)])
@@ -319,7 +327,7 @@ def test_an_import_stands_where_it_was_made(refold_store: Store) -> None:
     add_game(log, game(meeting=2))
     with refold_store.database.reading() as connection:
         assert [rated.game for rated in rated_games(connection)] == [1, -1, -2, 2]
-        assert [rated.game for rated in rated_games(connection, Mark(1, 1))] == [-2, 2]
+        assert [rated.game for rated in rated_games(connection, Position(1, 1))] == [-2, 2]
 
 
 def test_new_games_are_all_that_is_rated(refold_store: Store) -> None:
@@ -332,16 +340,16 @@ def test_new_games_are_all_that_is_rated(refold_store: Store) -> None:
     add_game(log, game(meeting=3))
     log.accept_change({"Fruit": spec("Fruit", "f1")})
     add_game(log, game(meeting=4))
-    assert refresh(refold_store, "elo", chosen) == 12
+    assert update_ratings(refold_store, "elo", chosen) == 12
     with never_whole():  # type: ignore[attr-defined]
         add_game(log, game(meeting=5))
-        assert refresh(refold_store, "elo") == 2
+        assert update_ratings(refold_store, "elo") == 2
         log.record_event(GameVoided(game(meeting=4).pairing, Outcome.WHITE))
-        assert refresh(refold_store, "elo") == 2
+        assert update_ratings(refold_store, "elo") == 2
         add_game(log, game(meeting=6))
-        assert refresh(refold_store, "elo") == 2
-    entered = next(event for event in history(refold_store, "elo", "Fruit") if event.engine == "Fruit [f2]")
-    assert entered.before == history(refold_store, "elo", "Fruit")[3].after
+        assert update_ratings(refold_store, "elo") == 2
+    entered = next(event for event in rating_history(refold_store, "elo", "Fruit") if event.engine == "Fruit [f2]")
+    assert entered.before == rating_history(refold_store, "elo", "Fruit")[3].after
 
 
 def test_a_peak_of_long_ago(refold_store: Store) -> None:
@@ -351,13 +359,13 @@ def test_a_peak_of_long_ago(refold_store: Store) -> None:
         for meeting in (1, 2, 3, 4, 5, 6):
             outcome = Outcome.BLACK if meeting > 1 else Outcome.WHITE
             add_game(log, game("Fruit", "Toga", outcome, meeting=meeting))
-        refresh(refold_store, "elo", EloSettings(k_policy="fide", start_value=2395))
+        update_ratings(refold_store, "elo", EloSettings(k_policy="fide", start_value=2395))
         log.record_event(GameVoided(game(meeting=3).pairing, Outcome.BLACK))
-        refresh(refold_store, "elo")
+        update_ratings(refold_store, "elo")
         add_game(log, game(meeting=7))
         with never_whole():  # type: ignore[attr-defined]
-            refresh(refold_store, "elo")
-        own = history(refold_store, "elo", "Fruit")
+            update_ratings(refold_store, "elo")
+        own = rating_history(refold_store, "elo", "Fruit")
     assert own[0].after > 2400 > own[-1].before
     assert own[-1].weight == 10
 
@@ -369,29 +377,29 @@ def test_a_rating_that_came_late(refold_store: Store) -> None:
         refold_start(refold_store, "spring"),
     )
     add_game(newer, game())
-    refresh(refold_store, "elo")
+    update_ratings(refold_store, "elo")
     older.record_event(Added(Entrant("Fruit", rating=1500)), spec=spec("Fruit"))
     add_game(newer, game(meeting=2))
-    assert refresh(refold_store, "elo") == 4
-    assert history(refold_store, "elo", "Fruit")[0].before == 1500
+    assert update_ratings(refold_store, "elo") == 4
+    assert rating_history(refold_store, "elo", "Fruit")[0].before == 1500
 
 
 def test_other_settings_rate_everything(refold_store: Store) -> None:
     """No row of other settings is gone on from."""
     add_game(refold_start(refold_store), game())
-    refresh(refold_store, "elo")
-    assert refresh(refold_store, "elo", EloSettings(k=24)) == 2
+    update_ratings(refold_store, "elo")
+    assert update_ratings(refold_store, "elo", EloSettings(k=24)) == 2
 
 
 def test_rows_of_another_arithmetic(refold_store: Store) -> None:
     """Rows just before the new games that are not what a replay gives are a reason to rate everything."""
     log = refold_start(refold_store)
     add_game(log, game())
-    refresh(refold_store, "elo")
+    update_ratings(refold_store, "elo")
     with refold_store.database.writing() as connection:
         connection.execute(update(RATING_EVENTS).values(change=7.5))
     add_game(log, game(meeting=2))
-    with patch.object(ratings, "AGAIN", 1):
-        assert refresh(refold_store, "elo") == 4
+    with patch.object(ratings, "_RATED_AGAIN", 1):
+        assert update_ratings(refold_store, "elo") == 4
     with refold_store.database.reading() as connection:
         assert {span.revision for span in stream(connection, "elo").spans} == {2}

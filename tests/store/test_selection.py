@@ -14,7 +14,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided, Opening, Outcome
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.store.definition import ListDefinition
-from enginetour.store.selection import Selection, openings_of, openings_of_tournament, selected
+from enginetour.store.selection import Selection, pentanomials_of, pentanomials_of_tournament, select_games
 from enginetour.store.tables import GAMES
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, bring, counted_pairs, draft, game, open_log, record, seconds, spec, stamp
@@ -34,10 +34,10 @@ def test_pairs_by_the_points_of_the_first_name(tmp_path: Path) -> None:
         add_game(log, game("Toga", "HoiChess", WHITE, leg=1))
         add_game(log, game("HoiChess", "Toga", BLACK, leg=2))
         add_game(log, game("Toga", "Fruit", WHITE, meeting=9, leg=1))
-        found = openings_of(store.database)
+        found = pentanomials_of(store.database)
         assert found == {("Fruit", "Toga"): (1, 1, 1, 0, 1), ("HoiChess", "Toga"): (1, 0, 0, 0, 0)}
-        assert openings_of_tournament(log) == found
-        turned = openings_of(store.database, GAMES.c.meeting > 1, names={1: "x", 2: "a"})
+        assert pentanomials_of_tournament(log) == found
+        turned = pentanomials_of(store.database, GAMES.c.meeting > 1, names={1: "x", 2: "a"})
         assert turned == {("a", "x"): (1, 0, 1, 1, 0)}
         assert "5 pairs" in rating_list(counted_pairs(store), openings=found).caption[-2]
 
@@ -54,12 +54,12 @@ def test_legs_that_are_no_pair(tmp_path: Path) -> None:
         add_game(log, game(meeting=2, leg=2))
         add_game(log, game(meeting=3, leg=1))
         add_game(log, replace(game("Toga", "Fruit", meeting=3, leg=2), opening=Opening("B20", 3, "", ("e2e4",))))
-        assert openings_of(store.database) == {("Fruit", "Toga"): (0, 0, 1, 0, 0)}
+        assert pentanomials_of(store.database) == {("Fruit", "Toga"): (0, 0, 1, 0, 0)}
         add_game(log, game("Toga", "Fruit", DRAW, leg=2, replay=1))
-        assert openings_of(store.database) == {("Fruit", "Toga"): (0, 0, 1, 1, 0)}
+        assert pentanomials_of(store.database) == {("Fruit", "Toga"): (0, 0, 1, 1, 0)}
         struck = game("Toga", "Fruit", DRAW, leg=4)
         log.record_event(GameVoided(struck.pairing, struck.outcome, "power cut"))
-        assert openings_of(store.database) == {("Fruit", "Toga"): (0, 0, 0, 1, 0)}
+        assert pentanomials_of(store.database) == {("Fruit", "Toga"): (0, 0, 0, 1, 0)}
 
 
 def test_versions_and_tournaments(tmp_path: Path) -> None:
@@ -69,14 +69,14 @@ def test_versions_and_tournaments(tmp_path: Path) -> None:
         add_game(log, game(leg=1))
         later = store.create_tournament(draft("winter", fingerprint="f2"))
         add_game(later, game("Toga", "Fruit", DRAW, leg=2))
-        assert openings_of(store.database) == {}
+        assert pentanomials_of(store.database) == {}
         add_game(later, game("Fruit", "Toga", DRAW, leg=1))
         add_game(log, game("Toga", "Fruit", BLACK, leg=2))
-        assert openings_of(store.database) == {
+        assert pentanomials_of(store.database) == {
             ("Fruit [f1]", "Toga [f1]"): (0, 0, 0, 0, 1),
             ("Fruit [f2]", "Toga [f2]"): (0, 0, 1, 0, 0),
         }
-        assert openings_of_tournament(later) == {("Fruit", "Toga"): (0, 0, 1, 0, 0)}
+        assert pentanomials_of_tournament(later) == {("Fruit", "Toga"): (0, 0, 1, 0, 0)}
 
 
 # The games of a list.
@@ -96,7 +96,7 @@ def counts(found: Selection) -> dict[tuple[str, str], tuple[int, int, int]]:
 
 
 def of(store: Store, as_of: str | None = None, **parts: Any) -> Selection:
-    return selected(store, ListDefinition(**parts), as_of)
+    return select_games(store, ListDefinition(**parts), as_of)
 
 
 def test_everything(store: Store) -> None:

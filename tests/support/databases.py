@@ -56,11 +56,11 @@ from enginetour.model.task import EngineSpec
 from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.store.address import Address
 from enginetour.store.check import inspect
-from enginetour.store.counts import added_up, by_pair, kept_counts, packed
+from enginetour.store.counts import counts_by_name, counts_by_pair, kept_counts, pack_counts
 from enginetour.store.database import Database
 from enginetour.store.engines import rated_names
 from enginetour.store.games import TournamentReader, recounted, versions_counts
-from enginetour.store.imports import Imported, import_games, titles
+from enginetour.store.imports import Imported, export_titles, import_games
 from enginetour.store.log import TournamentLog
 from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, SCHEMA_VERSION, TOURNAMENTS
 from enginetour.store.tournaments import Draft, Store
@@ -179,8 +179,8 @@ def meddled(path: Path, *statements: str) -> None:
 def counted_pairs(store: Store) -> dict[tuple[str, str], tuple[int, int, int]]:
     """White's wins, draws, losses by the names of lists, over the whole store."""
     with store.database.reading() as connection:
-        kept = [by_pair(part) for part in kept_counts(connection).values()]
-        return added_up(chain.from_iterable(part.items() for part in kept), rated_names(connection))
+        kept = [counts_by_pair(part) for part in kept_counts(connection).values()]
+        return counts_by_name(chain.from_iterable(part.items() for part in kept), rated_names(connection))
 
 
 # A store as a stranger may hand it over: every name and word in it tries something.
@@ -329,7 +329,7 @@ def bring(
         place = {"tournament": tournament, "files": "[]", "after_game": newest, "games": len(games)}
         met = sorted({(white, black) for white, black, _ in games})
         sums = np.array([(*pair, *(games.count((*pair, points)) for points in (2, 1, 0))) for pair in met]).T
-        connection.execute(insert(IMPORTS), {**place, "duplicates": 0, "counts": packed(sums), "digests": b""})
+        connection.execute(insert(IMPORTS), {**place, "duplicates": 0, "counts": pack_counts(sums), "digests": b""})
         for number, (white, black, points) in enumerate(games):
             ends = {"tournament": tournament, "white": white, "black": black}
             about = {"half_points": points, "day": day, "tc": tc, "file": 0, "offset": number}
@@ -919,7 +919,7 @@ def pgn(*games: tuple[str, str, str], event: str = "E", moves: str = "1. e4 ") -
 def enter(
     store: Store, path: Path, name: str = "CCRL", naming: Naming | None = None, *, write: bool = True
 ) -> Imported:
-    games = read_games([path], titles(store.database))
+    games = read_games([path], export_titles(store.database))
     rated = ratable(games, naming or Naming())
     return import_games(store.database, name, games, rated, [str(path)], write=write)
 

@@ -10,7 +10,7 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Outcome
-from enginetour.store.definition import ListDefinition, define
+from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
 from enginetour.store.tournaments import Store
 from enginetour.tournament.plan import Plan, ordered, prepare, scale_doubts
@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         for white, black in (("Wren 3", "Wren 2"), ("Wren 2", "Wren 1")):
             record(log, white, black)
             record(log, black, white, Outcome.DRAW)
-        define(opened, "wrens", ListDefinition())
+        define_list(opened, "wrens", ListDefinition())
         publish(opened, "wrens")
         for _ in range(9):
             record(log, "Wren 1", "Wren 3")
@@ -174,8 +174,8 @@ def test_a_list_that_is_not_there(store: Store, tmp_path: Path, order: str, told
     """One line with file and line, and what there is."""
     log = store.create_tournament(draft("summer", ("Fruit", "Toga")))
     record(log, "Fruit", "Toga")
-    define(store, "empty", ListDefinition())
-    define(store, "strangers", ListDefinition(tournaments=("summer",)))
+    define_list(store, "empty", ListDefinition())
+    define_list(store, "strangers", ListDefinition(tournaments=("summer",)))
     publish(store, "strangers")
     with pytest.raises(InputRefused) as refused:
         ordered(plan(tmp_path, order), store, print, nothing)

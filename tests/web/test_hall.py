@@ -14,10 +14,10 @@ import pytest
 from starlette.applications import Starlette
 
 from enginetour.model.errors import StoreRefused
-from enginetour.store.address import address_of
+from enginetour.store.address import parse_address
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import TournamentReader
-from enginetour.store.tournaments import Entry, Store
+from enginetour.store.tournaments import Store, TournamentEntry
 from enginetour.web import room
 from enginetour.web.hall import Hall, Library
 from enginetour.web.room import Listener, Made, Room
@@ -39,7 +39,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def games(url: str, name: str = "trial") -> int:
-    with Store.open(address_of(url), create=False, readonly=True) as store:
+    with Store.open(parse_address(url), create=False, readonly=True) as store:
         return audited(store.tournament(name))
 
 
@@ -84,7 +84,7 @@ def test_two_managers_at_once(server: Server, tmp_path: Path, runtime: Path) -> 
     assert list((runtime / "enginetour").iterdir()) == []
     assert games(url, "one") > 0
     assert games(url, "other") > 0
-    with Store.open(address_of(url), create=False) as store:
+    with Store.open(parse_address(url), create=False) as store:
         assert store.tournament("one").gone == store.tournament("other").gone == {"Wren 1"}
 
 
@@ -187,7 +187,7 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
     """What ended after the reading and before the first event was told by neither."""
     read, began = Library.standing, iter([True])
 
-    async def standing(library: Library, entry: Entry, *, lines: bool) -> Made:
+    async def standing(library: Library, entry: TournamentEntry, *, lines: bool) -> Made:
         made = await read(library, entry, lines=lines)
         for _ in began:
             stage.record(game())
@@ -210,7 +210,7 @@ def test_a_failure_of_ours_is_no_word_about_the_database(stage: Stage, monkeypat
     """A KeyError was told as 'x' and nothing else; what a database cannot give is told in its own words, once."""
     troubles = iter([KeyError("x"), StoreRefused("is busy"), StoreRefused("is busy")])
 
-    async def entries(library: Library) -> list[Entry]:
+    async def entries(library: Library) -> list[TournamentEntry]:
         raise next(troubles)
 
     monkeypatch.setattr(Library, "entries", entries)

@@ -18,7 +18,7 @@ from enginetour.formats.base import Format
 from enginetour.model.game import GameVoided
 from enginetour.store.games import TournamentReader
 from enginetour.store.replay import format_of
-from enginetour.store.tournaments import Store, entries
+from enginetour.store.tournaments import Store, tournament_entries
 from enginetour.web import room
 from enginetour.web.room import (
     BEAT_S,
@@ -431,7 +431,7 @@ def test_a_long_archive_is_read_once_and_not_kept(store: Store, monkeypatch: pyt
         return format_of(log)
 
     monkeypatch.setattr(room, "format_of", counted)
-    standings, wanted = Standings(store), entries(store)
+    standings, wanted = Standings(store), tournament_entries(store)
     assert standings.states(wanted) == dict.fromkeys(("autumn", "winter", "spring"), "stopped")
     assert standings.states(wanted) and read == ["autumn", "winter", "spring"]
     add_game(store.tournament("winter"), game())
@@ -441,7 +441,7 @@ def test_a_long_archive_is_read_once_and_not_kept(store: Store, monkeypatch: pyt
 
 def test_so_many_are_remembered(store: Store) -> None:
     """Those that were looked at last; one that was forgotten is read anew and tells the same."""
-    standings, (autumn, *others) = Standings(store), entries(store)
+    standings, (autumn, *others) = Standings(store), tournament_entries(store)
     first = standings.made(autumn, lines=True)
     for entry in others:
         standings.made(entry, lines=False)
@@ -454,5 +454,5 @@ def test_a_game_struck_out_has_no_result(store: Store) -> None:
     """The line of the last games says what `enginetour games` says; it told the old result."""
     one = game()
     store.tournament("autumn").record_event(GameVoided(one.pairing, one.outcome, "a wrong book"))
-    line = Standings(store).made(entries(store)[0], lines=True).lines[0]
+    line = Standings(store).made(tournament_entries(store)[0], lines=True).lines[0]
     assert (line["result"], line["cause"]) == ("*", "struck out, was 1-0: ")

@@ -20,7 +20,7 @@ import pytest
 from starlette.applications import Starlette
 
 from enginetour.cli.main import COMMANDS
-from enginetour.store.tournaments import Store, entries
+from enginetour.store.tournaments import Store, tournament_entries
 from enginetour.web import app, server
 from enginetour.web.hall import Hall, Library
 from enginetour.web.pages import Pages
@@ -249,7 +249,7 @@ def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch
     monkeypatch.setattr("enginetour.web.pages.time", SimpleNamespace(monotonic=count(0.0, 1.0).__next__))
     with Store.open(stage.database, create=False, readonly=True) as store:
         pages = Pages(store)
-        (entry,) = entries(store)
+        (entry,) = tournament_entries(store)
         first = pages.page(entry, "index.html")
         assert pages.page(entry, "index.html") is first
         stage.record(game())

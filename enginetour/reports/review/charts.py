@@ -20,7 +20,7 @@ from enginetour.reports.review.tournament import crosstable as cross_rows
 from enginetour.reports.review.tournament import tournament_list
 from enginetour.reports.sheet import counted
 from enginetour.store.editions import editions_of
-from enginetour.store.games import TournamentReader, conditions
+from enginetour.store.games import TournamentReader, game_conditions
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 
@@ -69,7 +69,7 @@ def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:
 
 def fairness(log: TournamentReader, kind: str) -> Picture:
     """By `kind` (white, relay, load): White's share, in all and by openings, largest relay gaps, the machine's load."""
-    found = fairness_of(tuple(conditions(log)), log.specs)
+    found = fairness_of(tuple(game_conditions(log)), log.specs)
     if kind == "white":
         return curves.white_share(_shares(found), title=f"White's share of the points · {log.title}")
     if kind == "relay":

@@ -16,7 +16,7 @@ from enginetour.ratings.ratinglist import SHARED, Row
 from enginetour.reports.html.page import SIGNS, Site, boxed, engine, game, rounded
 from enginetour.reports.sheet import Sheet, points
 from enginetour.store.address import slug_of
-from enginetour.store.games import Entered, GameLine
+from enginetour.store.games import GameLine, LineupEntry
 
 # One engine of a tournament as its page shows it: what it is, against whom it did what, how it used its time.
 
@@ -59,7 +59,7 @@ class EngineReview:
 
     name: str
     slug: str
-    entered: Entered
+    entered: LineupEntry
     spec: EngineSpec
     placed: Placed | None
     row: Row | None

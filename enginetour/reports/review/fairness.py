@@ -13,7 +13,7 @@ from enginetour.openings.choice import dealing_of
 from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.reports.charts.curves import quantile
 from enginetour.reports.sheet import Column, Sheet, counted
-from enginetour.store.games import Conditions, TournamentReader
+from enginetour.store.games import GameConditions, TournamentReader
 
 # Whether games ended alike on all machines: Pearson's chi-square of machines by results.
 
@@ -52,15 +52,15 @@ def machine_of(hardware: str) -> str:
     return hardware.partition(", speed")[0] + (")" if ", speed" in hardware else "")
 
 
-def _by_machine(games: Sequence[Conditions]) -> dict[str, list[Conditions]]:
+def _by_machine(games: Sequence[GameConditions]) -> dict[str, list[GameConditions]]:
     """In the order of their names."""
-    found: dict[str, list[Conditions]] = defaultdict(list)
+    found: dict[str, list[GameConditions]] = defaultdict(list)
     for game in games:
         found[machine_of(game.hardware)].append(game)
     return dict(sorted(found.items()))
 
 
-def hosts_of(games: Sequence[Conditions]) -> Hosts:
+def hosts_of(games: Sequence[GameConditions]) -> Hosts:
     """Games at odds left out by the caller."""
     cells = {machine: Counter(game.outcome for game in played) for machine, played in _by_machine(games).items()}
     rows = tuple((machine, counts.total()) for machine, counts in cells.items())
@@ -154,7 +154,7 @@ class Fairness:
 
 
 def fairness_of(
-    games: Sequence[Conditions], specs: Mapping[str, EngineSpec], again: str = "", used_up: str = ""
+    games: Sequence[GameConditions], specs: Mapping[str, EngineSpec], again: str = "", used_up: str = ""
 ) -> Fairness:
     """Games at odds count for the machine, not for White; `again` tells of games that came again (`over_again`)."""
     even = [game for game in games if not game.handicap]
@@ -207,7 +207,7 @@ def over_again(repeated: int, games: int) -> str:
     return f"{repeated} of {games} games are an earlier one over again, and {counted_so}"
 
 
-def share_of(games: Sequence[Conditions]) -> Share:
+def share_of(games: Sequence[GameConditions]) -> Share:
     """White's, with the error of the mean of its results."""
     points = [game.outcome.half_points(white=True) for game in games]
     number, total = len(points), sum(points)
@@ -224,7 +224,7 @@ def _threads_of(spec: EngineSpec) -> int:
     return int(told) if told.isascii() and told.isdigit() else 1
 
 
-def most_at_once(games: Sequence[Conditions]) -> int:
+def most_at_once(games: Sequence[GameConditions]) -> int:
     """Games that were in the air at one moment, at most; one that begins as another ends is not beside it."""
     moments = sorted([(game.started, 1) for game in games] + [(game.ended, -1) for game in games])
     flying = most = 0
@@ -234,19 +234,19 @@ def most_at_once(games: Sequence[Conditions]) -> int:
     return most
 
 
-def _cores(games: Sequence[Conditions]) -> tuple[int, ...]:
+def _cores(games: Sequence[GameConditions]) -> tuple[int, ...]:
     return tuple(sorted({game.cores for game in games if game.cores is not None}))
 
 
-def _most_crowded(games: Sequence[Conditions], threads: int) -> tuple[int, int]:
+def _most_crowded(games: Sequence[GameConditions], threads: int) -> tuple[int, int]:
     """Games at once and processors of the machine that lacked the most of these; 0, 0 where none lacked any."""
     crowds = ((most_at_once(played), cores[0]) for played in _by_machine(games).values() if (cores := _cores(played)))
     lacking = [(at_once, cores) for at_once, cores in crowds if at_once * threads > cores]
     return max(lacking, key=lambda crowd: crowd[0] * threads - crowd[1], default=(0, 0))
 
 
-def _openings(games: Sequence[Conditions]) -> Iterator[_OpeningLine]:
-    by_opening: dict[tuple[str, int], list[Conditions]] = {}
+def _openings(games: Sequence[GameConditions]) -> Iterator[_OpeningLine]:
+    by_opening: dict[tuple[str, int], list[GameConditions]] = {}
     for game in games:
         by_opening.setdefault(game.opening, []).append(game)
     for (name, place), played in sorted(by_opening.items(), key=lambda one: (one[0][1], one[0][0])):
@@ -254,7 +254,7 @@ def _openings(games: Sequence[Conditions]) -> Iterator[_OpeningLine]:
         yield _OpeningLine(name, place, share_of(played), draws)
 
 
-def _one_sided(games: Sequence[Conditions]) -> int:
+def _one_sided(games: Sequence[GameConditions]) -> int:
     """Games whose opening their two have not played as often with the colours the other way round."""
     turns: Counter[tuple[str, str, tuple[str, int]]] = Counter((g.white, g.black, g.opening) for g in games)
     return sum(max(0, count - turns[black, white, opening]) for (white, black, opening), count in turns.items())

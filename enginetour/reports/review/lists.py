@@ -15,12 +15,12 @@ from enginetour.reports.html.page import day_and_time
 from enginetour.reports.ratinglist import SYSTEM_NAMES
 from enginetour.reports.review.engines import slugs_of
 from enginetour.reports.sheet import Column, Sheet
-from enginetour.store.careers import Opponent, Published, met_by, opponents_of
-from enginetour.store.definition import described, revisions_of
-from enginetour.store.editions import Edition, edition, editions_of, lines_by_name
-from enginetour.store.lists import list_of
+from enginetour.store.careers import Opponent, PublishedRating, opponents_of, results_by_opponent
+from enginetour.store.definition import describe_definition, revisions_of
+from enginetour.store.editions import Edition, editions_of, lines_by_name, read_edition
+from enginetour.store.lists import rate_selection
 from enginetour.store.ratings import stream
-from enginetour.store.selection import selected
+from enginetour.store.selection import select_games
 from enginetour.store.tables import ENGINES, EVEN, GAMES, STANDING
 from enginetour.store.tournaments import Store
 
@@ -33,7 +33,7 @@ class ListHistory:
 
     name: str
     editions: tuple[tuple[int, float, int, str], ...]
-    engines: tuple[tuple[str, tuple[Published, ...]], ...]
+    engines: tuple[tuple[str, tuple[PublishedRating, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ def list_history(
     store: Store, name: str, heads: Sequence[Edition], wanted: Collection[str] | None = None
 ) -> ListHistory:
     """Of all engines, or of those wanted; best of the newest edition first."""
-    found: dict[str, list[Published]] = {}
+    found: dict[str, list[PublishedRating]] = {}
     for head in heads:
-        made = edition(store, name, head.number)
+        made = read_edition(store, name, head.number)
         for engine, line in lines_by_name(store, made).items():
             if wanted is None or engine in wanted:
-                found.setdefault(engine, []).append(Published.of(head, engine, line))
+                found.setdefault(engine, []).append(PublishedRating.of(head, engine, line))
     ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -round(one[1][-1].rating, SHARED), one[0]))
     told = tuple((head.number, head.made, head.games, head.note) for head in heads)
     return ListHistory(name, told, tuple((engine, tuple(points)) for engine, points in ordered))
@@ -114,7 +114,7 @@ class ListedEngine:
     slug: str
     row: Row
     opponents: tuple[Opponent, ...]
-    editions: tuple[Published, ...]
+    editions: tuple[PublishedRating, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +139,18 @@ class ListReview:
 def list_review(store: Store, name: str) -> ListReview:
     """The list as it is now, on its newest terms; UsageRefused for a name that no list has."""
     revision = revisions_of(store, name)[-1]
-    selection = selected(store, revision.definition)
-    found = list_of(store, selection)
+    selection = select_games(store, revision.definition)
+    found = rate_selection(store, selection)
     names = [row.name for row in found.rows]
     ratings, slugs = {row.name: row.rating for row in found.rows}, slugs_of(names)
-    met = met_by(selection, ratings.keys())
+    met = results_by_opponent(selection, ratings.keys())
     history = list_history(store, name, editions_of(store, name))
     points = dict(history.engines)
     compared = found.model in _WITH_ERRORS and 1 < len(names) <= _MOST_COMPARED
     return ListReview(
         name=name,
         revision=revision.number,
-        definition=described(revision.definition),
+        definition=describe_definition(revision.definition),
         found=found,
         los=matrix_of("los", found, None) if compared else None,
         history=history,
@@ -202,7 +202,7 @@ def engines(one: ListHistory) -> Sheet:
     return Sheet("engines through the editions", columns, tuple(rows))
 
 
-def rated(point: Published) -> str:
+def rated(point: PublishedRating) -> str:
     """``2641 ±60``; the larger distance where the bounds differ."""
     bounds = [bound for bound in (point.plus, point.minus) if bound is not None]
     return f"{round(point.rating)} ±{max(bounds):.0f}" if len(bounds) == 2 else str(round(point.rating))

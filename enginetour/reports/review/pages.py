@@ -26,7 +26,7 @@ from enginetour.reports.review.lists import ListedEngine, ListHistory, ListRevie
 from enginetour.reports.review.tournament import Review, told_apart
 from enginetour.reports.sheet import Column, Sheet, counted, safe
 from enginetour.reports.standings import pairing_report
-from enginetour.store.careers import Published
+from enginetour.store.careers import PublishedRating
 
 # The pictures of a review: from its rows to those of the charts.
 
@@ -94,7 +94,7 @@ def _career_picture(one: ListedEngine) -> Picture | None:
     return curves.rating_history([_curve(one.name, one.editions)], title="Edition by edition")
 
 
-def _curve(name: str, points: Sequence[Published]) -> Curve:
+def _curve(name: str, points: Sequence[PublishedRating]) -> Curve:
     return Curve(name, tuple(curves.edition_point(p.edition, p.rating, p.plus, p.minus, p.games) for p in points))
 
 
@@ -405,7 +405,7 @@ def _engine(site: Site, engine: ListedEngine) -> str:
     )
 
 
-def _editions(points: tuple[Published, ...]) -> Sheet:
+def _editions(points: tuple[PublishedRating, ...]) -> Sheet:
     columns = (
         Column("edition", "edition"),
         Column("made", "published", left=True),

@@ -37,17 +37,17 @@ from enginetour.reports.standings import RoundFigures, duration, pairing_figures
 from enginetour.store.games import (
     GAMES_A_PAGE,
     GameLine,
-    Stored,
+    StoredGame,
     TournamentReader,
-    conditions,
+    describe_scores,
     full_games,
+    game_conditions,
     lineup,
-    machines,
-    repeated,
-    scores_told,
+    processors,
+    repeated_games,
 )
 from enginetour.store.replay import fold
-from enginetour.store.selection import openings_of_tournament
+from enginetour.store.selection import pentanomials_of_tournament
 from enginetour.store.tables import GAMES
 from enginetour.store.tournaments import Store
 
@@ -107,7 +107,7 @@ def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Se
         stage=stage(state) if stage else None,
         started=min((game.started for game in games), default=None),
         ended=max((game.ended for game in games), default=None),
-        hardware=machines(log),
+        hardware=processors(log),
         settings=tuple(_settings(log.config)),
     )
 
@@ -443,9 +443,9 @@ def tournament_list(log: TournamentReader, anchor: Mapping[str, float]) -> Ratin
     counts = log.pair_counts()
     rated = {name for pair in counts for name in pair}
     anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    found = rating_list(counts, anchors=anchors, names=names, openings=openings_of_tournament(log))
+    found = rating_list(counts, anchors=anchors, names=names, openings=pentanomials_of_tournament(log))
     apart = log.scores_at_odds()
-    return replace(found, caption=(*found.caption, scores_told(apart))) if apart else found
+    return replace(found, caption=(*found.caption, describe_scores(apart))) if apart else found
 
 
 def rating_order(log: TournamentReader, placed: Sequence[Placed]) -> tuple[str, ...]:
@@ -598,11 +598,11 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
     format_, state = fold(log)
     placed = format_.standings(state)
     names = [line.name for line in placed]
-    games, played = tuple(log.games()), tuple(conditions(log))
+    games, played = tuple(log.games()), tuple(game_conditions(log))
     facts = _facts_of(log, format_, state, games)
     found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
     incidents = incident_lines(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
-    fairness = fairness_of(played, log.specs, over_again(*repeated(log)), used_up(log))
+    fairness = fairness_of(played, log.specs, over_again(*repeated_games(log)), used_up(log))
     everybody = [*dict.fromkeys([*names, *log.specs])]
     efforts = averages(
         "", everybody, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
@@ -695,7 +695,7 @@ def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) ->
             )
 
 
-def _neighbours(log: TournamentReader, page: Sequence[Stored]) -> dict[int, list[Neighbour]]:
+def _neighbours(log: TournamentReader, page: Sequence[StoredGame]) -> dict[int, list[Neighbour]]:
     """The other games of the same encounters, by number."""
     first, last = page[0].number, page[-1].number
     inside = GAMES.c.tournament == log.id, GAMES.c.number.between(first, last)

@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.model.game import Outcome
 from enginetour.reports.review.fairness import beyond, fairness_of, hosts_of, machine_of
-from enginetour.store.games import Conditions, conditions
+from enginetour.store.games import GameConditions, game_conditions
 from tests.reports.review.test_tournament import FOUR
 from tests.support.databases import reported_played
 
@@ -18,11 +18,11 @@ TABLE = [(3.84146, 1, 0.05), (5.99147, 2, 0.05), (11.3449, 3, 0.01), (18.3070, 1
 
 
 @pytest.fixture
-def games(tmp_path: Path) -> list[Conditions]:
+def games(tmp_path: Path) -> list[GameConditions]:
     """Sixty, every third each result."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 10})
     with store:
-        found = list(conditions(log))
+        found = list(game_conditions(log))
     results = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
     return [replace(game, outcome=results[number % 3]) for number, game in enumerate(found)]
 
@@ -39,7 +39,7 @@ def test_a_machine_is_the_same_at_another_speed() -> None:
     assert machine_of("EPYC") == "EPYC"
 
 
-def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[Conditions]) -> None:
+def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[GameConditions]) -> None:
     """Games in the air at once on several machines are no crowd on one."""
     half = len(games) // 2
     two = [replace(game, hardware=f"X (host{n // half}, speed 1)") for n, game in enumerate(games)]
@@ -51,7 +51,7 @@ def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[Conditio
     assert fairness_of(beside, {}).warnings == ()
 
 
-def test_machines_that_differ_are_warned_of(games: list[Conditions]) -> None:
+def test_machines_that_differ_are_warned_of(games: list[GameConditions]) -> None:
     """White wins on one of them and loses on the other."""
     uneven = [
         replace(game, hardware=f"X (host{n % 2}, speed 1)", outcome=(Outcome.WHITE, Outcome.BLACK)[n % 2])
@@ -61,7 +61,7 @@ def test_machines_that_differ_are_warned_of(games: list[Conditions]) -> None:
     assert warning.startswith("games did not end alike on all machines (games by machine: 30 on X (host0)")
 
 
-def test_few_games_and_one_machine_say_nothing(games: list[Conditions]) -> None:
+def test_few_games_and_one_machine_say_nothing(games: list[GameConditions]) -> None:
     """Cochran's rule; and nothing to compare."""
     few = [replace(game, hardware=f"X (host{n % 2}, speed 1)") for n, game in enumerate(games[:12])]
     assert hosts_of(few).chance is None

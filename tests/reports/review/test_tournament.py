@@ -16,7 +16,7 @@ from enginetour.reports.review.fairness import most_at_once, share_of
 from enginetour.reports.review.pages import pages, site_of
 from enginetour.reports.review.tournament import MOST_GAMES, crosstable, games_needed, review_of, told_apart
 from enginetour.reports.sheet import points
-from enginetour.store.games import conditions
+from enginetour.store.games import game_conditions
 from tests.support import databases
 from tests.support.databases import BUBBLE, add_game, reported_played
 
@@ -155,7 +155,7 @@ def test_fairness_measures(tmp_path: Path) -> None:
     """Margins, gaps and load come from the games; White's share has an error, and of a few games it has none."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 4})
     with store:
-        review, games = review_of(log), tuple(conditions(log))
+        review, games = review_of(log), tuple(game_conditions(log))
     fairness = review.fairness
     assert sum(uses for _, uses, _ in fairness.margins) == len(games) // 5
     assert len(fairness.relay_us) == len(fairness.load) == len(games)
@@ -171,7 +171,7 @@ def test_crowd_is_warned_of(tmp_path: Path) -> None:
 
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
-        games = [replace(game, ended=game.ended + 200, load=5.0) for game in conditions(log)]
+        games = [replace(game, ended=game.ended + 200, load=5.0) for game in game_conditions(log)]
         found = fairness_of(
             games, {name: replace(spec, options=(("Threads", "4"),)) for name, spec in log.specs.items()}
         )
@@ -189,7 +189,7 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
 
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
-        games, specs = tuple(conditions(log)), log.specs
+        games, specs = tuple(game_conditions(log)), log.specs
     large = [replace(game, started=0.0, ended=9.0, cores=64, hardware="Ryzen (attic)") for game in games[:8]]
     small = [replace(game, started=60.0 * n, ended=60.0 * (n + 1)) for n, game in enumerate(games[8:])]
     assert fairness_of([*large, *small], specs).warnings == ()
@@ -205,7 +205,7 @@ def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
 
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
-        games = [replace(game, load=5.0, cores=8 if game.number % 2 else 2) for game in conditions(log)]
+        games = [replace(game, load=5.0, cores=8 if game.number % 2 else 2) for game in game_conditions(log)]
         found = fairness_of(games, log.specs)
     assert (found.cores, found.shared_cores) == ((2, 8), None)
     assert found.busy == tuple(range(2, len(games) + 1, 2))
@@ -273,7 +273,7 @@ def test_games_that_end_as_others_begin_are_not_beside_them(tmp_path: Path) -> N
     """One slot is one game at once, however close its games follow."""
     store, log = reported_played(tmp_path / "db", FOUR, most=4)
     with store:
-        games = [replace(game, started=60.0 * n, ended=60.0 * (n + 1)) for n, game in enumerate(conditions(log))]
+        games = [replace(game, started=60.0 * n, ended=60.0 * (n + 1)) for n, game in enumerate(game_conditions(log))]
     assert most_at_once(games) == 1
 
 

@@ -19,7 +19,7 @@ from enginetour.model.game import Game, Pairing
 from enginetour.model.task import GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION
-from enginetour.store.address import address_of
+from enginetour.store.address import parse_address
 from enginetour.store.tournaments import Store
 from enginetour.tournament.cluster import place as module
 from enginetour.tournament.cluster.machines import Demand, Found, Order, Seen
@@ -99,7 +99,7 @@ def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server
         for name in "ab":
             until(partial(only_the_worker, dask, name), GONE_S)  # its slots end beside the manager, not in it
     assert left_running(tmp_path) == []
-    with Store.open(address_of(url), create=False) as store:
+    with Store.open(parse_address(url), create=False) as store:
         log = store.tournament("trial")
         assert audited(log) == pgn_games(folder / "results" / "trial.pgn") >= 20
         assert all(stored.game.hardware.count("speed") == 1 for stored in log.full_games())
