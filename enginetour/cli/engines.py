@@ -156,7 +156,7 @@ def check(
     """
     from enginetour.cli.common import StepLine
     from enginetour.engines.registry import to_spec
-    from enginetour.engines.safeguards import in_force
+    from enginetour.engines.safeguards import describe_safeguards as in_force
     from enginetour.model.errors import near
     from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.games import story, table

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from enginetour.engines.process import hear_no_end
+from enginetour.engines.process import block_ending_signals
 from enginetour.model.game import Game, Note
 from enginetour.reports.sheet import safe
 from enginetour.tournament.scheduler import Scheduler, Watcher
@@ -172,7 +172,7 @@ class Outlet(io.RawIOBase):
                     return
 
     def _pour(self) -> None:
-        hear_no_end()
+        block_ending_signals()
         while True:
             with self._change:
                 while not self._waiting:

@@ -23,7 +23,7 @@ from enginetour.cli.report import has_newest_report, outdate_report, report_at_e
 from enginetour.cli.screen import Broadcast, Lines, LiveTable, story
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.engines import safeguards
-from enginetour.engines.identity import absent_paths, path_options
+from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import Cores
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.model.game import GameFinished
@@ -303,9 +303,9 @@ class Run:
         ):
             self.settled()
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
-            crowd = () if self.place else (*crowded(sides := session.sides.values(), slots), *absent_paths(sides))
+            crowd = () if self.place else (*crowded(sides := session.sides.values(), slots), *missing_paths(sides))
             for warning in filter(
-                str, (safeguards.root_warning(), safeguards.unguarded(), self.plan.suite.left_out, *crowd)
+                str, (safeguards.root_warning(), safeguards.namespace_warning(), self.plan.suite.left_out, *crowd)
             ):
                 self.voice.say(f"warning: {warning}")
             code = self._play(session, here, slots, most_games)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import command, database_option, is_live_terminal, rows_of_others, say, say_json, show
-from enginetour.engines.machine import allowed
+from enginetour.engines.machine import allowed_processors
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
 from enginetour.store.address import Address
 from enginetour.store.database import database_exists
@@ -206,9 +206,10 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
     Example: enginetour check configs/debian-bubble.toml
     """
-    from enginetour.engines.identity import absent_paths, path_options
-    from enginetour.engines.machine import here
-    from enginetour.engines.safeguards import in_force
+    from enginetour.engines.identity import missing_paths as absent_paths
+    from enginetour.engines.identity import path_options
+    from enginetour.engines.machine import this_machine as here
+    from enginetour.engines.safeguards import describe_safeguards as in_force
     from enginetour.reports import standings as text
     from enginetour.tournament import probing
     from enginetour.tournament.limits import own_cores, silent_ponderers
@@ -294,7 +295,7 @@ def _how_to_run(plan: Plan) -> list[str]:
     """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
     slots, name = plan.config.play.slots, plan.config.tournament.name
     refuse_few_files(slots)
-    force = ["--force"] if slots > allowed().count and plan.config.play.affinity is not True else []
+    force = ["--force"] if slots > allowed_processors().count and plan.config.play.affinity is not True else []
     if not database_exists(plan.database):
         _refuse_openings(plan, 1)
         return force

@@ -13,7 +13,7 @@ from enginetour.engines.cecp_lines import CecpListener, Features
 from enginetour.engines.position import Position, castling, read_move, san_of, written
 from enginetour.engines.protocol import MS, POKE_NS, Ask, Hearing, Script, Setup
 from enginetour.engines.starting import Launch
-from enginetour.engines.wire import Said, What, printable
+from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineStalled, StartFailed, Unsupported, Untellable
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.timecontrol import Stage, TimeControl, seconds_text
@@ -144,7 +144,9 @@ def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
 SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 (runner spec 7)
 _NO_STAGE = Stage(0, 0)
 # What decides a game, whenever it is said.
-_WEIGHTY = frozenset({What.RESIGN, What.RESULT, What.ABORT, What.REFUSED_MOVE, What.OFFER})
+_WEIGHTY = frozenset(
+    {MessageKind.RESIGN, MessageKind.RESULT, MessageKind.ABORT, MessageKind.REFUSED_MOVE, MessageKind.OFFER}
+)
 
 
 class CecpEngine(CecpListener):
@@ -162,7 +164,7 @@ class CecpEngine(CecpListener):
         self._stage = _NO_STAGE  # as it was told last; `moves` are those of the game
         self._first_number = 1  # of the position it was told
         self._rest: bytes | None = None  # the last line of a turn, when the others went ahead
-        self._later: list[Said] = []  # what was said at a fence in the game and decides it
+        self._later: list[Message] = []  # what was said at a fence in the game and decides it
 
     # Start.
 
@@ -177,7 +179,7 @@ class CecpEngine(CecpListener):
         yield from self._greet()
         self.awaited = ("its features", "handshake_timeout")
         until = limit if self.spec.quirks.tells_features else min(limit, time.monotonic_ns() + SILENT_NS)
-        while (said := (yield from self._hear_features(until))) is None or said.what is not What.HELLO:
+        while (said := (yield from self._hear_features(until))) is None or said.what is not MessageKind.HELLO:
             if said is None and until < limit and not self.features.values:
                 until = limit
                 yield from self._test_single_lines(most_empty=1)
@@ -188,20 +190,20 @@ class CecpEngine(CecpListener):
                 if until < limit:
                     break
                 yield from self.start_timeout("done=1" if self.features.values else "feature line")
-            elif said.what is What.ANSWER:
+            elif said.what is MessageKind.ANSWER:
                 self._judge_trial(said)
                 if not self.features.values:
                     self.note("no-features", "a move but no feature line: taken as protocol 1")
                     break
-            elif said.what is What.WAIT:
+            elif said.what is MessageKind.WAIT:
                 until = limit
-            elif said.what is What.FEATURE and "done" not in self.features.values:
+            elif said.what is MessageKind.FEATURE and "done" not in self.features.values:
                 until = min(limit, time.monotonic_ns() + SILENT_NS)
         while self.thinking:
             said = yield from self.hear_poked(limit)
             if said is None:
                 yield from self.start_timeout("move")
-            elif said.what is What.ANSWER:
+            elif said.what is MessageKind.ANSWER:
                 self._judge_trial(said)
         self.awaited = None
         yield from self._set_options()
@@ -214,9 +216,9 @@ class CecpEngine(CecpListener):
         yield from self.say(b"new", b"level 0 0:01 0", b"go")
 
     @staticmethod
-    def _judge_trial(said: Said) -> None:
+    def _judge_trial(said: Message) -> None:
         if read_move(chess.Board(), said.text)[0] is None:
-            raise StartFailed(f"its first move is not legal: {printable(said.text)!r}", category="unsupported")
+            raise StartFailed(f"its first move is not legal: {escape_text(said.text)!r}", category="unsupported")
 
     @property
     def deaf_at_start(self) -> bool:
@@ -247,9 +249,9 @@ class CecpEngine(CecpListener):
 
     def _set_options(self) -> Script:
         wanted, lines, self.problems = feature_wishes(self.spec, self.features)
-        chosen = (*options.standard(self.declared, wanted, self.spec.offered), *wanted)
+        chosen = (*options.standard_settings(self.declared, wanted, self.spec.offered), *wanted)
         lines += table_paths(self.spec, self.features)
-        settings, problems = options.check(self.declared, chosen)
+        settings, problems = options.check_settings(self.declared, chosen)
         self.problems = (*self.problems, *problems)
         if self.problems:
             raise StartFailed("; ".join(self.problems), category="bad-option")
@@ -398,7 +400,7 @@ class CecpEngine(CecpListener):
 
         Its answer was none to this search: once a game it is told the position again, and asked again on its clock.
         """
-        refused: list[Said] = []
+        refused: list[Message] = []
         second = yield from self._asked_again(deadline, refused)
         ask = self._ask
         if second is not None or not refused or ask is None or self._was_set_right:
@@ -406,14 +408,14 @@ class CecpEngine(CecpListener):
         self._was_set_right, self.fence = True, "wait"
         self.stale += 1
         self.note(
-            "out-of-turn", f"moved out of turn and refused {printable(refused[0].text)!r}; told the position again"
+            "out-of-turn", f"moved out of turn and refused {escape_text(refused[0].text)!r}; told the position again"
         )
         yield from self._set_again(ask.position)
         self.searches += 1
         used_ms = (time.monotonic_ns() - self._asked_ns) // MS
         own_ms = None if ask.own_ms is None else max(1, ask.own_ms - used_ms)
         self.process.write(self.go_lines(ask._replace(own_ms=own_ms)))
-        while (said := (yield from self.hear(deadline))) is not None and said.what is not What.ANSWER:
+        while (said := (yield from self.hear(deadline))) is not None and said.what is not MessageKind.ANSWER:
             pass
         return said
 
@@ -479,13 +481,13 @@ class CecpEngine(CecpListener):
     def _question_lines(self) -> tuple[bytes, ...]:
         return (self._ping(),)
 
-    def aside(self, said: Said) -> None:
+    def aside(self, said: Message) -> None:
         """While a position is being set, an error about it means that it cannot be told; in a game it waits."""
         if not self._force:
             if said.what in _WEIGHTY and len(self._later) < len(_WEIGHTY):
                 self._later.append(said)
             return
-        if said.what is What.REFUSED_MOVE:
-            raise Unsupported(f"refuses the opening: {printable(said.text)}")
-        if self._placing and said.what is What.REFUSED_POSITION:
-            raise Unsupported(f"cannot set position: {printable(said.text)}")
+        if said.what is MessageKind.REFUSED_MOVE:
+            raise Unsupported(f"refuses the opening: {escape_text(said.text)}")
+        if self._placing and said.what is MessageKind.REFUSED_POSITION:
+            raise Unsupported(f"cannot set position: {escape_text(said.text)}")

@@ -11,21 +11,21 @@ from itertools import islice
 from enginetour.engines.options import MOST_OPTIONS, MOST_TYPES, NUMBERS, PRESSED
 from enginetour.engines.protocol import MS, Engine
 from enginetour.engines.starting import Launch
-from enginetour.engines.uci_lines import plain
+from enginetour.engines.uci_lines import plain_line
 from enginetour.engines.wire import (
-    KEPT,
+    BUFFER_CAP,
+    INVISIBLE,
     LONGEST_PV,
-    NO_THOUGHT,
+    NO_SEARCH_INFO,
     PV_PLIES,
-    UNSEEN,
-    Said,
-    Thought,
-    What,
-    clamp,
-    exact,
+    Message,
+    MessageKind,
+    SearchInfo,
+    clamp_int64,
+    escape_text,
     mate_score,
-    printable,
-    whole,
+    parse_clamped_int,
+    parse_int,
 )
 from enginetour.model.task import Declared, EngineSpec
 
@@ -33,7 +33,7 @@ from enginetour.model.task import Declared, EngineSpec
 
 # Lines that can mean something; all others (thinking lines, chatter) are passed over by one search.
 TELLING = re.compile(
-    rb"^[ \t]*(?:" + UNSEEN + rb"+[ \t]*)?"
+    rb"^[ \t]*(?:" + INVISIBLE + rb"+[ \t]*)?"
     rb"(?:move\b|My move is|resign|1-0|0-1|1/2|\*|Illegal|Invalid|Error|offer|feature|pong|tellusererror"
     rb"|\d+\.[ \t.])[^\n]*",
     re.MULTILINE | re.IGNORECASE,
@@ -77,12 +77,12 @@ def read_refusal(line: str) -> str | None:
     return None if found is None else found[2].strip()
 
 
-def read_thinking(line: str) -> Thought | None:
+def read_thinking(line: str) -> SearchInfo | None:
     """One thinking line, from the engine's own side; None when it is none. The PV stays text."""
     found = _THINKING.match(line)
     if found is None:
         return None
-    score = whole(found[2])
+    score = parse_clamped_int(found[2])
     if score is None:
         return None
     if 0 < (moves := abs(score) - _MATE_FROM) <= _FARTHEST_MATE:
@@ -94,16 +94,18 @@ def read_thinking(line: str) -> Thought | None:
     # Selective depth, nodes a second, tablebase hits; - or below 0: not known (protocol spec, "thinking output").
     more = [_known(word) for word in columns.split()[:3]]
     seldepth, nps, tbhits = [*more, None, None, None][:3] if tab else (None, None, None)
-    return Thought(clamp(score), whole(found[1]), _known(found[4]), pv, seldepth, nps, tbhits=tbhits, bound=bound)
+    return SearchInfo(
+        clamp_int64(score), parse_clamped_int(found[1]), _known(found[4]), pv, seldepth, nps, tbhits=tbhits, bound=bound
+    )
 
 
 def _known(text: str) -> int | None:
     """A count; None for what is none."""
-    number = whole(text)
+    number = parse_clamped_int(text)
     return None if number is None or number < 0 else number
 
 
-def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
+def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
     """The last thinking line of a search; without `bounds` the last one whose score is exact."""
     end = len(text)
     while end > 0:
@@ -112,7 +114,7 @@ def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
         if thought is not None and (bounds or not thought.bound):
             return thought
         end = start
-    return NO_THOUGHT
+    return NO_SEARCH_INFO
 
 
 # Features of the CECP: parsed leniently, at any time (protocol spec of XBoard 4.9, section "feature").
@@ -122,7 +124,7 @@ def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
 _PAIR = re.compile(r"(?<!\w)([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"?|'([^']*)'?|(\S*))")
 _KIND = re.compile(r"\s-(check|spin|combo|string|file|path|slider|button|save|reset)(?=\s|$)")
 _CHECKS = ("0", "1", "false", "true")
-KNOWN = frozenset(
+_KNOWN_FEATURES = frozenset(
     """analyze colors cores debug done draw egt exclude highlight ics memory myname name nps option pause ping playother
     reuse san setboard setscore sigint sigterm sjef smp time usermove variant variants xedit""".split()  # noqa: SIM905
 )
@@ -148,7 +150,7 @@ class Features:
             name = found[1].lower()
             quoted = found[2] if found[2] is not None else found[3]
             value = (quoted if quoted is not None else found[4].rstrip(",;")).strip()
-            if name not in KNOWN:
+            if name not in _KNOWN_FEATURES:
                 unknown.append(name)
                 continue
             if name not in accepted:
@@ -178,7 +180,7 @@ def read_option(text: str) -> Declared | None:
 
 def _option(name: str, kind: str, rest: str) -> Declared | None:
     if kind in NUMBERS:
-        numbers = [exact(word) for word in rest.split()[:3]]
+        numbers = [parse_int(word) for word in rest.split()[:3]]
         if len(numbers) < 3 or None in numbers:
             return None
         return Declared(name, kind, str(numbers[0]), numbers[1], numbers[2])
@@ -207,7 +209,7 @@ class CecpListener(Engine):
         self._opening: frozenset[str] = frozenset()  # the moves of the opening, in each form
         self._sent: frozenset[str] = frozenset()  # the last move sent, in each form
         self._plain_form = False  # it has announced a move by more than a number
-        self._held: Said | None = None
+        self._held: Message | None = None
         self._held_until = 0
         self._by_number = ""  # the move taken from a numbered line, in case it is announced again
         self._parted = False  # its last search ended by a word; its move may follow that
@@ -239,33 +241,33 @@ class CecpListener(Engine):
         """When a held numbered move becomes the answer."""
         return self._held_until if self._held is not None else super().due_ns
 
-    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> Thought:
+    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
         """Scores are from the engine's side, unless `whitepov` says otherwise."""
-        thought = last_thought(text, bounds=bounds)
+        thought = last_search_info(text, bounds=bounds)
         return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def _is_chatter(self) -> bool:
         return self._held is None and self.ready and self.intake.lacks_line(TELLING)
 
-    def _heard(self) -> Said | None:
+    def _heard(self) -> Message | None:
         while (found := self._next_line()) is not None:
             before, raw = found
             if self.thinking:
                 self._heap += before
-            line = plain(raw)
+            line = plain_line(raw)
             said = self._read(line) if line else None
             if said is not None:
                 return said
             if self.thinking:  # it only looked as if it meant something: "9. 31 4 1000 e2e4" is a thinking line
                 self._heap += raw + b"\n"
-                del self._heap[: max(0, len(self._heap) - 2 * KEPT)]
+                del self._heap[: max(0, len(self._heap) - 2 * BUFFER_CAP)]
         if not self.thinking:
             self.intake.drop_lines()
         elif self._held is not None and (time.monotonic_ns() >= self._held_until or self._ended):
             return self.overdue()
         return None
 
-    def overdue(self) -> Said | None:
+    def overdue(self) -> Message | None:
         """A numbered move that nothing has followed is the answer, stamped when it came."""
         if self._held is None:
             return None
@@ -279,7 +281,7 @@ class CecpListener(Engine):
         line = self.intake.line()
         return None if line is None else (b"", line)
 
-    def _read(self, line: str) -> Said | None:
+    def _read(self, line: str) -> Message | None:
         stamp = self.stamp_ns
         word = line.split(None, 1)[0].lower()
         if word == "feature":
@@ -289,22 +291,24 @@ class CecpListener(Engine):
         if line[0] == "#" or word.startswith(("tellics", "tellall", "telluser", "tellopponent", "tellothers")):
             if word == "tellusererror":
                 if not self._placing:  # then it is why the position cannot be told
-                    self.note("tellusererror", printable(line))
-                return Said(What.REFUSED_POSITION, line, stamp)
+                    self.note("tellusererror", escape_text(line))
+                return Message(MessageKind.REFUSED_POSITION, line, stamp)
             return None
         announced = read_move(line)
         if announced is not None:
             return self._announced(announced[0], numbered=announced[1])
         result = read_result(line)
         if result:
-            return Said(What.ABORT if result == "*" else What.RESULT, line if result == "*" else result, stamp)
+            return Message(
+                MessageKind.ABORT if result == "*" else MessageKind.RESULT, line if result == "*" else result, stamp
+            )
         if word == "resign" or word == "resigns":
-            return Said(What.RESIGN, line, stamp)
+            return Message(MessageKind.RESIGN, line, stamp)
         if line.lower().startswith("offer draw"):
-            return Said(What.OFFER, line, stamp)
+            return Message(MessageKind.OFFER, line, stamp)
         return self._refusal(line)
 
-    def _feature(self, line: str) -> Said:
+    def _feature(self, line: str) -> Message:
         accepted, unknown = self.features.read(line.split(None, 1)[1] if " " in line else "")
         # Engines that lose lines which come together get no replies: none of them waits for any. Nor does who has not
         # read those before it.
@@ -313,29 +317,29 @@ class CecpListener(Engine):
             self.process.write("".join(replies).encode("ascii"))
         self._take_features()
         if "done" in accepted:
-            return Said(What.HELLO if self.features.on("done") else What.WAIT)
-        return Said(What.FEATURE)
+            return Message(MessageKind.HELLO if self.features.on("done") else MessageKind.WAIT)
+        return Message(MessageKind.FEATURE)
 
     def _take_features(self) -> None:
         self.declared = tuple(self.features.options.values())
-        self.own_name = printable(self.features.values.get("myname", ""))
+        self.own_name = escape_text(self.features.values.get("myname", ""))
 
-    def _pong(self, line: str) -> Said | None:
+    def _pong(self, line: str) -> Message | None:
         if line.split()[-1] != str(self._pings):
             return None
         if self._pongs == self._pings:
             self._twice = True
             return None
         self._pongs = self._pings
-        return Said(What.PONG, stamp_ns=self.stamp_ns)
+        return Message(MessageKind.PONG, stamp_ns=self.stamp_ns)
 
-    def _announced(self, text: str, *, numbered: bool) -> Said | None:
+    def _announced(self, text: str, *, numbered: bool) -> Message | None:
         # What comes before the pong of an inline fence belongs to the past.
         asked = self.thinking and (self.fence != "inline" or self._pings == self._pongs)
         if numbered:
             if not asked or self._plain_form or text in self._sent:
                 return None  # an echo
-            self._held = Said(What.ANSWER, text, self.stamp_ns)
+            self._held = Message(MessageKind.ANSWER, text, self.stamp_ns)
             self._held_until = self.stamp_ns + HELD_NS
             return None
         self._plain_form = True
@@ -343,28 +347,28 @@ class CecpListener(Engine):
             again = text == self._by_number or self._parted
             self._by_number, self._parted = "", False
             self._is_astray = self._is_astray or not again
-            return None if again else Said(What.STALE, text, self.stamp_ns)
+            return None if again else Message(MessageKind.STALE, text, self.stamp_ns)
         first = self._held
         return self._answer(
-            first if first is not None and first.text == text else Said(What.ANSWER, text, self.stamp_ns)
+            first if first is not None and first.text == text else Message(MessageKind.ANSWER, text, self.stamp_ns)
         )
 
-    def _answer(self, said: Said) -> Said:
+    def _answer(self, said: Message) -> Message:
         self._held = None
         self.answers += 1
-        self.search_text = bytes(self._heap[-KEPT:])
+        self.search_text = bytes(self._heap[-BUFFER_CAP:])
         return said
 
-    def _refusal(self, line: str) -> Said | None:
+    def _refusal(self, line: str) -> Message | None:
         text = read_refusal(line)
         if text is None:
-            return Said(What.REFUSED_POSITION, line) if line.lower().startswith("illegal position") else None
+            return Message(MessageKind.REFUSED_POSITION, line) if line.lower().startswith("illegal position") else None
         blamed = text.split(None, 1)[0].removeprefix("usermove") if text else ""
         blamed = (blamed or (text.split()[1] if len(text.split()) > 1 else "")).strip("'\"`.,;")
         if blamed in self._sent or (self._placing and blamed in self._opening):
-            return Said(What.REFUSED_MOVE, line, self.stamp_ns)
+            return Message(MessageKind.REFUSED_MOVE, line, self.stamp_ns)
         if text.startswith(("setboard", "edit")) or "position" in line.lower():
-            return Said(What.REFUSED_POSITION, line, self.stamp_ns)
+            return Message(MessageKind.REFUSED_POSITION, line, self.stamp_ns)
         if blamed and blamed not in _COURTESIES:  # nothing blamed: an empty line that was to wake it
-            self.note("unsupported", f"says {printable(line)!r}")
-        return Said(What.REFUSED, text, self.stamp_ns)
+            self.note("unsupported", f"says {escape_text(line)!r}")
+        return Message(MessageKind.REFUSED, text, self.stamp_ns)

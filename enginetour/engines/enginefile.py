@@ -28,14 +28,14 @@ from enginetour.model.task import EngineSpec, Quirks, Resources, Restart, Sandbo
 
 # One engine, one TOML file: reading it with the place of each mistake, and writing a new one.
 
-Limit = Literal["clock", "movetime", "nodes", "depth"]
-Value = str | int | float | bool
+LimitName = Literal["clock", "movetime", "nodes", "depth"]
+OptionValue = str | int | float | bool
 # What an engine obeys when its file does not say: all of UCI; `sd` and `nps` only where known (runner spec 8).
 USUAL_LIMITS: Mapping[str, frozenset[str]] = {
     "uci": frozenset({"clock", "movetime", "nodes", "depth"}),
     "cecp": frozenset({"clock", "movetime"}),
 }
-LOST = ("/nonexistent/lost-command",)  # the command of an engine of which a damaged database has none left
+LOST_COMMAND = ("/nonexistent/lost-command",)  # the command of an engine of which a damaged database has none left
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 LONGEST_NAME = 100  # characters of an engine's name
 # The first number of a name that is a version: 17.1 of "Stockfish 17.1 64-bit", 31 of "Lc0 v0.31" (not the 0 of Lc0).
@@ -82,7 +82,7 @@ class ResourcesSection(BaseModel):
     nice: Annotated[int, Field(ge=0, le=19)] = 0
 
 
-def told_apart(options: Mapping[str, Value]) -> Mapping[str, Value]:
+def refuse_equal_options(options: Mapping[str, OptionValue]) -> Mapping[str, OptionValue]:
     """The same; ValueError for two that are one: case does not tell options apart (UCI, "setoption")."""
     known: dict[str, str] = {}
     for name in options:
@@ -108,7 +108,7 @@ class _EngineFile(BaseModel):
     rating: Annotated[float, Field(ge=-100_000, le=100_000)] | None = None  # as in a configuration
     package: Annotated[str, Field(pattern=r"^[a-z0-9.+ -]*$")] = ""  # for `apt install`, the next step
     options: dict[_Word, _Line | int | float | bool] = {}
-    limits: Annotated[frozenset[Limit], Field(strict=False, min_length=1)] | None = None
+    limits: Annotated[frozenset[LimitName], Field(strict=False, min_length=1)] | None = None
     files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")], str] = {}
     max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
     sandbox: Sandbox = "none"
@@ -116,7 +116,7 @@ class _EngineFile(BaseModel):
     keep_scratch: bool = False
     resources: ResourcesSection = ResourcesSection()
     quirks: QuirksSection = QuirksSection()
-    _options = field_validator("options")(told_apart)
+    _options = field_validator("options")(refuse_equal_options)
 
     @field_validator("command", mode="before")
     @classmethod
@@ -155,7 +155,7 @@ class StoredSpec(BaseModel):
     env: _Pairs = ()
     options: _Pairs = ()
     files: _Pairs = ()
-    limits: Annotated[frozenset[Limit], Field(strict=False)]
+    limits: Annotated[frozenset[LimitName], Field(strict=False)]
     quirks: QuirksSection = QuirksSection()
     max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
     fingerprint: _Text = ""
@@ -191,10 +191,10 @@ def stored_entrant(row: Mapping[str, object]) -> Entrant:
     try:
         return Entrant(**_StoredEntrant.model_validate(dict(row)).model_dump())
     except ValidationError as error:
-        raise ValueError(first_finding(error)) from None
+        raise ValueError(describe_error(error)) from None
 
 
-def from_json(text: object) -> Any:
+def parse_json(text: object) -> Any:
     """What a text of a database holds; ValueError for anything that is not JSON, however deep it is nested."""
     if not isinstance(text, str):
         raise ValueError(f"it is not text (found {reprlib.repr(text)})")
@@ -208,9 +208,9 @@ def from_json(text: object) -> Any:
 def stored_spec(text: object) -> EngineSpec:
     """Back from the JSON of a database; ValueError with one line about the first thing that is wrong."""
     try:
-        return _spec(StoredSpec.model_validate(from_json(text)))
+        return _spec(StoredSpec.model_validate(parse_json(text)))
     except ValidationError as error:
-        raise ValueError(first_finding(error)) from None
+        raise ValueError(describe_error(error)) from None
 
 
 def salvaged_spec(name: str, *sources: object) -> EngineSpec:
@@ -218,7 +218,7 @@ def salvaged_spec(name: str, *sources: object) -> EngineSpec:
 
     Where no source has a command it is `LOST`, which no machine can run.
     """
-    whole: dict[str, Any] = {"name": name, "command": LOST, "protocol": "uci", "limits": ()}
+    whole: dict[str, Any] = {"name": name, "command": LOST_COMMAND, "protocol": "uci", "limits": ()}
     for key in StoredSpec.model_fields:
         for source in sources if key != "name" else ():
             if isinstance(source, Mapping) and key in source and _is_valid({**whole, key: source[key]}):
@@ -242,7 +242,7 @@ def _spec(read: StoredSpec) -> EngineSpec:
     return EngineSpec(**plain, quirks=quirks, resources=resources)
 
 
-def first_finding(error: ValidationError, *, skip: int = 0) -> str:
+def describe_error(error: ValidationError, *, skip: int = 0) -> str:
     """The first of what a model finds wrong, in one line: the key without its first `skip` parts, and the value."""
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"][skip:])
@@ -271,7 +271,7 @@ class EngineEntry:
     origin: str = ""
     rating: float | None = None
     package: str = ""
-    options: Mapping[str, Value] = field(default_factory=dict)
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
     limits: frozenset[str] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     max_copies: int = 0
@@ -288,14 +288,14 @@ class EngineEntry:
 
     def contradicts(self, reported: str) -> bool:
         """Whether the name and version in the file are those of another release than the name an engine reports."""
-        stated = release(self.name) or release(self.version)
+        stated = version_in_name(self.name) or version_in_name(self.version)
         if not stated or reported.casefold() == self.name.casefold():
             return False
-        found = release(reported)
+        found = version_in_name(reported)
         return found != stated if found else any(sign.isdigit() for sign in reported)
 
 
-def release(name: str) -> str:
+def version_in_name(name: str) -> str:
     """The version in the name of an engine, "" without one."""
     found = _RELEASE.search(name)
     return found[1].lower() if found else ""
@@ -323,12 +323,12 @@ _MADE = {"id", "path", "folder", "command", "resources", "quirks"}
 _COPIED = tuple(f.name for f in fields(EngineEntry) if f.name not in _MADE)
 
 
-def changed_quirks(quirks: Quirks, changes: Mapping[str, object], place: str) -> Quirks:
+def override_quirks(quirks: Quirks, changes: Mapping[str, object], place: str) -> Quirks:
     """Quirks with those of a configuration put over them; InputRefused at `place` for unknown or impossible ones."""
     return Quirks(**_changed("quirk", QuirksSection, quirks, changes, place))
 
 
-def changed_resources(resources: Resources, changes: Mapping[str, object], place: str) -> Resources:
+def override_resources(resources: Resources, changes: Mapping[str, object], place: str) -> Resources:
     """The same for what an engine may use."""
     return Resources(**_changed("resource", ResourcesSection, resources, changes, place))
 
@@ -421,7 +421,7 @@ def _toml(value: object) -> str:
 _HEADER = re.compile(r"[ \t]*\[")
 
 
-def hinted(text: str, hints: Mapping[str, object]) -> str:
+def with_hints(text: str, hints: Mapping[str, object]) -> str:
     """The text of an engine file with each hint in it; a key ``quirks.NAME`` belongs under [quirks]."""
     lines = text.splitlines()
     for key, value in hints.items():
@@ -462,7 +462,7 @@ def write_hints(path: Path, target: Path, hints: Mapping[str, object]) -> None:
     if path != target and "{here}" in text:
         step = f"copy it to {target} with what it needs, and try again"
         raise InputRefused("names files beside it", place=str(path), step=step)
-    written = hinted(text, hints)
+    written = with_hints(text, hints)
     number, draft = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".toml", dir=_made(target.parent))
     try:
         with os.fdopen(number, "w", encoding="utf-8") as out:

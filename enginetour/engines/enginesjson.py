@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from enginetour.engines.enginefile import EngineEntry, Value, changed_quirks
+from enginetour.engines.enginefile import EngineEntry, OptionValue, override_quirks
 from enginetour.interop.files import read_whole
 from enginetour.model.errors import InputRefused
 from enginetour.model.task import Quirks
 
-LARGEST_FILE = 16_000_000  # bytes; ten thousand engines with all their options
-MOST_ENGINES = 10_000
+_LARGEST_FILE = 16_000_000  # bytes; ten thousand engines with all their options
+_MOST_ENGINES = 10_000
 _ELSEWHERE = {
     "ponder": "ponder: a setting of the entrant in a configuration",
     "debug": "debug: the traffic of abnormal games is kept with their incidents",
@@ -31,20 +31,20 @@ _USUAL: dict[str, Any] = {"ponder": False, "debug": False, "stderrFile": "", "va
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedEngine:
     """One engine of the list; `said` is what its file cannot say, by name."""
 
     entry: EngineEntry
     said: tuple[str, ...] = ()
 
 
-def read_engines(path: Path) -> tuple[tuple[Imported, ...], tuple[str, ...]]:
+def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...]]:
     """The engines in their order, each with an id of its own, and those that are none of ours, a line each.
 
     InputRefused when the file is no such list.
     """
     try:
-        table = json.loads(read_whole(path, LARGEST_FILE).decode("utf-8-sig"))
+        table = json.loads(read_whole(path, _LARGEST_FILE).decode("utf-8-sig"))
     except FileNotFoundError:
         raise InputRefused("no such file, expected engines.json of Cute Chess", place=str(path)) from None
     except (ValueError, RecursionError) as error:
@@ -53,9 +53,9 @@ def read_engines(path: Path) -> tuple[tuple[Imported, ...], tuple[str, ...]]:
         raise InputRefused(f"not JSON: {what}", place=f"{path}{line}") from None
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
-    if not isinstance(table, list) or len(table) > MOST_ENGINES:
+    if not isinstance(table, list) or len(table) > _MOST_ENGINES:
         raise InputRefused("expected a list of engines, as Cute Chess writes it", place=str(path))
-    found: list[Imported] = []
+    found: list[ImportedEngine] = []
     skipped: list[str] = []
     taken: set[str] = set()
     for number, row in enumerate(table, 1):
@@ -66,7 +66,7 @@ def read_engines(path: Path) -> tuple[tuple[Imported, ...], tuple[str, ...]]:
     return tuple(found), tuple(skipped)
 
 
-def _engine(row: object, base: Path, taken: set[str]) -> Imported:
+def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
     if not isinstance(row, dict):
         raise ValueError("no table")
     name, command = _text(row, "name"), _text(row, "command")
@@ -85,7 +85,7 @@ def _engine(row: object, base: Path, taken: set[str]) -> Imported:
         protocol=protocol,  # type: ignore[arg-type]  # one of two words, by the table above
         dir=(folder if "\\" in folder else str(base / folder)) if folder else None,
         options=_options(row.get("options", [])),
-        quirks=changed_quirks(
+        quirks=override_quirks(
             Quirks(), {**quirks, "init": [line for line in lines if isinstance(line, str) and line]}, name
         ),
     )
@@ -93,7 +93,7 @@ def _engine(row: object, base: Path, taken: set[str]) -> Imported:
     variants = [one for one in row.get("variants", []) if one != "standard"]
     if variants:
         said.append(f"variants: an engine tells them itself, found {', '.join(map(str, variants))[:60]}")
-    return Imported(entry, tuple(said))
+    return ImportedEngine(entry, tuple(said))
 
 
 def _text(row: dict[str, Any], key: str) -> str:
@@ -117,9 +117,9 @@ def _command(command: str, folder: str, base: Path) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _options(rows: object) -> dict[str, Value]:
+def _options(rows: object) -> dict[str, OptionValue]:
     """Those that are not as the engine has them by itself; buttons are not pressed."""
-    options: dict[str, Value] = {}
+    options: dict[str, OptionValue] = {}
     for row in rows if isinstance(rows, list) else ():
         if not isinstance(row, dict) or row.get("type") == "button" or "value" not in row:
             continue

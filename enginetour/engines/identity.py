@@ -40,16 +40,16 @@ _Content = Callable[[str], str]
 
 def fingerprint(spec: EngineSpec) -> str:
     """Hex text of 16 digits; EngineRefused when a file of the engine cannot be read."""
-    return taken(spec)[0]
+    return take_fingerprint(spec)[0]
 
 
-def taken(spec: EngineSpec) -> tuple[str, dict[str, _State]]:
+def take_fingerprint(spec: EngineSpec) -> tuple[str, dict[str, _State]]:
     """The fingerprint, and the files it covers with their states before they were read; EngineRefused as above."""
     whole = hashlib.sha256()
     covered: dict[str, _State] = {}
 
     def content(path: str) -> str:
-        covered[path] = now = state(path)
+        covered[path] = now = file_state(path)
         return _digest(path, now)
 
     try:
@@ -61,7 +61,7 @@ def taken(spec: EngineSpec) -> tuple[str, dict[str, _State]]:
     return whole.hexdigest()[:_LENGTH], covered
 
 
-def state(path: str) -> _State:
+def file_state(path: str) -> _State:
     """As the file is now; OSError where there is none."""
     found = os.stat(path)  # noqa: PTH116 - a text, and looked at before every game
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
@@ -155,7 +155,7 @@ def _digest(path: str, now: _State) -> str:  # noqa: ARG001 - the state is the c
 # one.
 
 
-def refusal(names: Iterable[str], place: str) -> InputRefused:
+def changed_engines_error(names: Iterable[str], place: str) -> InputRefused:
     """What to do about engines that are not what they were; the same words at a resume and in a run."""
     what = f"changed since the last game: {', '.join(names)} (binary, net or options)"
     step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
@@ -165,13 +165,13 @@ def refusal(names: Iterable[str], place: str) -> InputRefused:
 def new_fingerprint(spec: EngineSpec) -> str | None:
     """That of its files now, where it is another; None too where they cannot be read: its next start tells that."""
     try:
-        now = taken(spec)[0]
+        now = take_fingerprint(spec)[0]
     except EngineRefused:
         return None
     return now if spec.fingerprint and now != spec.fingerprint else None
 
 
-class Files:
+class EngineFiles:
     """The files of the engines of one run, looked at before each game: a `stat` for each, microseconds in all.
 
     A game that began before a change counts: its engines had been started, or were about to be.
@@ -185,13 +185,13 @@ class Files:
         """InputRefused when one is not the engine its fingerprint tells of; touched files are read again, no more."""
         changed = [self._described(spec) for spec in specs if not self._is_known(spec) and not self._is_same(spec)]
         if changed:
-            raise refusal(changed, self._place)
+            raise changed_engines_error(changed, self._place)
 
     def _is_known(self, spec: EngineSpec) -> bool:
         """Nothing has been written since it was last found to be the same."""
         fingerprint, files = self._seen.get(spec.name, ("", {}))
         try:
-            return fingerprint == spec.fingerprint and all(state(path) == then for path, then in files.items())
+            return fingerprint == spec.fingerprint and all(file_state(path) == then for path, then in files.items())
         except OSError:
             return False
 
@@ -202,7 +202,7 @@ class Files:
 
     def _is_same(self, spec: EngineSpec) -> bool:
         try:
-            fingerprint, files = taken(spec)
+            fingerprint, files = take_fingerprint(spec)
         except EngineRefused:  # it vanished, or is being written: the start fails, and the game is played again
             self._seen.pop(spec.name, None)
             return True
@@ -235,7 +235,7 @@ def is_path(name: str, value: str) -> bool:
     return "/" in value or (_NAME.search(name) is not None and value.strip().casefold() not in _NONE)
 
 
-def absent_paths(sides: Iterable[Side]) -> Iterator[str]:
+def missing_paths(sides: Iterable[Side]) -> Iterator[str]:
     """A sentence for each option that names what an engine is to read, and that is not on this machine."""
     for side in sides:
         for name, value in side.spec.options:

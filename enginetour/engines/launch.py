@@ -48,13 +48,13 @@ def call(name: str, *arguments: int | bytes | None) -> int:
 # cpus        the only processors it may run on, comma separated                sched_setaffinity(2)
 # landlock    the only folder in which it may write; no capabilities, sockets   landlock(7), seccomp(2)
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _OOM_SCORE = "500"  # reliability spec 4.1: a lack of memory kills an engine, never us
 
 
 def _die_with_parent(parent: int) -> None:
     """SIGKILL at the death of the thread that started us; at once if that is already past."""
-    call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before the request: nobody would ever end us
         os._exit(1)
 
@@ -67,7 +67,7 @@ def _forget_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
-def limit(settings: dict[str, str]) -> None:
+def _limit(settings: dict[str, str]) -> None:
     """What it may use; OSError or ValueError where it asks for more than we have ourselves."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for key, kind in (("files", resource.RLIMIT_NOFILE), ("file_size", resource.RLIMIT_FSIZE)):
@@ -99,10 +99,10 @@ def main(arguments: list[str]) -> None:
     step = b"namespace"
     try:
         if settings["namespace"] == "pid":
-            enter()
-            divide(report)
+            _enter()
+            _divide(report)
         step = b"limits"
-        limit(settings)
+        _limit(settings)
         step = b"affinity"
         if "cpus" in settings:
             os.sched_setaffinity(0, [int(word) for word in settings["cpus"].split(",")])
@@ -125,30 +125,30 @@ def main(arguments: list[str]) -> None:
 
 # A PID namespace around an engine: when its first process dies, nothing that was ever started in it survives.
 
-CLONE_NEWNS = 0x00020000  # linux/sched.h
-CLONE_NEWUSER = 0x10000000  # linux/sched.h
+_CLONE_NEWNS = 0x00020000  # linux/sched.h
+_CLONE_NEWUSER = 0x10000000  # linux/sched.h
 _CLONE_NEWPID = 0x20000000  # linux/sched.h
 _MS_PRIVATE_MOUNT = 0x2 | 0x4 | 0x8  # MS_NOSUID, MS_NODEV, MS_NOEXEC; linux/mount.h
 _MS_SLAVE_ALL = 0x4000 | 0x80000  # MS_REC, MS_SLAVE; linux/mount.h: disks mounted later are seen, nothing goes out
 
 
-def enter() -> None:
+def _enter() -> None:
     """The next child is the first process of a new namespace. Raises OSError where this is forbidden.
 
     Without the right to it, through a user namespace in which everybody keeps his number.
     """
     try:
-        call("unshare", _CLONE_NEWPID | CLONE_NEWNS)
+        call("unshare", _CLONE_NEWPID | _CLONE_NEWNS)
     except PermissionError:
         user, group = os.geteuid(), os.getegid()
-        call("unshare", CLONE_NEWUSER | _CLONE_NEWPID | CLONE_NEWNS)
+        call("unshare", _CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS)
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{user} {user} 1")
         _write("/proc/self/gid_map", f"{group} {group} 1")
-        call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # new credentials may forget it
+        call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # new credentials may forget it
 
 
-def divide(report: int) -> None:
+def _divide(report: int) -> None:
     """Returns in the process that is to become the engine; the other two never return."""
     alive, living = os.pipe()  # its end tells init that the outer one is dead
     heard, status = os.pipe()
@@ -162,7 +162,7 @@ def divide(report: int) -> None:
         os.write(living, b"!")
         _end_like(init, heard)
     os.close(living)
-    call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if not os.read(alive, 1):  # it died before the request: nobody would ever end us
         os._exit(1)
     sees_own = _own_proc()
@@ -277,37 +277,37 @@ def _write(path: str, text: str) -> None:
 # of the interface (its ABI) knows it; what a kernel does not know stays allowed.
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls, the same on every architecture
-VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION: tell the ABI
+_VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION: tell the ABI
 _PATH_BENEATH = 1  # LANDLOCK_RULE_PATH_BENEATH
 _PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it the kernel restricts nobody but root
 _WRITE_FILE = 1 << 1
 _CHANGES = _WRITE_FILE | 0x1FF0  # remove files and folders, make every kind of them
 _DEVICES = 1 << 6 | 1 << 11  # make character and block devices: allowed nowhere
-_REFER, TRUNCATE = 1 << 13, 1 << 14  # move between folders (ABI 2), shorten files (ABI 3)
+_REFER, _TRUNCATE = 1 << 13, 1 << 14  # move between folders (ABI 2), shorten files (ABI 3)
 _IOCTL_DEV = 1 << 15  # commands to devices (ABI 5)
-TCP = 1 | 2  # bind, connect (ABI 4)
+_TCP = 1 | 2  # bind, connect (ABI 4)
 _SCOPES = 1 | 2  # abstract Unix sockets and signals to processes outside (ABI 6)
 _NEVER_FILES = ("/dev/null", "/dev/zero", "/dev/full")  # writing there changes nothing
 
 
 def abi() -> int:
     """The kernel's version of the interface, from 1. Raises OSError where it has none."""
-    return call("syscall", _CREATE_RULESET, None, 0, VERSION)
+    return call("syscall", _CREATE_RULESET, None, 0, _VERSION)
 
 
 def _restrict(folder: str) -> None:
     """From now on this process and all it starts write below `folder` only. Raises OSError."""
     version = abi()
-    rights = _CHANGES | (_REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0)
+    rights = _CHANGES | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
     devices = _IOCTL_DEV if version >= 5 else 0
-    words = [rights | devices, *([TCP] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
+    words = [rights | devices, *([_TCP] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
     wanted = b"".join(word.to_bytes(8, "little") for word in words)
     rules = call("syscall", _CREATE_RULESET, wanted, len(wanted), 0)
     try:
         _allow(rules, folder, rights & ~_DEVICES)
         for path in _NEVER_FILES:
             if os.path.exists(path):  # noqa: PTH110 - pathlib would double the start-up
-                _allow(rules, path, _WRITE_FILE | (rights & TRUNCATE) | devices)
+                _allow(rules, path, _WRITE_FILE | (rights & _TRUNCATE) | devices)
         call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         call("syscall", _RESTRICT_SELF, rules, 0)
     finally:

@@ -18,13 +18,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from enginetour.engines.strays import MOST, children, told
+from enginetour.engines.strays import MOST_PROCESSES, children, read_proc
 
 # The machine a game is played on, in the words of its own kernel.
 
 
 @cache
-def processor() -> str:
+def processor_name() -> str:
     """The processor's model, as /proc/cpuinfo names it; its architecture where it has no name."""
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
@@ -50,7 +50,7 @@ ROUNDS = 20  # the best counts: whatever else runs makes rounds longer, nothing 
 REFERENCE = 17.0  # MB/s of an AMD EPYC with 2 processors at a load of 13 (measured): there the speed is 1
 
 
-def work() -> bytes:
+def speed_test_text() -> bytes:
     """The same bytes everywhere, whatever the version of Python."""
     squares = [file + rank for file in "abcdefgh" for rank in "12345678"]
     digests = b"".join(hashlib.sha256(number.to_bytes(4, "big")).digest() for number in range(_DIGESTS))
@@ -58,9 +58,9 @@ def work() -> bytes:
     return " ".join(squares[one & 63] + squares[other & 63] for one, other in pairs).encode("ascii")
 
 
-def speed(rounds: int = ROUNDS) -> float:
+def measure_speed(rounds: int = ROUNDS) -> float:
     """This machine's against the reference: 2 is twice as fast. Takes about a second; three digits."""
-    text = work()
+    text = speed_test_text()
     spent = []
     for _ in range(rounds):
         begun = time.thread_time_ns()  # a worker of a cluster has other threads, and they work meanwhile
@@ -76,7 +76,7 @@ _OWN_GROUPS = Path("/proc/self/cgroup")  # hierarchy:controllers:path, cgroups(7
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class ProcessorAllowance:
     """How many, and what says so, in words that follow a number of processors."""
 
     count: int
@@ -88,13 +88,13 @@ class Allowed:
         return f"{self.count} processor{plural}{self.why}"
 
 
-def allowed(own: Path = _OWN_GROUPS, groups: Path = _GROUPS) -> Allowed:
+def allowed_processors(own: Path = _OWN_GROUPS, groups: Path = _GROUPS) -> ProcessorAllowance:
     """For this process: whole ones, at least one."""
     bound = len(os.sched_getaffinity(0))
     quota, folder = min(_quotas(own, groups), key=itemgetter(0), default=(float(bound), groups))
     if quota >= bound:
-        return Allowed(bound)
-    return Allowed(max(1, int(quota)), f" (a quota of {quota:g} of {bound})", _mark(folder))
+        return ProcessorAllowance(bound)
+    return ProcessorAllowance(max(1, int(quota)), f" (a quota of {quota:g} of {bound})", _mark(folder))
 
 
 def _quotas(own: Path, groups: Path) -> Iterator[tuple[float, Path]]:
@@ -179,14 +179,14 @@ class Cores:
 
     def keep_off(self, slots: int) -> None:
         """This process, all its threads, on what the engines leave; where nothing is left it may run anywhere."""
-        bind(os.getpid(), self.rest(slots) or self.processors)
+        set_affinity(os.getpid(), self.rest(slots) or self.processors)
 
     def rest(self, slots: int) -> tuple[int, ...]:
         """What the engines of so many slots leave."""
         return tuple(number for core in self.cores[slots * self.each :] for number in core)
 
 
-def find(each: int, topology: Path = _TOPOLOGY) -> Cores:
+def find_cores(each: int, topology: Path = _TOPOLOGY) -> Cores:
     """Those of this process's affinity, neighbours side by side; no more than a quota of its group lets it use."""
     ours = os.sched_getaffinity(0)
     found: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -196,7 +196,7 @@ def find(each: int, topology: Path = _TOPOLOGY) -> Cores:
         package = _listed(place / "physical_package_id") or (0,)
         found[(*package, *siblings)] = tuple(sibling for sibling in siblings if sibling in ours)
     cores = tuple(found[key] for key in sorted(found))
-    return Cores(cores[: allowed().count], each, tuple(sorted(ours)))
+    return Cores(cores[: allowed_processors().count], each, tuple(sorted(ours)))
 
 
 def _listed(path: Path) -> tuple[int, ...]:
@@ -208,7 +208,7 @@ def _listed(path: Path) -> tuple[int, ...]:
         return ()
 
 
-def bind(pid: int, processors: tuple[int, ...]) -> None:
+def set_affinity(pid: int, processors: tuple[int, ...]) -> None:
     """All threads of a process to these; none, or a process that has gone, changes nothing."""
     if not processors:
         return
@@ -218,7 +218,7 @@ def bind(pid: int, processors: tuple[int, ...]) -> None:
 
 
 @contextmanager
-def elsewhere(cores: Cores | None, slots: int) -> Iterator[None]:
+def off_engine_cores(cores: Cores | None, slots: int) -> Iterator[None]:
     """This process on what the engines leave, for a while."""
     before = os.sched_getaffinity(0)
     if cores is not None:
@@ -227,7 +227,7 @@ def elsewhere(cores: Cores | None, slots: int) -> Iterator[None]:
         yield
     finally:
         if cores is not None:
-            bind(os.getpid(), tuple(before))
+            set_affinity(os.getpid(), tuple(before))
 
 
 # How much memory the processes of an engine hold, for those that have a limit: anonymous and resident.
@@ -235,36 +235,38 @@ def elsewhere(cores: Cores | None, slots: int) -> Iterator[None]:
 # Never the address space: mapped nets and tablebases count there, and belong to the page cache. A page shared by a
 # process and the child it forked is counted once, but only when it matters: the kernel walks all pages for that.
 
-EVERY_NS = 250_000_000  # four looks a second, reliability spec 4.1
+MEMORY_CHECK_NS = 250_000_000  # four looks a second, reliability spec 4.1
 MB = 1_000_000  # bytes
-KILLED = "killed: "  # how the end of such an engine is told
-GB = 1000  # MB, from which on a size is told in GB
+KILLED_PREFIX = "killed: "  # how the end of such an engine is told
+_GB = 1000  # MB, from which on a size is told in GB
 
 
-def excess(pids: Sequence[int], limit_mb: int | None) -> str:
+def memory_excess(pids: Sequence[int], limit_mb: int | None) -> str:
     """``killed: 1.9 GB over limit 1.5 GB`` where they hold more than their limit, else ""."""
     if limit_mb is None:
         return ""
     held = sum(_field(f"/proc/{pid}/status", b"RssAnon:") for pid in pids)
     if held > limit_mb * MB and len(pids) > 1:
         held = min(held, sum(_field(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:") for pid in pids) or held)
-    return f"{KILLED}{_size(held / MB)} over limit {_size(limit_mb)}" if held > limit_mb * MB else ""
+    return f"{KILLED_PREFIX}{_size(held / MB)} over limit {_size(limit_mb)}" if held > limit_mb * MB else ""
 
 
 def _field(path: str, key: bytes) -> int:
     """Bytes, from a line in kB of proc_pid_status(5) or proc_pid_smaps(5); 0 for a process that is gone."""
-    begin = (text := told(path)).find(b"\n" + key) + 1  # after a line break: a process chooses its name, without one
+    begin = (text := read_proc(path)).find(
+        b"\n" + key
+    ) + 1  # after a line break: a process chooses its name, without one
     return int(text[begin + len(key) :].split(None, 1)[0]) * 1024 if begin else 0
 
 
 def _size(megabytes: float) -> str:
-    return f"{megabytes / GB:.1f} GB" if megabytes >= GB else f"{megabytes:.0f} MB"
+    return f"{megabytes / _GB:.1f} GB" if megabytes >= _GB else f"{megabytes:.0f} MB"
 
 
 # Processor time of an engine: of its process, of all that it started, and of those of them that were waited for.
 
-TIMES = slice(11, 15)  # utime, stime, cutime, cstime behind the name: proc_pid_stat(5)
-THREADS = 17  # num_threads, likewise
+_TIMES = slice(11, 15)  # utime, stime, cutime, cstime behind the name: proc_pid_stat(5)
+_THREADS = 17  # num_threads, likewise
 _OF_PROCESS = 2  # CPUCLOCK_SCHED, a clock of the whole process: linux/posix-timers.h
 
 
@@ -286,39 +288,39 @@ class CpuTime:
 
         Not `whole`: where the engine had no other process when that was last asked for, by its own clock since then.
         """
-        alone = alone_ns(self._engine)
+        alone = process_cpu_ns(self._engine)
         if self._alone_ns and not whole:
             return (self._used_ms or 0) + (max(alone, self._alone_ns) - self._alone_ns) // 1_000_000
-        if (now := used_ms(self._root)) is not None:
+        if (now := _tree_cpu_ms(self._root)) is not None:
             self._used_ms = max(now[0], self._used_ms or 0)  # what was killed together is nobody's to count
             self._alone_ns = alone if now[1] == self._engine else 0
         return self._used_ms
 
 
-def used_ms(root: int) -> tuple[int, int] | None:
+def _tree_cpu_ms(root: int) -> tuple[int, int] | None:
     """Processor time of a process, its descendants and those of them that were waited for, and the youngest of them.
 
     None when none is seen. Some 30 us for each (measured).
     """
     pids, ticks = [root], []
     for pid in pids:
-        if text := told(f"/proc/{pid}/stat"):
+        if text := read_proc(f"/proc/{pid}/stat"):
             fields = text[text.rindex(b")") + 2 :].split()
-            ticks.append(sum(map(int, fields[TIMES])))
-            if len(pids) < MOST:
-                pids += children(pid, threads=int(fields[THREADS]))
+            ticks.append(sum(map(int, fields[_TIMES])))
+            if len(pids) < MOST_PROCESSES:
+                pids += children(pid, threads=int(fields[_THREADS]))
     return (sum(ticks) * 1000 // os.sysconf("SC_CLK_TCK"), pids[-1]) if ticks else None
 
 
-def clock_of(pid: int) -> int:
+def cpu_clock_id(pid: int) -> int:
     """The number of the clock of one process, which is negative: clock_getcpuclockid(3)."""
     return ~pid << 3 | _OF_PROCESS
 
 
-def alone_ns(pid: int) -> int:
+def process_cpu_ns(pid: int) -> int:
     """Processor time of one process, 0.3 us (measured); 0 where there is none."""
     try:
-        return time.clock_gettime_ns(clock_of(pid))
+        return time.clock_gettime_ns(cpu_clock_id(pid))
     except OSError:
         return 0
 
@@ -328,67 +330,67 @@ def alone_ns(pid: int) -> int:
 STAT = "/proc/stat"  # proc(5)
 _LOADAVG = "/proc/loadavg"  # proc(5)
 _PRESSURE = "/proc/pressure/cpu"  # Documentation/accounting/psi.rst; not every kernel has it
-CROWDED = 1.25  # x the processors, from which a load leaves no game alone: ours are a part of it (our choice)
-PRESSED = 10.0  # % of the last 10 s in which something waited for a processor (our choice)
-_STEAL, COUNTED = 7, 8  # place of steal among the counters of the line "cpu", and how many make up all time: proc(5)
+_OVERLOAD = 1.25  # x the processors, from which a load leaves no game alone: ours are a part of it (our choice)
+_HIGH_PRESSURE = 10.0  # % of the last 10 s in which something waited for a processor (our choice)
+_STEAL, _COUNTERS = 7, 8  # place of steal among the counters of the line "cpu", and how many make up all time: proc(5)
 
 
 class Workload:
     """Looks at the machine when it is made and when it is asked; what a kernel does not tell is None."""
 
     def __init__(self) -> None:
-        self._load = load_now()
+        self._load = load_average()
         self._ticks = _ticks()
 
     def load(self) -> float | None:
         """The load average of a minute, the larger of then and now: processes that run or wait to."""
-        loads = [load for load in (self._load, load_now()) if load is not None]
+        loads = [load for load in (self._load, load_average()) if load is not None]
         return max(loads, default=None)
 
     def steal(self) -> float | None:
         """Share of the processors' time since then, 0 to 1, that the host of a virtual machine gave to others."""
         now = _ticks()
         passed = [after - before for before, after in zip(self._ticks, now, strict=False)]
-        return max(0.0, passed[_STEAL] / sum(passed)) if len(passed) == COUNTED and sum(passed) > 0 else None
+        return max(0.0, passed[_STEAL] / sum(passed)) if len(passed) == _COUNTERS and sum(passed) > 0 else None
 
 
 def is_busy() -> bool:
     """Whether more wants to run than there are processors: in the last seconds, or on the average of a minute."""
-    return pressed() > PRESSED or (load_now() or 0.0) > (processors() or 1)
+    return _cpu_pressure() > _HIGH_PRESSURE or (load_average() or 0.0) > (processor_count() or 1)
 
 
-def crowd(load: float | None = None) -> str:
+def describe_overload(load: float | None = None) -> str:
     """``load 15 on 2 processors`` where that leaves no game its own processor, else ""."""
-    load, here = load_now() if load is None else load, processors()
-    if load is None or here is None or load <= CROWDED * here:
+    load, here = load_average() if load is None else load, processor_count()
+    if load is None or here is None or load <= _OVERLOAD * here:
         return ""
-    return load_words(load, here)
+    return describe_load(load, here)
 
 
-def load_words(load: float, here: int) -> str:
+def describe_load(load: float, here: int) -> str:
     """``load 15 on 2 processors``."""
     return f"load {load:.0f} on {here} processor{'s' * (here != 1)}"
 
 
-def running_now() -> int:
+def runnable_threads() -> int:
     """Threads that run or wait to at this moment, us among them; 0 where the kernel does not tell."""
-    fields = told(_LOADAVG).split()
+    fields = read_proc(_LOADAVG).split()
     return int(fields[3].partition(b"/")[0]) if len(fields) > 3 else 0
 
 
-def pressed() -> float:
+def _cpu_pressure() -> float:
     """Percent of the last 10 s in which something waited for a processor; 0 where the kernel does not tell."""
-    _, _, rest = told(_PRESSURE).partition(b"avg10=")
+    _, _, rest = read_proc(_PRESSURE).partition(b"avg10=")
     return float(rest.split(None, 1)[0]) if rest else 0.0
 
 
 @cache
-def processors() -> int | None:
+def processor_count() -> int | None:
     """Those of the machine, as the load average counts for all of them."""
     return os.cpu_count()
 
 
-def load_now() -> float | None:
+def load_average() -> float | None:
     """The load average of a minute, None where the system has none."""
     try:
         return os.getloadavg()[0]
@@ -398,13 +400,13 @@ def load_now() -> float | None:
 
 def _ticks() -> list[int]:
     """Time of all processors by what they did: user, nice, system, idle, iowait, irq, softirq, steal; [] for none."""
-    line = told(STAT).partition(b"\n")[0].split()
-    return [int(field) for field in line[1 : 1 + COUNTED]] if line[:1] == [b"cpu"] else []
+    line = read_proc(STAT).partition(b"\n")[0].split()
+    return [int(field) for field in line[1 : 1 + _COUNTERS]] if line[:1] == [b"cpu"] else []
 
 
 # The machine a tournament is played on: its speed, once measured, holds for it and is kept with the tournament.
 
-SpeedWish = Literal["measure"] | float | None  # as play.speed: to be measured, a number of the user's own, none
+SpeedSetting = Literal["measure"] | float | None  # as play.speed: to be measured, a number of the user's own, none
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,12 +428,12 @@ class Machine:
         return f"speed {self.speed:g} of {self.host} ({self.processor}): times are multiplied by {1 / self.speed:.3f}"
 
 
-def here(wish: SpeedWish, stored: Mapping[str, Any] | None = None) -> Machine:
+def this_machine(wish: SpeedSetting, stored: Mapping[str, Any] | None = None) -> Machine:
     """This machine at the speed asked for; one that was measured here before is not measured again."""
-    host, model = platform.node(), processor()
+    host, model = platform.node(), processor_name()
     if wish != "measure":
         return Machine(host, model, wish)
     known = stored or {}
     if (known.get("host"), known.get("processor")) == (host, model) and known.get("speed"):
         return Machine(host, model, float(known["speed"]))
-    return Machine(host, model, speed())
+    return Machine(host, model, measure_speed())

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from enginetour.engines.wire import exact, printable
+from enginetour.engines.wire import escape_text, parse_int
 from enginetour.model.errors import did_you_mean
 from enginetour.model.task import Declared
 
 # Sent to every engine that declares them; defaults are not to be relied on (runner spec 6).
-STANDARD = (
+_STANDARD_SETTINGS = (
     ("Ponder", "false"),
     ("OwnBook", "false"),
     ("UCI_Chess960", "false"),
@@ -32,7 +32,7 @@ _NAMED = 8
 Setting = tuple[Declared, str]
 
 
-def check(
+def check_settings(
     declared: Sequence[Declared], wanted: Iterable[tuple[str, str]]
 ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
     """What to send, in the order wanted and in the declared spelling; and a sentence for each wrong wish.
@@ -55,14 +55,14 @@ def check(
     return tuple(settings.values()), tuple(problems)
 
 
-def standard(
+def standard_settings(
     declared: Sequence[Declared], wanted: Iterable[tuple[str, str]], offered: Iterable[tuple[str, str]] = ()
 ) -> tuple[tuple[str, str], ...]:
     """The settings of STANDARD, and those offered, that this engine has, can take, and that the user did not decide."""
     decided = {name.casefold() for name, _ in wanted}
     known = {option.name.casefold(): option for option in reversed(declared)}
     chosen = []
-    for name, value in (*STANDARD, *offered):
+    for name, value in (*_STANDARD_SETTINGS, *offered):
         option = known.get(name.casefold())
         if option is not None and name.casefold() not in decided and not _value(option, value)[1]:
             chosen.append((option.name, value))
@@ -72,9 +72,9 @@ def standard(
 def _unknown(name: str, declared: Sequence[Declared]) -> str:
     if not declared:
         return f"unknown option {name!r}: it declares no options"
-    if meant := did_you_mean(name, [printable(option.name) for option in declared]):
+    if meant := did_you_mean(name, [escape_text(option.name) for option in declared]):
         return f"unknown option {name!r}{meant}"
-    shown = ", ".join(printable(option.name) for option in declared[:_NAMED])
+    shown = ", ".join(escape_text(option.name) for option in declared[:_NAMED])
     more = f" and {len(declared) - _NAMED} more" if len(declared) > _NAMED else ""
     return f"unknown option {name!r}; it has {shown}{more}"
 
@@ -89,7 +89,7 @@ def _value(option: Declared, value: str) -> tuple[str | None, str]:
     if option.kind == "combo":
         alike = {choice.casefold(): choice for choice in option.choices}
         spelled = value if value in option.choices else alike.get(value.casefold())
-        allowed = ", ".join(printable(choice) for choice in option.choices)
+        allowed = ", ".join(escape_text(choice) for choice in option.choices)
         return spelled, "" if spelled is not None else f"option {option.name!r} is one of {allowed}; found {value!r}"
     if option.kind in PRESSED:
         if value.casefold() in _FALSE:
@@ -103,7 +103,7 @@ def _value(option: Declared, value: str) -> tuple[str | None, str]:
 
 
 def _number(option: Declared, value: str) -> tuple[str | None, str]:
-    number = exact(value)
+    number = parse_int(value)
     low, high = option.low, option.high
     if number is not None and (low is None or number >= low) and (high is None or number <= high):
         return str(number), ""

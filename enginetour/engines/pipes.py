@@ -83,7 +83,7 @@ class Traffic:
 
     def lines(self, last: int) -> tuple[str, ...]:
         """The last lines as ``12.345678 < bestmove e2e4``: seconds since the start, escaped, cut, oldest first."""
-        told = [f"{(ns - self._start_ns) / 1e9:.6f} {way} {printable(text)}" for ns, way, text in self.whole(0)]
+        told = [f"{(ns - self._start_ns) / 1e9:.6f} {way} {escape_bytes(text)}" for ns, way, text in self.whole(0)]
         return tuple(told[-last:]) if last > 0 else ()
 
     def whole(self, since_ns: int) -> list[tuple[int, str, bytes]]:
@@ -160,10 +160,10 @@ class Outbox:
 def last_lines(text: bytes, last: int) -> tuple[str, ...]:
     """The last non-empty lines, printable and cut."""
     lines = [line for line in text.split(b"\n") if line.strip()]
-    return tuple(printable(line) for line in lines[-last:]) if last > 0 else ()
+    return tuple(escape_bytes(line) for line in lines[-last:]) if last > 0 else ()
 
 
-def printable(text: bytes, longest: int = _TOLD_CAP) -> str:
+def escape_bytes(text: bytes, longest: int = _TOLD_CAP) -> str:
     """One line safe to show: blanks trimmed at the end, control and non-ASCII bytes escaped, cut at 300 characters."""
     cut = text.rstrip(b"\r\n \t")
     shown = cut[: longest + 1].decode("utf-8", "replace")

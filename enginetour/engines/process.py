@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from enginetour.engines import machine, sandbox, strays
 from enginetour.engines.machine import CpuTime
-from enginetour.engines.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines, printable
+from enginetour.engines.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, escape_bytes, last_lines
 from enginetour.engines.sandbox import SHELL_SIGNAL
-from enginetour.engines.starting import STRAY, Launch, records
+from enginetour.engines.starting import STRAY, Launch, launcher_records
 from enginetour.model.task import EngineSpec
 
 # The one wait: a single poll over all pipes of several engines and the control descriptor.
@@ -118,9 +118,9 @@ def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> _Poll
 
 QUIT_WAIT = 1.5  # s after `quit`, reliability spec 4.4
 TERM_WAIT = 1.0  # s after SIGTERM, reliability spec 4.4
-KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
+_KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
 
-living: set[EngineProcess] = set()  # started by this process and not ended
+running_engines: set[EngineProcess] = set()  # started by this process and not ended
 
 
 def end_all(processes: Iterable[EngineProcess]) -> None:
@@ -151,7 +151,7 @@ def _kill_all(processes: Iterable[EngineProcess]) -> None:
     open_ones = [process for process in processes if not process.closed]
     if not open_ones:
         return
-    before = strays.table()  # while parents live: afterwards nobody knows whose child it was
+    before = strays.process_table()  # while parents live: afterwards nobody knows whose child it was
     escaped = {
         process: [
             seen
@@ -163,14 +163,14 @@ def _kill_all(processes: Iterable[EngineProcess]) -> None:
     for process in open_ones:
         process.signal(signal.SIGKILL)
     for process in open_ones:
-        strays.end(escaped[process])
+        strays.kill_processes(escaped[process])
     handles = [fd for process in open_ones for fd in (process.pidfd, process.init_fd) if fd is not None]
-    strays.ended_by(handles, time.monotonic_ns() + int(KILL_WAIT * 1e9))
+    strays.wait_for_exit(handles, time.monotonic_ns() + int(_KILL_WAIT * 1e9))
     left = {process: process.left() for process in open_ones}
-    tagged = strays.end_tagged(process.tag for process in open_ones)
+    tagged = strays.kill_tagged(process.tag for process in open_ones)
     for process in open_ones:
         process.forget()
-    adopted = strays.end_adopted({process.pid: process.tag for process in living})
+    adopted = strays.kill_orphans({process.pid: process.tag for process in running_engines})
     names = " or ".join(process.spec.name for process in open_ones)
     sessions = {pid for process in open_ones for pid in (process.pid, process.engine_pid)}
     for process in open_ones:
@@ -182,20 +182,20 @@ def _kill_all(processes: Iterable[EngineProcess]) -> None:
         process.orphans = (*left[process], *away.values())
 
 
-def kill_living() -> None:
+def kill_running_engines() -> None:
     """SIGKILL to every engine this process started and has not ended."""
-    _kill_all(tuple(living))
+    _kill_all(tuple(running_engines))
 
 
-def _told(seen: strays.Seen) -> str:
-    still = strays.look(seen.pid)
+def _told(seen: strays.ProcessInfo) -> str:
+    still = strays.process_info(seen.pid)
     alive = still is not None and still.started == seen.started and still.state != "Z"
-    return f"{printable(seen.name.encode())} ({seen.pid}){' could not be killed' if alive else ''}"
+    return f"{escape_bytes(seen.name.encode())} ({seen.pid}){' could not be killed' if alive else ''}"
 
 
 # One running engine: its pipes and its traffic.
 
-UNKNOWN = "ended, status unknown"
+_UNKNOWN = "ended, status unknown"
 READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
 
 
@@ -239,11 +239,11 @@ class EngineProcess:
         self.note = self._traffic.extend
         self._stderr = ByteRing(STDERR_CAP)
         self._status = ""
-        living.add(self)
+        running_engines.add(self)
 
     def expand(self, text: str) -> str:
         """``{scratch}`` replaced by the scratch folder's path."""
-        return sandbox.expand(text, self.scratch)
+        return sandbox.expand_scratch(text, self.scratch)
 
     @property
     def wants_write(self) -> bool:
@@ -325,7 +325,7 @@ class EngineProcess:
     @property
     def is_dead(self) -> bool:
         """The engine itself has ended, though what tells how may still be on its way."""
-        seen = None if self.exited else strays.look(self.engine_pid)
+        seen = None if self.exited else strays.process_info(self.engine_pid)
         return seen is None or seen.state in "ZX"
 
     def exit_status(self) -> str:
@@ -335,13 +335,13 @@ class EngineProcess:
             try:
                 seen = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:  # SIGCHLD ignored by whoever embeds us: the kernel reaped it
-                self._status = UNKNOWN
+                self._status = _UNKNOWN
                 return self._status
             if seen is not None:
                 code = seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
                 if self.spec.sandbox == "bwrap" and code > SHELL_SIGNAL:
                     code = SHELL_SIGNAL - code
-                self._status = self._over or status_words(code)
+                self._status = self._over or describe_status(code)
         return self._status
 
     def end(self) -> None:
@@ -357,7 +357,7 @@ class EngineProcess:
 
         In a namespace that is the launcher's, which passes SIGTERM on and takes all along when it is killed.
         """
-        if not self.closed and self.exit_status() != UNKNOWN:
+        if not self.closed and self.exit_status() != _UNKNOWN:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
 
@@ -366,8 +366,8 @@ class EngineProcess:
         now = time.monotonic_ns()
         if now < self.watch_ns or self.exited or self.closed:
             return
-        self.watch_ns = now + machine.EVERY_NS
-        self._over = machine.excess(self.family(), self.spec.resources.memory)
+        self.watch_ns = now + machine.MEMORY_CHECK_NS
+        self._over = machine.memory_excess(self.family(), self.spec.resources.memory)
         if self._over:
             self.watch_ns = NEVER_NS
             self.cpu_ms()
@@ -376,8 +376,8 @@ class EngineProcess:
     def family(self) -> list[int]:
         """The process ids of the engine and all it started, the launcher's not among them."""
         if self.init is None:
-            return strays.family(self.pid)
-        return strays.family(self.init)[1:]
+            return strays.process_tree(self.pid)
+        return strays.process_tree(self.init)[1:]
 
     def register(self, poll: select.poll, where: dict[int, EngineProcess]) -> None:
         """Put every descriptor that can still say something into a poll."""
@@ -427,8 +427,8 @@ class EngineProcess:
         if self._report is not None and not self.closed:
             with suppress(OSError):
                 self._left += os.read(self._report, READ_SIZE)
-        told = [record[1:] for record in records(self._left) if record[0] == STRAY][: strays.MOST]
-        return [f"{printable(bytes.fromhex(name.decode()))} ({number.decode()})" for number, name in told]
+        told = [record[1:] for record in launcher_records(self._left) if record[0] == STRAY][: strays.MOST_PROCESSES]
+        return [f"{escape_bytes(bytes.fromhex(name.decode()))} ({number.decode()})" for number, name in told]
 
     def forget(self) -> None:
         """Reap it, close the pipes, wipe the scratch folder; it must be dead."""
@@ -449,11 +449,11 @@ class EngineProcess:
                 os.close(fd)
         self._process.poll()
         if not self.spec.keep_scratch:
-            sandbox.wipe(self.scratch)
-        living.discard(self)
+            sandbox.remove_scratch(self.scratch)
+        running_engines.discard(self)
 
 
-def status_words(returncode: int) -> str:
+def describe_status(returncode: int) -> str:
     """``exit 1`` or ``signal 11 (SIGSEGV)`` from a return code as subprocess gives it."""
     if returncode >= 0:
         return f"exit {returncode}"
@@ -469,11 +469,11 @@ def status_words(returncode: int) -> str:
 ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
-def hear_no_end() -> None:
+def block_ending_signals() -> None:
     """For a thread beside the main one, first of all. What it starts inherits that until it says otherwise."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
 
 
-def hear_all() -> None:
+def unblock_signals() -> None:
     """For the main thread of what such a thread has started, once it has its handlers."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from enginetour.engines.position import Position
-from enginetour.engines.wire import Said, Thought, What, Wire
+from enginetour.engines.wire import EngineConnection, Message, MessageKind, SearchInfo
 from enginetour.model.errors import EngineStalled, StartFailed
 from enginetour.model.timecontrol import TimeControl
 
@@ -28,9 +28,9 @@ WOKEN_NS = 100 * MS  # within this time after an empty line an engine that it wo
 _MOST_EMPTY = 16  # empty lines to an engine that may have several lines unread
 _GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; more where `ready_timeout` is above a minute (runner spec 5.3)
 
-Script = Generator[int, Said | None, None]
-Hearing = Generator[int, Said | None, Said | None]
-_COMPLAINTS = frozenset({What.REFUSED, What.REFUSED_POSITION})  # of an empty line itself
+Script = Generator[int, Message | None, None]
+Hearing = Generator[int, Message | None, Message | None]
+_COMPLAINTS = frozenset({MessageKind.REFUSED, MessageKind.REFUSED_POSITION})  # of an empty line itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Ask(NamedTuple):
     stage: int = 0  # of its control, from 0
 
 
-class Engine(Wire):
+class Engine(EngineConnection):
     """One engine process and what is known of it. Made by `open_engine`; ended by the shelf or by `kill`."""
 
     # What the protocols differ in.
@@ -91,10 +91,10 @@ class Engine(Wire):
         """Move now."""
 
     @abstractmethod
-    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> Thought:
+    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
         """The last scored line of a search's raw output, from the mover's side; without `bounds` the last exact one."""
 
-    def told(self, text: bytes, *, white: bool) -> Thought:
+    def told(self, text: bytes, *, white: bool) -> SearchInfo:
         """As `thought`, with all else that is known of the search; for the record, off the path."""
         return self.thought(text, white=white)
 
@@ -173,7 +173,7 @@ class Engine(Wire):
 
     def quiet(self, until: int) -> Script:
         """Listen up to `until` and keep what is said."""
-        kept: list[Said] = []
+        kept: list[Message] = []
         while (said := (yield until)) is not None:
             kept.append(said)
         self._unheard.extend(kept)
@@ -207,7 +207,7 @@ class Engine(Wire):
         yield from self.say(*lines, ping)
         self.awaited = (f"its answer to {ping.decode()}", "ready_timeout")
         while (said := (yield from self.hear_poked(deadline))) is not None:
-            if said.what is What.PONG:
+            if said.what is MessageKind.PONG:
                 break
             self.aside(said)
         else:
@@ -231,7 +231,7 @@ class Engine(Wire):
         while (said := (yield from self.hear(until))) is not None:
             self.aside(said)
 
-    def aside(self, said: Said) -> None:
+    def aside(self, said: Message) -> None:
         """Something said inside a script that the script does not wait for; raises Unsupported where it must."""
 
     def stall_words(self, limit_ns: int) -> str:
@@ -252,21 +252,21 @@ class Engine(Wire):
         """
         if self.spec.quirks.line_delay_ms or self.reads_single_lines:
             return
-        kept: list[Said] = []
+        kept: list[Message] = []
         if (yield from self._is_woken(most_empty, kept)):
             yield from self.say(*self._two_lines())
             if not (yield from self._writes(POKE_NS, kept)):
                 self.reads_single_lines = yield from self._is_woken(most_empty + 1, kept)
         self._unheard.extend(kept)
 
-    def _is_woken(self, most_empty: int, kept: list[Said]) -> Generator[int, Said | None, bool]:
+    def _is_woken(self, most_empty: int, kept: list[Message]) -> Generator[int, Message | None, bool]:
         for _ in range(most_empty):
             yield from self.say(b"")
             if (yield from self._writes(WOKEN_NS, kept)):
                 return True
         return False
 
-    def _writes(self, within_ns: int, kept: list[Said]) -> Generator[int, Said | None, bool]:
+    def _writes(self, within_ns: int, kept: list[Message]) -> Generator[int, Message | None, bool]:
         """Whether it writes anything but complaints of an empty line; `kept` gets what it wrote."""
         deadline = time.monotonic_ns() + within_ns
         while (said := (yield from self.hear(deadline))) is not None:
@@ -289,7 +289,7 @@ class Engine(Wire):
                 if said is None:
                     self.spoiled = "no answer to stop within 1 s"
                     return
-                if said.what is What.ANSWER:
+                if said.what is MessageKind.ANSWER:
                     self.late_ns = said.stamp_ns
         if not self._can_ping():
             self.spoiled = "without ping it cannot be fenced after an abnormal end"
@@ -306,7 +306,7 @@ class Engine(Wire):
         """Asked before an answer is called illegal (runner spec 5.6): the second answer before the pong, or None."""
         return (yield from self._asked_again(deadline, []))
 
-    def _asked_again(self, deadline: int, refused: list[Said]) -> Hearing:
+    def _asked_again(self, deadline: int, refused: list[Message]) -> Hearing:
         """A ping, and the second answer before its pong; `refused` gets what it says of the move it was sent."""
         deadline = min(deadline, time.monotonic_ns() + _PING_NS)
         if not self._can_ping():
@@ -315,11 +315,11 @@ class Engine(Wire):
         else:
             yield from self.say(*self._question_lines())
         while (said := (yield from self.hear_poked(deadline))) is not None:
-            if said.what is What.STALE:
+            if said.what is MessageKind.STALE:
                 return said
-            if said.what is What.PONG:
+            if said.what is MessageKind.PONG:
                 return None
-            if said.what is What.REFUSED_MOVE:
+            if said.what is MessageKind.REFUSED_MOVE:
                 refused.append(said)
         return None
 

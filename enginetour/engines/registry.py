@@ -15,14 +15,14 @@ from typing import Any, Literal, Protocol
 from enginetour.engines.enginefile import (
     LONGEST_NAME,
     EngineEntry,
-    Limit,
-    Value,
-    changed_quirks,
-    changed_resources,
+    LimitName,
+    OptionValue,
+    override_quirks,
+    override_resources,
     read_entry,
-    release,
+    version_in_name,
 )
-from enginetour.engines.sandbox import not_runnable
+from enginetour.engines.sandbox import explain_not_runnable
 from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused, near
 from enginetour.model.task import EngineSpec, Sandbox, flag_and_word
@@ -34,7 +34,7 @@ GAMES = ("/usr/games", "/usr/local/games")
 _PROGRAM = re.compile(r"\{program:([^{}]+)\}")
 
 
-class Wanted(Protocol):
+class EngineSelection(Protocol):
     """An entrant as a configuration asks for it: by engine id, by glob over ids, or by a command of its own."""
 
     engine: str | None
@@ -44,7 +44,7 @@ class Wanted(Protocol):
     protocol: Literal["uci", "cecp"] | None
     dir: str | None
     env: dict[str, str]
-    limits: tuple[Limit, ...] | None
+    limits: tuple[LimitName, ...] | None
     quirks: dict[str, Any]
     resources: dict[str, Any]
     sandbox: Sandbox | None
@@ -80,7 +80,7 @@ class Registry:
                 broken(refused)
         return tuple(found)
 
-    def matching(self, wanted: Wanted, folder: Path, place: str = "") -> tuple[EngineEntry, ...]:
+    def matching(self, wanted: EngineSelection, folder: Path, place: str = "") -> tuple[EngineEntry, ...]:
         """The entries an entrant section means, its own settings put over those of the engine file.
 
         A command's relative paths, and `dir`, begin at `folder`, the configuration's. Options are the caller's.
@@ -104,8 +104,8 @@ class Registry:
                 entry = replace(entry, dir=wanted.dir if wanted.dir == "scratch" else str(folder / wanted.dir))
             if wanted.limits:
                 entry = replace(entry, limits=frozenset(wanted.limits))
-            quirks = changed_quirks(entry.quirks, wanted.quirks, place) if wanted.quirks else entry.quirks
-            resources = changed_resources(entry.resources, wanted.resources, place)
+            quirks = override_quirks(entry.quirks, wanted.quirks, place) if wanted.quirks else entry.quirks
+            resources = override_resources(entry.resources, wanted.resources, place)
             changed.append(
                 replace(
                     entry,
@@ -136,7 +136,9 @@ def of_workspace(workspace: Path) -> Registry:
     return load([workspace / "engines", shipped("engines")])
 
 
-def to_spec(entry: EngineEntry, *, name: str | None = None, options: Mapping[str, Value] | None = None) -> EngineSpec:
+def to_spec(
+    entry: EngineEntry, *, name: str | None = None, options: Mapping[str, OptionValue] | None = None
+) -> EngineSpec:
     """How to start an engine: program absolute, placeholders filled in but ``{scratch}``, which each process replaces.
 
     `options` go over the entry's own; case does not tell options apart. EngineRefused when a program is missing.
@@ -182,7 +184,7 @@ def no_program(word: str, folder: Path) -> str:
     """Why `find_program` passes over something that is there; "" where there is nothing."""
     path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - as above
     if "/" in word:
-        return not_runnable(path) if os.path.exists(path) else ""  # noqa: PTH110 - also of a name that is too long
+        return explain_not_runnable(path) if os.path.exists(path) else ""  # noqa: PTH110 - also of a name that is too long
     here = os.path.isfile(path)  # noqa: PTH113 - as above
     return f"{word!r} is looked for in PATH, not here: ./{word} is the one in {folder.absolute()}" if here else ""
 
@@ -286,7 +288,7 @@ def named(found: Sequence[EngineEntry], reported: Mapping[str, str], taken: Iter
     The name that enginetour knows stays where it has the reported release. Where an engine reports no release, the
     other protocol of the same program may.
     """
-    releases = {_program(entry): at for entry in found if (at := release(reported.get(entry.id, "")))}
+    releases = {_program(entry): at for entry in found if (at := version_in_name(reported.get(entry.id, "")))}
     names, renamed = set(taken), list[EngineEntry]()
     for entry in found:
         new = _renamed(entry, reported.get(entry.id, ""), releases.get(_program(entry), ""))
@@ -298,11 +300,11 @@ def named(found: Sequence[EngineEntry], reported: Mapping[str, str], taken: Iter
 
 
 def _renamed(entry: EngineEntry, own: str, elsewhere: str) -> EngineEntry:
-    at = release(own) or elsewhere
-    if not own or own.casefold() == entry.name.casefold() or (at and at == release(entry.name)):
+    at = version_in_name(own) or elsewhere
+    if not own or own.casefold() == entry.name.casefold() or (at and at == version_in_name(entry.name)):
         return entry
     mark = _MARK.search(entry.name)  # of its protocol or adapter: "(CECP)"
-    tail = f"{'' if release(own) or not at else f' {at}'}{mark[0] if mark else ''}"
+    tail = f"{'' if version_in_name(own) or not at else f' {at}'}{mark[0] if mark else ''}"
     return replace(entry, name=own[: LONGEST_NAME - len(tail)].strip() + tail, version=at)
 
 

@@ -8,7 +8,7 @@ import sys
 
 from enginetour.engines import launch, starting
 from enginetour.engines.process import EngineProcess
-from enginetour.engines.sandbox import PACKAGE, PROGRAM, no_landlock
+from enginetour.engines.sandbox import BWRAP, BWRAP_PACKAGE, explain_no_landlock
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec
 
@@ -17,11 +17,11 @@ from enginetour.model.task import EngineSpec
 _TRUNCATE_ABI = 3  # of landlock, from which on no file can be emptied (Linux 6.2): landlock(7)
 
 
-def in_force() -> str:
+def describe_safeguards() -> str:
     """``engines run in: pid namespace; sandboxes: bwrap no (apt install bubblewrap), landlock yes; ...``."""
     why = _namespace_missing()
     own = f"no pid namespace ({why}), they die with us, what they left is looked for" if why else "pid namespace"
-    wrapped = "yes" if shutil.which(PROGRAM) else f"no (apt install {PACKAGE})"
+    wrapped = "yes" if shutil.which(BWRAP) else f"no (apt install {BWRAP_PACKAGE})"
     sandboxes = f"sandboxes: bwrap {wrapped}, landlock {_landlock()}"
     return f"engines run in: {own}, cgroup no (memory limits are watched by us); {sandboxes}"
 
@@ -32,10 +32,10 @@ def _namespace_missing() -> str:
         EngineProcess(EngineSpec("trial", (sys.executable, "-I", "-S", "-c", ""), "uci", dir="scratch")).kill()
     except (MachineFailure, StartFailed) as failure:
         return str(failure)
-    return starting.without_namespace()
+    return starting.why_no_namespace()
 
 
-def unguarded() -> str:
+def namespace_warning() -> str:
     """What to say once where there is no PID namespace, "" where there is."""
     why = _namespace_missing()
     return (
@@ -59,4 +59,4 @@ def _landlock() -> str:
     try:
         return "yes" if launch.abi() >= _TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
     except OSError as error:
-        return f"no ({no_landlock(error.errno)})"
+        return f"no ({explain_no_landlock(error.errno)})"

@@ -14,34 +14,34 @@ from pathlib import Path
 
 from enginetour.engines import sandbox
 from enginetour.engines.machine import CPUS
-from enginetour.engines.sandbox import why
+from enginetour.engines.sandbox import explain_failure
 from enginetour.engines.strays import TAG
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec, Resources
 
-ROOT = Path(__file__).resolve().parents[2]  # of the package: the launcher is a module of it
+_ROOT = Path(__file__).resolve().parents[2]  # of the package: the launcher is a module of it
 # -I, -S: nothing of the user's or of site-packages is looked at, which would double the start-up.
 LAUNCHER = (
     *(sys.executable, "-I", "-S", "-c"),
-    f"import sys; sys.path.append({str(ROOT)!r}); from enginetour.engines.launch import main; main(sys.argv[1:])",
+    f"import sys; sys.path.append({str(_ROOT)!r}); from enginetour.engines.launch import main; main(sys.argv[1:])",
 )
 _FURTHER = "ENGINETOUR_PASS_ENV"  # comma separated names of further variables (reliability spec 4.1)
-NAMESPACE = "ENGINETOUR_NAMESPACE"  # "off": no PID namespace, for engines that cannot bear one
+_NAMESPACE = "ENGINETOUR_NAMESPACE"  # "off": no PID namespace, for engines that cannot bear one
 _EXEC_LIMIT = 10.0  # s until the program is loaded; as the whole handshake (runner spec 6)
-PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"  # Debian's for users, if we have none
-MB = 1_000_000  # bytes
-FAILED, _RUNNING, STRAY, _INIT, _READY = b"failed", b"running", b"stray", b"init", b"ready"  # the launcher's records
+_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"  # Debian's for users, if we have none
+_MB = 1_000_000  # bytes
+_FAILED, _RUNNING, STRAY, _INIT, _READY = b"failed", b"running", b"stray", b"init", b"ready"  # the launcher's records
 RECORD = re.compile(
     rb"ready|running|init [1-9][0-9]{0,6}|failed [a-z]{1,20} [0-9]{1,4}|stray [0-9]{1,7} ([0-9a-f]{2}){0,64}"
 )
-MOST_TOLD = 64 * 1024  # bytes on its pipe, which an engine may have written: what a pipe holds, pipe(7)
+_MOST_REPORTED = 64 * 1024  # bytes on its pipe, which an engine may have written: what a pipe holds, pipe(7)
 
 _numbers = itertools.count(1)
 _forbidden = ""  # why this machine has no PID namespace for us, once that is known
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedProcess:
     """A running engine's ends of its pipes, ours non-blocking.
 
     With a PID namespace `init` is its first process, and `report` will name what it leaves behind after `early`.
@@ -58,25 +58,25 @@ class Started:
     early: bytes = b""
 
 
-def records(said: bytes) -> list[list[bytes]]:
+def launcher_records(said: bytes) -> list[list[bytes]]:
     """The words of each whole line that the launcher may have told; others are an engine's, and ignored."""
     return [line.split(b" ") for line in said.split(b"\n")[:-1] if RECORD.fullmatch(line)]
 
 
-def without_namespace() -> str:
+def why_no_namespace() -> str:
     """Why engines get no PID namespace, "" if they get one, by what was found at the starts so far."""
-    return f"{NAMESPACE}=off" if os.environ.get(NAMESPACE) == "off" else _forbidden
+    return f"{_NAMESPACE}=off" if os.environ.get(_NAMESPACE) == "off" else _forbidden
 
 
-def environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
+def _environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
     """Reliability spec 4.1: little, and the same everywhere; the engine file's own variables win but for the tag."""
     ours = os.environ
     home = str(scratch) if spec.sandbox != "none" else ours.get("HOME", str(scratch))
-    kept = {"PATH": ours.get("PATH", PATH), "HOME": home}
+    kept = {"PATH": ours.get("PATH", _PATH), "HOME": home}
     named = [*spec.pass_env, *(name.strip() for name in ours.get(_FURTHER, "").split(","))]
     kept |= {name: ours[name] for name in named if name in ours}
     kept |= {"TMPDIR": str(scratch), "LANG": "C.UTF-8"}
-    kept |= {name: sandbox.expand(text, scratch) for name, text in spec.env}
+    kept |= {name: sandbox.expand_scratch(text, scratch) for name, text in spec.env}
     return kept | {TAG: tag}
 
 
@@ -92,19 +92,19 @@ class Launch:
         base = tag or os.environ.get(TAG, "") or "enginetour"
         self.spec = spec
         self.tag = f"{base}/{os.getpid()}.{next(_numbers)}"
-        self.scratch: Path = sandbox.make_kept(spec.name) if spec.keep_scratch else sandbox.make_scratch()
+        self.scratch: Path = sandbox.make_kept_scratch(spec.name) if spec.keep_scratch else sandbox.make_scratch()
         try:
-            sandbox.fill(self.scratch, spec)
-            self._command = [sandbox.expand(word, self.scratch) for word in spec.command]
+            sandbox.write_files(self.scratch, spec)
+            self._command = [sandbox.expand_scratch(word, self.scratch) for word in spec.command]
             if not self._command:
                 raise StartFailed("no command")
             self._directory = sandbox.working_directory(spec, self._command, self.scratch)
             self._process, self._report = self._call()
         except BaseException:
-            sandbox.wipe(self.scratch)
+            sandbox.remove_scratch(self.scratch)
             raise
 
-    def started(self) -> Started:
+    def started(self) -> StartedProcess:
         """The program runs; what it then says is the adapter's business."""
         global _forbidden  # what a machine forbids once it forbids always
         try:
@@ -115,7 +115,7 @@ class Launch:
                 self._process, self._report = self._call()
                 return self._loaded()
         except BaseException:
-            sandbox.wipe(self.scratch)
+            sandbox.remove_scratch(self.scratch)
             raise
 
     def drop(self) -> None:
@@ -123,11 +123,11 @@ class Launch:
         self._process.kill()
         self._process.communicate()
         os.close(self._report)
-        sandbox.wipe(self.scratch)
+        sandbox.remove_scratch(self.scratch)
 
     def _call(self) -> tuple[subprocess.Popen[bytes], int]:
         """The launcher, and the pipe on which it reports."""
-        inside = not without_namespace()
+        inside = not why_no_namespace()
         settings = [f"namespace={'pid' if inside else 'off'}", *_limits(self.spec.resources)]
         if processors := os.environ.get(CPUS):
             settings.append(f"cpus={processors}")
@@ -135,7 +135,7 @@ class Launch:
             settings.append(f"landlock={self.scratch}")
         program = self._command
         if self.spec.sandbox == "bwrap":
-            program = sandbox.wrapped(self.spec, program, self._directory, self.scratch, in_namespace=inside)
+            program = sandbox.wrap_command(self.spec, program, self._directory, self.scratch, in_namespace=inside)
         report, status = os.pipe2(os.O_CLOEXEC)
         call = [*LAUNCHER, str(os.getpid()), str(status), str(self._directory), *settings, "--", *program]
         try:
@@ -145,7 +145,7 @@ class Launch:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environment(self.spec, self.scratch, self.tag),
+                env=_environment(self.spec, self.scratch, self.tag),
                 start_new_session=True,
                 pass_fds=(status,),
             )
@@ -159,13 +159,13 @@ class Launch:
             os.close(status)
         return process, report
 
-    def _loaded(self) -> Started:
+    def _loaded(self) -> StartedProcess:
         process, report = self._process, self._report
         try:
             said = _hear(report)
-            told = None if said is None else records(said)
+            told = None if said is None else launcher_records(said)
             kinds = [record[0] for record in told or ()]
-            if _READY not in kinds or FAILED in kinds:
+            if _READY not in kinds or _FAILED in kinds:
                 raise _failure(process, told, self._command[0], self._directory, self.spec.resources)
             return _ends(process, report, said or b"")
         except BaseException:
@@ -183,7 +183,7 @@ class _NoNamespace(Exception):
 
 def _limits(resources: Resources) -> list[str]:
     """The launcher's words for what an engine may use; memory is watched from outside."""
-    size = None if resources.file_size is None else resources.file_size * MB
+    size = None if resources.file_size is None else resources.file_size * _MB
     named = {"files": resources.files, "file_size": size, "nice": resources.nice or None}
     return [f"{key}={value}" for key, value in named.items() if value is not None]
 
@@ -194,10 +194,10 @@ def _hear(report: int) -> bytes | None:
     poll = select.poll()
     poll.register(report, select.POLLIN)
     said = b""
-    while len(said) < MOST_TOLD and poll.poll(max(0.0, (deadline - time.monotonic()) * 1000)):
+    while len(said) < _MOST_REPORTED and poll.poll(max(0.0, (deadline - time.monotonic()) * 1000)):
         chunk = os.read(report, 4096)
         said += chunk
-        if not chunk or any(record[0] in (FAILED, _RUNNING) for record in records(said)):
+        if not chunk or any(record[0] in (_FAILED, _RUNNING) for record in launcher_records(said)):
             return said
     return None
 
@@ -215,31 +215,31 @@ def _failure(
     if told is None:
         return StartFailed(f"{program}: not loaded after {_EXEC_LIMIT:.0f} s")
     kinds = [record[0] for record in told]
-    if FAILED not in kinds:
+    if _FAILED not in kinds:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
         return MachineFailure(f"the launcher failed (status {process.returncode}): {last}")
-    step, number = (word.decode() for word in told[kinds.index(FAILED)][1:])
-    is_ready = _READY in kinds[: kinds.index(FAILED)]  # from then on an engine can have written it
+    step, number = (word.decode() for word in told[kinds.index(_FAILED)][1:])
+    is_ready = _READY in kinds[: kinds.index(_FAILED)]  # from then on an engine can have written it
     if step == "namespace" and not is_ready:
         return _NoNamespace(int(number))
     if step == "affinity" and not is_ready:
         return MachineFailure(f"processors {os.environ.get(CPUS)} cannot be had: {os.strerror(int(number))}")
-    return StartFailed(why(step, int(number), program, directory, resources))
+    return StartFailed(explain_failure(step, int(number), program, directory, resources))
 
 
-def _ends(process: subprocess.Popen[bytes], report: int, said: bytes) -> Started:
+def _ends(process: subprocess.Popen[bytes], report: int, said: bytes) -> StartedProcess:
     assert process.stdin and process.stdout and process.stderr
     ends = (process.stdin.fileno(), process.stdout.fileno(), process.stderr.fileno())
     for end in (*ends, report):
         os.set_blocking(end, False)
     pidfd = os.pidfd_open(process.pid)
-    told = records(said)
+    told = launcher_records(said)
     named = [int(record[1]) for record in told if record[0] == _INIT]
     if not named:
         os.close(report)
-        return Started(process, *ends, pidfd)
+        return StartedProcess(process, *ends, pidfd)
     early = b"".join(b" ".join(record) + b"\n" for record in told if record[0] == STRAY)
     try:
-        return Started(process, *ends, pidfd, report, named[0], os.pidfd_open(named[0]), early)
+        return StartedProcess(process, *ends, pidfd, report, named[0], os.pidfd_open(named[0]), early)
     except ProcessLookupError:  # it has ended already, and everything in its namespace with it
-        return Started(process, *ends, pidfd, report, early=early)
+        return StartedProcess(process, *ends, pidfd, report, early=early)

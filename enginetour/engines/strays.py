@@ -21,7 +21,7 @@ from pathlib import Path
 PAGE = 4096  # bytes: nearly all is told in one read of so many; a file object costs half as much again (measured)
 
 
-def told(path: str) -> bytes:
+def read_proc(path: str) -> bytes:
     """What it says; b"" where there is no such file, or the process is gone."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -42,17 +42,19 @@ def told(path: str) -> bytes:
 # Processes that got away: our own descendants and those that carry our tag, found in /proc, ended by pidfd.
 
 TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (reliability spec 4.1)
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _PASSES = 5  # a stray may fork while we look
-MOST = 64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
-KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
+MOST_PROCESSES = (
+    64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
+)
+_KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
 
 _adopting = False
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ProcessInfo:
     """A line of the process table. `started` (clock ticks since boot) tells a reused number from the old process."""
 
     pid: int
@@ -64,28 +66,30 @@ class Seen:
     started: int
 
 
-def look(pid: int) -> Seen | None:
+def process_info(pid: int) -> ProcessInfo | None:
     """One process from /proc, or None when it is gone."""
-    text = told(f"/proc/{pid}/stat")
+    text = read_proc(f"/proc/{pid}/stat")
     if not text:
         return None
     name = text[text.index(b"(") + 1 : text.rindex(b")")].decode("utf-8", "replace")
     fields = text[text.rindex(b")") + 2 :].split()
     state, parent, group, session = fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3])
-    return Seen(pid, name, state, parent, group, session, int(fields[19]))
+    return ProcessInfo(pid, name, state, parent, group, session, int(fields[19]))
 
 
-def table() -> list[Seen]:
+def process_table() -> list[ProcessInfo]:
     """All processes that can be seen now."""
-    return [seen for folder in Path("/proc").iterdir() if folder.name.isdigit() and (seen := look(int(folder.name)))]
+    return [
+        seen for folder in Path("/proc").iterdir() if folder.name.isdigit() and (seen := process_info(int(folder.name)))
+    ]
 
 
-def descendants(root: int, processes: Iterable[Seen]) -> list[Seen]:
+def descendants(root: int, processes: Iterable[ProcessInfo]) -> list[ProcessInfo]:
     """Children of `root`, theirs, and so on; not `root` itself."""
-    children: dict[int, list[Seen]] = {}
+    children: dict[int, list[ProcessInfo]] = {}
     for seen in processes:
         children.setdefault(seen.parent, []).append(seen)
-    found: list[Seen] = []
+    found: list[ProcessInfo] = []
     front = [root]
     while front:
         below = children.pop(front.pop(), [])
@@ -100,20 +104,20 @@ def children(pid: int, threads: int = 0) -> list[int]:
     with contextlib.suppress(OSError):
         tasks = [pid] if threads == 1 else os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - quicker, asked for in games
         for task in tasks:
-            found += [int(word) for word in told(f"/proc/{pid}/task/{task}/children").split()]
+            found += [int(word) for word in read_proc(f"/proc/{pid}/task/{task}/children").split()]
     return found
 
 
-def family(pid: int) -> list[int]:
+def process_tree(pid: int) -> list[int]:
     """A process and its descendants, itself first; at most `MOST` of them."""
     found, seen = [pid], 0
-    while seen < len(found) < MOST:
+    while seen < len(found) < MOST_PROCESSES:
         found += children(found[seen])
         seen += 1
     return found
 
 
-def tag_of(pid: int) -> str:
+def process_tag(pid: int) -> str:
     """The tag in the environment of a living process of our user, or ""."""
     folder = Path(f"/proc/{pid}")
     try:
@@ -145,75 +149,75 @@ def origin_trouble(pid: int) -> str:
     if above is None:
         return "it cannot be followed to who started it"
     own = os.environ.get(TAG, "")
-    if any({tag_of(seen.pid), tag_of(seen.session)} - {"", own} for seen in above):
+    if any({process_tag(seen.pid), process_tag(seen.session)} - {"", own} for seen in above):
         return "an engine or a slot started it"
     return ""
 
 
-def _above(pid: int) -> list[Seen] | None:
+def _above(pid: int) -> list[ProcessInfo] | None:
     """A process and those above it, up to ourselves or the first of all; None where they change all the time."""
     for _ in range(_PASSES):
-        found: list[Seen] = []
-        seen = look(pid)
+        found: list[ProcessInfo] = []
+        seen = process_info(pid)
         while seen is not None and seen.pid not in (1, os.getpid()):
             found.append(seen)
             if not seen.parent:  # the first one that can be seen
                 break
-            seen = look(seen.parent)
-        whole = seen is not None and all((now := look(one.pid)) and _same(now, one) for one in found)
+            seen = process_info(seen.parent)
+        whole = seen is not None and all((now := process_info(one.pid)) and _same(now, one) for one in found)
         if whole:  # none ended, and none got another parent, while it was looked at
             return found
     return None
 
 
-def _same(now: Seen, then: Seen) -> bool:
+def _same(now: ProcessInfo, then: ProcessInfo) -> bool:
     return (now.started, now.parent) == (then.started, then.parent)
 
 
-def is_meant(tag: str, tags: Iterable[str]) -> bool:
+def tag_matches(tag: str, tags: Iterable[str]) -> bool:
     """Whether it is one of these tags or below one (``tag/...``)."""
     return any(tag == one or tag.startswith(f"{one}/") for one in tags)
 
 
-def end_tagged(tags: Iterable[str]) -> list[tuple[Seen, str]]:
+def kill_tagged(tags: Iterable[str]) -> list[tuple[ProcessInfo, str]]:
     """SIGKILL to every process but ourselves whose tag `is_meant`; those found and their tags, dead or not."""
     whole = tuple(tags)
-    found: dict[tuple[int, int], tuple[Seen, str]] = {}
+    found: dict[tuple[int, int], tuple[ProcessInfo, str]] = {}
     for _ in range(_PASSES):
         fresh = []
-        for seen in table():
-            tag = "" if seen.state == "Z" or seen.pid == os.getpid() else tag_of(seen.pid)
-            if tag and is_meant(tag, whole):
+        for seen in process_table():
+            tag = "" if seen.state == "Z" or seen.pid == os.getpid() else process_tag(seen.pid)
+            if tag and tag_matches(tag, whole):
                 fresh.append((seen, tag))
         if not fresh:
             break
         found.update({(seen.pid, seen.started): (seen, tag) for seen, tag in fresh})
-        end(seen for seen, _ in fresh)
+        kill_processes(seen for seen, _ in fresh)
     return list(found.values())
 
 
-def end(strays: Iterable[Seen]) -> list[Seen]:
+def kill_processes(strays: Iterable[ProcessInfo]) -> list[ProcessInfo]:
     """SIGKILL to processes seen before, all at once; returns those that would not die."""
-    watched: list[tuple[Seen, int]] = []
+    watched: list[tuple[ProcessInfo, int]] = []
     for seen in strays:
         try:
             handle = os.pidfd_open(seen.pid)
         except OSError:
             continue
-        again = look(seen.pid)
+        again = process_info(seen.pid)
         if again is None or again.started != seen.started:
             os.close(handle)
             continue
         with contextlib.suppress(OSError):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
         watched.append((seen, handle))
-    alive = ended_by([handle for _, handle in watched], time.monotonic_ns() + int(KILL_WAIT * 1e9))
+    alive = wait_for_exit([handle for _, handle in watched], time.monotonic_ns() + int(_KILL_WAIT * 1e9))
     for _, handle in watched:
         os.close(handle)
     return [seen for seen, handle in watched if handle in alive]
 
 
-def ended_by(handles: Iterable[int], deadline_ns: int) -> set[int]:
+def wait_for_exit(handles: Iterable[int], deadline_ns: int) -> set[int]:
     """Wait until the processes of these pidfds ended; returns the pidfds of those still alive at the deadline."""
     alive = set(handles)
     poll = select.poll()
@@ -229,7 +233,7 @@ def ended_by(handles: Iterable[int], deadline_ns: int) -> set[int]:
     return alive
 
 
-def reap(pid: int) -> None:
+def _reap(pid: int) -> None:
     """Take the status of a dead child so that it does not stay a zombie; nothing if it is not ours."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
@@ -245,7 +249,7 @@ def adopt_orphans() -> None:
     _adopting = True
 
 
-def end_adopted(living: Mapping[int, str]) -> list[Seen]:
+def kill_orphans(living: Mapping[int, str]) -> list[ProcessInfo]:
     """End and reap the orphans that became our children; `living` are our engines and their tags, not to be touched.
 
     An orphan of a living engine (a daemon it started) still has that engine's session or tag. Does nothing
@@ -254,22 +258,22 @@ def end_adopted(living: Mapping[int, str]) -> list[Seen]:
     if not _adopting:
         return []
     orphans = []
-    for seen in table():
+    for seen in process_table():
         if seen.parent != os.getpid() or seen.pid in living:
             continue
         if seen.state == "Z":
-            reap(seen.pid)
-        elif seen.session not in living and tag_of(seen.pid) not in living.values():
+            _reap(seen.pid)
+        elif seen.session not in living and process_tag(seen.pid) not in living.values():
             orphans.append(seen)
-    end(orphans)
+    kill_processes(orphans)
     for seen in orphans:
-        reap(seen.pid)
+        _reap(seen.pid)
     return orphans
 
 
-def hear_parent_death(number: int) -> None:
+def set_parent_death_signal(number: int) -> None:
     """Send us this signal when the thread that started us ends. Source: prctl(2)."""
-    _prctl(PR_SET_PDEATHSIG, number)
+    _prctl(_PR_SET_PDEATHSIG, number)
 
 
 def _prctl(request: int, value: int) -> None:

@@ -12,8 +12,15 @@ from enginetour.engines.options import MOST_OPTIONS, Setting
 from enginetour.engines.position import read_move
 from enginetour.engines.protocol import MS, OWED_NS, Ask, Engine, Script, Setup
 from enginetour.engines.starting import Launch
-from enginetour.engines.uci_lines import filled, go_words, last_thought, plain, read_option, words_of
-from enginetour.engines.wire import Said, Thought, What, printable
+from enginetour.engines.uci_lines import (
+    complete_info,
+    go_command,
+    last_search_info,
+    plain_line,
+    read_option,
+    split_words,
+)
+from enginetour.engines.wire import Message, MessageKind, SearchInfo, escape_text
 from enginetour.model.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.model.task import Declared, EngineSpec
 from enginetour.model.variants import STANDARD, VARIANTS
@@ -37,7 +44,7 @@ class _PonderingEngine(Engine):
         self._may_ponder = False  # wanted, declared, and nobody's option says otherwise
         self._hint = ""  # the move it expects, as it wrote that behind its last answer
         self._guess: tuple[int, str] | None = None  # plies and last move of the position it ponders on
-        self._early: Said | None = None  # its answer, when it gave one before it was told hit or miss
+        self._early: Message | None = None  # its answer, when it gave one before it was told hit or miss
         self._begun_ns = 0  # stamp of its last `go ponder`
         self._waited = False  # for that search to begin, before the answer to it was asked for
         self._stopped = False  # the ponder search is over for us: its answer is the owed one
@@ -56,7 +63,7 @@ class _PonderingEngine(Engine):
         board = ask.position.board
         move, _ = read_move(board, hint, lenient_promotion=False)
         if move is None:
-            self.note("ponder-move", f"expects {printable(hint)!r}, no legal move; not pondered on")
+            self.note("ponder-move", f"expects {escape_text(hint)!r}, no legal move; not pondered on")
             return
         after = board.copy(stack=False)
         after.push(move)
@@ -70,7 +77,7 @@ class _PonderingEngine(Engine):
 
     def _ponder_lines(self, ask: Ask, move: chess.Move) -> bytes:
         fence = (self._ping(),) if self.fence != "off" else ()
-        lines = *fence, ask.position.line_with(move), go_words(ask, "go ponder").encode("ascii"), b""
+        lines = *fence, ask.position.line_with(move), go_command(ask, "go ponder").encode("ascii"), b""
         return b"\n".join(lines)
 
     def stands_apart(self, ask: Ask) -> bool:
@@ -127,7 +134,7 @@ class _PonderingEngine(Engine):
         else:
             self._last_write_ns = time.monotonic_ns()
             self._unheard.append(early._replace(stamp_ns=self._last_write_ns))
-            self.note("early-answer", f"answered {printable(early.text)!r} while pondering; it counts at the hit")
+            self.note("early-answer", f"answered {escape_text(early.text)!r} while pondering; it counts at the hit")
         self.pondered_ns = (self._last_write_ns if early is None else early.stamp_ns) - self._begun_ns
         return self._last_write_ns
 
@@ -146,12 +153,12 @@ class _PonderingEngine(Engine):
         set_so = any(option.name.casefold() == "ponder" and text == "true" for option, text in settings)
         self._may_ponder = self.spec.ponder and set_so and not self.spec.quirks.line_delay_ms
 
-    def _concluded(self, words: list[str], stamp_ns: int) -> Said | None:
+    def _concluded(self, words: list[str], stamp_ns: int) -> Message | None:
         """What a ``bestmove`` line means: an answer, or one to be kept while it ponders."""
         self.answers += 1
         if self._may_ponder:
             self._hint = words[3] if len(words) > 3 and words[2] == "ponder" else ""
-        said = Said(What.ANSWER, words[1] if len(words) > 1 else "", stamp_ns)
+        said = Message(MessageKind.ANSWER, words[1] if len(words) > 1 else "", stamp_ns)
         if self._guess is None or self._stopped:
             return said
         self._early = said
@@ -179,8 +186,8 @@ class UciEngine(_PonderingEngine):
         limit = self.handshake_deadline
         self.discard()
         yield from self.say(b"uci")
-        for word, awaited in (("uciok", What.HELLO), ("readyok", What.PONG)):
-            if awaited is What.PONG:
+        for word, awaited in (("uciok", MessageKind.HELLO), ("readyok", MessageKind.PONG)):
+            if awaited is MessageKind.PONG:
                 yield from self.say(self._ping())
             self.awaited = (word, "handshake_timeout")
             while (said := (yield from self.hear_poked(limit))) is None or said.what is not awaited:
@@ -192,8 +199,8 @@ class UciEngine(_PonderingEngine):
 
     def _set_options(self) -> Script:
         wanted = self.spec.options
-        chosen = (*options.standard(self.declared, wanted, self.spec.offered), *wanted)
-        settings, self.problems = options.check(self.declared, chosen)
+        chosen = (*options.standard_settings(self.declared, wanted, self.spec.offered), *wanted)
+        settings, self.problems = options.check_settings(self.declared, chosen)
         if self.problems:
             raise StartFailed("; ".join(self.problems), category="bad-option")
         self._learn(settings)
@@ -263,7 +270,7 @@ class UciEngine(_PonderingEngine):
 
     def go_lines(self, ask: Ask) -> bytes:
         """`position` and `go` in one string."""
-        words = go_words(ask).encode("ascii")
+        words = go_command(ask).encode("ascii")
         if self._placed:
             self._placed = False
             return words + b"\n"
@@ -283,76 +290,76 @@ class UciEngine(_PonderingEngine):
     def _question_lines(self) -> tuple[bytes, ...]:
         return b"stop", self._ping()
 
-    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> Thought:
+    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
         """Scores are from the engine's side, unless `whitepov` says otherwise."""
-        thought = last_thought(text, bounds=bounds)
+        thought = last_search_info(text, bounds=bounds)
         return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
-    def told(self, text: bytes, *, white: bool) -> Thought:
+    def told(self, text: bytes, *, white: bool) -> SearchInfo:
         """Also from lines without a score."""
-        return filled(self.thought(text, white=white), text)
+        return complete_info(self.thought(text, white=white), text)
 
     def _is_chatter(self) -> bool:
         return self._pings == self._pongs and self.intake.lacks(_ANSWER)
 
-    def _heard(self) -> Said | None:
+    def _heard(self) -> Message | None:
         if self.thinking and self._pings == self._pongs:
             found = self.intake.answer(_ANSWER)
             if found is None:
                 return None
             self.search_text = found[0]
-            return self._concluded(words_of(found[1]), self.stamp_ns)
+            return self._concluded(split_words(found[1]), self.stamp_ns)
         if self.ready and not self.intake.has(_ANSWER, b"readyok"):
             self.intake.drop_lines()
             return None
         while (raw := self.intake.line()) is not None:
-            line = plain(raw)
+            line = plain_line(raw)
             if line:
                 said = self._read(line)
                 if said is not None:
                     return said
         return None
 
-    def _read(self, line: str) -> Said | None:
+    def _read(self, line: str) -> Message | None:
         word, _, rest = line.partition(" ")
         if word == "readyok":
             return self._pong()
         if word == "bestmove":
-            return Said(What.STALE, rest.partition(" ")[0], self.stamp_ns)
+            return Message(MessageKind.STALE, rest.partition(" ")[0], self.stamp_ns)
         if self.ready:
             return None
         if word == "uciok":
-            return Said(What.HELLO)
+            return Message(MessageKind.HELLO)
         if word == "id":
             self._identify(rest)
         elif word == "option":
             self._declare(line)
         elif word in _FALSE_STARTS and rest == "error":
-            self.note("unlicensed", f"says {printable(line)!r}")
+            self.note("unlicensed", f"says {escape_text(line)!r}")
         return None
 
-    def _pong(self) -> Said | None:
+    def _pong(self) -> Message | None:
         if self._pongs == self._pings:
             self._twice = True
             return None
         self._pongs += 1
-        return Said(What.PONG, stamp_ns=self.stamp_ns) if self._pongs == self._pings else None
+        return Message(MessageKind.PONG, stamp_ns=self.stamp_ns) if self._pongs == self._pings else None
 
     def _identify(self, rest: str) -> None:
         kind, _, value = rest.partition(" ")
         if kind == "name":
-            self.own_name = printable(value)
+            self.own_name = escape_text(value)
         elif kind == "author":
-            self.author = printable(value)
+            self.author = escape_text(value)
 
     def _declare(self, line: str) -> None:
         option = read_option(line)
         if option is None:
-            self.note("odd-option", f"an option that cannot be used: {printable(line)}")
+            self.note("odd-option", f"an option that cannot be used: {escape_text(line)}")
         elif len(self._options) >= MOST_OPTIONS:
             self.note("many-options", f"declares more than {MOST_OPTIONS} options; the rest is not known")
         elif self._options.setdefault(option.name.casefold(), option) is not option:
-            self.note("double-option", f"option {printable(option.name)!r} declared twice, the first counts")
+            self.note("double-option", f"option {escape_text(option.name)!r} declared twice, the first counts")
 
 
 def _is_of_variant(option: Declared, text: str) -> bool:

@@ -8,7 +8,16 @@ from operator import attrgetter
 
 from enginetour.engines.options import MOST_TYPES
 from enginetour.engines.protocol import Ask
-from enginetour.engines.wire import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, exact, mate_score, whole
+from enginetour.engines.wire import (
+    LONGEST_PV,
+    NO_SEARCH_INFO,
+    PV_PLIES,
+    SearchInfo,
+    clamp_int64,
+    mate_score,
+    parse_clamped_int,
+    parse_int,
+)
 from enginetour.model.task import Declared
 from enginetour.model.timecontrol import TimeControl
 
@@ -31,12 +40,12 @@ _WORDS = tuple((name, b" %b " % name.encode()) for name in _FIGURES)
 _BOUNDS = {"lowerbound": 1, "upperbound": -1}
 
 
-def plain(line: bytes) -> str:
+def plain_line(line: bytes) -> str:
     """A line as text without escape sequences, control characters, blanks at its ends and doubled blanks."""
-    return " ".join(words_of(line))
+    return " ".join(split_words(line))
 
 
-def words_of(line: bytes) -> list[str]:
+def split_words(line: bytes) -> list[str]:
     """The words of a line, without escape sequences and control characters."""
     text = line.decode("utf-8", "replace")
     if not text.isprintable():
@@ -64,7 +73,7 @@ def read_option(line: str) -> Declared | None:
 def _option(name: str, kind: str, words: list[str]) -> Declared | None:
     if kind == "spin":
         first = dict(reversed(_valued(words, ("default", "min", "max"), empty=True)))
-        low, high = exact(first.get("min", "")), exact(first.get("max", ""))
+        low, high = parse_int(first.get("min", "")), parse_int(first.get("max", ""))
         return None if low is None or high is None else Declared(name, kind, first.get("default", ""), low, high)
     if kind == "combo":
         return _combo(name, words)
@@ -109,7 +118,7 @@ def _is_complete(option: Declared, words: list[str]) -> bool:
     return words[:1] in ([], ["default"]) or (option.kind == "spin" and words[0] in ("min", "max"))
 
 
-def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
+def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
     """The last scored ``info`` line of a search, principal variation 1 only. Costs one backward search.
 
     Without `bounds` the last one whose score is exact.
@@ -122,10 +131,10 @@ def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
         if thought is not None and (bounds or not thought.bound):
             return thought
         end = start
-    return NO_THOUGHT
+    return NO_SEARCH_INFO
 
 
-def filled(thought: Thought, text: bytes) -> Thought:
+def complete_info(thought: SearchInfo, text: bytes) -> SearchInfo:
     """With what other lines of the search told last, where the scored one is silent: older engines write them apart."""
     if None not in thought:
         return thought
@@ -142,16 +151,16 @@ def _last_figure(text: bytes, word: bytes) -> int | None:
         start = text.rfind(b"\n", 0, hit) + 1
         line = text[start : hit + 40]
         if line.lstrip().startswith(b"info") and not {b"string", b"multipv", b"pv"} & set(text[start:hit].split()):
-            return whole(line[hit - start + len(word) :].split()[0].decode("utf-8", "replace"))
+            return parse_clamped_int(line[hit - start + len(word) :].split()[0].decode("utf-8", "replace"))
         end = hit
     return None
 
 
-def _thought(line: bytes) -> Thought | None:
-    return usual_thought(line) or patient_thought(line)
+def _thought(line: bytes) -> SearchInfo | None:
+    return read_usual_info(line) or read_any_info(line)
 
 
-def usual_thought(line: bytes) -> Thought | None:
+def read_usual_info(line: bytes) -> SearchInfo | None:
     """A line in the order of Stockfish, which most engines took over, in half the time; None for any other."""
     found = _USUAL.fullmatch(line)
     if found is None or ((pv := found["pv"]) and b" string" in pv):
@@ -160,10 +169,10 @@ def usual_thought(line: bytes) -> Thought | None:
     figures = [None if digits is None else int(digits) for digits in found.group(*_FIGURES)]
     depth, seldepth, nodes, nps, hashfull, tbhits = figures
     words = " ".join(pv.decode("utf-8", "replace").split()[:PV_PLIES])[:LONGEST_PV] if pv else ""
-    return Thought(told if kind == b"cp" else mate_score(told), depth, nodes, words, seldepth, nps, hashfull, tbhits)
+    return SearchInfo(told if kind == b"cp" else mate_score(told), depth, nodes, words, seldepth, nps, hashfull, tbhits)
 
 
-def patient_thought(line: bytes) -> Thought | None:
+def read_any_info(line: bytes) -> SearchInfo | None:
     """Any line with a score somewhere."""
     words = line.decode("utf-8", "replace").split()
     if "string" in words:
@@ -181,9 +190,9 @@ def patient_thought(line: bytes) -> Thought | None:
             bound = _BOUNDS[word]
             at -= 1
         elif word in _FIGURES and value:
-            figures[word] = whole(value)
+            figures[word] = parse_clamped_int(value)
         elif word == "score":
-            number = whole(words[at]) if at < len(words) else None
+            number = parse_clamped_int(words[at]) if at < len(words) else None
             at += 1
             if number is not None and value == "cp":
                 score = number
@@ -194,10 +203,10 @@ def patient_thought(line: bytes) -> Thought | None:
         elif word == "pv":
             pv = " ".join(words[at - 1 : at - 1 + PV_PLIES])[:LONGEST_PV]
             break
-    return None if score is None else Thought(clamp(score), pv=pv, bound=bound, **figures)
+    return None if score is None else SearchInfo(clamp_int64(score), pv=pv, bound=bound, **figures)
 
 
-def go_words(ask: Ask, command: str = "go") -> str:
+def go_command(ask: Ask, command: str = "go") -> str:
     """`go` with the limits of this move; a clock of a side that has none is told as the other side's."""
     tc, words = ask.tc, command
     if ask.own_ms is not None:
@@ -208,10 +217,10 @@ def go_words(ask: Ask, command: str = "go") -> str:
         words += f" wtime {white} btime {black} winc {white_increment} binc {black_increment}"
         if ask.moves_to_go:
             words += f" movestogo {ask.moves_to_go}"
-    return words + limit_words(tc)
+    return words + go_limits(tc)
 
 
-def limit_words(tc: TimeControl) -> str:
+def go_limits(tc: TimeControl) -> str:
     """What follows the clocks in a `go`, with the blank before it."""
     words = ""
     if tc.movetime_ms is not None:

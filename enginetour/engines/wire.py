@@ -16,7 +16,7 @@ from enginetour.model.task import Declared, EngineSpec
 # What an engine said, in one vocabulary for both protocols, and what it thought.
 
 
-class What(Enum):
+class MessageKind(Enum):
     """What a line of an engine means at the moment it is read."""
 
     ANSWER = auto()  # a move that ends the search
@@ -35,16 +35,16 @@ class What(Enum):
     LINE = auto()  # anything else
 
 
-class Said(NamedTuple):
+class Message(NamedTuple):
     """One line that matters; `stamp_ns` is CLOCK_MONOTONIC right after the read that completed it."""
 
-    what: What
+    what: MessageKind
     text: str = ""
     stamp_ns: int = 0
     cut: bool = False  # the last line before end of file, without its line end
 
 
-class Thought(NamedTuple):
+class SearchInfo(NamedTuple):
     """The last scored line of a search, from the mover's side; mate in n is +-(32000 - n)."""
 
     score: int | None = None
@@ -57,12 +57,12 @@ class Thought(NamedTuple):
     tbhits: int | None = None
     bound: int = 0  # 1: the score is at least that, -1: at most
 
-    def turned(self) -> Thought:
+    def turned(self) -> SearchInfo:
         """The same from the other side."""
         return self if self.score is None else self._replace(score=-self.score, bound=-self.bound)
 
 
-NO_THOUGHT = Thought()
+NO_SEARCH_INFO = SearchInfo()
 MATE = 32_000  # runner spec 6: mate in n counts as +-(32000 - n)
 LONGEST_PV = 2_048  # bytes kept of a PV (runner spec 6)
 PV_PLIES = 200  # plies kept of a PV (runner spec 6)
@@ -74,18 +74,18 @@ def mate_score(moves: int) -> int:
     return MATE - distance if moves > 0 else distance - MATE
 
 
-def clamp(number: int) -> int:
+def clamp_int64(number: int) -> int:
     """`number` within 64 bits, the widest a store can hold."""
     return max(-(2**63), min(2**63 - 1, number))
 
 
-def whole(text: str) -> int | None:
+def parse_clamped_int(text: str) -> int | None:
     """A whole number of a search, clamped to 64 bits; None for anything else (NaN, 1e9, 20 000 digits)."""
-    number = exact(text)
-    return None if number is None else clamp(number)
+    number = parse_int(text)
+    return None if number is None else clamp_int64(number)
 
 
-def exact(text: str) -> int | None:
+def parse_int(text: str) -> int | None:
     """A whole number of at most 30 digits as it is written, for options; None for anything else."""
     digits = text.lstrip("+-")
     if not (digits.isascii() and digits.isdigit()) or len(text) - len(digits) > 1 or len(digits) > 30:
@@ -93,7 +93,7 @@ def exact(text: str) -> int | None:
     return int(text)
 
 
-def printable(text: str, longest: int = 100) -> str:
+def escape_text(text: str, longest: int = 100) -> str:
     """`text` on one line, control and invisible characters escaped, cut at `longest` (reliability 2.4, 2.6)."""
     cut = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[: longest + 1])
     return cut[:longest] + "..." if len(cut) > longest else cut
@@ -104,15 +104,15 @@ def printable(text: str, longest: int = 100) -> str:
 # Lines end at LF; blanks around them and a CR mean nothing, empty lines are skipped (runner spec section 2).
 
 # One of what nobody sees: colours, and what a buffer written whole or another encoding leaves.
-UNSEEN = rb"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]|\xef\xbb\xbf)"
-_UNSEEN = re.compile(UNSEEN)
+INVISIBLE = rb"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]|\xef\xbb\xbf)"
+_UNSEEN = re.compile(INVISIBLE)
 _SEEN = range(0x21, 0x7F)  # printable ASCII
 LINE_CAP = 64 * 1024  # bytes of a line; the rest is thrown away as it streams in (runner spec 2)
-WORTH = b" score "  # marks a line that adjudication may need
-KEPT = 256 * 1024  # bytes of unread output; the oldest lines go first (runner spec 2)
+_SCORE_WORD = b" score "  # marks a line that adjudication may need
+BUFFER_CAP = 256 * 1024  # bytes of unread output; the oldest lines go first (runner spec 2)
 
 
-class Intake:
+class LineBuffer:
     """The unread output of one engine. When old lines are dropped, the last that marks a score survives."""
 
     def __init__(self) -> None:
@@ -144,9 +144,9 @@ class Intake:
         if len(text) - tail > LINE_CAP:
             del text[tail + LINE_CAP :]
             self._skipping = self.overlong = True
-        if len(text) > KEPT:
-            cut = text.find(b"\n", len(text) - KEPT) + 1
-            worth = text.rfind(WORTH, 0, cut)
+        if len(text) > BUFFER_CAP:
+            cut = text.find(b"\n", len(text) - BUFFER_CAP) + 1
+            worth = text.rfind(_SCORE_WORD, 0, cut)
             kept = b"" if worth < 0 else text[text.rfind(b"\n", 0, worth) + 1 : text.find(b"\n", worth) + 1]
             text[:cut] = kept
             self._looked = max(0, self._looked - cut + len(kept))
@@ -238,18 +238,18 @@ def _first(line: bytes) -> bytes:
 
 # An engine as a wire: bytes out, things said in, every answer and pong counted (runner spec sections 2 and 5).
 
-_STALE = What.STALE  # an enumeration looks its members up by name, which is too much for the path of every ply
+_STALE = MessageKind.STALE  # an enumeration looks its members up by name, which is too much for the path of every ply
 DISCARD_READS = 16  # reads of 64 KiB before a search at most: a flood must not keep the referee from it
 
 
-class Wire(ABC):
+class EngineConnection(ABC):
     """One engine process, what it said, and what is known of it."""
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         self.spec = spec
         self.born_ns = time.monotonic_ns()
         self.process = EngineProcess(spec, launch=launch)
-        self.intake = Intake()
+        self.intake = LineBuffer()
         self.own_name = ""
         self.author = ""
         self.declared: tuple[Declared, ...] = ()
@@ -269,7 +269,7 @@ class Wire(ABC):
         self._last_line_cut = False
         self.search_text = b""  # raw output of the last search up to its answer
         self.stamp_ns = 0  # of the last read
-        self._unheard: deque[Said] = deque()
+        self._unheard: deque[Message] = deque()
         self._pings = 0
         self._pongs = 0
         self._poke_ns = 0  # when a silent reader of single lines gets an empty one
@@ -284,14 +284,14 @@ class Wire(ABC):
         return self._last_write_ns if self._unheard else self._poke_ns or None
 
     @abstractmethod
-    def _heard(self) -> Said | None:
+    def _heard(self) -> Message | None:
         """The next thing said among what was read."""
 
     @abstractmethod
     def _is_chatter(self) -> bool:
         """Nothing new among what was read would be heard while it thinks."""
 
-    def overdue(self) -> Said | None:
+    def overdue(self) -> Message | None:
         """The answer, if at the deadline one came that was not yet believed."""
         return None
 
@@ -351,7 +351,7 @@ class Wire(ABC):
         told = self.pull() and self.searches == self.answers + 1 and not self._unheard and self._is_chatter()
         return self.stamp_ns if told else 0
 
-    def heard(self) -> Said | None:
+    def heard(self) -> Message | None:
         """The next thing said among what was read and not yet heard, or None."""
         if self._unheard:
             return self._unheard.popleft()
@@ -367,22 +367,22 @@ class Wire(ABC):
         if said.what is _STALE:
             self.stale += 1
             self.fence = "wait"  # runner spec 5.5: for the rest of its life
-            self.note("out-of-turn", f"answered {printable(said.text)!r} when it was not asked; dropped")
+            self.note("out-of-turn", f"answered {escape_text(said.text)!r} when it was not asked; dropped")
         return said
 
     def search_over(self) -> None:
         """It ended its search by something else than a move: a resignation, a result."""
         self.answers = self.searches
 
-    def discard(self) -> tuple[Said, ...]:
+    def discard(self) -> tuple[Message, ...]:
         """Read what waits before a search; what matters out of turn is returned, answers are stale."""
-        mattering: list[Said] = []
+        mattering: list[Message] = []
         for _ in range(DISCARD_READS):
             came = self.pull()
             if not came and self.silent:
                 break  # as nearly always, on the path of every ply
             while (said := self.heard()) is not None:
-                if said.what not in (What.LINE, What.STALE, What.PONG, What.FEATURE):
+                if said.what not in (MessageKind.LINE, MessageKind.STALE, MessageKind.PONG, MessageKind.FEATURE):
                     mattering.append(said)
             if not came:
                 break

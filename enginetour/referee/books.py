@@ -20,7 +20,7 @@ import chess
 from enginetour.engines.machine import Workload
 from enginetour.engines.position import ROOM, Position
 from enginetour.engines.process import NEVER_NS
-from enginetour.engines.wire import Thought, printable
+from enginetour.engines.wire import SearchInfo, escape_text
 from enginetour.model.game import Incident, MoveMade, SideRecord
 from enginetour.referee.clock import MS, EngineQueue, RunQueue
 from enginetour.referee.compiled import native, shadow_of
@@ -58,7 +58,7 @@ KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no e
 def kept_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
     """The last lines of a search's output in which the pattern is found, oldest first."""
     lines = (line[:KEPT_LENGTH].decode("utf-8", "replace").strip() for line in reversed(search.split(b"\n")))
-    found = (printable(line, KEPT_LENGTH) for line in lines if line and pattern.search(line))
+    found = (escape_text(line, KEPT_LENGTH) for line in lines if line and pattern.search(line))
     return tuple(reversed(list(islice(found, KEPT_LINES))))
 
 
@@ -138,7 +138,7 @@ class Scribe:
             lines=() if self._kept is None else kept_lines(raw.search, self._kept),
         )  # fmt: skip
 
-    def _thought(self, raw: RawPly, seat: Seat, claims: Claims) -> Thought:
+    def _thought(self, raw: RawPly, seat: Seat, claims: Claims) -> SearchInfo:
         board, white = self._shadow.board, self._shadow.turn == chess.WHITE
         thought = seat.engine.told(raw.search, white=white)
         look = claims.heard(thought, raw.move, board, raw.elapsed_ms)

@@ -13,9 +13,17 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from enginetour.engines.machine import allowed, alone_ns, clock_of, is_busy, load_now, processors, running_now
+from enginetour.engines.machine import (
+    allowed_processors,
+    cpu_clock_id,
+    is_busy,
+    load_average,
+    process_cpu_ns,
+    processor_count,
+    runnable_threads,
+)
 from enginetour.engines.process import SLICE_NS
-from enginetour.engines.strays import told
+from enginetour.engines.strays import read_proc
 from enginetour.model.task import Side
 from enginetour.model.timecontrol import TimeControl
 
@@ -269,7 +277,7 @@ class EngineQueue:
 
     def used_ns(self) -> int:
         """Processor time of all its processes."""
-        return sum(map(alone_ns, self._family()))
+        return sum(map(process_cpu_ns, self._family()))
 
     def is_kept_waiting(self, used_ns: int) -> bool:
         """Whether it wants to run and has hardly run since `used_ns` was all that it had used."""
@@ -288,9 +296,9 @@ class EngineQueue:
         for pid in self._family():
             if len(self.files) >= MOST_MARKS:
                 return
-            if alone_ns(pid) and sum(file < 0 for file in self.files) < MOST_THREADS:
+            if process_cpu_ns(pid) and sum(file < 0 for file in self.files) < MOST_THREADS:
                 self._whose.append(_Whose(pid, 0))
-                self.files.append(clock_of(pid))
+                self.files.append(cpu_clock_id(pid))
             for thread in _threads(pid):
                 if sum(file >= 0 for file in self.files) < MOST_THREADS:
                     with suppress(OSError):  # it is gone, or the kernel does not tell
@@ -319,7 +327,7 @@ class EngineQueue:
             ran = sum(span[0] for span in spans)
             for thread in () if full else _threads(pid):
                 if _Whose(pid, thread) not in marked:
-                    said = told(_schedstat(pid, thread))
+                    said = read_proc(_schedstat(pid, thread))
                     waits.append(min(window, RunQueue.waited_ns(said)))
                     ran += min(window, _ran_ns(said))
             clock = next((_ran_ns(now) - _ran_ns(then) for whose, then, now in own if not whose.thread), None)
@@ -327,9 +335,9 @@ class EngineQueue:
 
     def _processors(self) -> int:
         try:
-            return min(len(os.sched_getaffinity(self._pid)), allowed().count)
+            return min(len(os.sched_getaffinity(self._pid)), allowed_processors().count)
         except OSError:
-            return allowed().count
+            return allowed_processors().count
 
 
 class Crowd:
@@ -355,8 +363,8 @@ class Crowd:
         if not (before or self._crowded) or (self._crowded and now < self._next_ns):
             return None
         self._next_ns = now + TELL_NS
-        load = max(load_now() or 0.0, float(running_now()))  # the average of a minute comes late
-        return {"crowded": self._crowded, "share": share, "load": load, "processors": processors() or 1}
+        load = max(load_average() or 0.0, float(runnable_threads()))  # the average of a minute comes late
+        return {"crowded": self._crowded, "share": share, "load": load, "processors": processor_count() or 1}
 
 
 class _Whose(NamedTuple):
@@ -386,7 +394,7 @@ def _schedstat(pid: int, thread: int) -> str:
 
 
 def _state(pid: int, thread: int) -> str:
-    text = told(f"/proc/{pid}/task/{thread}/stat")
+    text = read_proc(f"/proc/{pid}/task/{thread}/stat")
     return text[text.rindex(b")") + 2 :][:1].decode() if text else ""
 
 

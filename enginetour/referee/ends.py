@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import chess
 
 from enginetour.engines.position import Position, can_move, in_check
-from enginetour.engines.wire import Said, What
+from enginetour.engines.wire import Message, MessageKind
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import GameTask, Rules
 from enginetour.model.variants import VARIANTS
@@ -175,9 +175,9 @@ class Draws:
             seat.offers_draw = True
         return self._due(seat)
 
-    def heard(self, seat: Seat, said: Said, *, thinking: bool) -> Verdict | None:
+    def heard(self, seat: Seat, said: Message, *, thinking: bool) -> Verdict | None:
         """What it said was no fault and ended nothing else."""
-        if said.what is What.OFFER and self._by_agreement:
+        if said.what is MessageKind.OFFER and self._by_agreement:
             if thinking:
                 seat.offers_draw = True
             else:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 import chess
 
-from enginetour.engines.machine import processor, processors
-from enginetour.engines.pipes import printable
+from enginetour.engines.machine import processor_count, processor_name
+from enginetour.engines.pipes import escape_bytes
 from enginetour.engines.position import Position, read_move
 from enginetour.engines.process import NEVER_NS, SLICE_NS, Wake, wait
 from enginetour.engines.protocol import Ask
-from enginetour.engines.wire import Said, What
-from enginetour.engines.wire import printable as wire_printable
+from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault, InputRefused, MachineFailure, Untellable
 from enginetour.model.game import Game, Incident, Opening, Termination
 from enginetour.model.task import GameTask, OwnBook, Rules
@@ -122,9 +121,9 @@ def written(
         relay_us=books.relay_us(),
         incidents=tuple(incidents),
         replay=task.replay,
-        hardware=processor(),
+        hardware=processor_name(),
         load=books.workload.load(),
-        cores=processors(),
+        cores=processor_count(),
         steal=books.workload.steal(),
         own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
         traffic=_traffic(seats) if task.log_traffic else (),
@@ -135,7 +134,7 @@ def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
     """Both engines in one, in the order of time: ``0.012345 White < bestmove e2e4``, seconds since the game began."""
     began = min(seat.began_ns for seat in seats)
     told = [
-        (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {printable(line, LONGEST_LINE)}")
+        (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {escape_bytes(line, LONGEST_LINE)}")
         for seat in seats
         if seat.present is not None
         for stamp, way, line in seat.present.process.traffic_since(began)
@@ -146,19 +145,19 @@ def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
 # What an engine answered: the move it means, and whether it had two answers to give (runner spec 5.6).
 
 
-def _read_answer(seat: Seat, said: Said, at: Position) -> chess.Move | None:
+def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
     """The legal move it means; an odd form is noted once."""
     lenient = seat.side.spec.quirks.lenient_promotion
     move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
     if move is not None and odd and not seat.engine.usual(said.text):
-        seat.engine.note("odd-move", f"wrote {wire_printable(said.text)!r} for {move.uci()}")
+        seat.engine.note("odd-move", f"wrote {escape_text(said.text)!r} for {move.uci()}")
     return move
 
 
-def _second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Said | None:
+def _second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Message | None:
     """A second answer after an illegal one, up to CLOCK_MONOTONIC `flag_ns`, or None, also after a death meanwhile."""
     second = converse({seat.engine: seat.engine.question(flag_ns)}, link, late)[seat.engine]
-    return second if isinstance(second, Said) else None
+    return second if isinstance(second, Message) else None
 
 
 # Plies that no engine is asked for: the opening's, and those of the book we play from for one side.
@@ -243,10 +242,10 @@ class Failures:
         """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""
         return self._search.own_ns(self._books.waited_now())
 
-    def late(self, seat: Seat, said: Said) -> Verdict | None:
+    def late(self, seat: Seat, said: Message) -> Verdict | None:
         """A flag, if it said that too late."""
         in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
-        return None if in_time else self.flag(seat, elapsed, f"with {wire_printable(said.text)!r}")
+        return None if in_time else self.flag(seat, elapsed, f"with {escape_text(said.text)!r}")
 
     def silence(self, seat: Seat) -> Verdict:
         """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
@@ -310,7 +309,7 @@ class Failures:
 
 # One game between two engines: relay first, books afterwards (runner spec sections 3 to 5 and 10).
 
-_ANSWER = What.ANSWER  # an enumeration looks its members up by name, each time
+_ANSWER = MessageKind.ANSWER  # an enumeration looks its members up by name, each time
 _READ = Wake((), control=False, heard=True)  # what there is to hear has been read
 
 
@@ -422,7 +421,7 @@ class Contest:
         seat.searched = True
         return self._concluded(seat, other, self._await(seat, other))
 
-    def _concluded(self, seat: Seat, other: Seat, said: Said | Verdict) -> Verdict | None:
+    def _concluded(self, seat: Seat, other: Seat, said: Message | Verdict) -> Verdict | None:
         return said if isinstance(said, Verdict) else self._answered(seat, other, said)
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
@@ -441,7 +440,7 @@ class Contest:
                 return self._failures.at_fence(seat, other, fault)
         return None
 
-    def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Said | Verdict:
+    def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Message | Verdict:
         """The answer, or what ended the game instead. Books are kept while nothing has come.
 
         `read`: some of what it said has been read and not heard.
@@ -487,10 +486,10 @@ class Contest:
                 books.step()
         return verdict
 
-    def _last_words(self, seat: Seat, other: Seat) -> Said | Verdict:
+    def _last_words(self, seat: Seat, other: Seat) -> Message | Verdict:
         """It closed its input and can hear nothing more: what it has said by now still counts."""
         for said in seat.engine.discard():
-            last = said if said.what is What.ANSWER else self._talk(seat, said, thinking=True)
+            last = said if said.what is MessageKind.ANSWER else self._talk(seat, said, thinking=True)
             if last is not None:
                 return last
         return seat.engine.overdue() or self._failures.crash(seat, other)
@@ -502,20 +501,20 @@ class Contest:
                 return verdict
         return None
 
-    def _talk(self, seat: Seat, said: Said, *, thinking: bool) -> Verdict | None:
+    def _talk(self, seat: Seat, said: Message, *, thinking: bool) -> Verdict | None:
         verdict = verdicts.of_talk(seat, said, thinking=thinking, aborts=self._task.aborts)
         if verdict is None:
             verdict = self._draws.heard(seat, said, thinking=thinking)
         if verdict is None or not thinking:
             return verdict
-        if said.what is not What.OFFER:  # who offers thinks on
+        if said.what is not MessageKind.OFFER:  # who offers thinks on
             seat.engine.search_over()
         late = self._failures.late(seat, said)
         return verdict if late is None or late.void else late
 
     # Judging an answer.
 
-    def _answered(self, seat: Seat, other: Seat, said: Said) -> Verdict | None:
+    def _answered(self, seat: Seat, other: Seat, said: Message) -> Verdict | None:
         clock, engine = seat.clock, seat.engine
         if (late := self._failures.late(seat, said)) is not None:
             return late

@@ -7,9 +7,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
 from enginetour.engines.cecp import CecpEngine
-from enginetour.engines.process import kill_living
+from enginetour.engines.process import kill_running_engines
 from enginetour.engines.protocol import Ask, Engine
-from enginetour.engines.wire import Said, What
+from enginetour.engines.wire import Message, MessageKind
 from enginetour.model.errors import Unsupported
 from enginetour.model.task import Probe, ProbeTask
 from enginetour.model.variants import STANDARD
@@ -20,7 +20,7 @@ from enginetour.referee.talk import Greeted, greet, heed_until
 AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
 
 TABLES = "syzygypath"  # the option of UCI engines, which stands for CECP's egtpath too
-_Search = Generator[int, Said | None, Said | None]
+_Search = Generator[int, Message | None, Message | None]
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ def _try(task: ProbeTask, link: Link) -> tuple[_Findings, Probe]:
         if _is_ready(engine, greeted, found, link):
             _declares(engine, task.variant, found)
     except BaseException:
-        kill_living()
+        kill_running_engines()
         raise
     _leave(engine, found)
     return found, _report(found, engine)
@@ -137,7 +137,7 @@ def searched(engine: Engine, ask: Ask, deadline: int) -> _Search:
         yield from engine.approach(ask)
     engine.go(ask)
     while (said := (yield from engine.hear(deadline))) is not None:
-        if said.what is What.ANSWER:
+        if said.what is MessageKind.ANSWER:
             return said
     return None
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from enginetour.engines.machine import find
-from enginetour.engines.strays import MOST, told
+from enginetour.engines.machine import find_cores
+from enginetour.engines.strays import MOST_PROCESSES, read_proc
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import MS
 
@@ -66,7 +66,7 @@ def claim(but: int | None = None) -> Claim | None:
 
     A core of each slot if there are enough. None where all are taken, or there is but one.
     """
-    cores = find(1).cores
+    cores = find_cores(1).cores
     here = next((at for at, core in enumerate(cores) if _here() in core), 0)
     cores = cores[here:] + cores[:here]
     free = [(core, core[0]) for core in cores] + [(core, other) for core in cores for other in core[1:]]
@@ -117,7 +117,7 @@ class Gathered:
 
     def _gather(self, *, new: bool) -> None:
         families = [engine.family() for engine in self.engines]
-        if max(map(len, families), default=0) >= MOST:
+        if max(map(len, families), default=0) >= MOST_PROCESSES:
             raise OSError
         self._before = {}
         try:
@@ -145,7 +145,7 @@ def _threads(families: Sequence[Sequence[int]]) -> Iterator[int]:
 
 
 def _here() -> int:
-    stat = told("/proc/self/stat")
+    stat = read_proc("/proc/self/stat")
     return int(stat[stat.rindex(b")") + 2 :].split()[_PROCESSOR])
 
 

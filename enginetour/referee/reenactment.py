@@ -14,10 +14,10 @@ from typing import Any
 import chess
 
 from enginetour.engines.position import Position, read_move
-from enginetour.engines.process import kill_living
+from enginetour.engines.process import kill_running_engines
 from enginetour.engines.protocol import MS, OWED_NS, Engine, Setup
 from enginetour.engines.start import open_engine
-from enginetour.engines.wire import Said, What, printable
+from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
 from enginetour.model.task import Reenacted, ReenactTask
 from enginetour.referee.clock import Clock
@@ -28,7 +28,7 @@ from enginetour.referee.talk import converse, heed_until
 from enginetour.referee.verdict import of_talk
 
 _STOP = {"uci": b"stop", "cecp": b"?"}
-_Search = Generator[int, Said | None, Said | None]
+_Search = Generator[int, Message | None, Message | None]
 
 
 def reenact(task: ReenactTask, link: Link) -> Reenacted:
@@ -59,7 +59,7 @@ class _Reenactment:
                 self._go_to_the_end()
             found = self._begun(engine) or self._played(engine)
         except BaseException:
-            kill_living()
+            kill_running_engines()
             raise
         if found.category:
             engine.kill()
@@ -131,16 +131,16 @@ class _Reenactment:
             return self._told("other-way", f"plays {other} where it played {uci}; try --last-search", engine)
         return None
 
-    def _stopped(self, engine: Engine) -> Said | EngineFault | None:
+    def _stopped(self, engine: Engine) -> Message | EngineFault | None:
         """Move now, and the answer, None where none comes; in the end it is fenced, or `spoiled` says why not."""
 
         def script() -> _Search:
             yield from engine.say(_STOP[engine.spec.protocol])
             answer = yield from engine.hear(time.monotonic_ns() + OWED_NS)
             yield from engine.settle()
-            return answer if answer is not None and answer.what is What.ANSWER else None
+            return answer if answer is not None and answer.what is MessageKind.ANSWER else None
 
-        result: Said | EngineFault | None = converse({engine: script()}, self._link)[engine]
+        result: Message | EngineFault | None = converse({engine: script()}, self._link)[engine]
         return result
 
     def _last(self, engine: Engine) -> Reenacted:
@@ -159,7 +159,7 @@ class _Reenactment:
             return self._told("time", f"answered after {ms} ms of {limit}", engine, ms)
         lenient = engine.spec.quirks.lenient_promotion
         move, _ = read_move(self._position.board, answer.text, lenient_promotion=lenient)
-        text = printable(answer.text)
+        text = escape_text(answer.text)
         if move is None:
             return self._told("illegal-move", f"plays {text!r} after {ms} ms", engine, ms, text)
         plays = self._told("", f"plays {move.uci()} after {ms} ms of {limit}", engine, ms, move.uci())
@@ -184,7 +184,7 @@ class _Reenactment:
         found = None if said is None else self._claimed(engine, said, thinking=False)
         return found or self._told("", "says nothing after its move", engine)
 
-    def _asked(self, engine: Engine, patience_ns: int) -> Said | EngineFault | Reenacted | None:
+    def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | Reenacted | None:
         """One search: its answer, what it did instead, or None for silence."""
         for said in engine.discard():  # since its last move
             if (found := self._claimed(engine, said, thinking=False)) is not None:
@@ -196,20 +196,20 @@ class _Reenactment:
                 return fault
         self._own.searched = True
         result = converse({engine: self._search(engine, ask, patience_ns)}, self._link)[engine]
-        if isinstance(result, Said) and result.what is not What.ANSWER:
+        if isinstance(result, Message) and result.what is not MessageKind.ANSWER:
             return self._claimed(engine, result, thinking=True)
-        answer: Said | EngineFault | None = result
+        answer: Message | EngineFault | None = result
         return answer
 
     def _search(self, engine: Engine, ask: Any, patience_ns: int) -> _Search:
         self._own.asked_ns = engine.go(ask)
         deadline = self._own.asked_ns + patience_ns
         while (said := (yield from engine.hear(deadline))) is not None:
-            if said.what is What.ANSWER or of_talk(self._own, said, thinking=True, aborts=0) is not None:
+            if said.what is MessageKind.ANSWER or of_talk(self._own, said, thinking=True, aborts=0) is not None:
                 return said
         return engine.overdue()
 
-    def _claimed(self, engine: Engine, said: Said, *, thinking: bool) -> Reenacted | None:
+    def _claimed(self, engine: Engine, said: Message, *, thinking: bool) -> Reenacted | None:
         """What would end a game with these words."""
         verdict = of_talk(self._own, said, thinking=thinking, aborts=0)
         return None if verdict is None else self._told(verdict.category or "resign", verdict.cause, engine)

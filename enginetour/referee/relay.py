@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from enginetour.engines.position import MAX_LINE, written
-from enginetour.engines.uci_lines import limit_words
+from enginetour.engines.uci_lines import go_limits
 from enginetour.model.task import GameTask
 from enginetour.referee.adjudication import Counters
 from enginetour.referee.books import Books, RawPly
@@ -86,7 +86,7 @@ class Relay:
         for seat in seats:
             process = seat.engine.process
             threads = [] if seat.queue is None else seat.queue.files
-            limits = limit_words(seat.clock.tc).encode("ascii")
+            limits = go_limits(seat.clock.tc).encode("ascii")
             self._own.seat(seat.white, seat, process.stdin_fd, process.stdout_fd, process.note, limits, threads)
         self._turns = -1  # of what is polled
         self._search = Search()

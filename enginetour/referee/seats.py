@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 from enginetour.engines.protocol import Engine
-from enginetour.engines.strays import told
+from enginetour.engines.strays import read_proc
 from enginetour.model.task import Rules, Side
 from enginetour.referee.clock import MS, Clock, EngineQueue
 
@@ -43,11 +43,11 @@ def _family(pid: int) -> Iterator[int]:
             return
         one = front.pop()
         yield one
-        front += [int(word) for word in told(f"/proc/{one}/task/{one}/children").split()]
+        front += [int(word) for word in read_proc(f"/proc/{one}/task/{one}/children").split()]
 
 
 def _peak_kb(pid: int) -> int | None:
-    begin = (status := told(f"/proc/{pid}/status")).find(_PEAK)
+    begin = (status := read_proc(f"/proc/{pid}/status")).find(_PEAK)
     return int(status[begin + len(_PEAK) :].split(None, 1)[0]) if begin >= 0 else None
 
 

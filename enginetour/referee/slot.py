@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from enginetour.engines import strays
 from enginetour.engines.machine import CPUS
 from enginetour.engines.pipes import Outbox
-from enginetour.engines.process import hear_all, kill_living
-from enginetour.engines.sandbox import leave_scratch
+from enginetour.engines.process import kill_running_engines, unblock_signals
+from enginetour.engines.sandbox import remove_scratch_root
 from enginetour.model.errors import MachineFailure
 from enginetour.model.task import GameTask, ProbeTask, ReenactTask
 from enginetour.referee.link import VERSION, Environment, Frames, Link, Stop, Stopping, frame
@@ -150,7 +150,7 @@ def serve(link: PipeLink) -> None:
                 result = examine(task, link)
             link.report("result", result)
         except Exception as error:  # whatever it is, the game does not exist and the slot goes on
-            kill_living()
+            kill_running_engines()
             shelf = EngineShelf()
             if not isinstance(error, MachineFailure):
                 import traceback  # here, for a quicker start
@@ -179,14 +179,14 @@ def main() -> None:
     signal.signal(signal.SIGHUP, lambda *_: link.stop_now())
     signal.signal(signal.SIGINT, lambda *_: None)  # for the scheduler to act on; never ignored, that is inherited
     strays.adopt_orphans()
-    strays.hear_parent_death(signal.SIGTERM)
-    hear_all()
+    strays.set_parent_death_signal(signal.SIGTERM)
+    unblock_signals()
     try:
         link.report("hello", VERSION)
         serve(link)
     finally:
-        kill_living()
-        leave_scratch()
+        kill_running_engines()
+        remove_scratch_root()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from enginetour.engines.cecp import CecpEngine
-from enginetour.engines.machine import load_now
+from enginetour.engines.machine import load_average
 from enginetour.engines.position import Position
 from enginetour.engines.process import end_all
 from enginetour.engines.protocol import Ask, Engine, Script, Setup
@@ -76,7 +76,7 @@ class EngineShelf:
         self.end(engine)
         traffic, stderr = engine.process.traffic(), engine.process.stderr()
         cause = f"a new process, the old one could not begin {'another' if engine.games else 'a'} game: {why}"
-        told = Incident(engine.spec.name, "restart", cause, 0, traffic, stderr, status, load=load_now())
+        told = Incident(engine.spec.name, "restart", cause, 0, traffic, stderr, status, load=load_average())
         self._partings.append(told)
 
     def partings(self) -> list[Incident]:
@@ -90,7 +90,7 @@ class EngineShelf:
             self.warned.add((name, category))
             traffic, stderr = engine.process.traffic(SOME_TRAFFIC), engine.process.stderr(SOME_TRAFFIC)
             status = engine.process.exit_status()
-            self._partings.append(Incident(name, category, cause, 0, traffic, stderr, status, load=load_now()))
+            self._partings.append(Incident(name, category, cause, 0, traffic, stderr, status, load=load_average()))
 
 
 def usable(engine: Engine) -> bool:
@@ -214,7 +214,7 @@ def incident(
     seat: Seat, category: str, cause: str, ply: int, lines: int = 50, *, own_ns: int | None = None
 ) -> Incident:
     """What a tester must see, with the last lines of traffic and stderr and what was measured beside."""
-    found = Incident(seat.name, category, cause, ply, load=load_now())
+    found = Incident(seat.name, category, cause, ply, load=load_average())
     if seat.present is None:
         return found
     process = seat.engine.process

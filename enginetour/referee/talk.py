@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from enginetour.engines.process import NEVER_NS, SLICE_NS, EngineProcess, kill_living, wait
+from enginetour.engines.process import NEVER_NS, SLICE_NS, EngineProcess, kill_running_engines, wait
 from enginetour.engines.protocol import MS, Engine, Script
 from enginetour.engines.start import open_engines
-from enginetour.engines.wire import DISCARD_READS, Said
+from enginetour.engines.wire import DISCARD_READS, Message
 from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.model.task import EngineSpec
 from enginetour.referee.link import Link
@@ -21,7 +21,7 @@ _EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (
 WAIT_TOLD_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for
 _STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
 
-_AnyScript = Generator[int, Said | None, Any]
+_AnyScript = Generator[int, Message | None, Any]
 
 
 class _Talk:
@@ -169,7 +169,7 @@ def greet(specs: Sequence[EngineSpec], link: Link) -> list[Greeted]:
         running = [engine for engine in opened if isinstance(engine, Engine)]
         ends = converse({engine: timed(engine, begun) for engine in running}, link)
     except BaseException:
-        kill_living()
+        kill_running_engines()
         raise
     return [
         Greeted(engine, end if isinstance(end := ends[engine], EngineFault) else None, took[engine])

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import chess
 
-from enginetour.engines.machine import KILLED
+from enginetour.engines.machine import KILLED_PREFIX
 from enginetour.engines.position import is_plainly_legal, play, read_move, written
-from enginetour.engines.wire import LONGEST_PV, MATE, Said, Thought, What, printable
+from enginetour.engines.wire import LONGEST_PV, MATE, Message, MessageKind, SearchInfo, escape_text
 from enginetour.model.errors import EngineFault
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.mating import can_mate
@@ -71,7 +71,7 @@ def rightly_drawn(seat: Seat, why: str) -> Verdict:
 
 def illegal(seat: Seat, text: str, board: chess.Board, *, ignored: bool = False) -> Verdict:
     """No legal move: as at a flag (FIDE 7.5.5). `ignored`: it may have ignored the position it was given."""
-    words = f"{seat.color} makes an illegal move: {printable(text) or repr(text)} in {board.fen()}"
+    words = f"{seat.color} makes an illegal move: {escape_text(text) or repr(text)} in {board.fen()}"
     if read_move(board, text, lenient_promotion=True)[0] is not None:
         words += "; it promotes to no piece: with lenient_promotion = true under [quirks] that is a queen"
     elif ignored:
@@ -138,7 +138,7 @@ def crash(seat: Seat, status: str) -> Verdict:
         return void(seat, "start-failure", f"{seat.color}: {status}; binary built for another CPU?")
     if not seat.searched:
         return void(seat, "crash", f"{seat.color} ended before its first move: {status}")
-    category = "crash (memory)" if status.startswith(KILLED) else ""
+    category = "crash (memory)" if status.startswith(KILLED_PREFIX) else ""
     return loss(seat, Termination.CRASH, f"{seat.color} disconnects: {status}", category=category)
 
 
@@ -178,20 +178,20 @@ def at_start(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
     return void(seat, faults[seat].category, cause)
 
 
-def of_talk(seat: Seat, said: Said, *, thinking: bool, aborts: int) -> Verdict | None:
+def of_talk(seat: Seat, said: Message, *, thinking: bool, aborts: int) -> Verdict | None:
     """What a CECP line other than a move does to the game (runner spec 7, table); None: nothing, or not yet."""
-    if said.what is What.RESIGN:
+    if said.what is MessageKind.RESIGN:
         return resigns(seat)
-    if said.what is What.ABORT:
-        words = f"{seat.color} gives the game up: {printable(said.text)}"
+    if said.what is MessageKind.ABORT:
+        words = f"{seat.color} gives the game up: {escape_text(said.text)}"
         if aborts >= _ABORTS:
             return loss(seat, Termination.ABORTED, words, category="engine-abort")
         return void(seat, "engine-abort", words)
-    if said.what is What.REFUSED_MOVE:
+    if said.what is MessageKind.REFUSED_MOVE:
         if not (thinking or seat.searched):  # as in the fence after the opening's moves, only later
-            return void(seat, "unsupported", f"{seat.color} refuses the opening: {printable(said.text)}")
-        return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} calls a legal move illegal: {printable(said.text)}")
-    if said.what is What.RESULT and (thinking or seat.searched):
+            return void(seat, "unsupported", f"{seat.color} refuses the opening: {escape_text(said.text)}")
+        return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} calls a legal move illegal: {escape_text(said.text)}")
+    if said.what is MessageKind.RESULT and (thinking or seat.searched):
         return _claim(seat, said.text)
     return None
 
@@ -235,7 +235,9 @@ class Claims:
         self._mates = False  # its last score was a mate of its own
         self._found: dict[str, tuple[int, str]] = {}
 
-    def heard(self, thought: Thought, move: chess.Move, board: chess.Board, elapsed_ms: int) -> Iterator[None] | None:
+    def heard(
+        self, thought: SearchInfo, move: chess.Move, board: chess.Board, elapsed_ms: int
+    ) -> Iterator[None] | None:
         """Look at a search whose move is about to be made on `board`; what is left to look at piece by piece.
 
         Of a PV as many plies are looked at as the search took milliseconds: 10 us a ply are 1 % of the time then.
@@ -301,7 +303,7 @@ class Claims:
                     if not move:
                         raise ValueError
                 except ValueError:
-                    words = f"its PV goes on with {printable(word)!r}, illegal at {board.fen()}"
+                    words = f"its PV goes on with {escape_text(word)!r}, illegal at {board.fen()}"
                     self._tell("pv-illegal", words, number)  # other searches were heard since
                     return
                 board.push(move)

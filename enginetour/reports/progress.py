@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from enginetour.engines.machine import load_words
+from enginetour.engines.machine import describe_load
 from enginetour.model.game import Game, Pairing, Placed, fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
 from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
@@ -346,7 +346,7 @@ class Progress:
             return ""
         worst = max(found, key=itemgetter("load"))
         share = max(float(told["share"]) for told in found)
-        load = load_words(float(worst["load"]), int(worst["processors"]))
+        load = describe_load(float(worst["load"]), int(worst["processors"]))
         return f"{load}: clocks are unreliable. Engines waited for a processor in {share:.0%} of the last moves"
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, LargeBinary, String, Table, cast, exists, func, select, update
 
-from enginetour.engines.enginefile import LOST, from_json, salvaged_spec
+from enginetour.engines.enginefile import LOST_COMMAND, parse_json, salvaged_spec
 from enginetour.model.errors import StoreRefused, TourError
 from enginetour.model.game import fixed
 from enginetour.model.task import EngineSpec
@@ -363,7 +363,7 @@ def _spec(row: Any) -> tuple[EngineSpec, str]:
 
 def _repaired(spec: EngineSpec, tournament: str) -> str:
     """What became of a specification."""
-    if spec.command != LOST:
+    if spec.command != LOST_COMMAND:
         return f"it now starts {shlex.join(spec.command)}"
     words = ["enginetour", "withdraw", "-t", tournament, spec.name]
     instead = f"enginetour replace -t {shlex.quote(tournament)} {shlex.quote(spec.name)} ENGINE"
@@ -404,7 +404,7 @@ def _payload(row: Any, entrant: Mapping[str, Any]) -> str:
 def _held(text: object) -> Any:
     """The value of a text of JSON; None for what is not."""
     try:
-        return from_json(text)
+        return parse_json(text)
     except ValueError:
         return None
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
-from enginetour.engines.process import hear_no_end
+from enginetour.engines.process import block_ending_signals
 from enginetour.engines.strays import origin_trouble
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store.address import Address, ServerAddress
@@ -352,7 +352,7 @@ class ControlServer:
         raise StorageFailed(f"the control socket cannot be made ({why})", place=str(self.path), step=step)
 
     def _serve(self) -> None:
-        hear_no_end()
+        block_ending_signals()
         farewell = 0.0
         try:
             while not farewell or (time.monotonic() < farewell and any(client.unsent for client in self._clients)):

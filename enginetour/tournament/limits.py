@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import permutations
 from typing import Any
 
-from enginetour.engines.machine import Cores, allowed, find
+from enginetour.engines.machine import Cores, allowed_processors, find_cores
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.task import Declared, Side
 from enginetour.model.timecontrol import TimeControl
@@ -41,12 +41,12 @@ def shortage(sides: Iterable[Side], slots: int, processors: int) -> Iterator[str
 
 def crowded(sides: Iterable[Side], slots: int) -> Iterator[str]:
     """The warning where this process may use fewer."""
-    return shortage(sides, slots, allowed().count)
+    return shortage(sides, slots, allowed_processors().count)
 
 
 def refuse_crowd(slots: int, *, force: bool) -> None:
     """UsageRefused for more slots than this process may use processors, unless that is meant."""
-    here = allowed()
+    here = allowed_processors()
     if slots > here.count and not force:
         what = f"{slots} slots on {here} would steal time from the engines"
         raise UsageRefused(what, step="lower slots, or say --force")
@@ -54,7 +54,7 @@ def refuse_crowd(slots: int, *, force: bool) -> None:
 
 def own_cores(sides: Iterable[Side], slots: int, place: str) -> Cores:
     """For the engines of each slot as many as its hungriest pair wants; InputRefused at `place` where they lack."""
-    found = find(wanted(sides, 1))
+    found = find_cores(wanted(sides, 1))
     if lacking := found.lacking(slots):
         step = "lower slots or the engines' threads, or leave affinity out"
         raise InputRefused(f"affinity: {lacking}", place=place, step=step)

@@ -21,7 +21,7 @@ from queue import Full, Queue
 from typing import Any
 
 from enginetour import __version__
-from enginetour.engines.process import hear_all
+from enginetour.engines.process import unblock_signals
 from enginetour.tournament.config.sections import NotifySection
 
 COMMAND_S = 30.0  # then it is killed with all it started: long enough for a mail program that asks a slow server
@@ -152,7 +152,7 @@ class Notifier:
             self._thread.join(0.1)
 
     def _deliver(self) -> None:
-        hear_all()  # else the commands that it starts would hear no SIGTERM
+        unblock_signals()  # else the commands that it starts would hear no SIGTERM
         while not (self._closing and self._queue.empty()) and (event := self._queue.get()) is not None:
             for name, send in self._channels.items():
                 try:

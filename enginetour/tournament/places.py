@@ -20,10 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 import enginetour
 from enginetour.engines import strays
-from enginetour.engines.machine import CPUS, Cores, bind
+from enginetour.engines.machine import CPUS, Cores, set_affinity
 from enginetour.engines.pipes import STDERR_CAP, ByteRing, Doorbell, Outbox, last_lines
-from enginetour.engines.process import hear_no_end, status_words
-from enginetour.engines.sandbox import RESULTS, SCRATCH_ROOT, make_scratch, retag, wipe, wipe_leftovers
+from enginetour.engines.process import block_ending_signals, describe_status
+from enginetour.engines.sandbox import (
+    HIDDEN_RESULTS,
+    SCRATCH_ROOT,
+    make_scratch,
+    remove_leftover_scratch,
+    remove_scratch,
+    retag,
+)
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
@@ -110,7 +117,7 @@ class SlotProcess:
                 start_new_session=True,
             )
         except OSError as error:
-            wipe(self.scratch)
+            remove_scratch(self.scratch)
             raise MachineFailure(f"slot {index} cannot be started: {error.strerror}") from error
         try:
             self.pidfd = os.pidfd_open(self.process.pid)
@@ -134,13 +141,13 @@ class SlotProcess:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
                 pipe.close()
-        wipe(self.scratch)
+        remove_scratch(self.scratch)
 
     def settle(self, cores: Cores | None, slots: int) -> None:
         """Its own process and ours off the cores of the engines of so many slots."""
         if cores is not None:
             cores.keep_off(slots)
-            bind(self.process.pid, cores.others(self.index, slots))
+            set_affinity(self.process.pid, cores.others(self.index, slots))
 
     def reassign(self, tag: str, *, together: bool, hidden: Path | None) -> None:
         """Its next tasks are those of another tag; engines start with these settings. Only while it is idle."""
@@ -219,16 +226,16 @@ class SlotProcess:
 
     def bury(self) -> tuple[str, bool]:
         """Reap it, end what it left behind, close everything; how it ended, and whether by our own failure."""
-        strays.ended_by([self.pidfd], time.monotonic_ns() + int(KILL_WAIT * 1e9))
+        strays.wait_for_exit([self.pidfd], time.monotonic_ns() + int(KILL_WAIT * 1e9))
         returncode = self.process.poll()
-        strays.end_tagged(self._tags)
+        strays.kill_tagged(self._tags)
         self.hear_complaints()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # all three are pipes
         os.close(self.pidfd)
-        wipe(self.scratch)
-        how = "it cannot be killed" if returncode is None else status_words(returncode)
+        remove_scratch(self.scratch)
+        how = "it cannot be killed" if returncode is None else describe_status(returncode)
         if self.broken:
             how = f"somebody else wrote into its pipe; {how}"
         said = " | ".join(last_lines(bytes(self._complaints), 3))
@@ -246,7 +253,7 @@ def _is_message(message: Any) -> bool:
 
 
 def _variables(tag: str, *, together: bool, hidden: Path | None) -> dict[str, str]:
-    return {strays.TAG: tag, TOGETHER: "1" * together, RESULTS: "" if hidden is None else str(hidden)}
+    return {strays.TAG: tag, TOGETHER: "1" * together, HIDDEN_RESULTS: "" if hidden is None else str(hidden)}
 
 
 def _environment(scratch: Path) -> dict[str, str]:
@@ -397,7 +404,7 @@ class LocalPlace:
 
     def _run(self) -> None:
         why = "the place was closed"
-        hear_no_end()
+        block_ending_signals()
         try:
             while not self._closing or self._slots:
                 due = [next_one for slot in self._slots.values() if (next_one := slot.insist()) is not None]
@@ -574,6 +581,6 @@ def end_leftovers(tag: str) -> tuple[str, ...]:
 
     Nobody else is touched; the caller holds the lock that says that this run is over.
     """
-    ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.end_tagged((tag,)))
-    wipe_leftovers(tag)
+    ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.kill_tagged((tag,)))
+    remove_leftover_scratch(tag)
     return ended

@@ -13,7 +13,7 @@ from typing import Any
 
 from enginetour.engines import identity
 from enginetour.engines.enginefile import EngineEntry
-from enginetour.engines.machine import SpeedWish
+from enginetour.engines.machine import SpeedSetting
 from enginetour.engines.registry import Registry, of_workspace, to_spec
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.formats.rounds import Rounds
@@ -118,7 +118,7 @@ class Plan:
         return results_of(self.workspace, self.database)
 
     @property
-    def wanted_speed(self) -> SpeedWish:
+    def wanted_speed(self) -> SpeedSetting:
         """What clocks on this machine should go by."""
         return None if self.away else self.config.play.speed
 

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from enginetour.engines.enginefile import EngineEntry, release
+from enginetour.engines.enginefile import EngineEntry, version_in_name
 from enginetour.engines.registry import candidates
 from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused, TaskFailed, TourError
@@ -199,7 +199,7 @@ def other_names(found: Mapping[str, Probe], files: Mapping[str, EngineEntry]) ->
         entry = files.get(name)
         if entry is None or not probe.own_name or not entry.contradicts(probe.own_name):
             continue
-        stated = entry.name if release(entry.name) else f"{entry.name} {entry.version}"
+        stated = entry.name if version_in_name(entry.name) else f"{entry.name} {entry.version}"
         bundled = entry.path is not None and entry.path.parent == shipped("engines")
         step = "enginetour engines find writes a file with that name" if bundled else f"correct name in {entry.path}"
         yield f"{name}: the engine file says {stated!r}, the engine reports {probe.own_name!r}. Hint: {step}"

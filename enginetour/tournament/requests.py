@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from enginetour.engines.enginefile import first_finding
+from enginetour.engines.enginefile import describe_error
 from enginetour.model.errors import UsageRefused
 
 MOST_SLOTS = 1024  # as in a configuration
@@ -114,4 +114,4 @@ def parsed(message: Mapping[str, Any]) -> Request:
     try:
         return _REQUEST.validate_python(message)
     except ValidationError as error:
-        raise UsageRefused(first_finding(error, skip=1), place=f"{do}") from None
+        raise UsageRefused(describe_error(error, skip=1), place=f"{do}") from None

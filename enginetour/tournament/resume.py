@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from enginetour.engines.identity import new_fingerprint, refusal
+from enginetour.engines.identity import changed_engines_error, new_fingerprint
 from enginetour.formats.base import Format
 from enginetour.interop.files import shipped_suite
 from enginetour.model.errors import InputRefused, StoreRefused
@@ -182,7 +182,7 @@ def same_engines(
         if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
             changed[name] = side.spec
     if changed and not accept_change:
-        raise refusal(changed, log.title)
+        raise changed_engines_error(changed, log.title)
     if changed:
         tried = {name: sides[name] for name in changed}
         refuse_unfit(probe_all(tried, heed=heed, hidden=plan.results, place=place), sides)

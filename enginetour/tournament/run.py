@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from enginetour.engines import machine as machinespeed
-from enginetour.engines.identity import Files
-from enginetour.engines.machine import crowd, elsewhere
+from enginetour.engines.identity import EngineFiles
+from enginetour.engines.machine import describe_overload, off_engine_cores
 from enginetour.formats.base import Format
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.model.game import Entrant, Pairing
@@ -56,7 +56,7 @@ class Session:
         """The plan is that of the edition, its openings are dealt as they were from the beginning."""
         per = self.log.config.get("per", self.plan.config.play.openings.per)
         self.plan = self.plan.of_edition(self.log.edition, per)
-        self._files = Files(self.log.title)
+        self._files = EngineFiles(self.log.title)
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
         """The game of a pairing; InputRefused when an engine is not what it was at its last game."""
@@ -181,7 +181,7 @@ def play(
         copies=copies,
         watcher=watcher,
         free_bytes=ground.free_bytes,
-        busy=crowd if cluster is None else str,
+        busy=describe_overload if cluster is None else str,
         standstill=Standstill(settings.suspend_patience, settings.on_suspend == "withdraw"),
     )
 
@@ -202,7 +202,7 @@ def play(
     )
     try:
         with ExitStack() as stack:
-            stack.enter_context(elsewhere(cores, slots))
+            stack.enter_context(off_engine_cores(cores, slots))
             for context in ready(scheduler, desk):
                 stack.enter_context(context)
             end = scheduler.run()
@@ -221,7 +221,7 @@ def rate(store: Store, ratings: RatingsSection) -> None:
 
 
 def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -> Session:
-    machine = machinespeed.here(plan.wanted_speed)
+    machine = machinespeed.this_machine(plan.wanted_speed)
     plan, known = _at_speed(plan, machine, tell), {"machine": machine.to_json()} if machine.speed else {}
     draft = Draft(
         name=plan.config.tournament.name,
@@ -263,7 +263,7 @@ def _resume(
     format_, state = audit(log)
     refuse_openings_to_come(plan, log, grown, format_, state)
     sides = same_engines(plan, log, accept_change=accept_change, heed=heed, place=place)
-    plan = _at_speed(plan, machinespeed.here(plan.wanted_speed, log.config.get("machine")), tell)
+    plan = _at_speed(plan, machinespeed.this_machine(plan.wanted_speed, log.config.get("machine")), tell)
     for words in not_followed(plan, log) if format_.offers(state) else ():
         tell(f"warning: {words}")
     session = Session(plan, store, log, sides, resumed=True, folded=None)

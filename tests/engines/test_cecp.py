@@ -18,7 +18,7 @@ from enginetour.engines.position import Position
 from enginetour.engines.process import EngineProcess
 from enginetour.engines.protocol import Ask, Setup
 from enginetour.engines.start import open_engine
-from enginetour.engines.wire import Intake, Said, Thought, What
+from enginetour.engines.wire import LineBuffer, Message, MessageKind, SearchInfo
 from enginetour.model.errors import StartFailed, Unsupported, Untellable
 from enginetour.model.game import Opening, Termination
 from enginetour.model.task import Declared, EngineSpec, Quirks
@@ -90,25 +90,25 @@ def test_options_of_features(text: str, option: Declared | None) -> None:
 @pytest.mark.parametrize(
     ("line", "thought"),
     [
-        ("12 +0 100 1370000 Nc3 Nc6 Nf3", Thought(0, 12, 1370000, "Nc3 Nc6 Nf3")),
-        ("5     15        4      16532 d2d4 d7d5", Thought(15, 5, 16532, "d2d4 d7d5")),
-        ("2 13 0 97 (-) 3. e4 e5 4. Bxa6 bxa6", Thought(13, 2, 97, "(-) 3. e4 e5 4. Bxa6 bxa6")),
-        ("8     7     95     93346  3.  d4 Nf6 4. Nf3  d6", Thought(7, 8, 93346, "3. d4 Nf6 4. Nf3 d6")),
-        ("17 +33 99 206671 e4 c5", Thought(33, 17, 206671, "e4 c5")),
-        ("13 71 100 116297 20 115718 0\t e2e3 e7e6", Thought(71, 13, 116297, "e2e3 e7e6", 20, 115718, tbhits=0)),
-        ("0 0 0 0 (book) e4", Thought(0, 0, 0, "(book) e4")),
-        ("9 1000000 5 7 Qh4", Thought(1_000_000, 9, 7, "Qh4")),
-        ("9 -999999 5 7 Qh4", Thought(-999_999, 9, 7, "Qh4")),
-        ("9 25 -1 7 Qh4", Thought(25, 9, 7, "Qh4")),
-        ("9 25 0.05 -294967296 Qh4", Thought(25, 9, None, "Qh4")),
-        ("9. -100003 5 7 Qh4", Thought(-31_997, 9, 7, "Qh4")),
-        ("9& 100003? 5 7 Qh4", Thought(31_997, 9, 7, "Qh4", bound=-1)),
-        ("9 50! 5 7 Qh4", Thought(50, 9, 7, "Qh4", bound=1)),
+        ("12 +0 100 1370000 Nc3 Nc6 Nf3", SearchInfo(0, 12, 1370000, "Nc3 Nc6 Nf3")),
+        ("5     15        4      16532 d2d4 d7d5", SearchInfo(15, 5, 16532, "d2d4 d7d5")),
+        ("2 13 0 97 (-) 3. e4 e5 4. Bxa6 bxa6", SearchInfo(13, 2, 97, "(-) 3. e4 e5 4. Bxa6 bxa6")),
+        ("8     7     95     93346  3.  d4 Nf6 4. Nf3  d6", SearchInfo(7, 8, 93346, "3. d4 Nf6 4. Nf3 d6")),
+        ("17 +33 99 206671 e4 c5", SearchInfo(33, 17, 206671, "e4 c5")),
+        ("13 71 100 116297 20 115718 0\t e2e3 e7e6", SearchInfo(71, 13, 116297, "e2e3 e7e6", 20, 115718, tbhits=0)),
+        ("0 0 0 0 (book) e4", SearchInfo(0, 0, 0, "(book) e4")),
+        ("9 1000000 5 7 Qh4", SearchInfo(1_000_000, 9, 7, "Qh4")),
+        ("9 -999999 5 7 Qh4", SearchInfo(-999_999, 9, 7, "Qh4")),
+        ("9 25 -1 7 Qh4", SearchInfo(25, 9, 7, "Qh4")),
+        ("9 25 0.05 -294967296 Qh4", SearchInfo(25, 9, None, "Qh4")),
+        ("9. -100003 5 7 Qh4", SearchInfo(-31_997, 9, 7, "Qh4")),
+        ("9& 100003? 5 7 Qh4", SearchInfo(31_997, 9, 7, "Qh4", bound=-1)),
+        ("9 50! 5 7 Qh4", SearchInfo(50, 9, 7, "Qh4", bound=1)),
         ("3. ... e7e5", None),
         ("move e2e4", None),
     ],
 )
-def test_thinking_lines_of_all_kinds(line: str, thought: Thought | None) -> None:
+def test_thinking_lines_of_all_kinds(line: str, thought: SearchInfo | None) -> None:
     """As the surveyed engines print them: signs, bounds, columns, TAB, mates."""
     assert cecp_lines.read_thinking(line) == thought
 
@@ -361,7 +361,7 @@ def test_a_new_game_forgets_the_moves_of_the_last() -> None:
     engine.go_lines(Ask(after("g1f3"), white=False, tc=control))
     assert converse({engine: engine.new_game(Setup(Position(), control))}, Link())[engine] is None
     engine.go(Ask(Position(), white=True, tc=control))
-    engine.intake = Intake()
+    engine.intake = LineBuffer()
     engine.intake.feed(b"1. g1f3\n")
     assert engine.heard() is None
     held = engine.overdue()
@@ -375,8 +375,8 @@ def test_a_refused_move_of_the_opening_is_no_ones_loss() -> None:
     engine = cecp_engine()
     script = engine.new_game(Setup(after("e2e4", "e7e5"), TimeControl.parse("10")))
     next(script)
-    script.send(Said(What.PONG))
-    engine.intake = Intake()
+    script.send(Message(MessageKind.PONG))
+    engine.intake = LineBuffer()
     engine.intake.feed(b"Illegal move: e2e4\n")
     said = engine.heard()
     with pytest.raises(Unsupported, match="refuses the opening"):
@@ -447,7 +447,7 @@ def test_a_refused_move_in_quotes_is_that_move(words: str) -> None:
     engine.intake.feed(f"Illegal move: {words}\n".encode())
     said = engine.heard()
     assert said is not None
-    assert said.what is What.REFUSED_MOVE
+    assert said.what is MessageKind.REFUSED_MOVE
     engine.kill()
 
 

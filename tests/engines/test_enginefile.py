@@ -15,10 +15,10 @@ from enginetour.engines.enginefile import (
     EngineEntry,
     QuirksSection,
     ResourcesSection,
-    changed_quirks,
     entry_text,
-    hinted,
+    override_quirks,
     read_entry,
+    with_hints,
     write_entry,
     write_hints,
 )
@@ -101,13 +101,13 @@ def test_resources_match() -> None:
 def test_changed_quirks() -> None:
     """A configuration's quirks go over the file's; unknown and impossible ones are refused."""
     quirks = Quirks(line_delay_ms=100)
-    assert changed_quirks(quirks, {"whitepov": True, "init": ["a"]}, "c:1") == replace(
+    assert override_quirks(quirks, {"whitepov": True, "init": ["a"]}, "c:1") == replace(
         quirks, whitepov=True, init=("a",)
     )
     with pytest.raises(InputRefused, match=r"c:1: unknown quirk 'whitpov', did you mean 'whitepov'"):
-        changed_quirks(quirks, {"whitpov": True}, "c:1")
+        override_quirks(quirks, {"whitpov": True}, "c:1")
     with pytest.raises(InputRefused, match=r"c:1: quirks.fence"):
-        changed_quirks(quirks, {"fence": "maybe"}, "c:1")
+        override_quirks(quirks, {"fence": "maybe"}, "c:1")
 
 
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cn", "Co"]), min_size=1, max_size=12)
@@ -239,7 +239,7 @@ def test_what_cannot_be_written_changes_nothing(tmp_path: Path, text: str, told:
 def test_hints_twice_are_hints_once() -> None:
     """The same text again."""
     hints = {"limits": ("clock",), "quirks.restart": True}
-    assert hinted(hinted(FILE, hints), hints) == hinted(FILE, hints)
+    assert with_hints(with_hints(FILE, hints), hints) == with_hints(FILE, hints)
 
 
 # An engine that is a script, written as a tester would write it (found by playing one from a file of his own).

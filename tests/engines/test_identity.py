@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.engines import identity
-from enginetour.engines.identity import Files, absent_paths, fingerprint, is_path, new_fingerprint, path_options
+from enginetour.engines.identity import EngineFiles, fingerprint, is_path, missing_paths, new_fingerprint, path_options
 from enginetour.engines.registry import load, to_spec
 from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused
@@ -199,7 +199,7 @@ def test_what_is_not_there(tmp_path: Path, option: str, told: str) -> None:
     (tmp_path / "nets" / "a.nnue").touch()
     name, value = option.replace("HERE", str(tmp_path)).split("=", 1)
     spec = EngineSpec("A", (str(tmp_path / "a"),), "uci", options=((name, value),))
-    found = list(absent_paths([Side(spec, TimeControl.parse("1+1"))]))
+    found = list(missing_paths([Side(spec, TimeControl.parse("1+1"))]))
     assert found == ([f"A: {name} = {value}: {told}"] if told else [])
 
 
@@ -255,15 +255,15 @@ def known(folder: Path) -> EngineSpec:
 
 def test_what_stays_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first look a game costs a `stat` of each file and no more."""
-    spec, files = known(tmp_path), Files("trial")
+    spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
-    monkeypatch.setattr("enginetour.engines.identity.taken", None)  # calling it would fail
+    monkeypatch.setattr("enginetour.engines.identity.take_fingerprint", None)  # calling it would fail
     files.refuse_changed(spec, spec)
 
 
 def test_a_net_that_is_gone_is_named(tmp_path: Path) -> None:
     """The option then counts as a mere word; "changed" alone would send its owner to look at the program."""
-    spec, files = known(tmp_path), Files("trial")
+    spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     (tmp_path / "net").unlink()
     with pytest.raises(InputRefused, match=rf"changed since the last game: E \({tmp_path}/net is gone\)"):
@@ -273,7 +273,7 @@ def test_a_net_that_is_gone_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["engine", "net"])
 def test_a_file_with_other_bytes_is_another_engine(tmp_path: Path, name: str) -> None:
     """The program as well as a net, though size and times of the old file were put on the new one."""
-    spec, files = known(tmp_path), Files("trial")
+    spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     path = tmp_path / name
     before = path.stat()
@@ -286,7 +286,7 @@ def test_a_file_with_other_bytes_is_another_engine(tmp_path: Path, name: str) ->
 
 def test_a_touched_or_copied_file_is_the_same_engine(tmp_path: Path) -> None:
     """Another time or inode with the same bytes goes on."""
-    spec, files = known(tmp_path), Files("trial")
+    spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     os.utime(tmp_path / "engine")
     files.refuse_changed(spec)
@@ -298,7 +298,7 @@ def test_a_touched_or_copied_file_is_the_same_engine(tmp_path: Path) -> None:
 
 def test_a_program_that_is_gone_is_told_by_its_start(tmp_path: Path) -> None:
     """While a compiler writes there may be none: that is a failed start; what comes in its place is looked at."""
-    spec, files = known(tmp_path), Files("trial")
+    spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     (tmp_path / "engine").unlink()
     files.refuse_changed(spec)
@@ -313,7 +313,7 @@ def test_an_engine_replaced_before_the_first_game(tmp_path: Path) -> None:
     spec = known(tmp_path)
     (tmp_path / "engine").write_text("another")
     with pytest.raises(InputRefused, match="changed since the last game: E"):
-        Files("trial").refuse_changed(spec)
+        EngineFiles("trial").refuse_changed(spec)
 
 
 def odd_one(folder: Path) -> Path:

@@ -14,7 +14,18 @@ import pytest
 
 from enginetour.cli import run
 from enginetour.engines import machine as cores
-from enginetour.engines.machine import CPUS, Allowed, Cores, Machine, Workload, allowed, bind, elsewhere, find, here
+from enginetour.engines.machine import (
+    CPUS,
+    Cores,
+    Machine,
+    ProcessorAllowance,
+    Workload,
+    allowed_processors,
+    find_cores,
+    off_engine_cores,
+    set_affinity,
+    this_machine,
+)
 from enginetour.engines.process import EngineProcess, end_all
 from enginetour.model.errors import InputRefused, MachineFailure
 from enginetour.model.game import Game, Opening, Pairing
@@ -41,8 +52,8 @@ def machine(
         (place / "thread_siblings_list").write_text(f"{text}\n")
         (place / "physical_package_id").write_text("0\n")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: ours)
-    monkeypatch.setattr(cores, "allowed", lambda: Allowed(min(len(ours), quota)))
-    return find(2, folder)
+    monkeypatch.setattr(cores, "allowed_processors", lambda: ProcessorAllowance(min(len(ours), quota)))
+    return find_cores(2, folder)
 
 
 EIGHT = {0: "0,4", 1: "1,5", 2: "2,6", 3: "3,7", 4: "0,4", 5: "1,5", 6: "2,6", 7: "3,7"}
@@ -70,19 +81,19 @@ def test_only_what_we_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_quota_is_no_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A group that may use three processors' time cannot fill four cores; without a topology all are plain."""
     assert machine(tmp_path, monkeypatch, EIGHT, set(range(8)), quota=3).lacking(2)
-    assert find(1, tmp_path / "none").cores == ((0,), (1,), (2,))
+    assert find_cores(1, tmp_path / "none").cores == ((0,), (1,), (2,))
 
 
 def test_we_go_elsewhere_and_come_back() -> None:
     """Every thread of ours is bound while games run, and is as before afterwards; no room changes nothing."""
     before = os.sched_getaffinity(0)
     first, *others = sorted(before)
-    with elsewhere(Cores(((first,), *((number,) for number in others)), 1), 1):
+    with off_engine_cores(Cores(((first,), *((number,) for number in others)), 1), 1):
         assert os.sched_getaffinity(0) == (set(others) or before)
     assert os.sched_getaffinity(0) == before
     Cores(((first,),), 1, tuple(before)).keep_off(1)
     assert os.sched_getaffinity(0) == before
-    bind(2**22, (first,))  # nobody has this number: pid_max, proc_sys_kernel(5)
+    set_affinity(2**22, (first,))  # nobody has this number: pid_max, proc_sys_kernel(5)
 
 
 def test_engines_of_a_slot_have_its_cores(tmp_path: Path) -> None:
@@ -104,7 +115,7 @@ def processors(game: Game) -> set[str]:
 
 def test_each_slot_has_cores_of_its_own() -> None:
     """The engines of a place's slots run where they belong, and nowhere else."""
-    found = find(1)
+    found = find_cores(1)
     slots = min(2, len(found.cores))
     specs = scripted("uci", "tells-processors"), scripted("cecp", "tells-processors")
     white, black = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
@@ -120,7 +131,7 @@ def test_a_tournament_with_affinity(tmp_path: Path) -> None:
     """The setting reaches its engines: with it they have one processor each game, without it all of ours."""
     specs = [scripted("uci", "tells-processors", name="U"), scripted("cecp", "tells-processors", name="C")]
     entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
-    for affinity, expected in (("true", find(1).engines(0)), ("false", os.sched_getaffinity(0))):
+    for affinity, expected in (("true", find_cores(1).engines(0)), ("false", os.sched_getaffinity(0))):
         path = config(tmp_path, (), "match", "games = 2", entrants, name=affinity, tc="60")
         play = f"[play]\naffinity = {affinity}\nkeep_lines = '{KEPT}'\n"
         path.write_text(path.read_text().replace("[play]\n", play))
@@ -218,10 +229,10 @@ OLD = '\n[[entrants]]\nname = "Old"\ncommand = ["true"]\nprotocol = "cecp"\n'
 
 def test_the_work_is_the_same_everywhere() -> None:
     """Other bytes would be another measure."""
-    text = cores.work()
+    text = cores.speed_test_text()
     assert len(text) == 799_999
     assert text.startswith(b"d8h8 e2d1 a5f2 f8d4 ")
-    assert cores.speed(rounds=1) > 0
+    assert cores.measure_speed(rounds=1) > 0
 
 
 def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +251,7 @@ def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -
         other.join()
 
     monkeypatch.setattr(bz2, "compress", beside)
-    charged = len(cores.work()) * 1000 / (cores.speed(rounds=1) * cores.REFERENCE)
+    charged = len(cores.speed_test_text()) * 1000 / (cores.measure_speed(rounds=1) * cores.REFERENCE)
     assert charged < spent[0] / 10
 
 
@@ -263,31 +274,31 @@ def test_times_are_divided_and_nodes_are_not(control: str, speed: float, expecte
 
 def test_what_was_measured_here_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another host or processor is another machine; a number of the user's own needs no measure."""
-    monkeypatch.setattr(cores, "speed", lambda: 1.5)
-    first = here("measure")
+    monkeypatch.setattr(cores, "measure_speed", lambda: 1.5)
+    first = this_machine("measure")
     assert first.speed == 1.5
-    monkeypatch.setattr(cores, "speed", lambda: 7.0)
-    assert here("measure", first.to_json()) == first
-    assert here("measure", {**first.to_json(), "host": "elsewhere"}).speed == 7.0
-    assert here("measure", {**first.to_json(), "processor": "another"}).speed == 7.0
-    assert here(2.0, first.to_json()).speed == 2.0
-    assert here(None, first.to_json()).speed is None
+    monkeypatch.setattr(cores, "measure_speed", lambda: 7.0)
+    assert this_machine("measure", first.to_json()) == first
+    assert this_machine("measure", {**first.to_json(), "host": "elsewhere"}).speed == 7.0
+    assert this_machine("measure", {**first.to_json(), "processor": "another"}).speed == 7.0
+    assert this_machine(2.0, first.to_json()).speed == 2.0
+    assert this_machine(None, first.to_json()).speed is None
     assert Machine("h", "p", 1.6).words == "speed 1.6 of h (p): times are multiplied by 0.625"
 
 
 def test_a_tournament_is_played_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """check and run tell it, the games have the clocks they were played by, a resume takes what was measured."""
-    monkeypatch.setattr(cores, "speed", lambda: 2.0)
+    monkeypatch.setattr(cores, "measure_speed", lambda: 2.0)
     tc = '60+1,depth=1"\nspeed = "measure"\n#'
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2", tc=tc)
     assert "times are multiplied by 0.500" in tour(tmp_path, "check", str(path)).stdout
     assert "times are multiplied by 0.500" in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout
-    monkeypatch.setattr(cores, "speed", lambda: 5.0)
+    monkeypatch.setattr(cores, "measure_speed", lambda: 5.0)
     tour(tmp_path, "run", str(path))
     assert {(line["white_tc"], line["black_tc"]) for line in read(tmp_path, "games")} == {("30+0.5,depth=1",) * 2}
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
         log = store.tournament("trial")
-        assert log.config["machine"] == cores.here(2.0).to_json()
+        assert log.config["machine"] == cores.this_machine(2.0).to_json()
         assert [(log.game(number).game.white.speed, log.game(number).game.black.speed) for number in (1, 2)] == [
             (2.0, 2.0)
         ] * 2
@@ -314,7 +325,7 @@ def test_refused(tmp_path: Path, speed: str, tc: str, words: str) -> None:
 
 def test_a_clock_of_more_than_a_day_is_refused_once_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only then is it known; nothing was written."""
-    monkeypatch.setattr(cores, "speed", lambda: 0.1)
+    monkeypatch.setattr(cores, "measure_speed", lambda: 0.1)
     path = config(tmp_path, ("wren1", "wren3"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
     assert "more than a day" in tour(tmp_path, "run", str(path), expect=3).stderr
 
@@ -336,17 +347,17 @@ def group(folder: Path, path: str, **files: str) -> None:
         (folder / path / name.replace("__", ".", 1)).write_text(text)
 
 
-def found(tmp_path: Path, own: str, monkeypatch: pytest.MonkeyPatch) -> Allowed:
+def found(tmp_path: Path, own: str, monkeypatch: pytest.MonkeyPatch) -> ProcessorAllowance:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: FOUR)
     (tmp_path / "own").write_text(own)
-    return allowed(tmp_path / "own", tmp_path / "groups")
+    return allowed_processors(tmp_path / "own", tmp_path / "groups")
 
 
 def test_affinity_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a quota it is those we are bound to; "max" is none, and so is a kernel without groups."""
     group(tmp_path / "groups", "a", cpu__max="max 100000\n")
     assert str(found(tmp_path, "0::/a\n", monkeypatch)) == "4 processors"
-    assert allowed(tmp_path / "missing", tmp_path / "groups") == Allowed(4)
+    assert allowed_processors(tmp_path / "missing", tmp_path / "groups") == ProcessorAllowance(4)
 
 
 def test_the_smallest_quota_above_us_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.engines.options import check, standard
+from enginetour.engines.options import check_settings, standard_settings
 from enginetour.model.task import Declared
 
 DECLARED = (
@@ -40,7 +40,7 @@ DECLARED = (
 )
 def test_what_fits_is_sent_in_the_declared_spelling(name: str, value: str, sent: tuple[str, str]) -> None:
     """Names and values are found whatever their case."""
-    settings, problems = check(DECLARED, ((name, value),))
+    settings, problems = check_settings(DECLARED, ((name, value),))
     assert [(option.name, text) for option, text in settings] == [sent]
     assert not problems
 
@@ -66,7 +66,7 @@ def test_what_fits_is_sent_in_the_declared_spelling(name: str, value: str, sent:
 )
 def test_what_does_not_fit_is_named(name: str, value: str, words: str) -> None:
     """Nothing wrong is ever sent; the sentence tells what is allowed."""
-    settings, problems = check(DECLARED, ((name, value),))
+    settings, problems = check_settings(DECLARED, ((name, value),))
     assert not settings
     assert len(problems) == 1
     assert words in problems[0]
@@ -74,24 +74,24 @@ def test_what_does_not_fit_is_named(name: str, value: str, words: str) -> None:
 
 def test_an_engine_without_options() -> None:
     """Its message does not list nothing."""
-    assert "declares no options" in check((), (("Hash", "1"),))[1][0]
+    assert "declares no options" in check_settings((), (("Hash", "1"),))[1][0]
 
 
 def test_a_button_set_to_false_is_not_pressed() -> None:
     """No press, no problem."""
-    assert check(DECLARED, (("Clear Hash", "false"),)) == ((), ())
+    assert check_settings(DECLARED, (("Clear Hash", "false"),)) == ((), ())
 
 
 def test_the_last_wish_for_an_option_counts() -> None:
     """The same option twice is sent once."""
-    settings, _ = check(DECLARED, (("Hash", "1"), ("hash", "2")))
+    settings, _ = check_settings(DECLARED, (("Hash", "1"), ("hash", "2")))
     assert [text for _, text in settings] == ["2"]
 
 
 def test_the_standard_settings() -> None:
     """Ponder goes off where it is declared and takes a false; what the user decides stays his."""
-    assert standard(DECLARED, ()) == (("Ponder", "false"),)
-    assert standard(DECLARED, (("ponder", "true"),)) == ()
+    assert standard_settings(DECLARED, ()) == (("Ponder", "false"),)
+    assert standard_settings(DECLARED, (("ponder", "true"),)) == ()
 
 
 def test_no_default_is_relied_on() -> None:
@@ -99,7 +99,7 @@ def test_no_default_is_relied_on() -> None:
     checks = ("OwnBook", "ponder", "UCI_AnalyseMode", "UCI_Chess960")
     declared = (*(Declared(name, "check", "true") for name in checks), Declared("UCI_Variant", "combo", "crazyhouse",
                 choices=("crazyhouse", "chess")))  # fmt: skip
-    settings, problems = check(declared, standard(declared, ()))
+    settings, problems = check_settings(declared, standard_settings(declared, ()))
     assert not problems
     assert {option.name: text for option, text in settings} == {
         **dict.fromkeys(checks, "false"), "UCI_Variant": "chess"
@@ -109,5 +109,5 @@ def test_no_default_is_relied_on() -> None:
 def test_what_is_offered_goes_to_those_that_declare_it() -> None:
     """An option that is not there is no error, and the user's own value stays."""
     offered = (("SyzygyPath", "/tables"), ("hash", "2"))
-    assert standard(DECLARED, (("ponder", "true"),), offered)[0][1] == "2"
-    assert standard(DECLARED, (("ponder", "true"), ("Hash", "1")), offered) == ()
+    assert standard_settings(DECLARED, (("ponder", "true"),), offered)[0][1] == "2"
+    assert standard_settings(DECLARED, (("ponder", "true"), ("Hash", "1")), offered) == ()

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from enginetour.cli.output import Outlet
 from enginetour.engines import machine, process, strays
 from enginetour.engines import protocol as base
-from enginetour.engines.process import ENDING, EngineProcess, end_all, kill_living, living, wait
-from enginetour.engines.sandbox import wipe
-from enginetour.engines.starting import LAUNCHER, RECORD, records, without_namespace
-from enginetour.engines.wire import Intake
+from enginetour.engines.process import ENDING, EngineProcess, end_all, kill_running_engines, running_engines, wait
+from enginetour.engines.sandbox import remove_scratch
+from enginetour.engines.starting import LAUNCHER, RECORD, launcher_records, why_no_namespace
+from enginetour.engines.wire import LineBuffer
 from enginetour.model.errors import StartFailed
 from enginetour.model.game import Termination
 from enginetour.model.task import EngineSpec, ProbeTask
@@ -44,14 +44,14 @@ from tests.support.tournaments import BUSY_S, LONG_S, left_running, until
 def nothing_left() -> Iterator[None]:
     """Whatever a test does, its engines end with it."""
     yield
-    kill_living()
+    kill_running_engines()
 
 
 def outside(engine: EngineProcess, number: int) -> int:
     """The process id, as we see it, of the process with this number in the engine's namespace."""
     if engine.init is None:
         return number
-    for pid in strays.family(engine.init):
+    for pid in strays.process_tree(engine.init):
         with open(f"/proc/{pid}/status", errors="replace") as file:
             inside = next(line.split()[-1] for line in file if line.startswith("NSpid:"))
         if int(inside) == number:
@@ -265,8 +265,8 @@ def test_any_name_of_a_leftover_process_is_reported(name: bytes, namespace: str)
 )
 def test_an_engine_that_writes_into_the_pipe_of_its_report_harms_nobody(junk: bytes) -> None:
     """What is not the launcher's is ignored, also where it fills the pipe; the next engine starts as usual."""
-    if without_namespace():
-        pytest.skip(f"no PID namespace here: {without_namespace()}")
+    if why_no_namespace():
+        pytest.skip(f"no PID namespace here: {why_no_namespace()}")
     engine = EngineProcess(odd("scribbles", junk.hex()))
     lines_of(engine, 1)
     engine.end()
@@ -277,14 +277,14 @@ def test_an_engine_that_writes_into_the_pipe_of_its_report_harms_nobody(junk: by
     again.end()
     assert not alive(child)
     assert len(again.orphans) == 1
-    assert not without_namespace()
+    assert not why_no_namespace()
 
 
 @pytest.mark.usefixtures("nothing_left")
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([b"ready", b"init 7", b"stray 9 6162"])), max_size=9))
 def test_whatever_a_report_holds_is_read_without_an_error(lines: list[bytes]) -> None:
     """Records of the launcher are found among any bytes, and nothing else is taken for one."""
-    found = records(b"".join(line + b"\n" for line in lines))
+    found = launcher_records(b"".join(line + b"\n" for line in lines))
     assert all(RECORD.fullmatch(b" ".join(record)) for record in found)
     assert [record for record in found if record == [b"init", b"7"]] == [[b"init", b"7"]] * sum(
         line.split(b"\n").count(b"init 7") for line in lines
@@ -297,7 +297,7 @@ def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_p
     for name in (b"\rRssAnon: 0", b"\rRssAnon: x", b"\rVmHWM: x", b"VmHWM:"):
         engine = EngineProcess(odd("renamed", name.hex()))
         child_of(engine)
-        assert machine.excess([engine.engine_pid], 1).startswith("killed: ")
+        assert machine.memory_excess([engine.engine_pid], 1).startswith("killed: ")
         assert (seats.Footprint(engine.engine_pid).look() or 0) > 1000
         engine.kill()
 
@@ -309,8 +309,8 @@ def test_only_the_right_tag_is_signalled() -> None:
         f"night-\udcff-{os.getpid()}"  # of a folder that is no UTF-8; tests of another process may run beside this one
     )
     one, other = EngineProcess(odd("quiet"), tag=tag), EngineProcess(odd("quiet"), tag=f"{tag}ly")
-    mine = {one.pid, *strays.family(one.pid)}
-    assert {seen.pid for seen, _ in strays.end_tagged((tag,))} == mine
+    mine = {one.pid, *strays.process_tree(one.pid)}
+    assert {seen.pid for seen, _ in strays.kill_tagged((tag,))} == mine
     assert other.exit_status() == ""
     until(one.exit_status)
     assert one.exit_status() == "signal 9 (SIGKILL)"
@@ -321,8 +321,8 @@ def test_a_child_in_the_engines_own_session_is_no_orphan(monkeypatch: pytest.Mon
     """What dies with the group a moment later than the engine is nothing to report."""
     engine = EngineProcess(odd("forks"))
     until(engine.exit_status)
-    late = strays.Seen(10**9, "slow", "R", os.getpid(), engine.pid, engine.pid, 1)
-    monkeypatch.setattr(strays, "end_adopted", lambda living: [late])
+    late = strays.ProcessInfo(10**9, "slow", "R", os.getpid(), engine.pid, engine.pid, 1)
+    monkeypatch.setattr(strays, "kill_orphans", lambda living: [late])
     engine.kill()
     assert engine.orphans == ()
 
@@ -404,7 +404,7 @@ def test_waiting_input_is_pushed_when_there_is_room() -> None:
 def test_output_does_not_move_a_deadline_nor_fill_memory(mode: str) -> None:
     """An engine that prints for ever meets its absolute deadline, and costs constant memory."""
     engine = EngineProcess(odd(mode))
-    intake = Intake()
+    intake = LineBuffer()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert wait((engine,), None, time.monotonic_ns() + 60 * SECOND).readable, "it said nothing"
     deadline = time.monotonic_ns() + SECOND // 2
@@ -478,7 +478,7 @@ def test_engines_die_with_a_parent_that_was_killed(namespace: str) -> None:
         assert alive(int(pid))
         parent.kill()
     until(lambda: not alive(int(pid)))
-    wipe(Path(scratch))
+    remove_scratch(Path(scratch))
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -513,7 +513,7 @@ def test_scratch_is_wiped_without_following_links(tmp_path: Path) -> None:
     assert (kept / "book").read_text() == "x"
     link = tmp_path / "link"
     link.symlink_to(kept)
-    assert wipe(link) == 1
+    assert remove_scratch(link) == 1
     assert (kept / "book").exists()
 
 
@@ -572,7 +572,7 @@ class Looking(Link):
 def mark(tmp_path: Path) -> Iterator[Path]:
     """What the wrapper and its program can be found by; neither is alive afterwards."""
     yield tmp_path
-    assert not living
+    assert not running_engines
     until(lambda: not left_running(tmp_path), BUSY_S)
 
 

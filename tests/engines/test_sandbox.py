@@ -28,9 +28,16 @@ import pytest
 from enginetour.cli.main import COMMANDS, cli
 from enginetour.engines import launch, machine, safeguards, sandbox, starting
 from enginetour.engines.enginefile import QuirksSection, ResourcesSection, StoredSpec
-from enginetour.engines.machine import allowed
-from enginetour.engines.process import EngineProcess, kill_living, wait
-from enginetour.engines.sandbox import RESULTS, SCRATCH_ROOT, TAGGED, leave_scratch, make_scratch, wipe
+from enginetour.engines.machine import allowed_processors
+from enginetour.engines.process import EngineProcess, kill_running_engines, wait
+from enginetour.engines.sandbox import (
+    HIDDEN_RESULTS,
+    SCRATCH_ROOT,
+    TAG_LINK,
+    make_scratch,
+    remove_scratch,
+    remove_scratch_root,
+)
 from enginetour.engines.strays import TAG
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.game import Outcome, Termination
@@ -65,7 +72,7 @@ from tests.support.tournaments import (
 def nothing_left() -> Iterator[None]:
     """Whatever a test does, its engines end with it."""
     yield
-    kill_living()
+    kill_running_engines()
 
 
 def tried(outside: Path, **more: Any) -> dict[str, Any]:
@@ -80,7 +87,7 @@ def tried(outside: Path, **more: Any) -> dict[str, Any]:
 
 def fenced(sandbox: Sandbox, tmp_path: Path) -> dict[str, Any]:
     """The same in a sandbox; skips where this machine has none."""
-    if f"{sandbox} no" in safeguards.in_force():
+    if f"{sandbox} no" in safeguards.describe_safeguards():
         pytest.skip(f"no {sandbox} here")
     told = tried(tmp_path / "escaped", sandbox=sandbox)
     assert not (tmp_path / "escaped").exists()
@@ -113,7 +120,7 @@ def test_bubblewrap_lets_it_write_in_scratch_only(tmp_path: Path) -> None:
 
 def broken_out(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What an engine could do to a file in the hidden folder, and to listeners there, in /run and without a name."""
-    monkeypatch.setenv(RESULTS, str(folder))
+    monkeypatch.setenv(HIDDEN_RESULTS, str(folder))
     victim = folder / "enginetour.db"
     victim.write_text("games")
     # Where we may: who is not root has no place of their own directly in /run.
@@ -156,7 +163,7 @@ def test_no_engine_breaks_out_of_a_sandbox(
     sandbox: Sandbox, namespace: str, apart: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No file, right, device, mount, setting or listener, as root too: it has no capability and no socket to ask by."""
-    if f"{sandbox} no" in safeguards.in_force():
+    if f"{sandbox} no" in safeguards.describe_safeguards():
         pytest.skip(f"no {sandbox} here")
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     assert broken_out(sandbox, apart, monkeypatch) == []
@@ -206,7 +213,7 @@ def test_the_filter_knows_each_architecture(
 @pytest.mark.usefixtures("nothing_left")
 def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine may search with threads, start processes, and change its own memory as before."""
-    if "landlock no" in safeguards.in_force():
+    if "landlock no" in safeguards.describe_safeguards():
         pytest.skip("no landlock here")
     script = "import threading, subprocess; t = threading.Thread(target=print, args=('thread',)); t.start(); t.join(); "
     script += "subprocess.run(['echo', 'process'])"
@@ -220,7 +227,7 @@ def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("nothing_left")
 def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
     """bwrap ends with 128 and the signal's number: told as the signal."""
-    if "bwrap no" in safeguards.in_force():
+    if "bwrap no" in safeguards.describe_safeguards():
         pytest.skip("no bwrap here")
     engine = EngineProcess(odd("quiet", sandbox="bwrap"))
     engine.write(b"kill 6\n")
@@ -281,16 +288,16 @@ def test_shared_pages_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes that share what they hold are below a limit that their sum exceeds."""
     sizes = {b"RssAnon:": 60 * machine.MB, b"Pss_Anon:": 30 * machine.MB}
     monkeypatch.setattr(machine, "_field", lambda _path, key: sizes[key])
-    assert machine.excess([1, 2], 100) == ""
-    assert machine.excess([1, 2], 50) == "killed: 60 MB over limit 50 MB"
-    assert machine.excess([1, 2], None) == ""
+    assert machine.memory_excess([1, 2], 100) == ""
+    assert machine.memory_excess([1, 2], 50) == "killed: 60 MB over limit 50 MB"
+    assert machine.memory_excess([1, 2], None) == ""
 
 
 @pytest.mark.usefixtures("nothing_left")
 def test_a_size_in_gigabytes_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a person would write it."""
     monkeypatch.setattr(machine, "_field", lambda _path, _key: 1_900_000_000)
-    assert machine.excess([1], 1500) == "killed: 1.9 GB over limit 1.5 GB"
+    assert machine.memory_excess([1], 1500) == "killed: 1.9 GB over limit 1.5 GB"
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -312,7 +319,7 @@ def test_a_scratch_folder_is_kept_on_request(tmp_path: Path, monkeypatch: pytest
     engine.end()
     assert engine.scratch.name.startswith("enginetour-kept-quiet-")
     assert engine.scratch.exists()
-    wipe(engine.scratch)
+    remove_scratch(engine.scratch)
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -333,10 +340,10 @@ def test_a_game_is_lost_by_eating_memory() -> None:
 def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, tried for real; without a namespace the reason stands in it and in the warning of a run."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
-    told = safeguards.in_force()
+    told = safeguards.describe_safeguards()
     assert told.startswith("engines run in: no pid namespace (ENGINETOUR_NAMESPACE=off)")
     assert "\n" not in told
-    assert "ENGINETOUR_NAMESPACE=off" in safeguards.unguarded()
+    assert "ENGINETOUR_NAMESPACE=off" in safeguards.namespace_warning()
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -353,7 +360,7 @@ def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.Mon
     first, second = EngineProcess(odd("quiet")), EngineProcess(odd("quiet"))
     assert (first.init, second.init) == (None, None)
     assert len(heard) == 3
-    assert starting.without_namespace() == "Operation not permitted"
+    assert starting.why_no_namespace() == "Operation not permitted"
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -718,7 +725,7 @@ def test_scratch_wiping(tmp_path: Path) -> None:
     (inner / "out").symlink_to(tmp_path / "kept")
     (inner / "file").symlink_to(tmp_path / "kept" / "file")
     (tmp_path / "scratch" / "-rf").chmod(0)
-    assert wipe(tmp_path / "scratch") == 0
+    assert remove_scratch(tmp_path / "scratch") == 0
     assert not (tmp_path / "scratch").exists()
     assert (tmp_path / "kept" / "file").read_text() == "precious"
 
@@ -982,7 +989,9 @@ def test_check_refuses_what_run_refuses(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path))
     assert f"fit to run: enginetour run --new {path}\n" in tour(tmp_path, "check", str(path)).stdout
     path.write_text(
-        path.read_text().replace("[play]", f"[play]\nslots = {allowed().count + 1}").replace('"trial"', '"crowd"')
+        path.read_text()
+        .replace("[play]", f"[play]\nslots = {allowed_processors().count + 1}")
+        .replace('"trial"', '"crowd"')
     )
     assert f"fit to run: enginetour run --force {path}\n" in tour(tmp_path, "check", str(path)).stdout
 
@@ -1097,7 +1106,7 @@ def test_a_slot_leaves_its_folder_only_with_nothing_in_it(tmp_path: Path, monkey
     (folders[0] / "left").touch()
     for folder in folders:
         monkeypatch.setenv(SCRATCH_ROOT, str(folder))
-        leave_scratch()
+        remove_scratch_root()
     assert [os.path.lexists(folder / ".tag") for folder in folders] == [True, False]
     assert [folder.exists() for folder in folders] == [True, False]
 
@@ -1125,7 +1134,7 @@ def test_a_slot_whose_folder_was_tidied_up_goes_on(tmp_path: Path, monkeypatch: 
     shutil.rmtree(root)
     made = make_scratch()
     assert made.parent == root
-    assert os.readlink(root / TAGGED) == "db:one/12"
+    assert os.readlink(root / TAG_LINK) == "db:one/12"
     assert root.stat().st_mode & 0o777 == 0o700
     shutil.rmtree(root)
     root.symlink_to(tmp_path)  # somebody else's idea of it

@@ -14,15 +14,15 @@ import chess
 import pytest
 
 from enginetour.engines import protocol, uci
-from enginetour.engines.cecp_lines import last_thought
+from enginetour.engines.cecp_lines import last_search_info
 from enginetour.engines.position import MAX_LINE, Position
-from enginetour.engines.process import living
+from enginetour.engines.process import running_engines
 from enginetour.engines.protocol import Ask, Setup
 from enginetour.engines.start import open_engine
 from enginetour.engines.uci import UciEngine
-from enginetour.engines.uci_lines import filled, go_words, plain, read_option
-from enginetour.engines.uci_lines import last_thought as uci_lines_last_thought
-from enginetour.engines.wire import Thought
+from enginetour.engines.uci_lines import complete_info, go_command, plain_line, read_option
+from enginetour.engines.uci_lines import last_search_info as uci_lines_last_thought
+from enginetour.engines.wire import SearchInfo
 from enginetour.interop.files import shipped
 from enginetour.model.errors import StartFailed
 from enginetour.model.game import Game, Outcome, Termination
@@ -101,34 +101,34 @@ def test_options_that_cannot_be_used(line: str) -> None:
 
 def test_escapes_and_blanks_are_stripped() -> None:
     """Coloured boards and titles leave their text, bad UTF-8 leaves marks."""
-    assert plain(b"\x1b[1;31mid\x1b[0m  name \t X\x1b]0;title\x07 \r") == "id name X"
-    assert plain(b"\xff ok") == "\ufffd ok"
-    assert plain(b"\xef\xbb\xbf bestmove\x08 g1f3\0") == "bestmove g1f3"
+    assert plain_line(b"\x1b[1;31mid\x1b[0m  name \t X\x1b]0;title\x07 \r") == "id name X"
+    assert plain_line(b"\xff ok") == "\ufffd ok"
+    assert plain_line(b"\xef\xbb\xbf bestmove\x08 g1f3\0") == "bestmove g1f3"
 
 
 @pytest.mark.parametrize(
     ("text", "thought"),
     [
-        (b"info depth 12 seldepth 20 score cp -31 nodes 99 pv e2e4 e7e5\n", Thought(-31, 12, 99, "e2e4 e7e5", 20)),
-        (b"info depth 3 score mate 2 nodes 5\n", Thought(31_998, 3, 5)),
-        (b"info depth 3 score mate -2 lowerbound nodes 5\n", Thought(-31_998, 3, 5, bound=1)),
-        (b"info depth 0 score mate 0\n", Thought(-32_000, 0)),
-        (b"info depth 1 score cp 5\ninfo depth 2 currmove e2e4\ninfo string score cp 9\n", Thought(5, 1)),
+        (b"info depth 12 seldepth 20 score cp -31 nodes 99 pv e2e4 e7e5\n", SearchInfo(-31, 12, 99, "e2e4 e7e5", 20)),
+        (b"info depth 3 score mate 2 nodes 5\n", SearchInfo(31_998, 3, 5)),
+        (b"info depth 3 score mate -2 lowerbound nodes 5\n", SearchInfo(-31_998, 3, 5, bound=1)),
+        (b"info depth 0 score mate 0\n", SearchInfo(-32_000, 0)),
+        (b"info depth 1 score cp 5\ninfo depth 2 currmove e2e4\ninfo string score cp 9\n", SearchInfo(5, 1)),
         (
             b"info depth 1 score cp 5 multipv 1 pv a2a3\ninfo depth 1 multipv 2 score cp 1\n",
-            Thought(5, 1, None, "a2a3"),
+            SearchInfo(5, 1, None, "a2a3"),
         ),
-        (b"info score cp 7 upperbound depth 4\n", Thought(7, 4, bound=-1)),
-        (b"info depth 1 score cp 5\ninfo depth 2 score cp nan nodes 3\n", Thought(5, 1)),
-        (b"info depth 1 score cp\n", Thought()),
-        (b"info depth 5 score cp 10 nodes 9 string net score cp -900 pv a2a3\n", Thought(10, 5, 9)),
-        (b"info depth 5 score string cp 9\n", Thought()),
-        (b"info depth 5 score cp 10 pv e2e4 string b1c3\n", Thought(10, 5, None, "e2e4")),
-        (b"info depth 1 score\nx score y\n", Thought()),
-        (b"", Thought()),
+        (b"info score cp 7 upperbound depth 4\n", SearchInfo(7, 4, bound=-1)),
+        (b"info depth 1 score cp 5\ninfo depth 2 score cp nan nodes 3\n", SearchInfo(5, 1)),
+        (b"info depth 1 score cp\n", SearchInfo()),
+        (b"info depth 5 score cp 10 nodes 9 string net score cp -900 pv a2a3\n", SearchInfo(10, 5, 9)),
+        (b"info depth 5 score string cp 9\n", SearchInfo()),
+        (b"info depth 5 score cp 10 pv e2e4 string b1c3\n", SearchInfo(10, 5, None, "e2e4")),
+        (b"info depth 1 score\nx score y\n", SearchInfo()),
+        (b"", SearchInfo()),
     ],
 )
-def test_the_last_scored_line(text: bytes, thought: Thought) -> None:
+def test_the_last_scored_line(text: bytes, thought: SearchInfo) -> None:
     """Mates as +-(32000 - n); other variations, strings and lines without a score change nothing."""
     assert uci_lines_last_thought(text) == thought
 
@@ -136,8 +136,8 @@ def test_the_last_scored_line(text: bytes, thought: Thought) -> None:
 def test_the_last_exact_score() -> None:
     """Bounds are passed over, and where there is nothing else there is no score."""
     bound = b"info depth 9 score cp 90 lowerbound nodes 5\ninfo depth 9 score cp 200 lowerbound nodes 7\n"
-    assert uci_lines_last_thought(b"info depth 8 score cp 40 nodes 3\n" + bound, bounds=False) == Thought(40, 8, 3)
-    assert uci_lines_last_thought(bound, bounds=False) == Thought()
+    assert uci_lines_last_thought(b"info depth 8 score cp 40 nodes 3\n" + bound, bounds=False) == SearchInfo(40, 8, 3)
+    assert uci_lines_last_thought(bound, bounds=False) == SearchInfo()
 
 
 def ask(tc: str, **kept: object) -> Ask:
@@ -145,9 +145,9 @@ def ask(tc: str, **kept: object) -> Ask:
 
 
 @pytest.mark.parametrize(
-    ("read", "line"), [(uci_lines_last_thought, b"info depth 1 score cp 5 pv "), (last_thought, b"1 5 1 1 ")]
+    ("read", "line"), [(uci_lines_last_thought, b"info depth 1 score cp 5 pv "), (last_search_info, b"1 5 1 1 ")]
 )
-def test_a_pv_is_cut(read: Callable[[bytes], Thought], line: bytes) -> None:
+def test_a_pv_is_cut(read: Callable[[bytes], SearchInfo], line: bytes) -> None:
     """At 200 plies, and at 2 KB of words that are longer than moves."""
     assert read(line + b"e2e4 " * 300 + b"\n").pv.split() == ["e2e4"] * 200
     assert len(read(line + b"e2e4-and-more " * 199 + b"\n").pv) == 2_048
@@ -156,16 +156,16 @@ def test_a_pv_is_cut(read: Callable[[bytes], Thought], line: bytes) -> None:
 def test_go_tells_the_clocks_by_colour() -> None:
     """wtime is White's, whoever asks; moves to go where the stage has an end."""
     clocks = {"own_ms": 900, "other_ms": 1200, "own_increment_ms": 10, "other_increment_ms": 20}
-    assert go_words(ask("1+0.01", **clocks)) == "go wtime 1200 btime 900 winc 20 binc 10"
-    assert go_words(ask("5/1", own_ms=900, moves_to_go=4)) == "go wtime 900 btime 900 winc 0 binc 0 movestogo 4"
+    assert go_command(ask("1+0.01", **clocks)) == "go wtime 1200 btime 900 winc 20 binc 10"
+    assert go_command(ask("5/1", own_ms=900, moves_to_go=4)) == "go wtime 900 btime 900 winc 0 binc 0 movestogo 4"
 
 
 def test_go_tells_limits() -> None:
     """Fixed time, nodes, depth; beside a clock where configured."""
-    assert go_words(ask("movetime=0.1")) == "go movetime 100"
-    assert go_words(ask("nodes=1000")) == "go nodes 1000"
-    assert go_words(ask("movetime=1,nodes=1")) == "go movetime 1000 nodes 1"
-    assert go_words(ask("1,depth=8", own_ms=1000)) == "go wtime 1000 btime 1000 winc 0 binc 0 depth 8"
+    assert go_command(ask("movetime=0.1")) == "go movetime 100"
+    assert go_command(ask("nodes=1000")) == "go nodes 1000"
+    assert go_command(ask("movetime=1,nodes=1")) == "go movetime 1000 nodes 1"
+    assert go_command(ask("1,depth=8", own_ms=1000)) == "go wtime 1000 btime 1000 winc 0 binc 0 depth 8"
 
 
 def shaken(fault: str = "", options: tuple[tuple[str, str], ...] = (), **quirks: Any) -> tuple[UciEngine, object]:
@@ -285,7 +285,9 @@ def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
         b"info nodes 7 nps 70 tbhits 1\ninfo depth 5 score cp 9 pv e2e4\n"
         b"info time 10 nodes 900 nps 90000 hashfull 12\ninfo multipv 2 nps 1\ninfo string nps 5\n"
     )
-    assert filled(uci_lines_last_thought(text), text) == Thought(9, 5, 900, "e2e4", nps=90_000, hashfull=12, tbhits=1)
+    assert complete_info(uci_lines_last_thought(text), text) == SearchInfo(
+        9, 5, 900, "e2e4", nps=90_000, hashfull=12, tbhits=1
+    )
 
 
 # Engines in their opponents' time: hits, misses, and every fault meanwhile.
@@ -297,7 +299,7 @@ SLOW = 0.4  # s that the opponent thinks, so that there is time to ponder in
 def nothing_left() -> object:
     """Every test ends with no engine alive."""
     yield
-    assert not living
+    assert not running_engines
 
 
 def ponderer(fault: str = "", *, hint: str = "", at: int = 1, seconds: float = 0.1, **more: Any) -> EngineSpec:
@@ -334,7 +336,7 @@ def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     played = game(ponderer(), thinker(), shelf=link)
     traffic = "\n".join(link.take(ponderer())[0].process.traffic(200))  # type: ignore[union-attr]
     link.close_all()
-    for engine in list(living):
+    for engine in list(running_engines):
         engine.kill()
     assert (played.outcome, played.termination) == (Outcome.DRAW, Termination.REPETITION), played.cause
     assert played.white.ponders is not None

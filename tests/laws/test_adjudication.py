@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.engines.position import Position
-from enginetour.engines.uci_lines import last_thought
-from enginetour.engines.wire import Intake
+from enginetour.engines.uci_lines import last_search_info
+from enginetour.engines.wire import LineBuffer
 from enginetour.model.game import Termination
 from enginetour.model.task import DrawRule, ResignRule, Rules
 from enginetour.referee.adjudication import Adjudicator, End
@@ -135,10 +135,10 @@ def test_scores_do_not_depend_on_how_lines_come(scores: list[int], cuts: list[in
     """Cut into reads anywhere, the last scored line before the answer is the same."""
     lines = [f"info depth {n} score cp {score} nodes 5 pv e2e4\n" for n, score in enumerate(scores, start=1)]
     text = "".join([*lines, "info string score of nothing\n", "bestmove e2e4\n"]).encode()
-    intake, begin, found = Intake(), 0, None
+    intake, begin, found = LineBuffer(), 0, None
     for end in [*sorted(cut for cut in cuts if cut < len(text)), len(text)]:
         intake.feed(text[begin:end])
         found = found or intake.answer(b"bestmove")
         begin = end
     assert found is not None
-    assert last_thought(found[0]).score == scores[-1]
+    assert last_search_info(found[0]).score == scores[-1]

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.engines import position, process, wire
-from enginetour.engines.uci_lines import filled, last_thought
+from enginetour.engines.uci_lines import complete_info, last_search_info
 from enginetour.model.game import Game, MoveMade, Opening
 from enginetour.model.task import DrawRule, EngineSpec, ResignRule
 from enginetour.model.variants import shuffled_fen
@@ -112,7 +112,7 @@ def test_searches_are_read_as_python_reads_them(lines: list[bytes], move: str, p
     board = chess.Board()
     raw = RawPly(chess.Move.from_uci(move), None, plies, 7, text)
     found = native.Board(board).write(MoveMade, raw, 12_345, move)
-    thought = filled(last_thought(text), text)
+    thought = complete_info(last_search_info(text), text)
     if found is None:
         return
     assert found == MoveMade(move, move[2:], plies, 7, *thought[:4], False, *thought[4:8], 12)

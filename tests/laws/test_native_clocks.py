@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from enginetour.engines.position import Position, written
 from enginetour.engines.protocol import Ask
-from enginetour.engines.uci_lines import go_words, limit_words
+from enginetour.engines.uci_lines import go_command, go_limits
 from enginetour.model.game import Termination
 from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import Stage, TimeControl
@@ -44,7 +44,7 @@ class Twins(Desk):
         self.clocks = [Clock(Side(SPEC, tc, margin), 0.004) for tc, margin in sides]
         for white, clock in enumerate(self.clocks):
             ends = self.ins[white][1], self.outs[white][0]
-            self.own.seat(bool(white), white, *ends, self._note, limit_words(clock.tc).encode("ascii"), [])
+            self.own.seat(bool(white), white, *ends, self._note, go_limits(clock.tc).encode("ascii"), [])
         self.hand_over()
 
     def hand_over(self) -> None:
@@ -85,7 +85,7 @@ class Twins(Desk):
             clock.increment_ms, other.increment_ms, clock.moves_to_go,
         )  # fmt: skip
         words: str = os.read(self.ins[white][0], 65536).decode().splitlines()[-1]
-        assert words == go_words(ask)
+        assert words == go_command(ask)
         return words
 
     def agree(self) -> None:

@@ -91,7 +91,7 @@ def usual_lines(draw: st.DrawFn) -> bytes:
 @given(st.one_of(INFO.map(lambda words: f"info {words} score cp 7".encode()), usual_lines()))
 def test_a_scored_line_is_read_alike_on_both_ways(line: bytes) -> None:
     """The quick way through a line finds what the patient one finds, or leaves it to that."""
-    assert uci_lines.usual_thought(line) in (uci_lines.patient_thought(line), None)
+    assert uci_lines.read_usual_info(line) in (uci_lines.read_any_info(line), None)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,6 @@ def test_a_scored_line_is_read_alike_on_both_ways(line: bytes) -> None:
 )
 def test_plain_lines_are_read_the_quick_way(line: bytes) -> None:
     """What engines usually say is not left to the patient way."""
-    found = uci_lines.usual_thought(line)
+    found = uci_lines.read_usual_info(line)
     assert found is not None
-    assert found == uci_lines.patient_thought(line)
+    assert found == uci_lines.read_any_info(line)

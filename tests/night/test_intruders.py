@@ -65,7 +65,7 @@ def tour_of_intruders(folder: Path, sandbox: Sandbox, namespace: str, places: tu
 @pytest.mark.parametrize("sandbox", ["none", "landlock", "bwrap"])
 def test_intruders_change_nothing(sandbox: Sandbox, namespace: str, apart: Path) -> None:
     """No result, no right, no game struck out, no listener reached; without a sandbox the run rejects them at least."""
-    if f"{sandbox} no" in safeguards.in_force():
+    if f"{sandbox} no" in safeguards.describe_safeguards():
         pytest.skip(f"no {sandbox} here")
     runs = (f"/run/enginetour-night-{os.getpid()}.sock",) * os.access("/run", os.W_OK)
     places = (str(apart / "results" / "agent.sock"), f"@enginetour-night-{os.getpid()}", *runs)

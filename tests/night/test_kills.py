@@ -50,10 +50,10 @@ def test_a_killed_slot_costs_nothing(workspace: Path, slots: int, capsys: pytest
         life.listen(STUCK_S, 1)  # engines tried before the first game are not offered again: the run ends in one line
         while kills < ENDS and tour.wait_for_a_moment(life):
             for slot in slots_of(life.process.pid)[: dice.randint(1, slots)]:
-                engines = [seen.pid for seen in strays.descendants(slot, strays.table())]
+                engines = [seen.pid for seen in strays.descendants(slot, strays.process_table())]
                 send([slot], signal.SIGKILL)
                 begun = time.monotonic()
-                while any(seen.state != "Z" for pid in (slot, *engines) if (seen := strays.look(pid))):
+                while any(seen.state != "Z" for pid in (slot, *engines) if (seen := strays.process_info(pid))):
                     time.sleep(0.005)  # they are not our children; nor is it ours when init reaps them
                     assert time.monotonic() - begun < 1.0  # reliability section 3
                 longest = max(longest, time.monotonic() - begun)

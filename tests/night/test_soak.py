@@ -64,7 +64,7 @@ def held(pid: int) -> Held:
 
 def sample(manager: int, games: int) -> Sample:
     """Now; slots are the children of the scheduler."""
-    slots = [seen.pid for seen in strays.table() if seen.parent == manager and seen.state != "Z"]
+    slots = [seen.pid for seen in strays.process_table() if seen.parent == manager and seen.state != "Z"]
     return Sample(games, held(manager), {pid: held(pid) for pid in slots})
 
 

@@ -96,7 +96,7 @@ def _child(engine: EngineProcess) -> int:
     number = int(said.split()[1])
     if engine.init is None:
         return number
-    for pid in strays.family(engine.init):
+    for pid in strays.process_tree(engine.init):
         with open(f"/proc/{pid}/status") as file:
             inside = next(line.split()[-1] for line in file if line.startswith("NSpid:"))
         if int(inside) == number:

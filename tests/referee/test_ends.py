@@ -8,7 +8,7 @@ import chess
 import pytest
 
 from enginetour.engines.position import Position
-from enginetour.engines.wire import Said, What
+from enginetour.engines.wire import Message, MessageKind
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
@@ -139,7 +139,7 @@ def test_fifty_moves_may_be_claimed_whatever_the_referee_waits_for() -> None:
 
 # Draws by agreement between CECP engines, offered, passed on, accepted (FIDE 9.1; runner spec 7).
 
-OFFER = Said(What.OFFER, "offer draw")
+OFFER = Message(MessageKind.OFFER, "offer draw")
 
 
 def table() -> tuple[Seat, Seat, Draws]:

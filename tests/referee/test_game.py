@@ -19,11 +19,11 @@ import pytest
 from enginetour.engines import cecp, cecp_lines, position, process
 from enginetour.engines import protocol as base
 from enginetour.engines.position import Position
-from enginetour.engines.process import Wake, living
+from enginetour.engines.process import Wake, running_engines
 from enginetour.engines.protocol import Engine, Script
 from enginetour.engines.registry import load, to_spec
 from enginetour.engines.start import open_engine
-from enginetour.engines.wire import LINE_CAP, Thought
+from enginetour.engines.wire import LINE_CAP, SearchInfo
 from enginetour.interop.files import shipped
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Opening, Outcome, Termination
@@ -53,7 +53,7 @@ from tests.support.tournaments import scripted as tournaments_scripted
 def nothing_left() -> object:
     """Every test ends with no engine alive."""
     yield
-    assert not living
+    assert not running_engines
 
 
 @pytest.fixture(params=["compiled", "plain"])
@@ -826,9 +826,9 @@ def test_engines_live_on_between_games() -> None:
     shelf = EngineShelf()
     one, two = sound(fence="inline"), sound("cecp")
     drawn(game(one, two, shelf=shelf))
-    pids = sorted(process.pid for process in living)
+    pids = sorted(process.pid for process in running_engines)
     drawn(game(two, one, shelf=shelf))
-    assert sorted(process.pid for process in living) == pids
+    assert sorted(process.pid for process in running_engines) == pids
     assert len(pids) == 2
     shelf.close_all()
 
@@ -841,10 +841,10 @@ def test_what_may_not_play_again_is_ended() -> None:
     lost(
         game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), shelf=shelf), "illegal", Termination.ILLEGAL_MOVE
     )
-    assert not living
+    assert not running_engines
     drawn(game(sound(), sound("cecp"), shelf=shelf))
     drawn(game(sound(fence="wait"), sound("cecp", fence="wait"), shelf=shelf))
-    assert len(living) == 2
+    assert len(running_engines) == 2
     shelf.close_all()
 
 
@@ -884,9 +884,9 @@ def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
     """Depths and fixed times outlive `new` in surveyed engines."""
     shelf = EngineShelf()
     drawn(game(sound("cecp"), sound(), shelf=shelf, white_tc="depth=2"))
-    before = {process.pid for process in living}
+    before = {process.pid for process in running_engines}
     drawn(game(sound("cecp"), sound(), shelf=shelf))
-    assert len(before & {process.pid for process in living}) == 1
+    assert len(before & {process.pid for process in running_engines}) == 1
     shelf.close_all()
 
 
@@ -1457,7 +1457,7 @@ def test_an_illegal_pv_is_told_with_its_own_move() -> None:
     looks = []
     for uci, pv in (("e2e4", "e2e4 e7e4"), ("e7e5", ""), ("g1f3", "g1f3 e5e5")):
         if pv:
-            looks.append(claims.heard(Thought(30, 9, 1, pv), chess.Move.from_uci(uci), board, 100))
+            looks.append(claims.heard(SearchInfo(30, 9, 1, pv), chess.Move.from_uci(uci), board, 100))
         board.push_uci(uci)
     for look in looks:
         assert look is not None

@@ -15,7 +15,7 @@ import pytest
 
 from enginetour.engines import cecp
 from enginetour.engines import protocol as base
-from enginetour.engines.process import living
+from enginetour.engines.process import running_engines
 from enginetour.model.errors import InputRefused, MachineFailure
 from enginetour.model.game import Outcome
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side, Terms
@@ -41,7 +41,7 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
 def tried(spec: EngineSpec) -> Probe:
     """A probe; nothing of the engine is alive afterwards."""
     found = probe(ProbeTask(spec), Link())
-    assert not living
+    assert not running_engines
     return found
 
 
@@ -264,7 +264,7 @@ def tries(folder: Path) -> int:
 
 def probe_tried(spec: EngineSpec) -> Probe:
     found = probes.probe(ProbeTask(spec), Link())
-    assert not living
+    assert not running_engines
     return found
 
 

@@ -98,7 +98,7 @@ def busy() -> Iterator[Any]:
             stdout.readline()
 
         stdout.readline()
-        yield SimpleNamespace(pid=process.pid, more=more, family=lambda: strays.family(process.pid))
+        yield SimpleNamespace(pid=process.pid, more=more, family=lambda: strays.process_tree(process.pid))
         process.communicate("\n")
 
 
@@ -123,7 +123,7 @@ def child_of(pid: int) -> int:
 def cores(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Those of a machine of ours, and where we are on it."""
     machine = SimpleNamespace(cores=((0, 4), (1, 5), (2, 6)), here=1)
-    monkeypatch.setattr(quickgames, "find", lambda _: machine)
+    monkeypatch.setattr(quickgames, "find_cores", lambda _: machine)
     monkeypatch.setattr(quickgames, "_here", lambda: machine.here)
     return machine
 
@@ -278,7 +278,7 @@ def test_who_is_bound_already_stays_so(busy: Any) -> None:
 @pytest.mark.usefixtures("_alone")
 def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """To look at them all in each game would take longer than it saves."""
-    monkeypatch.setattr(quickgames, "MOST", 2)
+    monkeypatch.setattr(quickgames, "MOST_PROCESSES", 2)
     with pytest.raises(OSError):
         Gathered(FIRST, (busy,))
     assert masks(busy.pid) == {frozenset(ALL)}

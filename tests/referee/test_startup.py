@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.process import living
+from enginetour.engines.process import running_engines
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Restart
 from enginetour.referee.startup import EngineShelf
@@ -17,7 +17,7 @@ from tests.support.tournaments import config, tour
 
 
 def pids() -> set[int]:
-    return {process.pid for process in living}
+    return {process.pid for process in running_engines}
 
 
 def test_on_is_a_new_process_for_each_game() -> None:
@@ -41,7 +41,7 @@ def test_off_keeps_whoever_can_go_on(mode: Restart, left: int) -> None:
     shelf = EngineShelf()
     guilty, unwilling = wish(scripted("uci", "illegal")), wish(scripted("cecp", "no-reuse"))
     lost(game(guilty, unwilling, shelf=shelf), "illegal", Termination.ILLEGAL_MOVE)
-    assert len(living) == left
+    assert len(running_engines) == left
     shelf.close_all()
 
 
@@ -49,7 +49,7 @@ def test_off_cannot_keep_the_dead() -> None:
     """A crash is a crash: only the other one waits for the next game."""
     shelf = EngineShelf()
     lost(game(replace(scripted("uci", "crash"), restart="off"), sound(), shelf=shelf), "crash", Termination.CRASH)
-    assert len(living) == 1
+    assert len(running_engines) == 1
     shelf.close_all()
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from enginetour.engines.process import kill_living, living
+from enginetour.engines.process import kill_running_engines, running_engines
 from enginetour.engines.start import open_engines
-from enginetour.engines.starting import Launch, Started
+from enginetour.engines.starting import Launch, StartedProcess
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.game import Game, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Side
@@ -142,7 +142,7 @@ def test_two_greet_at_the_same_time(tmp_path: Path) -> None:
     try:
         assert [greeted.fault for greeted in greet(specs, Link())] == [None, None]
     finally:
-        kill_living()
+        kill_running_engines()
 
 
 def test_all_are_launched_before_one_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_all_are_launched_before_one_is_waited_for(monkeypatch: pytest.MonkeyPat
         seen.append("launched")
         begin(launch, *words)
 
-    def awaited(launch: Launch) -> Started:
+    def awaited(launch: Launch) -> StartedProcess:
         seen.append("awaited")
         return started(launch)
 
@@ -186,6 +186,6 @@ def test_a_failure_of_the_machine_leaves_none(
     monkeypatch.setattr(Launch, what, fails)
     with pytest.raises(MachineFailure):
         open_engines(sound(), sound())
-    assert not living
+    assert not running_engines
     assert sorted(os.listdir("/proc/self/fd")) == before
     assert os.listdir(tmp_path) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.engines.machine import Workload, processor
+from enginetour.engines.machine import Workload, processor_name
 from enginetour.model.game import Game, GameVoided, Incident, MoveMade, Outcome, Pairing, SideRecord, Termination
 from enginetour.referee.books import effort
 from enginetour.reports.games import (
@@ -190,7 +190,7 @@ def test_what_a_game_keeps_of_its_machine(monkeypatch: pytest.MonkeyPatch) -> No
     """Processor, stolen time, and how fast answers were relayed: in the middle, nearly always, at worst."""
     monkeypatch.setattr(Workload, "steal", lambda _: 0.25)
     played = engines_game(sound(), sound())
-    assert (played.hardware, played.steal) == (processor(), 0.25)
+    assert (played.hardware, played.steal) == (processor_name(), 0.25)
     assert played.relay_us is not None
     median, high, largest = played.relay_us
     assert 0 < median <= high <= largest

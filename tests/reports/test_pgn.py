@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from enginetour.cli.output import Voice
 from enginetour.cli.screen import Broadcast
 from enginetour.cli.watching import Exports, Picture, Watching
-from enginetour.engines.uci_lines import last_thought
+from enginetour.engines.uci_lines import last_search_info
 from enginetour.interop import trf
 from enginetour.model.game import Game, GameVoided, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports import pgn as pgn_module
@@ -746,5 +746,5 @@ def test_a_score_that_no_engine_means_is_not_printed_as_it_came(score: int, word
 def test_a_bound_at_the_end_of_its_line_is_one(word: str, bound: int) -> None:
     """Nothing need follow it: it was read as an exact score, by which games are adjudicated."""
     line = f"info depth 4 score cp 90 {word}".encode()
-    assert last_thought(line).bound == bound
-    assert last_thought(b"info depth 3 score cp 20\n" + line, bounds=False).score == 20
+    assert last_search_info(line).bound == bound
+    assert last_search_info(b"info depth 3 score cp 20\n" + line, bounds=False).score == 20

@@ -22,9 +22,9 @@ from unittest import mock
 import pytest
 
 from enginetour.engines import cecp, strays
-from enginetour.engines.process import EngineProcess, living, wait
+from enginetour.engines.process import EngineProcess, running_engines, wait
 from enginetour.engines.protocol import MS, Engine
-from enginetour.engines.wire import Intake
+from enginetour.engines.wire import LineBuffer
 from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
@@ -244,7 +244,7 @@ def taken(
         quirks=Quirks(**{"handshake_timeout": 20.0, "ready_timeout": 20.0, **quirks}),  # type: ignore[arg-type]
     )
     found = examine(ComplianceTask(spec, only), Link())
-    assert not living
+    assert not running_engines
     return found
 
 
@@ -387,13 +387,13 @@ def odd(mode: str, *arguments: str, dir: str | None = "scratch", **more: object)
 
 def alive(pid: int) -> bool:
     """Running, and not merely waiting to be reaped."""
-    seen = strays.look(pid)
+    seen = strays.process_info(pid)
     return seen is not None and seen.state != "Z"
 
 
 def lines_of(engine: EngineProcess, wanted: int) -> list[str]:
     """The first lines it says."""
-    intake, lines = Intake(), list[bytes]()
+    intake, lines = LineBuffer(), list[bytes]()
     deadline = time.monotonic_ns() + 60 * SECOND
     while len(lines) < wanted and not engine.eof:
         assert wait((engine,), None, deadline).readable, "it said nothing"

@@ -113,7 +113,7 @@ class _Stamped(Watcher):
         if name in ("start", "end"):
             self.stamps.append((time.monotonic(), name))
             me = Path("/proc/self").resolve().name
-            ours = [seen.pid for seen in strays.table() if str(seen.parent) == me and _is_slot(seen.pid)]
+            ours = [seen.pid for seen in strays.process_table() if str(seen.parent) == me and _is_slot(seen.pid)]
             self.slot_kb += [_most_kb(pid) for pid in ours]
 
 
@@ -195,7 +195,7 @@ def _gone(folder: Path, tag: str, since: float) -> tuple[list[str], float]:
     """What is still alive so long after the end, by path and by tag; and when the last one was gone."""
     while True:
         left = left_running(folder)
-        left += [seen.name for seen in strays.table() if strays.tag_of(seen.pid).startswith(tag)]
+        left += [seen.name for seen in strays.process_table() if strays.process_tag(seen.pid).startswith(tag)]
         now = time.monotonic() - since
         if not left or now > GONE_S:
             return left, now

@@ -477,7 +477,7 @@ def kill_everybody(folder: Path) -> None:
     """All their groups one right after the other, the scheduler's first: one has no time to end the next."""
     found = sorted(everybody(folder))
     for pid in found:
-        seen = strays.look(pid)
+        seen = strays.process_info(pid)
         if seen is not None and seen.group == pid:  # a leader's group is all its own
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
@@ -485,7 +485,7 @@ def kill_everybody(folder: Path) -> None:
 
 def slots_of(scheduler: int) -> list[int]:
     """The slot processes of a scheduler."""
-    return [seen.pid for seen in strays.table() if seen.parent == scheduler and seen.state != "Z"]
+    return [seen.pid for seen in strays.process_table() if seen.parent == scheduler and seen.state != "Z"]
 
 
 def kill(folder: Path, life: Life, dice: random.Random) -> None:
@@ -798,7 +798,7 @@ class Turmoil:
     def steer(self, act: str) -> None:
         """One thing that somebody does, or the machine."""
         if act == "kill":
-            slots = [seen.pid for seen in strays.table() if seen.parent == self.run.pid and seen.state != "Z"]
+            slots = [seen.pid for seen in strays.process_table() if seen.parent == self.run.pid and seen.state != "Z"]
             if slots:
                 with suppress(ProcessLookupError):
                     os.kill(self.dice.choice(slots), signal.SIGKILL)

@@ -330,7 +330,7 @@ def test_an_engine_is_not_heard(
     running: Answering, how: str, namespace: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it leaves behind of where it comes from: in a sandbox it does not even get as far as the socket."""
-    if f"{sandbox} no" in safeguards.in_force():
+    if f"{sandbox} no" in safeguards.describe_safeguards():
         pytest.skip(f"no {sandbox} here")
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     path, server = running
@@ -345,7 +345,7 @@ def test_an_engine_is_not_heard(
 
 def test_results_are_hidden_from_a_sandboxed_engine() -> None:
     """Where they are not in /tmp either: the place tells its slots what to hide."""
-    if "bwrap no" in safeguards.in_force():
+    if "bwrap no" in safeguards.describe_safeguards():
         pytest.skip("no bwrap here")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         path = socket_path(Path(name) / "t.db", "autumn")

@@ -10,7 +10,7 @@ import pytest
 
 from enginetour.cli.screen import status
 from enginetour.cli.watching import Picture
-from enginetour.engines.machine import Allowed
+from enginetour.engines.machine import ProcessorAllowance
 from enginetour.model.errors import UsageRefused
 from enginetour.model.task import EngineSpec, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
@@ -49,7 +49,7 @@ def test_the_hungriest_pair_times_slots(sides: tuple[Side, ...], slots: int, wan
 
 def test_more_slots_than_processors_are_refused_unless_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quota counts like the processors themselves, and is named."""
-    monkeypatch.setattr(limits, "allowed", lambda: Allowed(2, " (a quota of 2 of 8)"))
+    monkeypatch.setattr(limits, "allowed_processors", lambda: ProcessorAllowance(2, " (a quota of 2 of 8)"))
     limits.refuse_crowd(2, force=False)
     limits.refuse_crowd(3, force=True)
     with pytest.raises(UsageRefused, match=r"3 slots on 2 processors \(a quota of 2 of 8\)"):
@@ -70,7 +70,7 @@ def test_games_that_want_more_than_there_is_are_doubted_in_the_morning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forced slots are warned of before the first game and again beside the results."""
-    monkeypatch.setattr(limits, "allowed", lambda: Allowed(1))
+    monkeypatch.setattr(limits, "allowed_processors", lambda: ProcessorAllowance(1))
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     done = tour(tmp_path, "run", str(path), "--slots", "2", "--force")
     words = "warning: games want 2 processors"

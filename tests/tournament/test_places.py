@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from enginetour.engines import strays
-from enginetour.engines.sandbox import TAGGED
+from enginetour.engines.sandbox import TAG_LINK
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, Probe, ProbeTask, Side
@@ -79,7 +79,11 @@ def test_slots_start_when_needed_and_stay(place_of_places: LocalPlace, heard: He
 
 def processes(place_of_places: LocalPlace) -> list[int]:
     """Everything alive that this place started."""
-    own = [seen.pid for seen in strays.table() if strays.tag_of(seen.pid).startswith(f"{place_of_places.tag}/")]
+    own = [
+        seen.pid
+        for seen in strays.process_table()
+        if strays.process_tag(seen.pid).startswith(f"{place_of_places.tag}/")
+    ]
     return [pid for pid in own if alive(pid)]
 
 
@@ -136,7 +140,7 @@ def test_a_place_plays_for_another_tag_in_the_slots_it_has(place_of_places: Loca
     after = cause(place_of_places, "draw")
     assert (after[0], after[1].partition("/")[0]) == (before[0], "db:another")
     folder = place_of_places._slots[0].scratch
-    assert os.readlink(folder / TAGGED) == place_of_places._slots[0].tag == after[1]
+    assert os.readlink(folder / TAG_LINK) == place_of_places._slots[0].tag == after[1]
 
 
 def test_what_a_place_abandons_fails_and_it_goes_on(place_of_places: LocalPlace, heard: Heard) -> None:

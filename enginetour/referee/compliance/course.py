@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginetour.engines.process import kill_living
+from enginetour.engines.process import kill_running_engines
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.task import ProbeTask
 from enginetour.referee.compliance import cecp, common, uci
@@ -55,7 +55,7 @@ def examine(task: ComplianceTask, link: Link) -> Compliance:
         try:
             passed += _taken(exam, steps)
         except BaseException:
-            kill_living()
+            kill_running_engines()
             raise
         exam.drop()
         hints |= exam.hints

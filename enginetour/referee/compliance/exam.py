@@ -14,8 +14,8 @@ from enginetour.engines.position import Position, read_move
 from enginetour.engines.process import wait
 from enginetour.engines.protocol import MS, POKE_NS, Ask, Engine, Setup
 from enginetour.engines.start import open_engine
-from enginetour.engines.uci_lines import plain
-from enginetour.engines.wire import Said, Thought, printable
+from enginetour.engines.uci_lines import plain_line
+from enginetour.engines.wire import Message, SearchInfo, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
@@ -115,7 +115,7 @@ class Found:
     text: str
     elapsed_ms: int
     raw: bytes
-    thought: Thought
+    thought: SearchInfo
 
 
 class Exam:
@@ -195,7 +195,7 @@ class Exam:
         ask = self._ask(position, tc, clock)
         begun = time.monotonic_ns()
         said = converse({engine: searched(engine, ask, begun + clock.wait_ns())}, self.link)[engine]
-        elapsed_ms = ((said.stamp_ns if isinstance(said, Said) else time.monotonic_ns()) - begun) // MS
+        elapsed_ms = ((said.stamp_ns if isinstance(said, Message) else time.monotonic_ns()) - begun) // MS
         if isinstance(said, EngineFault):
             self._loose = True
             raise said
@@ -204,7 +204,7 @@ class Exam:
             raise Complaint(f"no move within {elapsed_ms / 1000:.1f} s")
         move, _ = read_move(board, said.text, lenient_promotion=self.spec.quirks.lenient_promotion)
         if move is None:
-            raise Complaint(f"not a legal move: {printable(said.text)!r} in {board.fen()}")
+            raise Complaint(f"not a legal move: {escape_text(said.text)!r} in {board.fen()}")
         raw = engine.search_text
         return Found(move, said.text, elapsed_ms, raw, engine.thought(raw, white=board.turn))
 
@@ -258,7 +258,7 @@ class Exam:
         poke = time.monotonic_ns() + POKE_NS if self.spec.quirks.line_delay_ms else deadline  # as in a game
         while True:
             while (raw := engine.intake.line()) is not None:
-                line = plain(raw)
+                line = plain_line(raw)
                 if line and wanted(line):
                     return line
                 if line:

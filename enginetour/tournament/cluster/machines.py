@@ -15,7 +15,7 @@ from typing import Literal
 
 from enginetour.engines import identity
 from enginetour.engines.identity import is_path
-from enginetour.engines.machine import allowed, memory_mb
+from enginetour.engines.machine import allowed_processors, memory_mb
 from enginetour.engines.registry import Registry, load, of_workspace, to_spec
 from enginetour.interop.files import file_digest, shipped
 from enginetour.model.errors import InputRefused, TourError
@@ -453,7 +453,7 @@ def _lacking(demand: Demand, slots: int, start: Path, speed: float) -> Iterator[
             yield f"book: no file {path}"
         elif digest and file_digest(Path(path)) != digest:
             yield f"book: {path} is another one"
-    yield from crowding(demand, slots, allowed().count, memory_mb())
+    yield from crowding(demand, slots, allowed_processors().count, memory_mb())
     for clock in demand.clocks:
         try:
             clock.scaled(1 / speed, nodes=False)

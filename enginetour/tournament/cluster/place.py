@@ -21,7 +21,7 @@ from typing import Any
 from distributed import Client, KilledWorker
 from distributed import Future as DistributedFuture
 
-from enginetour.engines.process import hear_no_end
+from enginetour.engines.process import block_ending_signals
 from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefused
 from enginetour.model.task import GameTask
 from enginetour.referee.link import VERSION
@@ -133,7 +133,7 @@ class LoopThread:
         self._loop.call_soon(self._loop.stop)
 
     def _run(self) -> None:
-        hear_no_end()
+        block_ending_signals()
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()

@@ -22,7 +22,7 @@ from distributed import Security, Worker, WorkerPlugin, get_worker
 from distributed.utils import sync
 
 from enginetour.engines import machine
-from enginetour.engines.machine import allowed, memory_mb, processor
+from enginetour.engines.machine import allowed_processors, memory_mb, processor_name
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError, UsageRefused
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, GameTask
@@ -40,7 +40,7 @@ ROUNDS = 5  # of the bench, for a speed that is only told; what clocks go by tak
 @cache
 def _speed(rounds: int) -> float:
     """Measured once in the life of a worker."""
-    return machine.speed(rounds)
+    return machine.measure_speed(rounds)
 
 
 def look(demand: bytes, run: str) -> Found:
@@ -54,8 +54,8 @@ def look(demand: bytes, run: str) -> Found:
     if not lacks:
         desk = Desk(worker, run, wanted, slots, start, speed if wanted.scaled else None)
         sync(worker.loop, worker.plugin_add, plugin=desk, name=run)
-    affinity, here = frozenset(os.sched_getaffinity(0)), allowed()
-    return Found(platform.node(), processor(), speed, lacks, here.count, affinity, memory_mb(), here.group)
+    affinity, here = frozenset(os.sched_getaffinity(0)), allowed_processors()
+    return Found(platform.node(), processor_name(), speed, lacks, here.count, affinity, memory_mb(), here.group)
 
 
 def seats_of(worker: Worker) -> int:

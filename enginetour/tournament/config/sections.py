@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from enginetour.engines.enginefile import VariableName, told_apart
+from enginetour.engines.enginefile import VariableName, refuse_equal_options
 from enginetour.model.errors import near
 from enginetour.model.task import Restart, Sandbox
 from enginetour.model.timecontrol import TimeControl
@@ -152,7 +152,7 @@ class EntrantSection(BaseModel):
     family: str = ""
     origin: str = ""
     _name = field_validator("name", "family", "origin")(printable)
-    _options = field_validator("options")(told_apart)
+    _options = field_validator("options")(refuse_equal_options)
 
     @field_validator("own_book", mode="before")
     @classmethod

@@ -159,7 +159,7 @@ def test_an_engine_that_changed_is_lacking(desk: Desk, tmp_path: Path) -> None:
 
 def processes() -> list[int]:
     """Slots and engines of the desk that live."""
-    own = [seen.pid for seen in strays.table() if strays.tag_of(seen.pid).startswith(f"{TAG}/")]
+    own = [seen.pid for seen in strays.process_table() if strays.process_tag(seen.pid).startswith(f"{TAG}/")]
     return [pid for pid in own if alive(pid)]
 
 

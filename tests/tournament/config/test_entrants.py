@@ -11,7 +11,7 @@ from enginetour.engines import protocol
 from enginetour.engines.cecp import stage_lines, time_lines
 from enginetour.engines.position import Position
 from enginetour.engines.protocol import Ask
-from enginetour.engines.uci_lines import go_words
+from enginetour.engines.uci_lines import go_command
 from enginetour.model.errors import InputRefused, Unsupported
 from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import DrawRule, EngineSpec, GameTask, Quirks, ResignRule, Rules, Side, TableRule, Terms
@@ -143,7 +143,7 @@ def test_uci_engines_are_told_the_moves_of_the_stage(control: str, asked: list[s
     clock = Clock(Side(SPEC, TimeControl.parse(control)), 60.0)
     for words in asked:
         ask = Ask(Position(), True, clock.tc, clock.shown_ms(), None, clock.increment_ms, 0, clock.moves_to_go)
-        assert go_words(ask).partition("movestogo")[1:] == ("movestogo" if words else "", words[9:])
+        assert go_command(ask).partition("movestogo")[1:] == ("movestogo" if words else "", words[9:])
         clock.charge(100 * MS)
 
 
