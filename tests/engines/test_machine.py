@@ -146,7 +146,7 @@ def binds(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[tuple[int, tuple[int, 
     """What would be bound where, by process; nobody is, so that processors need not be there."""
     told: SimpleQueue[tuple[int, tuple[int, ...]]] = SimpleQueue()
     for module in (cores, places):
-        monkeypatch.setattr(module, "bind", lambda pid, processors: told.put((pid, processors)))
+        monkeypatch.setattr(module, "set_affinity", lambda pid, processors: told.put((pid, processors)))
     return told
 
 

@@ -520,9 +520,9 @@ def test_a_slot_warns_while_many_moves_wait(monkeypatch: pytest.MonkeyPatch) -> 
     """From a twentieth of the last 100 moves on, once a second, until it is less than a fiftieth."""
     now = 10**12
     monkeypatch.setattr(time, "monotonic_ns", lambda: now)
-    monkeypatch.setattr(module, "load_now", lambda: 1.5)
-    monkeypatch.setattr(module, "running_now", lambda: 15)
-    monkeypatch.setattr(module, "processors", lambda: 2)
+    monkeypatch.setattr(module, "load_average", lambda: 1.5)
+    monkeypatch.setattr(module, "runnable_threads", lambda: 15)
+    monkeypatch.setattr(module, "processor_count", lambda: 2)
     crowd = Crowd()
     assert crowd.add(19, 2) is None  # too few to say anything
     assert crowd.add(1, 0) == {"crowded": True, "share": 0.1, "load": 15.0, "processors": 2}

@@ -244,7 +244,7 @@ def _speeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the workers are called; the manager's own machine is never measured."""
     monkeypatch.setattr(worker_module, "_speed", lambda _: SPEEDS[str(get_worker().name)])
     monkeypatch.setattr(platform, "node", lambda: getattr(current(), "name", "manager"))
-    monkeypatch.setattr(machine, "speed", lambda _=0: pytest.fail("nobody plays here"))
+    monkeypatch.setattr(machine, "measure_speed", lambda _=0: pytest.fail("nobody plays here"))
 
 
 @pytest.mark.usefixtures("_speeds")
