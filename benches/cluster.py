@@ -28,7 +28,7 @@ from unittest import mock
 from benches.cluster_machines import Machinery
 from benches.cluster_place import Simulated
 from enginetour.cli.run import Run
-from enginetour.cli.watching import Watching
+from enginetour.cli.watching import RunWatcher
 from enginetour.model.task import Probe
 from enginetour.store.address import Address, parse_address
 from enginetour.store.log import TournamentLog
@@ -40,9 +40,9 @@ PARTS: dict[str, tuple[type, str]] = {
     "record": (TournamentLog, "record_games"),
     "step": (Scheduler, "step"),
     "make task": (tournament.Session, "task"),
-    "hand over": (place.DaskPlace, "submit"),
-    "tell": (Watching, "game"),
-    "progress": (Watching, "progress"),
+    "hand over": (place.DaskExecutor, "submit"),
+    "tell": (RunWatcher, "game"),
+    "progress": (RunWatcher, "progress"),
 }
 SAMPLE_S = 0.5
 ELO = (2400.0, 3400.0)  # of the last and the first entrant

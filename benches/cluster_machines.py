@@ -22,7 +22,7 @@ from typing import Any
 from benches.storing import thought_moves
 from enginetour.model.game import Game, MoveMade, Outcome, SideRecord, Termination
 from enginetour.referee.link import Frames, frame
-from enginetour.tournament.cluster.machines import Order
+from enginetour.tournament.cluster.machines import GameOrder
 from enginetour.tournament.cluster.worker import FLUSH_S
 
 PLIES = range(70, 91)  # of the games, 80 in the middle
@@ -50,7 +50,7 @@ class Playing:
 
     key: str
     address: str
-    order: Order
+    order: GameOrder
     moves: tuple[MoveMade, ...]
     begun: float
     ends: float
@@ -107,7 +107,7 @@ class Machines:
         elif words[0] in self._there:
             self._begin(key, words[0], words[1], now)
 
-    def _begin(self, key: str, address: str, order: Order, now: float) -> None:
+    def _begin(self, key: str, address: str, order: GameOrder, now: float) -> None:
         mean = self._built.mean
         lasts = self._dice.lognormvariate(math.log(mean) - SPREAD**2 / 2, SPREAD) if mean else 0.0
         moves = self._dice.choice(self._moves)

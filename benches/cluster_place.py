@@ -18,9 +18,9 @@ from typing import Any
 
 from benches.cluster_machines import READ, Machinery
 from enginetour.referee.link import Frames, frame
-from enginetour.tournament.cluster.machines import Found, Seen
-from enginetour.tournament.cluster.place import Heard
-from enginetour.tournament.cluster.worker import look
+from enginetour.tournament.cluster.machines import ListedWorker, WorkerReport
+from enginetour.tournament.cluster.place import EventListener
+from enginetour.tournament.cluster.worker import inspect_worker
 from tests.support.engines import Promise
 
 ROOT = Path(__file__).parents[1]
@@ -44,12 +44,12 @@ class Simulated:
     `begins` and `ends` are those of all games, in seconds of CLOCK_MONOTONIC, known when it is closed.
     """
 
-    def __init__(self, built: Machinery, heard: Heard) -> None:
+    def __init__(self, built: Machinery, heard: EventListener) -> None:
         self.events = 0
         self.begins, self.ends = array("d"), array("d")
         self._built = built
         self._heard = heard
-        self._workers: dict[str, Seen] | None = None
+        self._workers: dict[str, ListedWorker] | None = None
         self._waiting: dict[str, Promise] = {}
         self._unsent = bytearray()
         self._frames = Frames()
@@ -74,7 +74,7 @@ class Simulated:
         """Until it is closed."""
         return self._socket is not None
 
-    async def workers(self) -> dict[str, Seen] | None:
+    async def workers(self) -> dict[str, ListedWorker] | None:
         """As they said last."""
         return self._workers
 
@@ -85,8 +85,8 @@ class Simulated:
             self._waiting[key] = found
             self._send(("play", key, worker, words[0]))
         else:
-            known = Found("simulated", "a simulated processor", 1.0)
-            found.settle(known if task is look else task(*words))
+            known = WorkerReport("simulated", "a simulated processor", 1.0)
+            found.settle(known if task is inspect_worker else task(*words))
         return found
 
     async def close(self) -> None:
@@ -120,7 +120,9 @@ class Simulated:
             if found is not None:
                 found.settle(words[1])
         elif kind == "workers":
-            self._workers = {address: Seen(name, address, seats, seats) for address, (name, seats) in words[0].items()}
+            self._workers = {
+                address: ListedWorker(name, address, seats, seats) for address, (name, seats) in words[0].items()
+            }
         else:
             self.begins.frombytes(words[0])
             self.ends.frombytes(words[1])

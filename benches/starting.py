@@ -13,7 +13,7 @@ from benches.measure import Settings, in_turn, line
 from enginetour.model.game import Pairing
 from enginetour.model.task import GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.places import LocalExecutor
 
 STARTS = 5  # a round: one start alone is mostly noise
 
@@ -36,6 +36,6 @@ def first_answer(program: tuple[str, ...], stamps: Path) -> float:
     """Seconds from asking a place for a game to the first answer of an engine, by the engine's own stamp."""
     white, black = (Side(free.spec(program, name, stamps), TimeControl.parse("60+1")) for name in free.NAMES)
     begun = time.monotonic_ns()
-    with LocalPlace(1) as place:
+    with LocalExecutor(1) as place:
         place.submit(GameTask(Pairing(*free.NAMES), white, black)).result()
     return (min(stamp.answered for process in free.read(stamps) for stamp in process) - begun) / 1e9

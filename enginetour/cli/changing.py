@@ -13,12 +13,12 @@ import click
 
 from enginetour.cli.common import (
     COUNTED,
-    answered,
-    chosen,
-    home,
+    ask_run,
+    choose_tournament,
+    config_home,
     open_store,
+    print_answer,
     say,
-    tell_answer,
     tournament_argument,
     tournament_option,
     tournament_options,
@@ -36,29 +36,29 @@ if TYPE_CHECKING:
 def _send(db: Address | None, name: str | None, edition: int | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the running tournament, else do it ourselves under its lock; a `joining` engine is tried first."""
     from enginetour.store.replay import fold
-    from enginetour.tournament.changes import desk_of
-    from enginetour.tournament.changes import newcomer as joining
+    from enginetour.tournament.changes import editor_of
+    from enginetour.tournament.changes import find_newcomer as joining
     from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
     from enginetour.tournament.requests import parsed
 
     database = database_of(Path.cwd(), db)
-    workspace = workspace_of(db.resolve().parent if isinstance(db, Path) else home())
+    workspace = workspace_of(db.resolve().parent if isinstance(db, Path) else config_home())
     with open_store(db, change=True) as store:
-        log = chosen(store, name, None)
+        log = choose_tournament(store, name, None)
         if edition not in (None, log.edition):
             what = f"only the newest edition of {log.name} can change, number {log.edition}"
             raise UsageRefused(what, place="--edition", step="leave it out")
         if "joining" in request:
             engine, new_name = request.pop("joining")
-            request |= _tried(engine, new_name, log, workspace, results_of(home(), database))
-        with answered(database, log, request) as (answer, lock):
+            request |= _tried(engine, new_name, log, workspace, results_of(config_home(), database))
+        with ask_run(database, log, request) as (answer, lock):
             if answer is None:
                 log.under(lock)
-                answer = desk_of(log, *fold(log), partial(joining, workspace=workspace)).carry_out(parsed(request))
+                answer = editor_of(log, *fold(log), partial(joining, workspace=workspace)).carry_out(parsed(request))
                 if answer["ok"]:
                     there = [] if database == database_of(Path.cwd(), None) else ["--db", str(database)]
-                    _bring_along(results_of(home(), database), log, there)
-    return tell_answer(answer, as_json=as_json)
+                    _bring_along(results_of(config_home(), database), log, there)
+    return print_answer(answer, as_json=as_json)
 
 
 def _bring_along(results: Path, log: TournamentLog, there: list[str]) -> None:
@@ -149,14 +149,14 @@ def void(game: int) -> dict[str, Any]:
 def _tried(engine: str, name: str | None, log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
     """What a request says of an engine file that joins, once its engine has shown that it can play the tournament."""
     from enginetour.engines.registry import of_workspace
-    from enginetour.tournament.changes import newcomer, side_in
-    from enginetour.tournament.probing import other_names, probe_all, refuse_unfit
+    from enginetour.tournament.changes import default_side, find_newcomer
+    from enginetour.tournament.probing import probe_all, refuse_unfit, release_warnings
 
-    entrant, spec = newcomer(engine, name, workspace)
-    sides = {entrant.name: side_in(log, spec)}
+    entrant, spec = find_newcomer(engine, name, workspace)
+    sides = {entrant.name: default_side(log, spec)}
     probes = probe_all(sides, hidden=results)
     refuse_unfit(probes, sides)
-    for words in other_names(probes, {entrant.name: of_workspace(workspace).get(engine)}):
+    for words in release_warnings(probes, {entrant.name: of_workspace(workspace).get(engine)}):
         say(f"warning: {words}", err=True)
     return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
 
@@ -176,12 +176,12 @@ def _steering(command: Callable[..., dict[str, Any]]) -> Any:
 
         request = command(**given)
         with open_store(db, lasting=True) as store:
-            log = chosen(store, name, None, quiet=as_json)
-            with answered(database_of(Path.cwd(), db), log, request) as (answer, _):
+            log = choose_tournament(store, name, None, quiet=as_json)
+            with ask_run(database_of(Path.cwd(), db), log, request) as (answer, _):
                 if answer is None:
                     also = ", and has --slots" if request["do"] == "slots" else ""
                     raise UsageRefused(f"{log.title} is not running", step=f"enginetour run starts it{also}")
-        return tell_answer(answer, as_json=as_json)
+        return print_answer(answer, as_json=as_json)
 
     return tournament_option(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(steer))
 

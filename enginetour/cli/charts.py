@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.common import chosen, drawn_as, open_store, put_picture, tournament_options
+from enginetour.cli.common import choose_tournament, open_store, picture_ending, put_picture, tournament_options
 from enginetour.cli.listoptions import given, list_options
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address
@@ -40,7 +40,7 @@ def _of_log(draw: Callable[..., Picture]) -> Any:
         db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None, **given: Any
     ) -> None:
         with open_store(db) as store:
-            picture = draw(chosen(store, name, edition), **given)
+            picture = draw(choose_tournament(store, name, edition), **given)
         put_picture(output, picture, title)
 
     return _picture_options(drawn)
@@ -49,7 +49,7 @@ def _of_log(draw: Callable[..., Picture]) -> Any:
 def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
     if ctx.resilient_parsing:  # a shell completes the line
         return value
-    if drawn_as(value) is None:
+    if picture_ending(value) is None:
         raise UsageRefused(f"{value} is no picture's name", place=param.opts[-1], step="end it in .png or .svg")
     if value.is_dir():
         raise UsageRefused(f"{value} is a folder", place=param.opts[-1], step="name a file in it")
@@ -93,16 +93,16 @@ def list_(
 
     Example: enginetour chart list --time-class blitz -o blitz.png
     """
-    from enginetour.cli.lists import Which, asked_list
+    from enginetour.cli.lists import ListSelection, requested_list
 
-    which = Which(list_name, name, edition, everything, as_of)
+    which = ListSelection(list_name, name, edition, everything, as_of)
     if list_name is None and given(asked).get("system") not in (None, "ml"):
         step = "leave out --system, or enginetour chart history --system"
         raise UsageRefused("incremental ratings have no errors to draw", place="--system", step=step)
     from enginetour.reports.charts.lists import of_list
 
     with open_store(db) as store:
-        heading, found = asked_list(store, which, asked)
+        heading, found = requested_list(store, which, asked)
     put_picture(output, of_list(found, heading), title)
 
 
@@ -165,7 +165,7 @@ def history(
         if list_name is not None:
             picture = posters.editions(store, list_name, engines)
         else:
-            picture = posters.paths(store, chosen(store, name, edition), system or "", engines)
+            picture = posters.paths(store, choose_tournament(store, name, edition), system or "", engines)
     put_picture(output, picture, title)
 
 

@@ -124,7 +124,7 @@ def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | 
     return named, database_of(home, db)
 
 
-def home() -> Path:
+def config_home() -> Path:
     """The folder of the configuration that was given for its tournament, else the one we are in."""
     context = click.get_current_context(silent=True)
     return Path.cwd() if context is None else context.meta.get(_HOME) or Path.cwd()
@@ -138,7 +138,7 @@ def output_options(command: F) -> F:
         flag = "json" if as_json else "csv" if as_csv else form
         if form not in (None, flag):
             raise click.UsageError(f"--{flag} and --format {form} do not go together")
-        ask_for(flag)
+        set_format(flag)
         return command(*args, as_json=flag == "json", as_csv=flag == "csv", **given)
 
     csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
@@ -152,7 +152,7 @@ def format_option(command: F) -> F:
     return click.option("--format", "form", type=click.Choice(FORMATS), metavar="FORMAT", help=words)(command)
 
 
-def ask_for(form: str | None) -> None:
+def set_format(form: str | None) -> None:
     """From here on this command shows its sheets so; None and text are text."""
     click.get_current_context().meta[_FORM] = form
 
@@ -164,7 +164,7 @@ def markup() -> str | None:
     return form if form in _MARKED_UP else None
 
 
-def formatted(sheet: Sheet, room: int) -> str:
+def format_sheet(sheet: Sheet, room: int) -> str:
     """A sheet in the language asked for, as text of `room` columns where none was."""
     form = markup()
     if form is None:
@@ -188,7 +188,7 @@ def say(words: object, *, err: bool = False) -> None:
     click.echo(safe(words), err=err)
 
 
-def command(*words: object, db: Address | None = None) -> str:
+def quote_command(*words: object, db: Address | None = None) -> str:
     """A command of ours to be typed: with blanks in a name it has its quotes, and it means the same database."""
     there = [] if db is None else ["--db", db]
     return shlex.join(map(str, ["enginetour", *words, *there]))
@@ -196,10 +196,10 @@ def command(*words: object, db: Address | None = None) -> str:
 
 def say_json(value: object) -> None:
     """Print one JSON value."""
-    put(dumps(value) + "\n")
+    print_text(dumps(value) + "\n")
 
 
-def put(text: str) -> None:
+def print_text(text: str) -> None:
     """Print what was made of a store, which is read no more: whoever pages through it holds up nobody else there."""
     context = click.get_current_context(silent=True)
     view: ExitStack | None = None if context is None else context.meta.pop(_VIEW, None)
@@ -213,7 +213,7 @@ def width() -> int:
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
-def folded(words: str) -> str:
+def wrap_sentences(words: str) -> str:
     """Sentences, a line each, broken at blanks where the terminal would break words; a file has no edge."""
     import textwrap
 
@@ -223,14 +223,14 @@ def folded(words: str) -> str:
     return "\n".join(map(folds.fill, words.splitlines()))
 
 
-def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = None) -> None:
+def show_sheet(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = None) -> None:
     """Print a sheet as asked; `value` is the JSON where it is more than the rows."""
     if as_json:
         say_json(value if value is not None else [dict(row) for row in sheet.rows])
     elif as_csv:
-        put(sheet.csv())
+        print_text(sheet.csv())
     else:
-        put(formatted(sheet, width()))
+        print_text(format_sheet(sheet, width()))
 
 
 @contextmanager
@@ -266,16 +266,16 @@ def rows_of_others(path: Address) -> Iterator[None]:
         raise
     except UNREADABLE as error:
         from enginetour.store.check import oddity
-        from enginetour.store.database import database_exists as is_made
+        from enginetour.store.database import database_exists
 
-        found = oddity(path) if is_made(path) else ""
+        found = oddity(path) if database_exists(path) else ""
         if not found:
             raise
         step = "enginetour db check tells all that is wrong; put a backup in its place"
         raise StoreRefused(f"cannot be read, {found}", place=str(path), step=step) from error
 
 
-def chosen(store: Store, name: str | None, edition: int | None, *, quiet: bool = False) -> TournamentLog:
+def choose_tournament(store: Store, name: str | None, edition: int | None, *, quiet: bool = False) -> TournamentLog:
     """The tournament asked for; says which one is meant when none was named."""
     log = store.tournament(name, edition)
     if name is None and not quiet:
@@ -304,7 +304,7 @@ def output_option(command: F) -> F:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ListOutput:
     """Where a list goes, the screen for no `path`, and in which form."""
 
     path: Path | None
@@ -318,7 +318,7 @@ class Target:
 
     def put_picture(self, found: RatingList, title: str, *, shown: bool) -> bool:
         """A list as a picture where the file is one, else False; `shown` is asking for looks that no picture has."""
-        if self.path is None or not drawn_as(self.path):
+        if self.path is None or not picture_ending(self.path):
             return False
         from enginetour.reports.charts.lists import of_list
 
@@ -330,9 +330,9 @@ class Target:
 
     def put_sheet(self, sheet: Sheet, value: object, told: str) -> None:
         """A sheet in the form asked for; `value` is its JSON. UsageRefused for a file that is a picture."""
-        if self.path is not None and drawn_as(self.path):
+        if self.path is not None and picture_ending(self.path):
             raise UsageRefused("no picture is made of this table", place="--output", step="enginetour chart")
-        text = sheet.csv() if self.as_csv else dumps(value) + "\n" if self.as_json else formatted(sheet, self.room)
+        text = sheet.csv() if self.as_csv else dumps(value) + "\n" if self.as_json else format_sheet(sheet, self.room)
         self.put(text, told)
 
     def put(self, text: str, told: str) -> None:
@@ -350,10 +350,10 @@ def _write_whole(path: Path, content: bytes, told: str) -> None:
         say(f"{path} written: {told}", err=True)
 
 
-def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequence[Path] = ()) -> Target:
+def list_output(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequence[Path] = ()) -> ListOutput:
     """The file's ending tells the form; UsageRefused for a folder, and for a file that is to be kept."""
     if output is None:
-        return Target(None, as_json, as_csv)
+        return ListOutput(None, as_json, as_csv)
     if output.is_dir():
         raise UsageRefused(f"{output} is a folder", place="--output", step="name a file in it")
     if any(_same(output, path) for path in sources):
@@ -363,8 +363,8 @@ def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequenc
     if markup() and told not in (None, markup()):
         raise click.UsageError(f"--format {markup()} and {output.name} do not go together")
     if not (as_json or as_csv) and told in _MARKED_UP:
-        ask_for(told)
-    return Target(output, as_json or told == "json", as_csv or told == "csv")
+        set_format(told)
+    return ListOutput(output, as_json or told == "json", as_csv or told == "csv")
 
 
 def size_words(found: RatingList) -> str:
@@ -403,7 +403,7 @@ PATIENCE_S = 120.0
 
 
 @contextmanager
-def answered(
+def ask_run(
     database: Address, log: TournamentLog, request: dict[str, Any]
 ) -> Iterator[tuple[dict[str, Any] | None, Lock]]:
     """The answer, and the tournament's lock; None where nobody runs it: the lock is ours to the end of this.
@@ -439,15 +439,15 @@ def answered(
 
 def _asked(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
     """The answer of the run; None where none listens, or where it ended before it answered."""
-    from enginetour.tournament.control import HungUp, ask
+    from enginetour.tournament.control import ConnectionClosed, ask
 
     try:
         return ask(path, asked)
-    except HungUp:
+    except ConnectionClosed:
         return None
 
 
-def tell_answer(answer: Mapping[str, Any], *, as_json: bool) -> int:
+def print_answer(answer: Mapping[str, Any], *, as_json: bool) -> int:
     """Say it; the exit code. A refusal is TourError with that of the run, in JSON it is told as it is."""
     code = 0 if answer["ok"] else int(answer.get("exit", 1))
     if as_json:
@@ -495,7 +495,7 @@ class StepLine:
 _PICTURE_ENDINGS = (".png", ".svg")
 
 
-def drawn_as(path: Path) -> str | None:
+def picture_ending(path: Path) -> str | None:
     """The ending by which a file is a picture, None for another file."""
     return path.suffix.lower() if path.suffix.lower() in _PICTURE_ENDINGS else None
 
@@ -507,5 +507,5 @@ def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
 
     if title is not None:
         picture = retitled(picture, title)
-    content = png(picture) if drawn_as(path) == ".png" else svg_file(picture).encode()
+    content = png(picture) if picture_ending(path) == ".png" else svg_file(picture).encode()
     _write_whole(path, content, picture.title)

@@ -152,12 +152,12 @@ def upgrade(db: Address | None, as_json: bool) -> None:
     Example: enginetour db upgrade
     """
     from enginetour.store.backup import back_up
-    from enginetour.store.database import schema_version as version_of
+    from enginetour.store.database import schema_version
     from enginetour.store.tables import SCHEMA_VERSION
     from enginetour.store.tournaments import Store
 
     database = _there(db)
-    before = version_of(database)
+    before = schema_version(database)
     kept: Path | None = None
     if 0 < before < SCHEMA_VERSION and isinstance(database, Path):
         database = database.resolve()
@@ -199,20 +199,20 @@ def copy(source: Address, target: Address, as_json: bool) -> None:
 
 def _there(db: Address | None) -> Address:
     """The database asked for; StoreRefused where there is none."""
-    from enginetour.store.database import schema_version as version_of
+    from enginetour.store.database import schema_version
     from enginetour.tournament.config.workspace import database_of
 
     database = database_of(Path.cwd(), db)
-    version_of(database)
+    schema_version(database)
     return database
 
 
 def _refuse_older(database: Address) -> None:
     """A check writes nothing, so it does not upgrade either."""
-    from enginetour.store.database import schema_version as version_of
+    from enginetour.store.database import schema_version
     from enginetour.store.tables import SCHEMA_VERSION
 
-    version = version_of(database)
+    version = schema_version(database)
     if 0 < version < SCHEMA_VERSION:
         raise StoreRefused(
             f"has schema {version}, this is {SCHEMA_VERSION}", place=str(database), step="enginetour db upgrade"

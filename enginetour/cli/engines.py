@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import markup, output_options, say, show
+from enginetour.cli.common import markup, output_options, say, show_sheet
 from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def list_(as_json: bool, as_csv: bool) -> None:
     shown = tuple(
         {"here": "yes" if _is_here(entry) else "no", "limits": " ".join(sorted(entry.obeyed))} for entry in entries
     )
-    show(Sheet("", columns, rows, shown), as_json=as_json, as_csv=as_csv, value={"engines": list(rows)})
+    show_sheet(Sheet("", columns, rows, shown), as_json=as_json, as_csv=as_csv, value={"engines": list(rows)})
 
 
 @engines.command(short_help="Find known engines here and write their files.")
@@ -190,11 +190,11 @@ def check(
             say(f"  enginetour engines check {entry.id} --write puts that into its engine file")
     sheet, value = table([(entry.id, told) for entry, told in found])
     if table_only:
-        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
     else:
         if len(found) > 1:
             click.echo("")
-            show(sheet, as_json=False, as_csv=False)
+            show_sheet(sheet, as_json=False, as_csv=False)
         click.echo(in_force())
     return 0 if all(told.fit for _, told in found) else EngineRefused.exit_code
 

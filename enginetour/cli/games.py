@@ -18,14 +18,14 @@ import click
 
 from enginetour.cli.common import (
     COUNTED,
-    chosen,
+    choose_tournament,
     open_store,
     output_options,
-    put,
+    print_text,
     refuse_tables,
     say,
     say_json,
-    show,
+    show_sheet,
     tournament_argument,
     tournament_options,
     width,
@@ -97,21 +97,21 @@ def games(
         refuse_tables("a replay is told as text or JSON")
         if number is None:
             raise click.UsageError("--replay needs the NUMBER of a game; enginetour games --incidents lists them")
-        wish = Wish(times, speed, last_search, accept_change, engine)
+        wish = ReplayOptions(times, speed, last_search, accept_change, engine)
         with open_store(db, lasting=True) as store:
-            _replay_incident(chosen(store, name, edition), number, wish, as_json=as_json)
+            _replay_incident(choose_tournament(store, name, edition), number, wish, as_json=as_json)
         return
     if times != 1 or speed != 1.0 or last_search or accept_change:
         raise click.UsageError("--times, --speed, --last-search and --accept-change go with --replay")
     with open_store(db) as store:
-        log = chosen(store, name, edition)
+        log = choose_tournament(store, name, edition)
         if number is not None:
             refuse_tables("one game is told as text or JSON")
             stored = log.game(number)
             if as_json:
                 say_json(_whole(stored))
             else:
-                put(_told(stored, log.title, log.known_ratings))
+                print_text(_told(stored, log.title, log.known_ratings))
             return
         engine = _known(log, engine, termination)
         lines = log.games(engine=engine, termination=termination, incidents=incidents)
@@ -121,10 +121,10 @@ def games(
             from enginetour.reports import games as reports
 
             sheet = reports.endings(f"endings · {log.title}", list(log.specs), lines)
-            show(sheet, as_json=as_json, as_csv=as_csv)
+            show_sheet(sheet, as_json=as_json, as_csv=as_csv)
             return
         sheet = _games_sheet(f"games · {log.title}", lines)
-        show(sheet, as_json=as_json, as_csv=as_csv)
+        show_sheet(sheet, as_json=as_json, as_csv=as_csv)
 
 
 def _known(log: TournamentLog, word: str | None, termination: str | None) -> str | None:
@@ -278,7 +278,7 @@ def export(
     names = read_names(eco, "--eco") if eco is not None else None
     paged = output is None and kind in ("pgn", "epd")  # games are read as they are told
     with open_store(db, lasting=paged) as store:
-        log = chosen(store, name, edition)
+        log = choose_tournament(store, name, edition)
         if kind == "tde":
             _export_tde(log, output)
             return
@@ -306,7 +306,7 @@ def export(
             say(f"{output} written{told}", err=True)
             return
         for chunk in chunks:
-            put(chunk)
+            print_text(chunk)
 
 
 def _extras(comments: str | None) -> tuple[str, ...]:
@@ -415,7 +415,7 @@ def refuse_twice(files: Sequence[Path]) -> None:
             raise UsageRefused(what, place=str(path), step="leave one out")
 
 
-def twins_of(files: Sequence[Path]) -> list[list[str]]:
+def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
     """Files with the same content, packed or not, in groups: each of their games counts more than once."""
     if len(files) == 1:
         return []
@@ -424,13 +424,13 @@ def twins_of(files: Sequence[Path]) -> list[list[str]]:
     return [list(map(str, group)) for group in same_content(files)]
 
 
-def twins_told(twins: Sequence[Sequence[str]]) -> list[str]:
+def describe_duplicates(twins: Sequence[Sequence[str]]) -> list[str]:
     """One note for all of them."""
     told = "; ".join(map(" = ".join, twins))
     return [f"files with the same content, whose games count more than once: {told}"] if told else []
 
 
-def tell_broken(tally: Tally) -> None:
+def report_broken_games(tally: Tally) -> None:
     """Where the games are that could not be counted, on stderr."""
     for place, why in tally.broken[:_BROKEN_SHOWN]:
         click.echo(safe(f"{place}: {why}"), err=True)
@@ -440,7 +440,7 @@ def tell_broken(tally: Tally) -> None:
         )
 
 
-def left_out_told(left: LeftOut) -> str:
+def describe_left_out(left: LeftOut) -> str:
     """The games left out, by reason."""
     first = {result: f" ({place})" for result, place in left.places.items()}
     words = [f"{n:,} with result {result or 'blank'}{first.get(result, '')}" for result, n in left.others.items()]
@@ -463,7 +463,7 @@ MARGIN_MS = 50  # of an entrant that joined later and whose margin the log does 
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReplayOptions:
     """What was asked for on the command line."""
 
     times: int
@@ -473,10 +473,10 @@ class Wish:
     engine: str | None
 
 
-def _replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bool) -> None:
+def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions, *, as_json: bool) -> None:
     """Replay it so often, one line each time, then how often it happened again."""
     from enginetour.model.errors import TaskFailed, TourError
-    from enginetour.tournament.places import LocalPlace
+    from enginetour.tournament.places import LocalExecutor
 
     game = log.game(number).game
     incident = _incident(game, wish.engine, number)
@@ -484,7 +484,7 @@ def _replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bo
     if not as_json:
         _announce(incident, task, wish)
     found: list[Reenacted] = []
-    with LocalPlace(1) as place:
+    with LocalExecutor(1) as place:
         for turn in range(1, wish.times + 1):
             try:
                 one = cast("Reenacted", place.submit(task).result())
@@ -493,9 +493,9 @@ def _replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bo
             found.append(one)
             if not as_json:
                 click.echo(f"{turn}: {_words(incident, one)}")
-    again = sum(happened_again(incident, one) for one in found)
+    again = sum(is_reproduced(incident, one) for one in found)
     if as_json:
-        runs = [{"again": happened_again(incident, one), **_plain(one)} for one in found]
+        runs = [{"again": is_reproduced(incident, one), **_plain(one)} for one in found]
         say_json(
             {"game": number, "engine": incident.engine, "category": incident.category, "again": again, "runs": runs}
         )
@@ -503,7 +503,7 @@ def _replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bo
         click.echo(f"it happened again in {again} of {wish.times}")
 
 
-def happened_again(incident: Incident, found: Reenacted) -> bool:
+def is_reproduced(incident: Incident, found: Reenacted) -> bool:
     """The same crash by its signal or exit code, the same illegal move, or the same kind of anything else."""
     if found.category == "crash" or incident.category == "crash":
         return bool(found.status) and found.status in (incident.status, _tail(incident.cause))
@@ -519,7 +519,7 @@ def _tail(cause: str) -> str:
 
 def _words(incident: Incident, found: Reenacted) -> str:
 
-    verdict = "again" if happened_again(incident, found) else "otherwise" if found.category else "not again"
+    verdict = "again" if is_reproduced(incident, found) else "otherwise" if found.category else "not again"
     place = f" (at ply {found.ply}, then at {incident.ply})" if found.ply != incident.ply else ""
     return safe(f"{verdict}: {found.words}{place}")
 
@@ -544,13 +544,13 @@ def _incident(game: Game, engine: str | None, number: int) -> Incident:
     return named[-1]
 
 
-def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish: Wish) -> ReenactTask:
+def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish: ReplayOptions) -> ReenactTask:
     from enginetour.model.errors import StoreRefused
     from enginetour.model.task import GameTask, ReenactTask, Rules, Side
     from enginetour.model.timecontrol import TimeControl
-    from enginetour.store.games import spec_in_game as spec_in
+    from enginetour.store.games import spec_in_game
 
-    specs = {name: spec_in(log, number, name) for name in game.pairing.pair}
+    specs = {name: spec_in_game(log, number, name) for name in game.pairing.pair}
     sides: dict[str, Side] = {}
     for name, tc in ((game.pairing.white, game.white_tc), (game.pairing.black, game.black_tc)):
         spec = specs[name]
@@ -587,7 +587,7 @@ def _fit(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
     return spec
 
 
-def _announce(incident: Incident, task: ReenactTask, wish: Wish) -> None:
+def _announce(incident: Incident, task: ReenactTask, wish: ReplayOptions) -> None:
 
     click.echo(safe(f"{incident.engine}, {incident.category} at ply {incident.ply}: {incident.cause}"))
     if wish.last_search:

@@ -20,9 +20,9 @@ from enginetour.cli.common import (
     rows_of_others,
     say,
     say_json,
-    show,
+    show_sheet,
 )
-from enginetour.cli.games import left_out_told, reading_bar, tell_broken, without_collecting
+from enginetour.cli.games import describe_left_out, reading_bar, report_broken_games, without_collecting
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import safe
 from enginetour.store.address import Address
@@ -44,10 +44,10 @@ def imports(db: Address | None, as_json: bool, as_csv: bool) -> None:
 
     Example: enginetour imports --csv
     """
-    tell(db, as_json=as_json, as_csv=as_csv)
+    show_imports(db, as_json=as_json, as_csv=as_csv)
 
 
-def tell(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
+def show_imports(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
     """The imports of a store, also those struck out."""
     from enginetour.reports.sheet import Column, Sheet
     from enginetour.reports.standings import moment
@@ -79,7 +79,7 @@ def tell(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
         )
         notes = ["there: games of the files that the store had already"] if lines else ["nothing was imported yet"]
         notes += [f"{line.name} #{line.edition} was struck out: {line.why}" for line in lines if line.why]
-        show(Sheet("imports", columns, rows, shown, tuple(notes)), as_json=as_json, as_csv=as_csv)
+        show_sheet(Sheet("imports", columns, rows, shown, tuple(notes)), as_json=as_json, as_csv=as_csv)
 
 
 def _remove_import(db: Address | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
@@ -165,29 +165,29 @@ def import_(
     if not listing:
         refuse_tables("leave it out, or ask for --list")
     if listing:
-        tell(db, as_json=as_json, as_csv=as_csv)
+        show_imports(db, as_json=as_json, as_csv=as_csv)
         return
     if remove:
         _remove_import(db, remove, why, dry_run=dry_run, as_json=as_json)
         return
     from enginetour.interop.gamefilter import Naming, read_aliases
     from enginetour.interop.pgn import read_games
-    from enginetour.store.imports import check_event_name as refuse_name
+    from enginetour.store.imports import check_event_name
     from enginetour.tournament.config.workspace import database_of
 
     event = _event(files[0]) if name is None else " ".join(name.split())
-    refuse_name(event)
+    check_event_name(event)
     _refuse_unknown(variant)
     naming = Naming(read_aliases(aliases) if aliases else {}, include, exclude)
     database = database_of(Path.cwd(), db)
     events = _titles(database)
     with reading_bar(files) as progress, without_collecting():
         games = read_games(files, events, progress, by_event=by_event)
-    tell_broken(games)
+    report_broken_games(games)
     from enginetour.interop.gamefilter import ratable
 
     rated = ratable(games, naming, variant)
-    left = left_out_told(rated.left_out)
+    left = describe_left_out(rated.left_out)
     if not len(rated.wanted):
         raise InputRefused(f"no game to import; left out: {left}", place=", ".join(map(str, files)))
     options: dict[str, Any] = {"variant": variant, "match_names": match_names, "write": not dry_run}
@@ -252,14 +252,14 @@ def _event(path: Path) -> str:
 
 def _titles(database: Address) -> frozenset[str]:
     """Of the tournaments that were played here, whose games may be among those of the files."""
-    from enginetour.store.database import database_exists as is_made
-    from enginetour.store.imports import export_titles as titles
+    from enginetour.store.database import database_exists
+    from enginetour.store.imports import export_titles
     from enginetour.store.tournaments import Store
 
-    if not is_made(database):
+    if not database_exists(database):
         return frozenset()
     with rows_of_others(database), Store.open(database, create=False, readonly=True) as store:
-        return titles(store.database)
+        return export_titles(store.database)
 
 
 def _entered(
@@ -269,16 +269,16 @@ def _entered(
 
     With the anchors of lists that other engines have the name of now, each with its list.
     """
-    from enginetour.store.database import database_exists as is_made
+    from enginetour.store.database import database_exists
     from enginetour.store.definition import anchored_by
     from enginetour.store.imports import import_events, import_games
     from enginetour.store.tournaments import Store
 
     with ExitStack() as stack:
-        if not write and not is_made(database):
+        if not write and not database_exists(database):
             database = Path(stack.enter_context(TemporaryDirectory())) / "empty.db"
         stack.enter_context(rows_of_others(database))
-        store = stack.enter_context(Store.open(database, create=True, readonly=not write and is_made(database)))
+        store = stack.enter_context(Store.open(database, create=True, readonly=not write and database_exists(database)))
         paths = [str(path) for path in files]
         if games.by_event:
             made = import_events(store.database, event, games, rated, paths, write=write, **options)

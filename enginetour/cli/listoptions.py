@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.common import formatted, markup
+from enginetour.cli.common import format_sheet, markup
 from enginetour.model.errors import UsageRefused, called, did_you_mean, not_called
 from enginetour.ratings.incremental import LARGEST
 from enginetour.reports.columns import ALL, WIDE
@@ -233,12 +233,14 @@ def _field(words: tuple[str, ...]) -> str:
 def definition_from(asked: dict[str, Any], base: ListDefinition | None = None) -> ListDefinition:
     """The definition asked for, on top of `base` or the defaults; UsageRefused for what does not fit together."""
     from enginetour.store.definition import ListDefinition
-    from enginetour.store.definition import parse_definition as defined
+    from enginetour.store.definition import parse_definition
 
     fields = given(asked)
     before = (base or ListDefinition()).model_dump()
     changed = {name: value for name, value in fields.items() if value is not None}
-    return defined({**{name: value for name, value in before.items() if name not in fields}, **changed}, "list options")
+    return parse_definition(
+        {**{name: value for name, value in before.items() if name not in fields}, **changed}, "list options"
+    )
 
 
 def _aliases(pairs: tuple[tuple[str, str], ...], path: Path | None) -> dict[str, str]:
@@ -341,7 +343,7 @@ def present(
 
         below = (*remarks(found), *unrated(found), *found.caption, footing(found, display.confidence), *notes)
         sheet = matrices.sheet(title, made, confidence=display.confidence, notes=below)
-        return sheet.csv() if as_csv else formatted(sheet, room)
+        return sheet.csv() if as_csv else format_sheet(sheet, room)
     if display.versus is not None and pairs is not None:
         return _head_to_head(found, pairs, display, title, room, as_json=as_json, as_csv=as_csv, more=more, notes=notes)
     if as_json:
@@ -360,7 +362,7 @@ def present(
     pool = ("pool",) if len(found.pools) > 1 else ()
     columns = display.columns or ((*pool, *WIDE) if as_csv else roomy(found, room))
     sheet = likelihood(title, found, columns, confidence=display.confidence, notes=notes)
-    return sheet.csv() if as_csv else formatted(sheet, room)
+    return sheet.csv() if as_csv else format_sheet(sheet, room)
 
 
 def _head_to_head(
@@ -390,12 +392,12 @@ def _head_to_head(
     if as_csv:
         return headtohead.everybody(met, found, quantile=wide).csv()
     if only is None and markup():
-        return formatted(headtohead.everybody(met, found, quantile=wide), room)
+        return format_sheet(headtohead.everybody(met, found, quantile=wide), room)
     if only is None:
         return headtohead.blocks(met, found, room, confidence=display.confidence, notes=notes)
     heading = f"{only} · {title}" if title else only
     sheet = headtohead.one(heading, only, met[only], found, quantile=wide, confidence=display.confidence, notes=notes)
-    return formatted(sheet, room)
+    return format_sheet(sheet, room)
 
 
 def errors_option(command: F) -> F:
@@ -404,7 +406,7 @@ def errors_option(command: F) -> F:
     return click.option("--errors-for", multiple=True, metavar="GLOB", help=words)(command)
 
 
-def asked_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
+def requested_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
     """The engines whose errors are wanted in a large pool; UsageRefused for a pattern nobody answers to."""
     from fnmatch import fnmatchcase
 

@@ -12,27 +12,26 @@ import click
 
 from enginetour.cli.common import (
     COUNTED,
-    Target,
-    ask_for,
-    chosen,
+    ListOutput,
+    choose_tournament,
     database_option,
     format_option,
+    list_output,
     markup,
     open_store,
     output_option,
     output_options,
     say,
     say_json,
-    show,
+    set_format,
+    show_sheet,
     size_words,
-    target,
     tournament_options,
 )
 from enginetour.cli.games import without_collecting
 from enginetour.cli.listoptions import (
     TERMS,
     Display,
-    asked_errors,
     definition_from,
     display_options,
     errors_option,
@@ -40,8 +39,9 @@ from enginetour.cli.listoptions import (
     given,
     list_options,
     present,
+    requested_errors,
 )
-from enginetour.cli.match import asked_test, sprt_options, tell_test
+from enginetour.cli.match import requested_test, show_test, sprt_options
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address
 
@@ -98,10 +98,10 @@ def ratings(
 
     A sequential test: enginetour ratings --all --sprt "Toga II" Fruit 0 5
     """
-    into = target(output, as_json=as_json, as_csv=as_csv)
+    into = list_output(output, as_json=as_json, as_csv=as_csv)
     display.check(as_json=into.as_json, as_csv=into.as_csv)
     fields = given(asked)
-    test = asked_test(sprt, model, alpha, beta)
+    test = requested_test(sprt, model, alpha, beta)
     shown = display != Display() or bool(errors_for)
     if sprt is not None and (shown or output is not None):
         raise click.UsageError(f"--sprt makes no list: leave out {'how to show one' if shown else '--output'}")
@@ -112,15 +112,15 @@ def ratings(
         raise click.UsageError(_ML_ONLY)
     if stored and "anchors" in fields:
         raise click.UsageError("--anchor is for --system ml")
-    which = Which(list_name, name, edition, everything, as_of)
+    which = ListSelection(list_name, name, edition, everything, as_of)
     with open_store(db, change=stored) as store:
         if sprt is not None and test is not None:
-            tell_test(store, which.log(store, fields), sprt[:2], test, as_json=as_json, as_csv=as_csv)
+            show_test(store, which.log(store, fields), sprt[:2], test, as_json=as_json, as_csv=as_csv)
             return
         if stored:
             _tell_stream(store, which.log(store, fields), fields["system"], into)
             return
-        heading, found = asked_list(store, which, asked, errors_for)
+        heading, found = requested_list(store, which, asked, errors_for)
     if into.put_picture(found, heading, shown=display != Display()):
         return
     if found.model in ("logistic", "davidson", "raokupper"):
@@ -135,7 +135,7 @@ def ratings(
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
+class ListSelection:
     """The list that is meant: of a name, of a tournament, of the whole store; now, or `as_of` a moment."""
 
     list_name: str | None
@@ -155,11 +155,11 @@ class Which:
         filtered = self.as_of is not None or not set(fields) <= set(TERMS)
         if self.everything or (filtered and not self.name and not self.edition):
             return None
-        return chosen(store, self.name, self.edition)
+        return choose_tournament(store, self.name, self.edition)
 
 
-def asked_list(
-    store: Store, which: Which, asked: dict[str, Any], errors_for: tuple[str, ...] = ()
+def requested_list(
+    store: Store, which: ListSelection, asked: dict[str, Any], errors_for: tuple[str, ...] = ()
 ) -> tuple[str, RatingList]:
     """The list with the filters and terms of `list_options`, and its heading."""
     then = f", as of {which.as_of}" if which.as_of else ""
@@ -189,16 +189,16 @@ def _defined(
 ) -> tuple[str, RatingList]:
     from enginetour.store.counts import edition_in
     from enginetour.store.definition import revisions_of
-    from enginetour.store.editions import read_edition as edition
-    from enginetour.store.lists import rate_selection as list_of
-    from enginetour.store.selection import select_games as selected
+    from enginetour.store.editions import read_edition
+    from enginetour.store.lists import rate_selection
+    from enginetour.store.selection import select_games
 
     revisions, number = revisions_of(store, name), edition_in(as_of)
-    made = None if number is None else edition(store, name, number)
+    made = None if number is None else read_edition(store, name, number)
     revision = revisions[-1] if made is None else next(one for one in revisions if one.number == made.revision)
     title = f"{name}, revision {revision.number}" + (", changed for this once" if given(asked) else "")
-    selection = selected(store, definition_from(asked, revision.definition), made.moment if made else as_of)
-    return title, list_of(store, selection, errors_for=asked_errors(errors_for, selection.pairs))
+    selection = select_games(store, definition_from(asked, revision.definition), made.moment if made else as_of)
+    return title, rate_selection(store, selection, errors_for=requested_errors(errors_for, selection.pairs))
 
 
 def _asked(
@@ -208,13 +208,13 @@ def _asked(
     from dataclasses import replace
 
     from enginetour.store.counts import moment_of
-    from enginetour.store.lists import rate_selection as list_of
-    from enginetour.store.selection import select_games as selected
+    from enginetour.store.lists import rate_selection
+    from enginetour.store.selection import select_games
 
     definition = definition_from(asked)
     if log is None:
-        selection = selected(store, definition, as_of)
-        return list_of(store, selection, errors_for=asked_errors(errors_for, selection.pairs))
+        selection = select_games(store, definition, as_of)
+        return rate_selection(store, selection, errors_for=requested_errors(errors_for, selection.pairs))
     fields = given(asked)
     anchor = log.config.get("ratings", {}).get("anchor", {})
     if as_of is None and set(fields) <= _STORED and not errors_for:
@@ -225,22 +225,22 @@ def _asked(
     inside["variant"] = log.config.get("play", {}).get("variant", definition.variant)
     with store.database.reading() as connection:
         moment = None if as_of is None else moment_of(connection, as_of, log.id)
-    selection = selected(store, definition.model_copy(update=inside), moment)
+    selection = select_games(store, definition.model_copy(update=inside), moment)
     if definition.system == "ml" and not definition.anchors and not definition.loose and definition.average is None:
         there = {name: rating for name, rating in anchor.items() if selection.meant.get(name)}
         selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": there}))
-    return list_of(store, selection, errors_for=asked_errors(errors_for, selection.pairs))
+    return rate_selection(store, selection, errors_for=requested_errors(errors_for, selection.pairs))
 
 
-def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Target) -> None:
+def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: ListOutput) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
     from enginetour.reports import ratinglist as sheets
     from enginetour.store.ratings import ratings_of
-    from enginetour.store.ratings import update_ratings as refresh
+    from enginetour.store.ratings import update_ratings
 
     if log is not None:
         log.refuse_struck_out()
-    refresh(store, system)
+    update_ratings(store, system)
     known = ratings_of(store, system, None if log is None else log.id)
     title = "all tournaments" if log is None else log.title
     sheet = sheets.incremental(f"{sheets.SYSTEM_NAMES[system]} · {title}", known)
@@ -284,7 +284,7 @@ def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -
         return
     from enginetour.reports import editions as sheets
     from enginetour.reports.standings import moment
-    from enginetour.store.definition import describe_definition as described
+    from enginetour.store.definition import describe_definition
     from enginetour.store.definition import lists_of
 
     with open_store(db) as store:
@@ -294,11 +294,11 @@ def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -
                 "revision": one.revision.number,
                 "edition": one.edition or None,
                 "published": None if one.published is None else moment(one.published),
-                "definition": described(one.revision.definition),
+                "definition": describe_definition(one.revision.definition),
             }
             for one in lists_of(store)
         ]
-        show(sheets.lists(rows), as_json=as_json, as_csv=as_csv, value=rows)
+        show_sheet(sheets.lists(rows), as_json=as_json, as_csv=as_csv, value=rows)
 
 
 @lists.command()
@@ -313,12 +313,12 @@ def define(name: str, db: Address | None, anew: bool, **asked: Any) -> None:
 
     Example: enginetour lists define blitz --min-games 50 --hardware ''
     """
-    from enginetour.store.definition import define_list as write
+    from enginetour.store.definition import define_list
     from enginetour.store.definition import has_list, revisions_of
 
     with open_store(db, change=True) as store:
         base = revisions_of(store, name)[-1].definition if has_list(store, name) and not anew else None
-        revision, written = write(store, name, definition_from(asked, base))
+        revision, written = define_list(store, name, definition_from(asked, base))
     if not written:
         say(f"list {name}: nothing changed, revision {revision.number} holds")
     elif revision.number == 1:
@@ -340,7 +340,7 @@ def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> Non
     """
     from enginetour.reports import editions as sheets
     from enginetour.reports.standings import moment
-    from enginetour.store.definition import describe_definition as described
+    from enginetour.store.definition import describe_definition
     from enginetour.store.definition import revisions_of
 
     with open_store(db) as store:
@@ -353,8 +353,8 @@ def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> Non
                 for row, one in zip(rows, found, strict=True)
             ],
         }
-        sheet = sheets.revisions(name, described(found[-1].definition), rows)
-        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        sheet = sheets.revisions(name, describe_definition(found[-1].definition), rows)
+        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 @click.command()
@@ -374,7 +374,7 @@ def publish(name: str, db: Address | None, as_json: bool, as_csv: bool, note: st
     with open_store(db, change=True) as store:
         made = freeze(store, name, note=note, again=again)
         value = made.to_json() | {"made": _time(made.made)}
-        show(sheets.edition(value), as_json=as_json, as_csv=as_csv, value=value)
+        show_sheet(sheets.edition(value), as_json=as_json, as_csv=as_csv, value=value)
 
 
 @click.command()
@@ -389,13 +389,13 @@ def editions(name: str | None, number: int | None, db: Address | None, as_json: 
     """
     from enginetour.reports import editions as sheets
     from enginetour.store.editions import editions_of
-    from enginetour.store.editions import read_edition as edition
+    from enginetour.store.editions import read_edition
 
     with open_store(db) as store:
         if name is not None and number is not None:
-            made = edition(store, name, number)
+            made = read_edition(store, name, number)
             value = made.to_json() | {"made": _time(made.made)}
-            show(sheets.edition(value), as_json=as_json, as_csv=as_csv, value=value)
+            show_sheet(sheets.edition(value), as_json=as_json, as_csv=as_csv, value=value)
             return
         rows = [
             {
@@ -410,7 +410,7 @@ def editions(name: str | None, number: int | None, db: Address | None, as_json: 
             }
             for one in editions_of(store, name)
         ]
-        show(sheets.editions(rows), as_json=as_json, as_csv=as_csv, value=rows)
+        show_sheet(sheets.editions(rows), as_json=as_json, as_csv=as_csv, value=rows)
 
 
 @click.command()
@@ -432,7 +432,7 @@ def diff(
 
     with open_store(db) as store:
         value = difference(store, name, one, other, movers=most).to_json()
-        show(sheets.difference(value, None if as_csv else most), as_json=as_json, as_csv=as_csv, value=value)
+        show_sheet(sheets.difference(value, None if as_csv else most), as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _time(seconds: float) -> str:
@@ -474,7 +474,7 @@ def history(
     if form is not None and (as_json, bool(table)) not in ((False, False), (form == "json", form == "csv")):
         raise click.UsageError(f"--{'json' if as_json else 'csv'} and --format {form} do not go together")
     as_json, table = as_json or form == "json", "opponents" if form == "csv" and not table else table
-    ask_for(form)
+    set_format(form)
     with open_store(db) as store:
         found = career(store, engine, list_name=list_name)
         value = {
@@ -494,10 +494,10 @@ def history(
             sheet = {"opponents": sheets.opponents, "editions": sheets.published, "events": sheets.all_events}[table](
                 value
             )
-            show(sheet, as_json=False, as_csv=True)
+            show_sheet(sheet, as_json=False, as_csv=True)
             return
-        show(sheets.opponents(value), as_json=False, as_csv=False)
+        show_sheet(sheets.opponents(value), as_json=False, as_csv=False)
         for more in (sheets.published(value), sheets.events(value, _EVENTS_SHOWN)):
             if more.rows:
                 click.echo("")
-                show(more, as_json=False, as_csv=False)
+                show_sheet(more, as_json=False, as_csv=False)

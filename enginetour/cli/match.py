@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from enginetour.cli.common import command, database_option, say, show
+from enginetour.cli.common import database_option, quote_command, say, show_sheet
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address
 
@@ -143,11 +143,11 @@ def match(
     """
     from enginetour.cli.run import Run
     from enginetour.engines.registry import of_workspace
-    from enginetour.tournament.config.peers import name_typed, take_back
-    from enginetour.tournament.config.quickmatch import Asked, drafted, setting, typed
+    from enginetour.tournament.config.peers import locate_typed, remove_draft
+    from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting, parse_value
     from enginetour.tournament.config.sections import PlaySection
     from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
-    from enginetour.tournament.probing import detect_each, trial_place
+    from enginetour.tournament.probing import detect_each, probe_executor
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
     if openings is not None or order is not None:
@@ -155,15 +155,17 @@ def match(
     for key, value in play.items():
         if value is not None:
             key = key.removeprefix("play_")
-            under_play[key] = setting(PlaySection, key, value) if isinstance(value, str) else value
-    table = typed(sprt) if sprt is not None else None
+            under_play[key] = parse_setting(PlaySection, key, value) if isinstance(value, str) else value
+    table = parse_value(sprt) if sprt is not None else None
     if table is not None and not isinstance(table, Mapping):
         raise UsageRefused(f"expected elo0=0 elo1=5, found {sprt!r}", place="--sprt")
-    asked = Asked(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
+    asked = MatchRequest(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
     workspace = workspace_of(Path.cwd())
     hidden = results_of(workspace, database_of(workspace, db))
-    place = click.get_current_context().with_resource(trial_place(hidden))  # where commands are tried, games are played
-    draft = drafted(asked, of_workspace(workspace), Path.cwd(), partial(detect_each, place=place))
+    place = click.get_current_context().with_resource(
+        probe_executor(hidden)
+    )  # where commands are tried, games are played
+    draft = draft_match(asked, of_workspace(workspace), Path.cwd(), partial(detect_each, place=place))
     folder = workspace / "results"
     fresh = not folder.exists()
     path, made = _written(draft, folder, words := _words(draft, engine))
@@ -176,25 +178,25 @@ def match(
 
     if write_only:
         announce()
-        say(f"{command('run', path, db=db)} plays it")
+        say(f"{quote_command('run', path, db=db)} plays it")
         return 0
     try:
         run = Run(path, db, new=True, resume_new=True, accept_change=False, live=False, settled=announce, slots=place)
         code = run.go(slots=slots, force=force)
     except TourError as error:
-        name_typed(error, path, path.read_text("utf-8", "replace"), words)
+        locate_typed(error, path, path.read_text("utf-8", "replace"), words)
         if not kept:
-            take_back(path, with_folder=fresh)
+            remove_draft(path, with_folder=fresh)
         raise
     _tell_result(run)
     return code
 
 
 def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
-    from enginetour.tournament.config.quickmatch import setting
+    from enginetour.tournament.config.quickmatch import parse_setting
     from enginetour.tournament.config.sections import PlaySection
 
-    read = setting(PlaySection, "openings", openings) if openings is not None else {}
+    read = parse_setting(PlaySection, "openings", openings) if openings is not None else {}
     suite = dict(read) if isinstance(read, Mapping) else {"file": openings}
     return suite if order is None else {**suite, "order": order}
 
@@ -237,11 +239,11 @@ def _tell_result(run: Any) -> None:
     """The figures of a match without a test, once it has a game; a test has told its own."""
     from enginetour.cli.common import open_store
     from enginetour.reports.sprt import result
-    from enginetour.store.database import database_exists as is_made
-    from enginetour.store.games import head_to_head as meetings
+    from enginetour.store.database import database_exists
+    from enginetour.store.games import head_to_head
 
     config = run.plan.config
-    if config.system != "match" or config.format_options.sprt is not None or not is_made(run.plan.database):
+    if config.system != "match" or config.format_options.sprt is not None or not database_exists(run.plan.database):
         return
     with open_store(run.plan.database) as store:
         if not store.has(config.tournament.name):  # stopped before it was
@@ -249,14 +251,14 @@ def _tell_result(run: Any) -> None:
         log = store.tournament(config.tournament.name)
         one, other = (entrant.name for entrant in log.entrants)
         if log.pair_counts():
-            met = meetings(store.database, one, other, tournament=log.id)
-            show(result(f"{one} against {other}", met.scheduled), as_json=False, as_csv=False)
+            met = head_to_head(store.database, one, other, tournament=log.id)
+            show_sheet(result(f"{one} against {other}", met.scheduled), as_json=False, as_csv=False)
 
 
 # `--sprt`: the sequential test of two engines over the games they have, in the store or in files.
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Asked = tuple[str, str, float, float]  # engine, opponent, elo0, elo1
+TestRequest = tuple[str, str, float, float]  # engine, opponent, elo0, elo1
 
 
 def sprt_options(command: Command) -> Command:
@@ -282,7 +284,7 @@ def sprt_options(command: Command) -> Command:
     return command
 
 
-def asked_test(sprt: Asked | None, model: str | None, alpha: float | None, beta: float | None) -> Sprt | None:
+def requested_test(sprt: TestRequest | None, model: str | None, alpha: float | None, beta: float | None) -> Sprt | None:
     """The test that was asked for, None without ``--sprt``; UsageError where it cannot be made."""
     for word, value in (("--sprt-model", model), ("--alpha", alpha), ("--beta", beta)):
         if sprt is None and value is not None:
@@ -298,16 +300,16 @@ def asked_test(sprt: Asked | None, model: str | None, alpha: float | None, beta:
         raise click.UsageError(f"--sprt: {error}") from None
 
 
-def tell_test(
+def show_test(
     store: Store, log: TournamentLog | None, engines: tuple[str, str], test: Sprt, *, as_json: bool, as_csv: bool
 ) -> None:
     """The test over the games of two engines in one tournament, or in the whole store without `log`.
 
     Pairs are looked at in the order of the schedule, as a match under the test looks at them.
     """
-    from enginetour.store.games import head_to_head as meetings
+    from enginetour.store.games import head_to_head
 
-    met = meetings(store.database, *engines, tournament=None if log is None else log.id)
+    met = head_to_head(store.database, *engines, tournament=None if log is None else log.id)
     notes = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
     notes += [_unopened_told(*each) for each in met.unopened.items()]
     title = "all tournaments" if log is None else log.title
@@ -323,7 +325,7 @@ def _unopened_told(title: str, games: int) -> str:
     return f"{counted(games, 'game')} of {title} counted one by one: no openings were kept then; {again}"
 
 
-def tell_file_test(
+def show_file_test(
     files: Sequence[Path],
     games: Games,
     naming: Callable[[str], str | None],
@@ -359,7 +361,7 @@ def _tell(
 
     found = match_test(test, games)
     if as_csv:
-        show(sheets.line(engines, found), as_json=False, as_csv=True)
+        show_sheet(sheets.line(engines, found), as_json=False, as_csv=True)
         return
     sheet = sheets.story(f"{engines[0]} against {engines[1]} · {title}", engines, found, notes)
-    show(sheet, as_json=as_json, as_csv=False, value={"engines": list(engines), **value, **found.to_json()})
+    show_sheet(sheet, as_json=as_json, as_csv=False, value={"engines": list(engines), **value, **found.to_json()})

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, the terminal is closed: neither comes back
 
 
-class Voice(Watcher):
+class Console(Watcher):
     """Passes everything on to a screen for as long as that can be written to."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ def _give_up_the_gone(errors: Sequence[int] = GONE) -> None:
                 os.close(nowhere)
 
 
-def fall_silent() -> None:
+def discard_output() -> None:
     """At the end of a run: unsaid words on a full disk must not become its exit code."""
     _give_up_the_gone((*GONE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
@@ -105,7 +105,7 @@ _HURRY_S = 0.3  # the same after SIGTERM, which has 5 s in all (reliability spec
 LOOK_S = 0.1  # between two looks at whether somebody is in a hurry
 
 
-class Outlet(io.RawIOBase):
+class NonBlockingStream(io.RawIOBase):
     """A descriptor that is written to by a thread; takes everything at once, and raises what its last write raised."""
 
     def __init__(self, number: int) -> None:
@@ -196,13 +196,13 @@ class Outlet(io.RawIOBase):
 
 
 @contextmanager
-def unhurried(hurried: Callable[[], bool]) -> Iterator[None]:
+def nonblocking_output(hurried: Callable[[], bool]) -> Iterator[None]:
     """Stdout and stderr never block until the end of this, which waits for their readers unless somebody is `hurried`.
 
     Both go by one thread where they are the same terminal or pipe, so that their lines keep their order.
     """
     before = (sys.stdout, sys.stderr)
-    outlets: dict[tuple[int, int], Outlet] = {}
+    outlets: dict[tuple[int, int], NonBlockingStream] = {}
     sys.stdout, sys.stderr = (_by_thread(stream, outlets) for stream in before)
     try:
         yield
@@ -215,7 +215,7 @@ def unhurried(hurried: Callable[[], bool]) -> Iterator[None]:
             outlet.drain(hurried)
 
 
-def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], Outlet]) -> TextIO:
+def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], NonBlockingStream]) -> TextIO:
     try:
         number = stream.fileno()
         found = os.fstat(number)
@@ -225,7 +225,7 @@ def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], Outlet]) -> TextIO
         return stream
     key = (found.st_dev, found.st_ino)
     if key not in outlets:
-        outlets[key] = Outlet(number)
+        outlets[key] = NonBlockingStream(number)
     return io.TextIOWrapper(outlets[key], stream.encoding, stream.errors, write_through=True)
 
 
@@ -240,7 +240,7 @@ _MANY = 4096  # bytes, one a signal
 _ENOUGH = 0  # a byte that is no signal: nobody listens any more
 
 
-class Heard:
+class SignalState:
     """What was sent to this process while `noting`; false as long as nothing was.
 
     A thread of its own takes the signals, which are blocked in all others: a thread that waits for a disk that hangs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import output_options, refuse_tables, say, say_json, show
+from enginetour.cli.common import output_options, refuse_tables, say, say_json, show_sheet
 from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def pair(
         return
     if file is None:
         raise UsageRefused("which tournament?", step="enginetour pair FILE.trf, or register.tde, or --xboard")
-    outside = opened(file, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
+    outside = open_tournament_file(file, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
     name = system or outside.system
     if check_all:
         _check_all(outside, file, name, given, seed, as_json=as_json, as_csv=as_csv)
@@ -117,7 +117,7 @@ def pair(
     if output is not None:
         for path in outside.write(foreign, paired, output):
             say(f"{path} written", err=True)
-    show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
@@ -128,7 +128,7 @@ def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class TournamentFile:
     """A file of another program: `before` a round (None: the next), how many are `paired`, the system it is for.
 
     `by_lot`: a lot or an arbiter decides who has the bye, and which of two entrants with equal color balances has
@@ -143,7 +143,9 @@ class Outside:
     by_lot: bool = True
 
 
-def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, unfinished_ok: bool = False) -> Outside:
+def open_tournament_file(
+    file: Path, rounds: int | None = None, *, overwrite: bool = False, unfinished_ok: bool = False
+) -> TournamentFile:
     """Open a TRF, a register of the AGA, a tournament of OpenGotha or a result file of the EGF, by its name.
 
     InputRefused for a file that cannot be read or is none.
@@ -166,7 +168,7 @@ def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, un
             ended = tde.foreign(register, rounds=rounds, unfinished_ok=True, ended=True)
             return ranking_by("gopair", register.title or str(register.path.parent), ended, {}, codes, unplayed)
 
-        return Outside(before_tde, tde.rounds_paired(register), "gopair", write_tde, table_tde)
+        return TournamentFile(before_tde, tde.rounds_paired(register), "gopair", write_tde, table_tde)
     if kind in (".xml", ".h9"):
         read, largest = (h9.read, h9.LARGEST_FILE) if kind == ".h9" else (opengotha.read, opengotha.LARGEST_FILE)
         tournament = read(_content(file, largest), str(file))
@@ -183,14 +185,14 @@ def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, un
             title = tournament.name or str(file)
             return ranking_by(tournament.system, title, ended, tournament.values, codes, unplayed)
 
-        return Outside(before, len(tournament.history), tournament.system, write_none, table)
+        return TournamentFile(before, len(tournament.history), tournament.system, write_none, table)
     _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
     report = report_of(file)
 
     def write_trf(before: Foreign, paired: Paired, path: Path) -> list[Path]:
         return _written({path: with_round(report, before, paired).content()}, overwrite=overwrite)
 
-    return Outside(
+    return TournamentFile(
         lambda number: foreign(report, number=number, rounds=rounds),
         rounds_paired(report),
         "dutch",
@@ -208,7 +210,14 @@ def report_of(file: Path) -> Report:
 
 
 def _check_all(
-    outside: Outside, file: Path, name: str, given: Mapping[str, object], seed: int, *, as_json: bool, as_csv: bool
+    outside: TournamentFile,
+    file: Path,
+    name: str,
+    given: Mapping[str, object],
+    seed: int,
+    *,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
     from enginetour.formats.pairing.field import Unpairable
@@ -247,7 +256,7 @@ def _check_all(
     sheet = checked_sheet(f"rounds checked · {name}", found, at.labels, notes) if found else None
     if sheet is None:
         raise InputRefused("no round is paired yet", place=str(file), step=f"enginetour pair {file}")
-    show(sheet, as_json=as_json, as_csv=as_csv, value=checked_json(name, found, at.labels, notes))
+    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=checked_json(name, found, at.labels, notes))
     if any(one.differs for one in found):
         click.get_current_context().exit(PAIRINGS_DIFFER)
 

@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from enginetour.cli.common import Target, output_option, output_options, size_words, target
+from enginetour.cli.common import ListOutput, list_output, output_option, output_options, size_words
 from enginetour.cli.games import (
-    left_out_told,
+    describe_duplicates,
+    describe_left_out,
+    duplicate_files,
     reading_bar,
     refuse_twice,
-    tell_broken,
-    twins_of,
-    twins_told,
+    report_broken_games,
     without_collecting,
 )
 from enginetour.cli.listoptions import (
     Display,
-    asked_errors,
     display_options,
     errors_option,
     file_list_options,
     flags,
     given,
     present,
+    requested_errors,
     table,
 )
-from enginetour.cli.match import asked_test, sprt_options, tell_file_test
+from enginetour.cli.match import requested_test, show_file_test, sprt_options
 from enginetour.interop.tally import normal_name
 from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused, called, not_called
 
@@ -100,9 +100,9 @@ def rate(
     refuse_twice(files)
     if strict and sprt is not None:
         raise click.UsageError("--strict is for a list: leave it or --sprt out")
-    into = target(output, as_json=as_json, as_csv=as_csv, sources=files)
+    into = list_output(output, as_json=as_json, as_csv=as_csv, sources=files)
     display.check(as_json=into.as_json, as_csv=into.as_csv)
-    test, fields = asked_test(sprt, model, alpha, beta), {k: v for k, v in given(asked).items() if v is not None}
+    test, fields = requested_test(sprt, model, alpha, beta), {k: v for k, v in given(asked).items() if v is not None}
     incremental = {"--start": start, "--by-event": by_event, "--setting": "settings" in fields}
     if fields.get("system", "ml") == "ml" and (only := [option for option, there in incremental.items() if there]):
         raise click.UsageError(f"{only[0]} is for --system elo, gor, egf or egf2021")
@@ -125,7 +125,7 @@ def rate(
     wanted.check()
     with reading_bar(files) as progress:
         tally, taken = _read(files, wanted, progress, games=by_pairs)
-    tell_broken(tally)
+    report_broken_games(tally)
     from enginetour.interop.gamefilter import select
     from enginetour.ratings.ratinglist import rating_list
 
@@ -133,7 +133,7 @@ def rate(
     names["exclude"] = fields.get("not_engines", ())
     pairs, left = select(tally, **names, min_games=fields.get("min_games", 0), taken=taken)
     if not len(pairs.games):
-        raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
+        raise InputRefused(f"no game to rate; left out: {describe_left_out(left)}", place=", ".join(map(str, files)))
     fixed, loose = _known(fixed, pairs.names), _known(loose, pairs.names)
     openings = _openings(tally, names["aliases"], pairs, taken) if by_pairs else None
     found = rating_list(
@@ -144,13 +144,13 @@ def rate(
         loose=loose,
         mean=fields.get("average"),
         **{name: fields[name] for name in ("model", "advantage", "scale") if name in fields},
-        errors_for=asked_errors(errors_for, pairs),
+        errors_for=requested_errors(errors_for, pairs),
         skipped=left.games,
     )
     code = GAMES_LEFT_OUT if strict and left.games else 0
     if into.put_picture(found, f"ratings · {', '.join(path.name for path in files)}", shown=display != Display()):
         sys.exit(code)
-    value = _read_told(files, tally, left, twins := twins_of(files))
+    value = _read_told(files, tally, left, twins := duplicate_files(files))
     text = present(
         *(found, pairs, display),
         room=into.room,
@@ -158,7 +158,7 @@ def rate(
         as_csv=into.as_csv,
         value=value,
         notes=[
-            *twins_told(twins),
+            *describe_duplicates(twins),
             *_notes(tally, left, pairs.names),
             *([_NO_PAIRS] if by_pairs and not openings else []),
         ],
@@ -182,7 +182,7 @@ def _read(
 
 
 def _incremental(
-    files: tuple[Path, ...], fields: dict[str, Any], start: Mapping[str, str], into: Target, *, by_event: bool
+    files: tuple[Path, ...], fields: dict[str, Any], start: Mapping[str, str], into: ListOutput, *, by_event: bool
 ) -> int:
     """A list by a system that rates game by game or tournament by tournament; the exit code of --strict."""
     from enginetour.interop.gamefilter import GameFilter, Naming, rated_games, select
@@ -191,16 +191,16 @@ def _incremental(
     from enginetour.ratings.ratinglist import incremental_list
     from enginetour.reports.editions import listed
     from enginetour.reports.ratinglist import SYSTEM_NAMES
-    from enginetour.store.definition import parse_definition as defined
+    from enginetour.store.definition import parse_definition
     from enginetour.store.ratings import system_named
 
-    definition = defined(fields, "list options")
+    definition = parse_definition(fields, "list options")
     known, settings = system_named(definition.system), definition.system_settings()
     wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
     wanted.check()
     with reading_bar(files) as progress:
         games = read_games(files, progress=progress, by_event=by_event)
-    tell_broken(games)
+    report_broken_games(games)
     names: dict[str, Any] = {
         "aliases": definition.aliases,
         "include": definition.engines,
@@ -209,13 +209,13 @@ def _incremental(
     taken = wanted.taken(games)
     pairs, left = select(games, **names, min_games=definition.min_games, taken=taken)
     if not len(pairs.games):
-        raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
+        raise InputRefused(f"no game to rate; left out: {describe_left_out(left)}", place=", ".join(map(str, files)))
     brought = {normal_name(name): _entry(words, definition.system) for name, words in start.items()}
     entered = _known(brought, pairs.names, place="--start")
     rated = rated_games(games, Naming(**names), set(pairs.names), taken[0], list(map(str, files)))
     relatives = lineage(Version(name, name) for name in pairs.names)
     ratings = {event.engine: event.after for event in known.rate(rated, settings, entered, relatives)}
-    notes = [*twins_told(twins := twins_of(files)), *_notes(games, left, pairs.names)]
+    notes = [*describe_duplicates(twins := duplicate_files(files)), *_notes(games, left, pairs.names)]
     found = incremental_list(pairs, ratings, definition.system, skipped=left.games, told=notes)
     title = f"{SYSTEM_NAMES[definition.system]} · {', '.join(path.name for path in files)}"
     value = {**found.to_json(), "start": entered, **_read_told(files, games, left, twins)}
@@ -266,7 +266,7 @@ def _openings(tally: Tally, aliases: Mapping[str, str] | None, pairs: Pairs, tak
 
 
 def _test(
-    files: tuple[Path, ...], fields: dict[str, Any], engines: tuple[str, str], test: Sprt, into: Target, others: str
+    files: tuple[Path, ...], fields: dict[str, Any], engines: tuple[str, str], test: Sprt, into: ListOutput, others: str
 ) -> None:
     """Instead of a list: the sequential test of two engines, under their aliases. `others` is what a list alone has."""
     words = flags(name for name in fields if name != "aliases") or ("--output" if into.path is not None else others)
@@ -277,10 +277,17 @@ def _test(
 
     with reading_bar(files) as progress:
         games = read_games(files, progress=progress)
-    tell_broken(games)
+    report_broken_games(games)
     naming = Naming(fields.get("aliases"))
-    tell_file_test(
-        files, games, naming, engines, test, twins_told(twins_of(files)), as_json=into.as_json, as_csv=into.as_csv
+    show_file_test(
+        files,
+        games,
+        naming,
+        engines,
+        test,
+        describe_duplicates(duplicate_files(files)),
+        as_json=into.as_json,
+        as_csv=into.as_csv,
     )
 
 
@@ -310,7 +317,7 @@ def _notes(tally: Tally, left: LeftOut, names: tuple[str, ...]) -> list[str]:
 
     notes = []
     if left.games:
-        notes.append(f"games left out: {left_out_told(left)}")
+        notes.append(f"games left out: {describe_left_out(left)}")
     if left.engines:
         notes.append(f"too few games: {', '.join(left.engines[:FEW_NAMED])}{', ...' * (len(left.engines) > FEW_NAMED)}")
     if tally.latin:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import (
-    chosen,
-    folded,
+    choose_tournament,
     markup,
     open_store,
     output_options,
-    put,
+    print_text,
     say_json,
-    show,
+    show_sheet,
     tournament_argument,
     tournament_options,
     width,
+    wrap_sentences,
 )
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address
@@ -51,7 +51,7 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
         if as_json:
             say_json(found)
         else:
-            click.echo(folded(status_words(found)))
+            click.echo(wrap_sentences(status_words(found)))
         if not watch or found["state"] not in ("running", "stopping", "paused"):
             return
         time.sleep(2.0)
@@ -69,7 +69,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
 
     database = database_of(Path.cwd(), db)
     with open_store(db, lasting=True) as store:
-        log = chosen(store, name, edition)
+        log = choose_tournament(store, name, edition)
         answer = ask(socket_path(database, slug_of(log.name)), {"do": "status"})
         if answer is not None and answer.get("tournament") == log.title:
             return {key: value for key, value in answer.items() if key != "ok"}, log.name, log.edition
@@ -136,18 +136,18 @@ def standings(
             step = "a configuration sets it under [format]"
             raise UsageRefused(f"{word} is for the file of another program", step=step)
     with open_store(db) as store:
-        log = chosen(store, name, edition)
+        log = choose_tournament(store, name, edition)
         if engines:
             _show_engines(log, as_json=as_json, as_csv=as_csv)
             return
         format_, state = fold(log)
         if pairing_report:
             sheet = _pairing_report(log, format_, state)
-            show(sheet, as_json=as_json, as_csv=as_csv, value={"rounds": [dict(row) for row in sheet.rows]})
+            show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"rounds": [dict(row) for row in sheet.rows]})
             return
         sheet = text.standings(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
         value = {"table": [dict(row) for row in sheet.rows], "finished": not format_.offers(state)}
-        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _is_outside(name: str) -> bool:
@@ -159,15 +159,15 @@ def _is_outside(name: str) -> bool:
 
 
 def _show_report(file: Path, placement: str | None, unplayed: Unplayed | None, *, as_json: bool, as_csv: bool) -> None:
-    from enginetour.cli.pairing import opened
+    from enginetour.cli.pairing import open_tournament_file
     from enginetour.reports import standings as text
 
     codes = None if placement is None else tuple(code.strip().upper() for code in placement.split(",") if code.strip())
-    found = opened(file).table(codes, unplayed)
+    found = open_tournament_file(file).table(codes, unplayed)
     sheet = text.standings(f"standings · {found.title}", found.placed)
     sheet = replace(sheet, notes=(*sheet.notes, *found.notes))
     value = {"table": [dict(row) for row in sheet.rows], "finished": found.finished, "notes": list(found.notes)}
-    show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _names(log: TournamentLog) -> list[str]:
@@ -177,10 +177,10 @@ def _names(log: TournamentLog) -> list[str]:
 
 def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
     from enginetour.reports.games import averages
-    from enginetour.store.games import side_records as sides
+    from enginetour.store.games import side_records
 
-    sheet = averages(f"engines · {log.title}", _names(log), sides(log))
-    show(sheet, as_json=as_json, as_csv=as_csv, value={"engines": [dict(row) for row in sheet.rows]})
+    sheet = averages(f"engines · {log.title}", _names(log), side_records(log))
+    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"engines": [dict(row) for row in sheet.rows]})
 
 
 def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> Sheet:
@@ -213,18 +213,18 @@ def crosstable(
 
     with open_store(db) as store:
         if pairs:
-            _show_pairs(chosen(store, name, edition), as_json=as_json, as_csv=as_csv)
+            _show_pairs(choose_tournament(store, name, edition), as_json=as_json, as_csv=as_csv)
             return
-        sheet, value = tell.crosstable(chosen(store, name, edition))
-        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        sheet, value = tell.crosstable(choose_tournament(store, name, edition))
+        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
     from enginetour.reports.games import pairings
-    from enginetour.store.selection import pentanomials_of_tournament as openings_of_tournament
+    from enginetour.store.selection import pentanomials_of_tournament
 
-    sheet = pairings(f"pairings · {log.title}", _names(log), log.pair_counts(), openings_of_tournament(log))
-    show(sheet, as_json=as_json, as_csv=as_csv, value={"pairings": [dict(row) for row in sheet.rows]})
+    sheet = pairings(f"pairings · {log.title}", _names(log), log.pair_counts(), pentanomials_of_tournament(log))
+    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"pairings": [dict(row) for row in sheet.rows]})
 
 
 @click.command()
@@ -245,7 +245,7 @@ def ladder(
     from enginetour.store.replay import fold
 
     with open_store(db) as store:
-        log = chosen(store, name, edition)
+        log = choose_tournament(store, name, edition)
         if log.system != "bubble":
             raise UsageRefused(
                 f"{log.title} is a {log.system}, only a bubble has a ladder", step="enginetour standings"
@@ -253,18 +253,18 @@ def ladder(
         if step is not None:
             told, sheet, lines = tell.round_robin(log, step)
             if as_json or as_csv or markup():
-                show(sheet, as_json=as_json, as_csv=as_csv, value={"tournament": log.title, **told})
+                show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"tournament": log.title, **told})
             else:
-                put(ladders.one(f"ladder · {log.title}", told, sheet, lines, width()))
+                print_text(ladders.one(f"ladder · {log.title}", told, sheet, lines, width()))
             return
         if not (as_json or as_csv or markup()):
-            put(tell.story(log))
+            print_text(tell.format_history(log))
             return
         format_, state = fold(log)
         placed = format_.standings(state)
         if not as_json:
             sheet = ladders.sheet(f"ladder · {log.title}", format_.notes(state), placed)
-            show(sheet, as_json=False, as_csv=as_csv)
+            show_sheet(sheet, as_json=False, as_csv=as_csv)
             return
         ranking = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
         say_json({

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import chosen, database_option, home, open_store, rows_of_others, say, tournament_options
+from enginetour.cli.common import (
+    choose_tournament,
+    config_home,
+    database_option,
+    open_store,
+    rows_of_others,
+    say,
+    tournament_options,
+)
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address
 from enginetour.tournament.config.workspace import report_of
@@ -53,7 +61,7 @@ def report(
             target = output or list_folder(_results(store), list_name)
             say(f"report: {write_list_report(store, list_name, target).start}")
             return
-        log = chosen(store, name, edition)
+        log = choose_tournament(store, name, edition)
         target = output or report_of(_results(store), log.slug)
         written = write_report(log, target)
         say(f"report: {written.start}")
@@ -64,10 +72,10 @@ def _results(store: Store) -> Path:
     from enginetour.tournament.config.workspace import results_of
 
     place = store.database.path
-    return results_of(home(), place.resolve() if isinstance(place, Path) else place)
+    return results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
 
 
-class _Hurried(Exception):
+class _StopRequested(Exception):
     """Whoever runs the tournament is in a hurry."""
 
 
@@ -105,13 +113,13 @@ def report_at_end(
 
     def heed() -> None:
         if hurried():
-            raise _Hurried
+            raise _StopRequested
 
     try:
         heed()
         written = write_report(log, report_of(results, log.slug), again=again, suspended=suspended, heed=heed)
         tell(f"report: {written.start}")
-    except _Hurried:
+    except _StopRequested:
         tell("no report: stopped in a hurry; enginetour report writes it")
     except (OSError, TourError) as error:
         tell(f"no report: {error}")

@@ -18,10 +18,10 @@ import click
 
 from enginetour import __version__
 from enginetour.cli.common import database_option, is_live_terminal, machine_lines, rows_of_others, say, width
-from enginetour.cli.output import EARLY, Heard, Voice, fall_silent, unhurried
+from enginetour.cli.output import EARLY, Console, SignalState, discard_output, nonblocking_output
 from enginetour.cli.report import has_newest_report, outdate_report, report_at_end
-from enginetour.cli.screen import Broadcast, Lines, LiveTable, story
-from enginetour.cli.watching import Exports, Inbox, Picture, Watching
+from enginetour.cli.screen import Broadcast, Lines, LiveTable, format_history
+from enginetour.cli.watching import PgnExport, RequestHandler, RunProgress, RunWatcher
 from enginetour.engines import safeguards
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import Cores
@@ -35,18 +35,18 @@ from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated_games
 from enginetour.store.replay import fold
 from enginetour.tournament import run as run_module
-from enginetour.tournament.changes import Desk, Helm
+from enginetour.tournament.changes import RunController, TournamentEditor
 from enginetour.tournament.control import ControlServer, socket_path
-from enginetour.tournament.events import Happenings, Journal, Sink, catch_up
-from enginetour.tournament.limits import crowded, own_cores, refuse_crowd, refuse_few_files
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
+from enginetour.tournament.limits import overload_warnings, own_cores, refuse_few_files, refuse_overload
+from enginetour.tournament.places import LocalExecutor
 from enginetour.tournament.plan import prepare
-from enginetour.tournament.probing import trial_place
-from enginetour.tournament.scheduler import End, Scheduler, Watcher
+from enginetour.tournament.probing import probe_executor
+from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
-    from enginetour.tournament.cluster.place import DaskPlace
+    from enginetour.tournament.cluster.place import DaskExecutor
     from enginetour.tournament.plan import Plan
     from enginetour.tournament.run import Session
 
@@ -123,7 +123,7 @@ def demo(folder: Path | None) -> int:
 @contextmanager
 def machines_of(
     place: str | None, plan: Plan, slots: int, *, force: bool, heed: Callable[[], None], tell: Callable[[str], None]
-) -> Iterator[DaskPlace | None]:
+) -> Iterator[DaskExecutor | None]:
     """The cluster named by ``dask=ADDRESS``, looked over; None without a name, where this machine is the place.
 
     UsageRefused where there is none, or the extra is not installed; InputRefused where no machine of it can play.
@@ -133,7 +133,7 @@ def machines_of(
         return
     try:
         from enginetour.tournament.cluster.machines import demand_of
-        from enginetour.tournament.cluster.place import DaskPlace, address_of
+        from enginetour.tournament.cluster.place import DaskExecutor, address_of
         from enginetour.tournament.cluster.worker import refuse_without
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("distributed", "dask"):
@@ -143,7 +143,7 @@ def machines_of(
         ) from None
     address, demand = address_of(place), demand_of(plan, force=force)
     refuse_without(address)
-    cluster = DaskPlace(address, slots, demand)
+    cluster = DaskExecutor(address, slots, demand)
     try:
         rows: Sequence[Mapping[str, Any]] = cluster.look_round(heed)
         for line in machine_lines(rows):
@@ -232,11 +232,11 @@ class Run:
         resume_new: bool = False,
         place: str | None = None,
         settled: Callable[[], None] = lambda: None,
-        slots: LocalPlace | None = None,
+        slots: LocalExecutor | None = None,
     ) -> None:
         """`slots`: those in which the engines were tried already; the run goes on with them, and closes them."""
         self.path = config
-        self.plan, self.signals = prepare(config, db, resumes=not new), Heard()
+        self.plan, self.signals = prepare(config, db, resumes=not new), SignalState()
         self._slots = slots
         self.place = place  # as --place has it; None: on this machine
         more = [word for name, one in (("--db", db), ("--place", self.place)) if one for word in (name, str(one))]
@@ -245,11 +245,11 @@ class Run:
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
         self.settled = settled  # called once nothing can be refused any more
         self.until: float | None = None
-        self.voice = Voice()
+        self.voice = Console()
         self.farewell = ExitStack()  # what may take a while after everything has been told
         self._playing = False
         self._cores: Cores | None = None
-        self._cluster: DaskPlace | None = None
+        self._cluster: DaskExecutor | None = None
 
     def go(
         self,
@@ -270,9 +270,9 @@ class Run:
         self._refuse_many(count, force)
         self.signals.last_words = f"{EARLY}; {self.again} starts it"
         with (
-            self._slots or trial_place(self.plan.results) as here,
+            self._slots or probe_executor(self.plan.results) as here,
             self.signals.noting(),
-            unhurried(lambda: bool(self.signals)),
+            nonblocking_output(lambda: bool(self.signals)),
             self.farewell,
         ):
             try:
@@ -283,16 +283,16 @@ class Run:
                 self.voice.say(self._last_words())
                 return self.signals.code
             finally:
-                fall_silent()
+                discard_output()
             return _INCIDENTS_CODE if strict and wrong and code in (0, _ENOUGH_CODE) else code
 
-    def _run(self, here: LocalPlace, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
+    def _run(self, here: LocalExecutor, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
         """The exit code, and whether there were incidents."""
         new = self.new and not (self.resume_new and self._unfinished())
         with (
             rows_of_others(self.plan.database),
             machines_of(self.place, self.plan, slots, force=force, heed=self._heed, tell=self._tell) as self._cluster,
-            run_module.opened(
+            run_module.open_session(
                 replace(self.plan, away=self.place is not None),
                 here,
                 new=new,
@@ -303,7 +303,8 @@ class Run:
         ):
             self.settled()
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
-            crowd = () if self.place else (*crowded(sides := session.sides.values(), slots), *missing_paths(sides))
+            sides = session.sides.values()
+            crowd = () if self.place else (*overload_warnings(sides, slots), *missing_paths(sides))
             for warning in filter(
                 str, (safeguards.root_warning(), safeguards.namespace_warning(), self.plan.suite.left_out, *crowd)
             ):
@@ -321,20 +322,20 @@ class Run:
             raise _StoppedEarly
 
     def _unfinished(self) -> bool:
-        from enginetour.store.database import database_exists as is_made
+        from enginetour.store.database import database_exists
         from enginetour.store.tournaments import Store
 
-        if not is_made(self.plan.database):
+        if not database_exists(self.plan.database):
             return False
         with Store.open(self.plan.database, create=False) as store:
             name = self.plan.config.tournament.name
             format_, state = fold(store.tournament(name)) if store.has(name) else (None, None)
             return format_ is not None and bool(format_.offers(state))
 
-    def _play(self, session: run_module.Session, here: LocalPlace, slots: int, most_games: int | None) -> int:
+    def _play(self, session: run_module.Session, here: LocalExecutor, slots: int, most_games: int | None) -> int:
         log = session.log
         sides = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
-        picture = Picture(log, session.plan.config.system, partial(crowded, sides))
+        picture = RunProgress(log, session.plan.config.system, partial(overload_warnings, sides))
         picture.look(*(session.folded or fold(log)))
         if session.resumed:
             if picture.remaining[1]:
@@ -352,21 +353,21 @@ class Run:
         pgn = PgnFile(path, log, hurry, settings.pgn, tell, names, growing=not idle)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
-        exports = Exports(pgn, self.voice)
+        exports = PgnExport(pgn, self.voice)
         broadcast = Broadcast(picture)
-        journal = Journal(pgn.path.with_suffix(".log.jsonl"), self.voice.trouble)
+        journal = EventLog(pgn.path.with_suffix(".log.jsonl"), self.voice.trouble)
         last = self._catch_up(log, journal)
         sinks = () if idle else (*self._sinks(journal), broadcast.publish)
-        told = Happenings(log.title, sinks)
-        watcher = Watching(picture, exports, self.voice, broadcast, told, *self._beside(picture))
+        told = RunEvents(log.title, sinks)
+        watcher = RunWatcher(picture, exports, self.voice, broadcast, told, *self._beside(picture))
 
-        def ready(scheduler: Scheduler, desk: Desk) -> Sequence[AbstractContextManager[Any]]:
+        def ready(scheduler: Scheduler, desk: TournamentEditor) -> Sequence[AbstractContextManager[Any]]:
             self.signals.last_words = f"stopped; {self.again} goes on"
             self.signals.act = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self.signals.act()
-            helm = Helm(scheduler, self._refuse_many, self.voice.trouble, told.asked)
-            inbox = Inbox(helm, desk, self.plan.config.play.grace, watcher)
+            helm = RunController(scheduler, self._refuse_many, self.voice.trouble, told.asked)
+            inbox = RequestHandler(helm, desk, self.plan.config.play.grace, watcher)
             broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
             return [broadcast.server, exports]
 
@@ -381,8 +382,8 @@ class Run:
                     session, here, watcher, slots=slots, most_games=most_games, ready=ready, cluster=self._cluster
                 )
             except _Dropped:
-                end = End.STOPPED
-            self._tell_end(told, picture, "" if end is End.FINISHED else str(session.refusal or self._why(end)))
+                end = RunEnd.STOPPED
+            self._tell_end(told, picture, "" if end is RunEnd.FINISHED else str(session.refusal or self._why(end)))
         except BaseException as error:
             self._tell_end(told, picture, f"{type(error).__name__}: {error}")
             raise
@@ -393,16 +394,16 @@ class Run:
             exports.finish()
 
             with suppress(_Dropped):
-                run_module.rate(session.store, session.plan.config.ratings)
+                run_module.update_rating_systems(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
-                self.voice.try_to(lambda: morning(session, pgn, end, picture.warnings))
+                self.voice.try_to(lambda: print_summary(session, pgn, end, picture.warnings))
             if self.plan.config.report.write and not (idle and has_newest_report(pgn.path.parent, log)):
                 again, gone = self.again, sorted(told.suspended)
                 report_at_end(pgn.path.parent, log, self.voice.say, self.signals.is_hard, again, gone)
         return self._code(end, session, sorted(told.suspended))
 
-    def _catch_up(self, log: TournamentLog, journal: Journal) -> int:
+    def _catch_up(self, log: TournamentLog, journal: EventLog) -> int:
         """The number of the last game in the journal, once it has those that an earlier run could not write."""
         try:
             return catch_up(log, journal, lambda: bool(self.signals))
@@ -410,7 +411,7 @@ class Run:
             self.voice.trouble(f"{journal.path} lacks games ({error})")
             return log.last_number
 
-    def _sinks(self, journal: Journal) -> Sequence[Sink]:
+    def _sinks(self, journal: EventLog) -> Sequence[Sink]:
         """Who is told of the events of the run."""
         settings = self.plan.config.notify
         if not settings.channels():
@@ -421,7 +422,7 @@ class Run:
         self.farewell.callback(notifier.close, self.signals.is_hard)
         return (journal, notifier)
 
-    def _tell_end(self, told: Happenings, picture: Picture, cause: str) -> None:
+    def _tell_end(self, told: RunEvents, picture: RunProgress, cause: str) -> None:
         """The last event; without a cause all was played."""
         done = {"games_done": picture.done}
         if cause:
@@ -430,25 +431,25 @@ class Run:
         else:
             told.tell("finished", f"finished after {picture.done} game{'s' * (picture.done != 1)}", **done)
 
-    def _why(self, end: End) -> str:
+    def _why(self, end: RunEnd) -> str:
         """What ended a run before its tournament."""
-        if end is End.BLOCKED:
+        if end is RunEnd.BLOCKED:
             return "only pairings that cannot be played are left"
-        if end is End.BUSY:
+        if end is RunEnd.BUSY:
             return "the machine was too busy for the games that are left"
-        if end is End.FAILED:
+        if end is RunEnd.FAILED:
             return "enginetour itself failed in games that stay open"
         if self.signals:
             return self.signals.name
-        if end is End.ENOUGH:
+        if end is RunEnd.ENOUGH:
             return "--max-games"
         return "--stop-at" if self.until is not None and time.time() >= self.until else "asked through its socket"
 
     @staticmethod
-    def _far(picture: Picture) -> str:
+    def _far(picture: RunProgress) -> str:
         return of_games(picture.done, picture.remaining)
 
-    def _beside(self, picture: Picture) -> Sequence[Watcher]:
+    def _beside(self, picture: RunProgress) -> Sequence[Watcher]:
         """Who else is told of everything."""
         if self.until is None:
             return ()
@@ -462,25 +463,25 @@ class Run:
             return
         refuse_few_files(slots)
         if self._cores is None:
-            refuse_crowd(slots, force=force)
+            refuse_overload(slots, force=force)
         elif lacking := self._cores.lacking(slots):
             raise UsageRefused(f"affinity: {lacking}")
 
-    def _code(self, end: End, session: run_module.Session, suspended: Sequence[str]) -> int:
-        if end is End.FINISHED:
+    def _code(self, end: RunEnd, session: run_module.Session, suspended: Sequence[str]) -> int:
+        if end is RunEnd.FINISHED:
             return 0
         if session.refusal is not None:
             raise session.refusal
-        if end is End.FAILED:
+        if end is RunEnd.FAILED:
             incidents = shlex.join(["enginetour", "games", "-t", session.log.name, "--incidents"])
             self.voice.say(
                 f"enginetour itself failed in games that stay open: {incidents} lists them; {self.again} tries again"
             )
             return _FAILED_CODE
-        if end is End.BUSY:
+        if end is RunEnd.BUSY:
             self.voice.say(f"the machine was too busy for the games that are left; {self.again} plays them")
             return _BLOCKED_CODE
-        if end is End.BLOCKED:
+        if end is RunEnd.BLOCKED:
             self.voice.say(f"only pairings that cannot be played are left; mend the engine and {self.again}")
             for name in suspended or ("ENGINE",):
                 words = ["enginetour", "withdraw", "-t", session.log.name]
@@ -509,7 +510,7 @@ class Run:
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 
 
-def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = ()) -> None:
+def print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
     """The ladder or the table, the rating lists, what to doubt, and where everything is."""
     from enginetour.reports import ratinglist
     from enginetour.reports.review.fairness import over_again
@@ -518,7 +519,7 @@ def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = 
 
     log, plan = session.log, session.plan
     click.echo("")
-    click.echo(story(log, most=MOST_TOLD), nl=False)
+    click.echo(format_history(log, most=MOST_TOLD), nl=False)
     for system in plan.config.ratings.systems:
         click.echo("")
         if system == "ml":

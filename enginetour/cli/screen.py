@@ -51,7 +51,7 @@ def _print(lines: Sequence[str]) -> None:
         click.echo("\n".join(lines))
 
 
-class Claimed:
+class WrongClaims:
     """What engines said of their searches that was not so: each kind of each engine once."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Lines(Watcher):
         self.due = _PROGRESS_GAMES
         self._clock = clock
         self._quiet_until = 0.0
-        self._claimed = Claimed()
+        self._claimed = WrongClaims()
         self._lock = threading.Lock()  # of what follows, and of the lines: games start in another thread
         self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
         self._begun: list[tuple[int, tuple[str, str]]] = []  # where the last game is still to be told
@@ -176,7 +176,7 @@ class LiveTable(Watcher):
 
         self.picture = progress
         self._clock = clock
-        self._claimed = Claimed()
+        self._claimed = WrongClaims()
         self.words: list[str] = []
         self.incident: list[str] = []
         self.size = shutil.get_terminal_size((80, 24))
@@ -252,7 +252,7 @@ def _wrapped(line: str, columns: int) -> list[str]:
     return lines_of(line, max(20, columns - 1))
 
 
-class Both(Watcher):
+class WatcherGroup(Watcher):
     """Several watchers, each told in order."""
 
     def __init__(self, *watchers: Any) -> None:
@@ -287,7 +287,7 @@ class Both(Watcher):
 # What a tournament is told as, at the end of a run and afterwards: its story, its crosstable, how far it is.
 
 
-def story(log: TournamentLog, *, most: int | None = None) -> str:
+def format_history(log: TournamentLog, *, most: int | None = None) -> str:
     """The ladder of a bubble (its last `most` round robins, or all), the table of everything else."""
     format_, state = fold(log)
     placed = format_.standings(state)
@@ -434,7 +434,7 @@ class Broadcast(Watcher):
             self._told = ()
             return
         picture = self.picture
-        state = state_of(scheduler)
+        state = run_state(scheduler)
         now = (
             state,
             picture.done,
@@ -450,6 +450,6 @@ class Broadcast(Watcher):
         self.publish({"event": "progress", **found, "slots": scheduler.slots})
 
 
-def state_of(scheduler: Scheduler) -> str:
+def run_state(scheduler: Scheduler) -> str:
     """In the words of `status`: running, paused, stopping."""
     return "stopping" if scheduler.stopping else "paused" if scheduler.paused else "running"

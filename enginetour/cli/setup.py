@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import command, database_option, is_live_terminal, rows_of_others, say, say_json, show
+from enginetour.cli.common import (
+    database_option,
+    is_live_terminal,
+    quote_command,
+    rows_of_others,
+    say,
+    say_json,
+    show_sheet,
+)
 from enginetour.engines.machine import allowed_processors
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
 from enginetour.store.address import Address
@@ -90,15 +98,15 @@ def init(
                 raise UsageRefused("the command says it all", place=f"{option.opts[0]} and --from-command", step=step)
         for line in written(from_command, file, name):
             say(line, err=True)
-        say(f"{file} written; {command('check', file)} tells the plan, {command('run', file)} starts it")
+        say(f"{file} written; {quote_command('check', file)} tells the plan, {quote_command('run', file)} starts it")
         return
     from enginetour.formats.base import SYSTEMS
     from enginetour.model.errors import near
     from enginetour.model.timecontrol import TimeControl
     from enginetour.model.variants import variant_named
     from enginetour.tournament.config import load as config
-    from enginetour.tournament.config.peers import name_typed
-    from enginetour.tournament.config.write import chosen_engines, known_ratings, new_names, starter, uses_ratings
+    from enginetour.tournament.config.peers import locate_typed
+    from enginetour.tournament.config.write import chosen_engines, known_ratings, new_names, starter_text, uses_ratings
 
     if system not in SYSTEMS:
         raise UsageRefused(f"unknown format {system!r}{near(system, SYSTEMS)}", place="--format")
@@ -122,7 +130,7 @@ def init(
             chosen, file.resolve().parent, _asked if is_live_terminal() and sys.stdin.isatty() else None
         )
     names = new_names(chosen, file.resolve().parent)
-    text = starter(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings, names)
+    text = starter_text(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings, names)
     try:
         with file.open("x", encoding="utf-8") as sink:
             sink.write(text)
@@ -133,12 +141,12 @@ def init(
     except Exception as error:
         file.unlink()
         if isinstance(error, TourError):
-            name_typed(error, file, text, _WRITES)
+            locate_typed(error, file, text, _WRITES)
         raise
     if lacking := ratings[1]:
         what = f"{system} uses the rating of every entrant: write rating = ... for {', '.join(lacking)} in {file}"
         say(f'{what}, or order = "rating" under [tournament] if the database has their games')
-    say(f"{file} written; {command('check', file)} tells the plan, {command('run', file)} starts it")
+    say(f"{file} written; {quote_command('check', file)} tells the plan, {quote_command('run', file)} starts it")
 
 
 def _asked(engine: str) -> str:
@@ -213,8 +221,8 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     from enginetour.reports import standings as text
     from enginetour.tournament import probing
     from enginetour.tournament.limits import own_cores, silent_ponderers
-    from enginetour.tournament.notify import no_command
-    from enginetour.tournament.probing import untellable
+    from enginetour.tournament.notify import command_fault
+    from enginetour.tournament.probing import unsupported_openings
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
@@ -226,10 +234,10 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     if plan.config.play.affinity is True:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
     speed = here(plan.config.play.speed)
-    told, paths = foretold(replace(plan, speed=speed.speed)), path_options(plan.sides.values())
+    told, paths = estimate_lines(replace(plan, speed=speed.speed)), path_options(plan.sides.values())
     rows, left_out = [dict(row) for row in sheet.rows], plan.suite.left_out
     value = {"engines": rows, "paths": list(paths), "openings_left_out": asdict(left_out), **told}
-    show(sheet, as_json=as_json, as_csv=False, value=value)
+    show_sheet(sheet, as_json=as_json, as_csv=False, value=value)
     probing.refuse_unfit(found, plan.sides)
     if not as_json and not told:
         say(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
@@ -242,7 +250,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         hours, slots = told["longest_hours"], plan.config.play.slots
         if hours is not None:
             at_once = f"{slots} at once" if slots > 1 else "one after another"
-            moves = limits.long_game(plan)
+            moves = limits.long_game_moves(plan)
             click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {moves} moves")
         say(f"openings: {told['suite']}")
         if len({*told["controls"].values()}) > 1 or " with " in next(iter(told["controls"].values())):
@@ -254,10 +262,10 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         unwilling = (silent_ponderers(plan.sides[name], probe.options) for name, probe in found.items())
         if speed.speed is not None:
             say(speed.words)
-        unsaid = untellable(plan.suite, plan.sides, found)
-        untold = filter(None, [no_command(plan.config.notify, plan.config.path.resolve().parent)])
+        unsaid = unsupported_openings(plan.suite, plan.sides, found)
+        untold = filter(None, [command_fault(plan.config.notify, plan.config.path.resolve().parent)])
         absent = chain(absent_paths(plan.sides.values()), untold)
-        renamed = probing.other_names(found, plan.files)
+        renamed = probing.release_warnings(found, plan.files)
         for warning in (*told["warnings"], *chain.from_iterable(unwilling), *renamed, *unsaid, *absent):
             say(f"warning: {warning}")
     if not as_json:
@@ -266,20 +274,20 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         for line in paths:
             say(f"may open files: {line}")
         say(in_force())
-        say(f"fit to run: {command('run', *how, config, db=db)}")
+        say(f"fit to run: {quote_command('run', *how, config, db=db)}")
     return 0
 
 
 def _try_notify(plan: Plan) -> None:
     """One event each way, told on stderr; InputRefused for the first that was not delivered."""
-    from enginetour.tournament.events import event_of
+    from enginetour.tournament.events import make_event
     from enginetour.tournament.notify import NotifyFailed, channels
 
     settings, name = plan.config.notify, plan.config.tournament.name
     if not settings.channels():
         step = 'add [notify] with command = ["..."] or webhook = "https://..."'
         raise UsageRefused("there is nobody to notify", place=plan.config.at("notify"), step=step)
-    event = event_of("test", name, time.time(), {}, "notifications arrive")
+    event = make_event("test", name, time.time(), {}, "notifications arrive")
     for channel, send in channels(settings, plan.config.path.resolve().parent).items():
         try:
             send(event)
@@ -330,10 +338,10 @@ def _refuse_openings(plan: Plan, edition: int) -> None:
     plans.refuse_openings(plan, edition)
 
 
-def foretold(plan: Plan) -> dict[str, Any]:
+def estimate_lines(plan: Plan) -> dict[str, Any]:
     """As `outlook.foretold`; nothing where a database that is there may bring the ratings that lack."""
     try:
-        return limits.foretold(plan)
+        return limits.estimate_duration(plan)
     except InputRefused:
         if plan.config.tournament.order in (None, "file") or not database_exists(plan.database):
             raise

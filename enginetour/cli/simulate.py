@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import database_option, markup, output_options, say, say_json, show
+from enginetour.cli.common import database_option, markup, output_options, say, say_json, show_sheet
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
 from enginetour.model.errors import InputRefused, UsageRefused
@@ -106,11 +106,11 @@ def _compare(
     with _bar(count) as told:
         found = compare(contenders, world, entrants=entrants, count=count, seed=seed, told=told)
     if as_json or as_csv:
-        show(simulation.compared_rows(found), as_json=as_json, as_csv=as_csv)
+        show_sheet(simulation.compared_rows(found), as_json=as_json, as_csv=as_csv)
         return
     of = f"{count} fields of {entrants} engines, {rounds} rounds"
     title = f"{of}, strengths ± {world.spread:g}, noise {world.noise:g}"
-    show(simulation.comparison(title, found), as_json=False, as_csv=False)
+    show_sheet(simulation.comparison(title, found), as_json=False, as_csv=False)
 
 
 def _config(
@@ -146,16 +146,16 @@ def _config(
             seed=seed,
             told=told,
         )
-    foretold = outlook.foretold(plan)
+    foretold = outlook.estimate_duration(plan)
     longest = foretold["longest_hours"]
     hours = None if longest is None else longest * found.figures["games"].mean / foretold["most"]
     if as_json or as_csv:
         sheet = simulation.rehearsed_row(found, hours)
-        show(sheet, as_json=as_json, as_csv=as_csv, value=dict(sheet.rows[0]))
+        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=dict(sheet.rows[0]))
         return
     strengths = f"random strengths ± {world.spread:g} in the order of the file" if unrated else "strengths as rated"
     title = f"{config.tournament.name}: {count} simulations, {strengths}, noise {world.noise:g}"
-    show(simulation.rehearsal(title, found, hours), as_json=False, as_csv=False)
+    show_sheet(simulation.rehearsal(title, found, hours), as_json=False, as_csv=False)
     if unrated and len(unrated) < len(plan.entrants):
         say(f"{len(unrated)} entrants bring no rating ({unrated[0]} ...): all strengths are random", err=True)
 

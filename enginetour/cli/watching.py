@@ -9,22 +9,21 @@ from functools import partial
 from typing import Any
 
 from enginetour.cli import screen
-from enginetour.cli.output import Voice
-from enginetour.cli.screen import Both, Broadcast, state_of
+from enginetour.cli.output import Console
+from enginetour.cli.screen import Broadcast, WatcherGroup, run_state
 from enginetour.formats.base import Format
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Game, Incident, Note, Outcome
 from enginetour.reports.pgn import PgnFile, write_traffic
 from enginetour.reports.progress import MatchScore, Progress, Running, terms
 from enginetour.store import games
-from enginetour.tournament.changes import Desk, Helm
-from enginetour.tournament.control import Request, refusal
-from enginetour.tournament.requests import Request as Asked
-from enginetour.tournament.requests import parsed
+from enginetour.tournament.changes import RunController, TournamentEditor
+from enginetour.tournament.control import PendingRequest, refusal
+from enginetour.tournament.requests import Request, parsed
 from enginetour.tournament.scheduler import Scheduler, Watcher
 
 
-class Picture(Progress):
+class RunProgress(Progress):
     """Progress that looks things up in the log: ratings, incidents, games so far."""
 
     def __init__(self, log: Any, system: str, crowd: Callable[[int], Iterable[str]] | None = None) -> None:
@@ -82,9 +81,9 @@ class Picture(Progress):
 
     def paired(self, match: MatchScore) -> MatchScore:
         """From the log as well."""
-        from enginetour.store.selection import pentanomial_of_pair as openings_of_pair
+        from enginetour.store.selection import pentanomial_of_pair
 
-        pairs, drawn = openings_of_pair(self.log, match.first, match.second)
+        pairs, drawn = pentanomial_of_pair(self.log, match.first, match.second)
         return replace(match, pairs=pairs, drawn=drawn, terms=self._terms(match))
 
     def _terms(self, match: MatchScore) -> str:
@@ -99,7 +98,7 @@ _COMFORT = "; the store has all games, later ones bring them"
 _APPEND_S = 0.25
 
 
-class Exports(Watcher):
+class PgnExport(Watcher):
     """Appends each game to the PGN; a failure to write is told, never died of.
 
     As a context manager it leaves nothing that is due.
@@ -114,7 +113,7 @@ class Exports(Watcher):
         self._due: list[tuple[int, Game]] = []
         self._quiet_until = 0.0
 
-    def __enter__(self) -> Exports:
+    def __enter__(self) -> PgnExport:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -170,11 +169,11 @@ class Exports(Watcher):
             self._told = False
 
 
-class Watching(Both):
+class RunWatcher(WatcherGroup):
     """Picture first, then exports, then the screen, then subscribers and whoever else there is."""
 
     def __init__(
-        self, picture: Picture, exports: Exports, screen: Voice, broadcast: Broadcast, *others: Watcher
+        self, picture: RunProgress, exports: PgnExport, screen: Console, broadcast: Broadcast, *others: Watcher
     ) -> None:
         super().__init__(exports, screen, broadcast, *others)
         self.screen = screen
@@ -228,14 +227,14 @@ class Watching(Both):
         super().withdrawn(name, why)
 
 
-class Inbox:
+class RequestHandler:
     """Requests of the socket become acts of the loop."""
 
-    def __init__(self, helm: Helm, desk: Desk, grace: float, watching: Watching) -> None:
+    def __init__(self, helm: RunController, desk: TournamentEditor, grace: float, watching: RunWatcher) -> None:
         self.helm, self.scheduler, self.desk, self.grace = helm, helm.scheduler, desk, grace
         self.watching = watching
 
-    def put(self, item: Request, /) -> None:
+    def put(self, item: PendingRequest, /) -> None:
         """Called from the server's thread: the loop gets what is a request, whoever sent anything else a refusal."""
         try:
             request = parsed({**item.arguments, "do": item.do})
@@ -244,7 +243,7 @@ class Inbox:
             return
         self.scheduler.inbox.put(lambda: item.reply(self._answer(request)))
 
-    def _answer(self, request: Asked) -> dict[str, Any]:
+    def _answer(self, request: Request) -> dict[str, Any]:
         if request.do == "status":
             return self._status()
         if request.do == "stop":
@@ -259,7 +258,7 @@ class Inbox:
 
     def _status(self) -> dict[str, Any]:
         self.watching.picture.take(self.scheduler)
-        told = screen.status(self.watching.picture, state_of(self.scheduler))
+        told = screen.status(self.watching.picture, run_state(self.scheduler))
         return {"ok": True, **told, "slots": self.scheduler.slots}
 
     def _stop(self) -> dict[str, Any]:

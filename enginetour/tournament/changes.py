@@ -27,7 +27,7 @@ from enginetour.tournament.config.entrants import CLOCK_MARGIN_MS, refuse_limits
 from enginetour.tournament.config.sections import EntrantSection
 from enginetour.tournament.plan import resolve
 from enginetour.tournament.requests import Add, Machines, Plain, Replace, Request, Slots, Void, Withdraw
-from enginetour.tournament.scheduler import Cluster, Scheduler
+from enginetour.tournament.scheduler import ClusterExecutor, Scheduler
 
 # Events that people cause: an engine leaves, joins or is replaced, a game is struck out.
 
@@ -36,13 +36,17 @@ _Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by the id 
 _COLOURS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
 
 
-def desk_of(log: TournamentLog, format_: Format[Any], state: Any, joining: _Joining | None = None) -> Desk:
+def editor_of(
+    log: TournamentLog, format_: Format[Any], state: Any, joining: _Joining | None = None
+) -> TournamentEditor:
     """A desk for a tournament that nobody is running; the caller holds its lock."""
     now = [state]
-    return Desk(log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after), joining=joining)
+    return TournamentEditor(
+        log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after), joining=joining
+    )
 
 
-def newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, EngineSpec]:
+def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, EngineSpec]:
     """An engine file of a workspace by its id, as it would join a tournament; UsageRefused or InputRefused."""
     registry = of_workspace(workspace)
     if engine not in registry.paths and "/" in engine:
@@ -56,7 +60,7 @@ def newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, E
     return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}")))[:2]
 
 
-def side_in(log: TournamentLog, spec: EngineSpec) -> Side:
+def default_side(log: TournamentLog, spec: EngineSpec) -> Side:
     """How an engine without settings of its own plays in this tournament; InputRefused when it does not obey that."""
     play = log.config["play"]
     tcs = [TimeControl.parse(play.get(key) or play["tc"]) for key in _COLOURS]
@@ -68,7 +72,7 @@ def side_in(log: TournamentLog, spec: EngineSpec) -> Side:
 
 
 @dataclass
-class Desk:
+class TournamentEditor:
     """Where changes are carried out: the log, the format, and the state now, read and set by the owner.
 
     `flying` are the games in progress; `joining` finds the engine file that a request names.
@@ -178,7 +182,7 @@ class Desk:
         if self.joining is None:
             raise UsageRefused("this tournament has no engine files")
         entrant, spec = self.joining(request.id, request.name)
-        side_in(self.log, spec)
+        default_side(self.log, spec)
         if request.fingerprint not in ("", spec.fingerprint):
             what = f"the engine file {request.id!r} of the running tournament is not the one that was tried"
             raise UsageRefused(what, step="write it into the engines directory next to the tournament's configuration")
@@ -209,7 +213,7 @@ class Desk:
 
 
 @dataclass
-class Helm:
+class RunController:
     """Carries out requests of the socket, in the loop's thread: who comes later has his way, and reads what was.
 
     `refuse` raises TourError for a number of slots that this machine cannot bear, forced or not; `tell` is for the
@@ -277,7 +281,7 @@ class Helm:
     def _machines(self, request: Machines) -> Any:
         """Its rows; where a machine is named it is drained, or used again, before."""
         place = self.scheduler.place
-        if not isinstance(place, Cluster):
+        if not isinstance(place, ClusterExecutor):
             raise UsageRefused("this run has one machine", step="run --place has those of a Dask cluster")
         for kind, act, words in (("drain", place.drain, "gets no new games"), ("use", place.use, "gets games again")):
             name = request.drain if kind == "drain" else request.use

@@ -34,7 +34,7 @@ LONGEST_REQUEST = 64 << 10  # bytes; an entrant with all its options is a few KB
 PATIENCE_S = 5.0  # s for a whole request line; people type it into a command, not into the socket
 
 
-def line_of(message: Mapping[str, Any]) -> bytes:
+def encode_message(message: Mapping[str, Any]) -> bytes:
     """A message as it travels: compact JSON in ASCII and one newline."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
@@ -53,9 +53,9 @@ def socket_path(database: Address | str, slug: str) -> Path:
 @cache
 def _tag(database: ServerAddress) -> str:
     """What its server calls it, whoever asks by which address: asked once, as a page looks for many tournaments."""
-    from enginetour.store.database import backend_of as ground_of
+    from enginetour.store.database import backend_of
 
-    return ground_of(database).tag()
+    return backend_of(database).tag()
 
 
 def candidates(path: Path) -> list[Path]:
@@ -132,7 +132,7 @@ def _has_ended(handle: int) -> bool:
 _LONGEST_ANSWER = 16 << 20  # bytes; a client reads no more
 
 
-class HungUp(StoreRefused):
+class ConnectionClosed(StoreRefused):
     """The run ended before it answered. It did nothing, or what it did is in the log: the request can be repeated."""
 
 
@@ -176,7 +176,7 @@ def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[s
     with connection:
         try:
             with contextlib.suppress(BrokenPipeError):  # a refusal may be there before the question
-                connection.sendall(line_of(request))
+                connection.sendall(encode_message(request))
             for answer in _lines(connection):
                 return answer
         except TimeoutError:
@@ -184,7 +184,9 @@ def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[s
             raise StoreRefused(what, step="see what became of it: enginetour status") from None
         except (OSError, ValueError):
             pass
-    raise HungUp("the running tournament ended before it answered", step="see what became of it: enginetour status")
+    raise ConnectionClosed(
+        "the running tournament ended before it answered", step="see what became of it: enginetour status"
+    )
 
 
 def subscribe(path: Path) -> Iterator[dict[str, Any]] | None:
@@ -195,7 +197,7 @@ def subscribe(path: Path) -> Iterator[dict[str, Any]] | None:
     lines = _lines(connection)
     try:
         with contextlib.suppress(BrokenPipeError):  # as above
-            connection.sendall(line_of({"do": "subscribe"}))
+            connection.sendall(encode_message({"do": "subscribe"}))
         answer = next(lines, {})
         connection.settimeout(None)
     except BaseException:
@@ -227,7 +229,7 @@ def refusal(error: str, exit_code: int) -> dict[str, Any]:
     return {"ok": False, "error": error, "exit": exit_code}
 
 
-class Request:
+class PendingRequest:
     """What somebody asked for. `reply` once, from any thread; later replies go nowhere."""
 
     def __init__(self, server: ControlServer, client: _Client, message: dict[str, Any]) -> None:
@@ -244,10 +246,10 @@ class Request:
             self._server._post(self._client, answer)
 
 
-class Inbox(Protocol):
+class RequestQueue(Protocol):
     """Where requests go: a `queue.SimpleQueue`, or anything with its `put`."""
 
-    def put(self, item: Request, /) -> object:
+    def put(self, item: PendingRequest, /) -> object:
         """Take a request; called from the server's thread."""
 
 
@@ -266,7 +268,7 @@ class _Client:
 class ControlServer:
     """Listens from `start` to `close` in a thread of its own; the tournament's lock must be held."""
 
-    def __init__(self, path: Path, inbox: Inbox) -> None:
+    def __init__(self, path: Path, inbox: RequestQueue) -> None:
         self.inbox = inbox
         self.path = path
         self._outgoing: SimpleQueue[tuple[_Client | None, bytes]] = SimpleQueue()
@@ -313,7 +315,7 @@ class ControlServer:
     def _post(self, client: _Client | None, message: Mapping[str, Any]) -> None:
         if self._thread is None:
             return  # nobody can be listening
-        self._outgoing.put((client, line_of(message)))
+        self._outgoing.put((client, encode_message(message)))
         self._wake()
 
     def _wake(self) -> None:
@@ -385,7 +387,9 @@ class ControlServer:
         trouble = peer_trouble(connection)
         if trouble:
             with contextlib.suppress(OSError):
-                connection.send(line_of(refusal(f"the running tournament rejects this program: {trouble}", _BUSY)))
+                connection.send(
+                    encode_message(refusal(f"the running tournament rejects this program: {trouble}", _BUSY))
+                )
         if not trouble and len(self._clients) >= MOST_CLIENTS:
             self._make_room()
         if trouble or len(self._clients) >= MOST_CLIENTS:
@@ -448,13 +452,13 @@ class ControlServer:
         elif message["do"] == "subscribe":
             client.listens = True
             self.listeners += 1
-            self._queue(client, line_of({"ok": True}))
+            self._queue(client, encode_message({"ok": True}))
         else:
             client.busy = True
-            self.inbox.put(Request(self, client, message))
+            self.inbox.put(PendingRequest(self, client, message))
 
     def _turn_away(self, client: _Client, why: str, exit_code: int = _USAGE) -> None:
-        self._queue(client, line_of(refusal(why, exit_code)))
+        self._queue(client, encode_message(refusal(why, exit_code)))
         self._drop(client)
 
     def _hand_out(self) -> None:

@@ -45,7 +45,7 @@ _LONGEST_TEXT = (
 TAIL = 1 << 16  # bytes read at once from the end
 
 
-class Journal:
+class EventLog:
     """The file of one tournament; whoever writes holds the tournament's lock. `complain` hears of trouble once."""
 
     def __init__(self, path: Path, complain: Callable[[str], None]) -> None:
@@ -56,7 +56,7 @@ class Journal:
     def __call__(self, event: Mapping[str, object]) -> None:
         """Append an event; its texts are cut, and in ASCII, so that none can begin a line or move a cursor."""
         try:
-            self._append(line_of(event))
+            self._append(event_line(event))
             self._complained = False
         except OSError as error:
             if not self._complained:
@@ -159,7 +159,7 @@ def _event(line: bytes) -> dict[str, Any]:
     return event if isinstance(event, dict) else {}
 
 
-def line_of(event: Mapping[str, object]) -> bytes:
+def event_line(event: Mapping[str, object]) -> bytes:
     """One JSON object in ASCII and a newline."""
     return json.dumps({key: _cut(value) for key, value in event.items()}, separators=(",", ":")).encode() + b"\n"
 
@@ -176,13 +176,13 @@ _PAUSED = "paused as asked: games begin again after enginetour unpause"
 Sink = Callable[[Mapping[str, object]], None]
 
 
-def event_of(kind: str, tournament: str, at: float, fields: Mapping[str, object], text: str) -> Mapping[str, object]:
+def make_event(kind: str, tournament: str, at: float, fields: Mapping[str, object], text: str) -> Mapping[str, object]:
     """An event as every sink has it; `at` in UTC seconds."""
     stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {"at": stamp, "event": kind, "tournament": tournament, **fields, "text": f"{tournament}: {text}"}
 
 
-class Happenings(Watcher):
+class RunEvents(Watcher):
     """Tells every sink what becomes of one run; what the scheduler does not say is seen by looking at it."""
 
     def __init__(self, tournament: str, sinks: Sequence[Sink], clock: Callable[[], float] = time.time) -> None:
@@ -197,7 +197,7 @@ class Happenings(Watcher):
 
     def tell(self, kind: str, text: str, **fields: object) -> None:
         """One event to all."""
-        event = event_of(kind, self.tournament, self.clock(), fields, text)
+        event = make_event(kind, self.tournament, self.clock(), fields, text)
         for sink in self.sinks:
             sink(event)
 
@@ -274,7 +274,7 @@ class Happenings(Watcher):
         self._cramped, self._paused = cramped, paused
 
 
-def catch_up(log: TournamentReader, journal: Journal, stopping: Callable[[], bool]) -> int:
+def catch_up(log: TournamentReader, journal: EventLog, stopping: Callable[[], bool]) -> int:
     """Write the games that the journal lacks because a kill came between them and their lines, as if it had not come.
 
     A journal that is not there begins now: somebody took it away. The number of the last game that is in it, which is
@@ -285,7 +285,7 @@ def catch_up(log: TournamentReader, journal: Journal, stopping: Callable[[], boo
     if last is None or last > log.last_number:
         return log.last_number
     at = 0.0
-    missed = Happenings(log.title, (journal,), lambda: at)
+    missed = RunEvents(log.title, (journal,), lambda: at)
     notes = log.decisions(last + 1)
     if last and told is not None:
         game = log.game(last).game
@@ -299,7 +299,7 @@ def catch_up(log: TournamentReader, journal: Journal, stopping: Callable[[], boo
     return last
 
 
-def _reached(log: TournamentReader, journal: Journal) -> tuple[int | None, int | None]:
+def _reached(log: TournamentReader, journal: EventLog) -> tuple[int | None, int | None]:
     """The last game in the journal, None if nothing there says so, and how many of its incidents are in it, if not all.
 
     A run begins with the number of the last game before it.

@@ -12,7 +12,7 @@ from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.task import Declared, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.reports.sheet import counted
-from enginetour.tournament.config.entrants import cautions, table_lines, told
+from enginetour.tournament.config.entrants import control_warnings, describe_controls, describe_tables
 from enginetour.tournament.plan import FEWEST, Plan, refuse_field, scale_doubts
 
 # What the games of a tournament want at once: processors for slots, threads and engines that ponder; open files.
@@ -22,29 +22,29 @@ from enginetour.tournament.plan import FEWEST, Plan, refuse_field, scale_doubts
 FILES, _SLOT_FILES = 32, 4
 
 
-def wanted(sides: Iterable[Side], slots: int) -> int:
+def processors_wanted(sides: Iterable[Side], slots: int) -> int:
     """Processors of the hungriest pair times slots: one side thinks, the other may ponder."""
     each = [(side.spec.threads, side.spec.ponder) for side in sides]
     games = (thinks + (ponders if may else 0) for (thinks, _), (ponders, may) in permutations(each, 2))
     return slots * max(games, default=max((own for own, _ in each), default=0))
 
 
-def shortage(sides: Iterable[Side], slots: int, processors: int) -> Iterator[str]:
+def processor_shortage(sides: Iterable[Side], slots: int, processors: int) -> Iterator[str]:
     """A warning where there are fewer than wanted."""
     sides = tuple(sides)
-    want = wanted(sides, slots)
+    want = processors_wanted(sides, slots)
     if want > processors:
         why = " and pondering" if any(side.spec.ponder for side in sides) else ""
         here = f"this machine has {processors} for it"
         yield f"games want {want} processors at once by slots, threads{why}; {here}: engines steal each other's time"
 
 
-def crowded(sides: Iterable[Side], slots: int) -> Iterator[str]:
+def overload_warnings(sides: Iterable[Side], slots: int) -> Iterator[str]:
     """The warning where this process may use fewer."""
-    return shortage(sides, slots, allowed_processors().count)
+    return processor_shortage(sides, slots, allowed_processors().count)
 
 
-def refuse_crowd(slots: int, *, force: bool) -> None:
+def refuse_overload(slots: int, *, force: bool) -> None:
     """UsageRefused for more slots than this process may use processors, unless that is meant."""
     here = allowed_processors()
     if slots > here.count and not force:
@@ -54,7 +54,7 @@ def refuse_crowd(slots: int, *, force: bool) -> None:
 
 def own_cores(sides: Iterable[Side], slots: int, place: str) -> Cores:
     """For the engines of each slot as many as its hungriest pair wants; InputRefused at `place` where they lack."""
-    found = find_cores(wanted(sides, 1))
+    found = find_cores(processors_wanted(sides, 1))
     if lacking := found.lacking(slots):
         step = "lower slots or the engines' threads, or leave affinity out"
         raise InputRefused(f"affinity: {lacking}", place=place, step=step)
@@ -95,7 +95,7 @@ def refuse_few_files(slots: int) -> None:
 _LONG_GAME = 80
 
 
-def foretold(plan: Plan) -> dict[str, Any]:
+def estimate_duration(plan: Plan) -> dict[str, Any]:
     """JSON-ready: games to come at most, at least and likely, an upper bound of the hours for them, and warnings.
 
     InputRefused for a field that cannot be paired.
@@ -105,7 +105,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
     notes = plan.format.notes(state)
     fewest, most = plan.format.remaining(state)
     sides = plan.sides.values()
-    moves, speed = long_game(plan), _speed(plan)
+    moves, speed = long_game_moves(plan), _speed(plan)
     played = [side.playing(white=white).at_speed(speed) for side in sides for white in (True, False)]
     longest = [_longest_s(side.tc, moves) for side in played]
     hours = None
@@ -117,21 +117,21 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "likely": plan.format.likely(state),
         "longest_hours": hours,
         "openings": len(plan.suite.openings),
-        "tables": list(table_lines(plan.config)),
+        "tables": list(describe_tables(plan.config)),
         "suite": plan.suite.told + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
         "starts": [note.text for note in notes if note.kind == "starts"],
         "warnings": [note.text for note in notes if note.is_warning]
         + [f"round 1: {remark}" for note in notes for remark in note.remarks]
         + list(scale_doubts(plan))
-        + list(cautions(sides))
+        + list(control_warnings(sides))
         + list(_again(plan, most))
-        + list(crowded(sides, plan.config.play.slots)),
-        "controls": {name: told(side) for name, side in plan.sides.items()},
+        + list(overload_warnings(sides, plan.config.play.slots)),
+        "controls": {name: describe_controls(side) for name, side in plan.sides.items()},
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }
 
 
-def long_game(plan: Plan) -> int:
+def long_game_moves(plan: Plan) -> int:
     """Moves of a game by which hours are reckoned."""
     return min(_LONG_GAME, plan.config.play.max_moves)
 

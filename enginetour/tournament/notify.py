@@ -44,14 +44,14 @@ class NotifyFailed(Exception):
 def channels(section: NotifySection, folder: Path) -> dict[str, Send]:
     """How each channel of a section is told; a relative command is looked for in `folder`."""
     ways: dict[str, Send] = {
-        "command": lambda event: by_command(section.command, event, folder),
-        "webhook": lambda event: by_webhook(section.webhook or "", event),
-        "apprise": lambda event: by_apprise(section.apprise, event),
+        "command": lambda event: send_to_command(section.command, event, folder),
+        "webhook": lambda event: send_to_webhook(section.webhook or "", event),
+        "apprise": lambda event: send_to_apprise(section.apprise, event),
     }
     return {name: ways[name] for name in section.channels()}
 
 
-def by_command(command: tuple[str, ...], event: Event, folder: Path) -> None:
+def send_to_command(command: tuple[str, ...], event: Event, folder: Path) -> None:
     """Run it with the event as JSON on stdin and as ENGINETOUR_* variables; NotifyFailed unless it exits with 0."""
     program = _program(command, folder)
     try:
@@ -76,7 +76,7 @@ def by_command(command: tuple[str, ...], event: Event, folder: Path) -> None:
         raise NotifyFailed(f"{program}: exit {process.returncode}")
 
 
-def no_command(section: NotifySection, folder: Path) -> str:
+def command_fault(section: NotifySection, folder: Path) -> str:
     """A sentence where the command of the section cannot be started, as the end of a night would find out."""
     if not section.command or shutil.which(program := _program(section.command, folder)):
         return ""
@@ -87,12 +87,12 @@ def _program(command: tuple[str, ...], folder: Path) -> str:
     return str(folder / command[0]) if "/" in command[0] else command[0]
 
 
-def by_webhook(url: str, event: Event) -> None:
+def send_to_webhook(url: str, event: Event) -> None:
     """POST the event as JSON; NotifyFailed unless the answer is a 2xx. A redirection is not followed."""
     headers = {"Content-Type": "application/json", "User-Agent": f"enginetour/{__version__}"}
     request = urllib.request.Request(url, json.dumps(event).encode(), headers, method="POST")  # noqa: S310  http only
     try:
-        with urllib.request.build_opener(_NoDetour).open(request, timeout=WEBHOOK_S):
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=WEBHOOK_S):
             pass
     except urllib.error.HTTPError as error:
         error.close()
@@ -101,7 +101,7 @@ def by_webhook(url: str, event: Event) -> None:
         raise NotifyFailed(str(getattr(error, "reason", error))) from None
 
 
-def by_apprise(urls: tuple[str, ...], event: Event) -> None:
+def send_to_apprise(urls: tuple[str, ...], event: Event) -> None:
     """Hand the sentence to the services; NotifyFailed if one did not take it, or the extra is not installed."""
     try:
         import apprise
@@ -164,7 +164,7 @@ class Notifier:
                         self._complain(f"notify {name} failed: {error}; enginetour check CONFIG --notify tries it")
 
 
-class _NoDetour(urllib.request.HTTPRedirectHandler):
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any, **__: Any) -> None:
         """None: the redirection itself is the answer."""
         return

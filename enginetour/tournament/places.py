@@ -56,7 +56,7 @@ _LEAVE_AFTER = 6.0  # s for an idle slot to end its engines politely: 2.5 s each
 
 
 @dataclass(slots=True)
-class Work:
+class SlotTask:
     """A task on its way: its frame, the slot it would like, and whom to tell."""
 
     message: bytes
@@ -97,7 +97,7 @@ class SlotProcess:
         self.index = index
         self.tag = tag
         self._tags = {tag}  # all that its engines had
-        self.work: Work | None = None
+        self.work: SlotTask | None = None
         self.starting = 0  # engines that may be starting in it now
         self.leaving = False
         self.unasked = False  # it ended its output while nobody had told it to go
@@ -161,7 +161,7 @@ class SlotProcess:
         """Ready for a task."""
         return self.work is None and not self.leaving
 
-    def give(self, work: Work) -> None:
+    def give(self, work: SlotTask) -> None:
         """Hand it a task; one at a time."""
         self.work, self.starting = work, work.engines
         self._send(work.message)
@@ -273,7 +273,7 @@ STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
 Listener = Callable[[int, str, object], None]
 
 
-def say_wait(slot: int, name: str, payload: object) -> None:
+def report_wait(slot: int, name: str, payload: object) -> None:
     """A listener before the first game: a line on stderr for "waits", the event of an engine that is slow to start."""
     del slot
     if name == "waits" and isinstance(payload, Mapping):
@@ -282,7 +282,7 @@ def say_wait(slot: int, name: str, payload: object) -> None:
             sys.stderr.flush()
 
 
-class LocalPlace:
+class LocalExecutor:
     """Slots on this machine, started when first needed; one thread of its own looks after all of them.
 
     `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots and
@@ -313,7 +313,7 @@ class LocalPlace:
         self._starters = start_parallel
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
-        self._queue: deque[Work] = deque()
+        self._queue: deque[SlotTask] = deque()
         self._bell = Doorbell()  # all that other threads touch
         self._closing = False
         self._selector = selectors.DefaultSelector()
@@ -330,7 +330,7 @@ class LocalPlace:
         The future raises MachineFailure when the slot was killed, stopped, or lacked something, InternalFailure when
         it failed by itself, TourError when it is of another version of enginetour. RuntimeError after `stop`, `close`.
         """
-        work = Work(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
+        work = SlotTask(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
         if not self._bell.ask(lambda: self._queue.append(work), work=True):
             raise RuntimeError(f"no new games: {self._bell.refusing}")
         return work.future
@@ -394,7 +394,7 @@ class LocalPlace:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def __enter__(self) -> LocalPlace:
+    def __enter__(self) -> LocalExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:

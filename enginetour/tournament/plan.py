@@ -30,7 +30,7 @@ from enginetour.openings.suites import HeldGames
 from enginetour.store.address import Address
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config import load as configuration
-from enginetour.tournament.config.entrants import refuse_one_glass, rules_of, side_of
+from enginetour.tournament.config.entrants import refuse_mixed_hourglass, rules_of, side_of
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, listed_order
 from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
@@ -201,7 +201,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
             sides[entrant.name] = plan.side(spec, section)
             if entry.path is not None:
                 files[entrant.name] = entry
-    refuse_one_glass(sides, config)
+    refuse_mixed_hourglass(sides, config)
     names = [*sides, *sorted(absent)]
     _refuse_seeds(config, names)
     for name in config.ratings.anchor:
@@ -359,14 +359,14 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
     cannot be paired.
     """
     from enginetour.store.ratings import prior_ratings
-    from enginetour.store.ratings import update_ratings as refresh
+    from enginetour.store.ratings import update_ratings
 
     name, order = plan.config.tournament.name, plan.config.tournament.order
     if order is None:
         order = "rating" if store.has(name) else "file"
     ranks: _Ranks
     if order == "rating":
-        refresh(store, "elo")
+        update_ratings(store, "elo")
         known = prior_ratings(store, [entrant.name for entrant in plan.entrants])
         ranks = {engine: (-rating, rating) for engine, rating in known.items()}
     elif order == "standings" and store.has(name):
@@ -419,11 +419,11 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
 def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, _Ranks, Errors]:
     """The plan with the edition it takes written into its configuration, each engine's place in it and its error."""
     from enginetour.store.editions import lines_by_name
-    from enginetour.store.editions import read_edition as edition
+    from enginetour.store.editions import read_edition
 
     tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
     try:
-        made = edition(store, name, number)
+        made = read_edition(store, name, number)
     except UsageRefused as refused:
         raise InputRefused(refused.what, place=place, step=refused.step) from None
     lines = lines_by_name(store, made)

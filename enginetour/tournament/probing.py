@@ -22,7 +22,7 @@ from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.positions import needs_setboard
-from enginetour.tournament.places import START_PARALLEL, LocalPlace, say_wait
+from enginetour.tournament.places import START_PARALLEL, LocalExecutor, report_wait
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance
@@ -35,25 +35,25 @@ _TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
 _HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
 MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 
-Enough = Callable[[Mapping[str, Probe]], bool]
+StopRequested = Callable[[Mapping[str, Probe]], bool]
 _Tried = dict[tuple[int, str], Probe]
 
 
-def trial_place(hidden: Path | None = None) -> LocalPlace:
+def probe_executor(hidden: Path | None = None) -> LocalExecutor:
     """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it."""
-    return LocalPlace(min(START_PARALLEL, os.cpu_count() or 1), say_wait, hidden=hidden)
+    return LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, hidden=hidden)
 
 
 def probe_all(
     sides: Mapping[str, Side],
     heed: Callable[[], None] = lambda: None,
     hidden: Path | None = None,
-    enough: Enough = lambda _: False,
-    place: LocalPlace | None = None,
+    enough: StopRequested = lambda _: False,
+    place: LocalExecutor | None = None,
 ) -> dict[str, Probe]:
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
 
-    `place`: where, else in a `trial_place` of its own. As soon as what was found is `enough`, the other probes are
+    `place`: where, else in a `probe_executor` of its own. As soon as what was found is `enough`, the other probes are
     dropped.
     `heed` is called several times a second; what it raises ends the probes. A slot that dies is the machine's failure:
     what it had not told is tried again, TourError after three in a row that told nothing.
@@ -61,7 +61,7 @@ def probe_all(
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, Probe] = {}
     failures = 0
-    with nullcontext(place) if place is not None else trial_place(hidden) as slots:
+    with nullcontext(place) if place is not None else probe_executor(hidden) as slots:
         while len(found) < len(tasks) and not enough(found):
             told, failure = _round(slots, tasks, found, heed, enough)
             found |= told
@@ -78,11 +78,11 @@ def probe_all(
 
 
 def _round(
-    place: LocalPlace,
+    place: LocalExecutor,
     tasks: Mapping[str, ProbeTask],
     known: Mapping[str, Probe],
     heed: Callable[[], None],
-    enough: Enough,
+    enough: StopRequested,
 ) -> tuple[dict[str, Probe], TaskFailed | None]:
     """What could be told of the engines not yet `known`, and why of others it could not."""
     found: dict[str, Probe] = {}
@@ -118,7 +118,7 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 
 
 def detect_each(
-    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, place: LocalPlace | None = None
+    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, place: LocalExecutor | None = None
 ) -> list[tuple[EngineSpec, Probe]]:
     """As `detect`, for several at a time, in a `place` if one is given.
 
@@ -155,7 +155,7 @@ def detect_each(
     return answers
 
 
-def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, place: LocalPlace | None) -> _Tried:
+def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, place: LocalExecutor | None) -> _Tried:
     """Probes by command and protocol, until each command has answered in one."""
     keys = {f"{number} {word}": (number, word) for number, word in specs}
     sides = {name: Side(specs[key], TimeControl.parse("1+0")) for name, key in keys.items()}
@@ -193,7 +193,7 @@ def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
         raise EngineRefused(f"{'; '.join(probe.problems)}{more}", place=f"engine {name}", step=by_hand)
 
 
-def other_names(found: Mapping[str, Probe], files: Mapping[str, EngineEntry]) -> Iterator[str]:
+def release_warnings(found: Mapping[str, Probe], files: Mapping[str, EngineEntry]) -> Iterator[str]:
     """A sentence for each engine that reports another release than its engine file states."""
     for name, probe in found.items():
         entry = files.get(name)
@@ -217,7 +217,7 @@ def _lacks_nps(probe: Probe, side: Side) -> bool:
 # `edit` lists the pieces. Castling rights and en passant follow from the squares, or cannot be expressed.
 
 
-def untellable(suite: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, Probe]) -> Iterator[str]:
+def unsupported_openings(suite: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, Probe]) -> Iterator[str]:
     """A sentence for each engine that was probed and gets other openings than those of the suite in some games.
 
     EngineRefused where there are none for it.
@@ -272,7 +272,7 @@ def examine_each(
         if name == "step" and on_step is not None:
             on_step(*cast("tuple[int, int, str]", payload))
 
-    with LocalPlace(1, heard) as place:
+    with LocalExecutor(1, heard) as place:
         for spec in specs:
             try:
                 yield cast("Compliance", place.submit(ComplianceTask(spec, only)).result())

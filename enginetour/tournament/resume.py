@@ -22,14 +22,14 @@ from enginetour.model.task import EngineSpec, OwnBook, Side, Terms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.config.sections import PlaySection
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.places import LocalExecutor
 from enginetour.tournament.plan import Plan
 from enginetour.tournament.probing import probe_all, refuse_unfit
 
 _FIRST_LABELS = "858bde0be4a96838daf3e837b9d749dc"  # of our own suite when its lines were called E001 to E060
 
 
-def controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
+def stored_controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
     """What everybody plays by, JSON-ready, to be stored with the configuration."""
     return {name: _control(side) for name, side in sides.items()}
 
@@ -155,7 +155,7 @@ def same_engines(
     *,
     accept_change: bool,
     heed: Callable[[], None],
-    place: LocalPlace | None = None,
+    place: LocalExecutor | None = None,
 ) -> dict[str, Side]:
     """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
     _refuse_exchanged(plan, log)
@@ -196,7 +196,7 @@ def left_out(plan: Plan, log: TournamentLog) -> list[str]:
     return [name for name in log.specs if name in begun_with and name not in gone and name not in plan.sides]
 
 
-def not_followed(plan: Plan, log: TournamentLog) -> Iterator[str]:
+def ignored_changes(plan: Plan, log: TournamentLog) -> Iterator[str]:
     """What the file says now and the tournament does not do, a sentence each."""
     for name in left_out(plan, log):
         leave = shlex.join(["enginetour", "withdraw", "-t", log.name, name])

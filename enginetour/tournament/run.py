@@ -22,22 +22,28 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.ratings import update_ratings
 from enginetour.store.replay import audit, fold, last_standings, refuse_unfinished
 from enginetour.store.tournaments import Draft, Store
-from enginetour.tournament.changes import Desk, desk_of, newcomer
-from enginetour.tournament.config.entrants import cautions
+from enginetour.tournament.changes import TournamentEditor, editor_of, find_newcomer
+from enginetour.tournament.config.entrants import control_warnings
 from enginetour.tournament.config.sections import RatingsSection, listed_order
 from enginetour.tournament.limits import own_cores
-from enginetour.tournament.places import LocalPlace, end_leftovers
+from enginetour.tournament.places import LocalExecutor, end_leftovers
 from enginetour.tournament.plan import Plan, refuse_few, refuse_field, refuse_openings, scale_doubts
-from enginetour.tournament.probing import other_names, probe_all, refuse_unfit, untellable
-from enginetour.tournament.resume import controls, grown_settings, not_followed, refuse_openings_to_come, same_engines
-from enginetour.tournament.scheduler import End, Scheduler, Watcher
+from enginetour.tournament.probing import probe_all, refuse_unfit, release_warnings, unsupported_openings
+from enginetour.tournament.resume import (
+    grown_settings,
+    ignored_changes,
+    refuse_openings_to_come,
+    same_engines,
+    stored_controls,
+)
+from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from enginetour.tournament.setbacks import Standstill
 
 if TYPE_CHECKING:
-    from enginetour.tournament.cluster.place import DaskPlace
+    from enginetour.tournament.cluster.place import DaskExecutor
 
 
-Ready = Callable[[Scheduler, Desk], Sequence[AbstractContextManager[Any]]]
+Ready = Callable[[Scheduler, TournamentEditor], Sequence[AbstractContextManager[Any]]]
 
 
 @dataclass
@@ -66,9 +72,9 @@ class Session:
 
 
 @contextmanager
-def opened(
+def open_session(
     plan: Plan,
-    place: LocalPlace,
+    place: LocalExecutor,
     *,
     new: bool,
     accept_change: bool,
@@ -120,8 +126,8 @@ def opened(
         refuse_openings(plan, edition)
         probes = probe_all(plan.sides, heed=heed, place=place)
         refuse_unfit(probes, plan.sides)
-        doubts = (*other_names(probes, plan.files), *untellable(plan.suite, plan.sides, probes))
-        for words in (*doubts, *cautions(plan.sides.values())):
+        doubts = (*release_warnings(probes, plan.files), *unsupported_openings(plan.suite, plan.sides, probes))
+        for words in (*doubts, *control_warnings(plan.sides.values())):
             tell(f"warning: {words}")
         heed()
         if not made:
@@ -134,20 +140,22 @@ def opened(
 
 def play(
     session: Session,
-    here: LocalPlace,
+    here: LocalExecutor,
     watcher: Watcher,
     *,
     slots: int,
     most_games: int | None,
     ready: Ready,
-    cluster: DaskPlace | None = None,
-) -> End:
+    cluster: DaskExecutor | None = None,
+) -> RunEnd:
     """Play to the end, at the place that is `here` or on a `cluster`; it is closed then.
 
     `ready` is called once before the first game, with what signals and the socket act on.
     """
     if session.plan.config.ratings.settings():
-        rate(session.store, session.plan.config.ratings)  # they hold from now on, however this run ends
+        update_rating_systems(
+            session.store, session.plan.config.ratings
+        )  # they hold from now on, however this run ends
     picture = getattr(watcher, "event", None)
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
     ground = session.store.database.ground
@@ -158,7 +166,7 @@ def play(
     named = session.plan.config.at("play", "affinity")
     cores = own_cores(session.sides.values(), slots, named) if settings.affinity is True else None
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
-    place: LocalPlace | DaskPlace = cluster or here
+    place: LocalExecutor | DaskExecutor = cluster or here
     here.reassign(
         slots,
         picture,
@@ -191,14 +199,14 @@ def play(
 
     if cluster is not None:
         cluster.open(tag, picture, lambda text: scheduler.inbox.put(lambda: watcher.trouble(text)))
-    desk = Desk(
+    desk = TournamentEditor(
         session.log,
         scheduler.format,
         lambda: scheduler.state,
         scheduler.take,
         joined,
         scheduler.playing,
-        partial(newcomer, workspace=session.plan.workspace),
+        partial(find_newcomer, workspace=session.plan.workspace),
     )
     try:
         with ExitStack() as stack:
@@ -212,7 +220,7 @@ def play(
         place.close()
 
 
-def rate(store: Store, ratings: RatingsSection) -> None:
+def update_rating_systems(store: Store, ratings: RatingsSection) -> None:
     """Bring the rating events of the incremental systems asked for up to the log, by the settings given."""
     given = ratings.settings()
     for system in ratings.systems:
@@ -228,7 +236,7 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
         system=plan.config.system,
         format_version=plan.format.version,
         config=plan.config.as_stored()
-        | {"sides": controls(plan.sides), "suite": plan.suite.digest, "per": plan.suite.per}
+        | {"sides": stored_controls(plan.sides), "suite": plan.suite.digest, "per": plan.suite.per}
         | {"dealing": asdict(plan.suite.dealing), **known},
         seed=plan.config.tournament.seed,
         entrants=plan.entrants,
@@ -249,7 +257,7 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
 
 def _resume(
     plan: Plan,
-    place: LocalPlace,
+    place: LocalExecutor,
     store: Store,
     lock: Lock,
     tell: Callable[[str], None],
@@ -264,10 +272,10 @@ def _resume(
     refuse_openings_to_come(plan, log, grown, format_, state)
     sides = same_engines(plan, log, accept_change=accept_change, heed=heed, place=place)
     plan = _at_speed(plan, machinespeed.this_machine(plan.wanted_speed, log.config.get("machine")), tell)
-    for words in not_followed(plan, log) if format_.offers(state) else ():
+    for words in ignored_changes(plan, log) if format_.offers(state) else ():
         tell(f"warning: {words}")
     session = Session(plan, store, log, sides, resumed=True, folded=None)
-    desk = desk_of(log, format_, state)
+    desk = editor_of(log, format_, state)
     if grown:
         tell(desk.extend(grown, "in the file"))
     joining = {entrant.name: plan.sides[entrant.name] for entrant in plan.entrants if entrant.name not in log.specs}

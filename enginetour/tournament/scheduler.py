@@ -212,7 +212,7 @@ class Offers:
 # What the scheduler's loop needs around it: a log to write into and a place where games are played.
 
 
-class Log(Protocol):
+class SchedulerLog(Protocol):
     """What the loop needs of a tournament's log; the store's `TournamentLog` is one."""
 
     def events(self) -> Iterable[Event]:
@@ -228,7 +228,7 @@ class Log(Protocol):
         """How many void games that key has."""
 
 
-class Place(Protocol):
+class Executor(Protocol):
     """Where games are played: local slots, a cluster."""
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
@@ -242,7 +242,7 @@ class Place(Protocol):
 
 
 @runtime_checkable
-class Cluster(Protocol):
+class ClusterExecutor(Protocol):
     """A place of several machines, each with a name."""
 
     def rows(self) -> list[dict[str, object]]:
@@ -263,7 +263,7 @@ _MOST_TOGETHER = 64  # games of one commit: none waits long for the others (our 
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedGame:
     """One game: its decisions, the format's state after it, and when it began."""
 
     game: Game
@@ -275,9 +275,9 @@ class Ended:
 class _Unwritten:
     """In the order in which they ended, which is that of the log."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: SchedulerLog) -> None:
         self._log = log
-        self._games: list[Ended] = []
+        self._games: list[EndedGame] = []
 
     def __len__(self) -> int:
         return len(self._games)
@@ -292,11 +292,11 @@ class _Unwritten:
         """They should be written before there are more."""
         return len(self._games) >= _MOST_TOGETHER
 
-    def add(self, one: Ended) -> None:
+    def add(self, one: EndedGame) -> None:
         """One more."""
         self._games.append(one)
 
-    def written(self) -> list[tuple[int, Ended]]:
+    def written(self) -> list[tuple[int, EndedGame]]:
         """All of them, durable now, with their numbers, without those that were there already."""
         games, self._games = self._games, []
         numbers = self._log.record_games([(one.game, one.notes) for one in games]) if games else []
@@ -306,7 +306,7 @@ class _Unwritten:
 # The only loop: offers -> place -> log -> step. It never touches an engine's pipe and knows no format by name.
 
 
-class End(Enum):
+class RunEnd(Enum):
     """Why the loop came back."""
 
     FINISHED = "finished"
@@ -343,10 +343,10 @@ class Scheduler:
     `task_for` may raise TourError: no game can begin any more. `refusal` is that error when `run` has come back.
     """
 
-    log: Log
+    log: SchedulerLog
     format: Format[Any]
     entrants: tuple[Any, ...]
-    place: Place
+    place: Executor
     task_for: Callable[[Pairing, int], GameTask]
     slots: int = 1
     most_games: int | None = None
@@ -377,7 +377,7 @@ class Scheduler:
         self._offers = Offers(self.format, self.setbacks, self._allotment)
         self._held_until: float | None = None
 
-    def run(self) -> End:
+    def run(self) -> RunEnd:
         """Play until nothing is left to play, a stop, or `most_games`."""
         while True:
             self._act()  # first: after a stop no new game begins
@@ -386,9 +386,9 @@ class Scheduler:
             self.watcher.progress(self)  # the next games begin before much is made of the last ones
             if not self.flying and (end := self._verdict()) is not None:
                 if self.inbox.empty():
-                    if self.setbacks.has_internal and end in (End.BLOCKED, End.ENOUGH):
-                        return End.FAILED
-                    return End.BUSY if end is End.BLOCKED and self.setbacks.is_only_busy else end
+                    if self.setbacks.has_internal and end in (RunEnd.BLOCKED, RunEnd.ENOUGH):
+                        return RunEnd.FAILED
+                    return RunEnd.BUSY if end is RunEnd.BLOCKED and self.setbacks.is_only_busy else end
                 continue  # a request that came meanwhile is carried out: it may bring more to play
             self._wait()
             self._settle_all()
@@ -478,32 +478,32 @@ class Scheduler:
                 self.watcher.trouble(f"no new games, running ones end: {refusal}")
         self.stop(now=False)
 
-    def _verdict(self) -> End | None:
+    def _verdict(self) -> RunEnd | None:
         """What it means that nothing is in the air; None while a pause lasts."""
         offers = self.format.offers(self.state)
         if not offers:
-            return End.FINISHED  # a stop too, when the game it let end was the last
+            return RunEnd.FINISHED  # a stop too, when the game it let end was the last
         if self.stopping:
-            return End.STOPPED
+            return RunEnd.STOPPED
         if self.most_games is not None and self.played >= self.most_games:
-            return End.ENOUGH
+            return RunEnd.ENOUGH
         if self.paused:
             return None
         return self._stand_still(offers) if self.setbacks.is_blocked(offers) else None
 
-    def _stand_still(self, offers: Sequence[Pairing]) -> End | None:
+    def _stand_still(self, offers: Sequence[Pairing]) -> RunEnd | None:
         """Wait for engines without which nothing goes on, then do without them; BLOCKED where that helps nobody."""
         still, suspended = self.standstill, self.setbacks.suspended
         names = suspended.keys() & {name for pairing in offers for name in pairing.pair}
         if still.until is None and not would_go_on(self.format, self.state, names, self.setbacks.is_open):
-            return End.BLOCKED
+            return RunEnd.BLOCKED
         told = still.begin(names, self.clock())
         if told:
             self.watcher.trouble(told)
         if not still.is_over(self.clock()):
             return None
         if not still.withdraws:
-            return End.BLOCKED
+            return RunEnd.BLOCKED
         for name in sorted(names):
             self._withdraw(name, still.why(suspended[name]))
         still.end()
@@ -565,7 +565,7 @@ class Scheduler:
             return
         self._allotment.end(pairing, failed=False)
         after, notes = self.step(GameFinished(pairing, game.outcome), self._unwritten.state)
-        self._unwritten.add(Ended(game, notes, after, since))
+        self._unwritten.add(EndedGame(game, notes, after, since))
         if game.outcome is Outcome.VOID or self._unwritten.is_full:
             self._record()  # a void one is heeded first: it may set engines aside
             return
@@ -587,7 +587,7 @@ class Scheduler:
             replay=self.log.replays(pairing.key),
         )
         after, notes = self.step(GameFinished(pairing, game.outcome), self._unwritten.state)
-        self._unwritten.add(Ended(game, notes, after, since))
+        self._unwritten.add(EndedGame(game, notes, after, since))
         self._record()
 
     def _record(self) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.cli import output
-from enginetour.cli.output import Heard
+from enginetour.cli.output import SignalState
 from enginetour.store.database import Database
 from enginetour.store.tournaments import Store
 from enginetour.tournament import notify
@@ -77,7 +77,7 @@ def sent(number: signal.Signals) -> None:
 def test_every_one_counts_though_python_is_busy(numbers: tuple[signal.Signals, ...], hard: bool) -> None:
     """A second Ctrl-C during a long step in C is a second one; what was in force before is so again."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    heard, busy = Heard(), threading.Event()
+    heard, busy = SignalState(), threading.Event()
     acts: list[int] = []
     heard.act = lambda: acts.append(len(heard.numbers))
 
@@ -362,7 +362,7 @@ def hanging_at_once(place: Path) -> None:
         place.with_suffix(".reached").touch()
         hang(place)
 
-    tournament.opened = opened  # type: ignore[assignment]
+    tournament.open_session = opened  # type: ignore[assignment]
 
 
 def hanging_in_the_loop(place: Path) -> None:
@@ -502,7 +502,7 @@ def test_what_nobody_reads_is_bounded_and_counted(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(output, "LAST_WORDS_S", 0.0)
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
-    out = output.Outlet(writing)
+    out = output.NonBlockingStream(writing)
     line = b"x" * 99 + b"\n"
     for _ in range(200):
         out.write(line)

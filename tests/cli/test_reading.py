@@ -205,10 +205,10 @@ def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch
 def test_status_breaks_its_sentences_at_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a terminal "54 adjudication-resign" was broken in mid-word; a pipe has a sentence a line as before."""
     words = "bubble · autumn · finished\nended by: 54 adjudication-resign, 9 adjudication-tablebase, 3 time"
-    assert common.folded(words) == words
+    assert common.wrap_sentences(words) == words
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "40")
-    assert common.folded(words).splitlines() == [
+    assert common.wrap_sentences(words).splitlines() == [
         "bubble · autumn · finished",
         "ended by: 54 adjudication-resign, 9",
         "  adjudication-tablebase, 3 time",

@@ -35,12 +35,12 @@ from enginetour.store.replay import fold
 from enginetour.store.sqlite import TournamentLock
 from enginetour.store.tournaments import Store
 from enginetour.tournament import run as run_module
-from enginetour.tournament.changes import desk_of
+from enginetour.tournament.changes import editor_of
 from enginetour.tournament.cluster import place
 from enginetour.tournament.control import ask, socket_path
 from enginetour.tournament.plan import prepare
-from enginetour.tournament.probing import trial_place
-from enginetour.tournament.scheduler import End
+from enginetour.tournament.probing import probe_executor
+from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import STOPS, WITH_NET, foreign, garbage, newer, with_trigger
 from tests.support.tournaments import (
     BUSY_S,
@@ -211,7 +211,7 @@ def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
             tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
 
     how: dict[str, Any] = {"new": False, "accept_change": False, "tell": print, "heed": overtaken}
-    with trial_place() as place, run_module.opened(prepare(path, db), place, **how) as session:
+    with probe_executor() as place, run_module.open_session(prepare(path, db), place, **how) as session:
         assert session.resumed
         assert session.log.edition == 1
         assert len(session.log.games()) == 2
@@ -254,7 +254,7 @@ def test_an_engine_that_was_replaced_may_change(tmp_path: Path) -> None:
     with Store.open(database(tmp_path)) as store:
         log = store.tournament()
         plan = prepare(robin(tmp_path, more=entrant.format("Mine 2")), None)
-        desk = desk_of(log, *fold(log))
+        desk = editor_of(log, *fold(log))
         desk.replace("Mine 1", plan.entrants[-1], plan.sides["Mine 2"].spec, "rebuilt")
     for names in (("Mine 1",), ("Mine 2",), ("Mine 1", "Mine 2")):
         robin(tmp_path, more="".join(entrant.format(name) for name in names))
@@ -782,7 +782,7 @@ def test_no_game_begins_then() -> None:
     said = Heard()
     stop = StopAt(3.0, said, clock=iter([1.0, 2.0, 3.0, 4.0, 5.0]).__next__)
     loop = scheduler(ended, watcher=stop)
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert len(loop.place.tasks) == 2  # type: ignore[attr-defined]
     assert [words.endswith("may end") for words in said.words] == [True]
 
@@ -790,7 +790,7 @@ def test_no_game_begins_then() -> None:
 def test_it_is_the_clock_on_the_wall() -> None:
     """A time that is past stops the loop at once, one to come does not."""
     now = time.time()
-    for at, end in ((now - 1, End.STOPPED), (now + 3600, End.FINISHED)):
+    for at, end in ((now - 1, RunEnd.STOPPED), (now + 3600, RunEnd.FINISHED)):
         assert scheduler(ended, watcher=StopAt(at, Heard())).run() is end
 
 

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.cli.output import Outlet
+from enginetour.cli.output import NonBlockingStream
 from enginetour.engines import machine, process, strays
 from enginetour.engines import protocol as base
 from enginetour.engines.process import ENDING, EngineProcess, end_all, kill_running_engines, running_engines, wait
@@ -33,7 +33,7 @@ from enginetour.referee import relay, seats
 from enginetour.referee.link import Link
 from enginetour.tournament.cluster.place import LoopThread
 from enginetour.tournament.control import ControlServer
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.places import LocalExecutor
 from tests.support.engines import BOTH, ODD, SECOND, Protocol, alive, drawn, game, lines_of, lost, odd, scripted, sound
 from tests.support.tournaments import BUSY_S, LONG_S, left_running, until
 
@@ -536,9 +536,9 @@ def test_only_the_main_thread_hears_them(tmp_path: Path) -> None:
     """Where another one might have been given a SIGTERM, a main thread that waited for something slept on."""
     before = threads()
     reader, writer = os.pipe()
-    Outlet(writer)  # its thread ends with the process
+    NonBlockingStream(writer)  # its thread ends with the process
     loop = LoopThread("loop")
-    with LocalPlace(1) as place, ControlServer(tmp_path / "socket", SimpleQueue()):
+    with LocalExecutor(1) as place, ControlServer(tmp_path / "socket", SimpleQueue()):
         until(lambda: len(threads() - before) == 4)
         until(lambda: all(blocked(Path("/proc/self/task", each)) for each in threads() - before))
         place.submit(ProbeTask(sound())).result(LONG_S)

@@ -43,8 +43,8 @@ from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks, Resources, Sandbox
 from enginetour.store import codecs
-from enginetour.tournament.events import Journal
-from enginetour.tournament.notify import by_command
+from enginetour.tournament.events import EventLog
+from enginetour.tournament.notify import send_to_command
 from enginetour.tournament.places import end_leftovers
 from enginetour.tournament.plan import prepare
 from tests.support import databases
@@ -616,7 +616,7 @@ def test_report_injection(folder: Path) -> None:
 def test_log_forging(tmp_path: Path) -> None:
     """One event is one JSON line, whatever is in it."""
     said: list[str] = []
-    journal = Journal(tmp_path / "log.jsonl", said.append)
+    journal = EventLog(tmp_path / "log.jsonl", said.append)
     for name in databases.NAMES:
         journal({"event": "game", "text": f'{name}\n{{"event": "forged"}}\r\n\x85\u2028'})
     lines = (tmp_path / "log.jsonl").read_bytes().splitlines()
@@ -662,7 +662,7 @@ def test_format_strings_and_shell_text(folder: Path, tmp_path: Path) -> None:
     here = Path.cwd()
     os.chdir(tmp_path)
     try:
-        by_command(("./tell",), event, tmp_path)
+        send_to_command(("./tell",), event, tmp_path)
     finally:
         os.chdir(here)
     heard = (tmp_path / "heard").read_text()

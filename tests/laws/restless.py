@@ -16,8 +16,8 @@ from distributed import KilledWorker
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask
 from enginetour.referee.link import VERSION
-from enginetour.tournament.cluster.machines import Found, Order, Seen
-from enginetour.tournament.cluster.worker import look
+from enginetour.tournament.cluster.machines import GameOrder, ListedWorker, WorkerReport
+from enginetour.tournament.cluster.worker import inspect_worker
 from tests.support.engines import Promise
 
 Verdict = Callable[[GameTask], Game]
@@ -30,7 +30,7 @@ class Restless:
 
     def __init__(self, dice: random.Random, troubles: float, verdict: Verdict) -> None:
         self.dice, self.troubles, self.verdict = dice, troubles, verdict
-        self.there: dict[str, Seen] = {}
+        self.there: dict[str, ListedWorker] = {}
         self.air: list[tuple[GameTask, Promise]] = []
         self.homes: dict[tuple[str, str, int], set[str]] = defaultdict(set)  # machines of an encounter's games
         self.is_open = True
@@ -43,7 +43,7 @@ class Restless:
     async def close(self) -> None:
         pass
 
-    async def workers(self) -> dict[str, Seen] | None:
+    async def workers(self) -> dict[str, ListedWorker] | None:
         self.is_open = self.dice.random() >= self.troubles
         if self.dice.random() < self.troubles:
             self.there.pop(self.dice.choice(list(self.there)))
@@ -53,10 +53,10 @@ class Restless:
 
     def submit(self, task: Any, *words: Any, worker: str, slot: bool, key: str) -> Promise:
         answer = Promise()
-        if task is resolve_name or task is look:
-            answer.settle(VERSION if task is resolve_name else Found(worker))
+        if task is resolve_name or task is inspect_worker:
+            answer.settle(VERSION if task is resolve_name else WorkerReport(worker))
             return answer
-        order: Order = words[0]
+        order: GameOrder = words[0]
         pairing = order.task.pairing
         self.homes[*pairing.pair, pairing.meeting].add(self.there[worker].name)
         self.air.append((order.task, answer))
@@ -67,7 +67,7 @@ class Restless:
         """A worker that was started again has another address."""
         self._started += 1
         slots = self.dice.randint(1, 3)
-        self.there[f"tcp://h:{self._started}"] = Seen(f"m{self._started % 4}", "h", slots, slots)
+        self.there[f"tcp://h:{self._started}"] = ListedWorker(f"m{self._started % 4}", "h", slots, slots)
 
     def _answer(self) -> None:
         task, answer = self.air.pop(self.dice.randrange(len(self.air)))

@@ -18,8 +18,8 @@ from enginetour.model.game import Game
 from enginetour.model.task import GameTask
 from enginetour.tournament.cluster import place as module
 from enginetour.tournament.cluster.machines import Demand
-from enginetour.tournament.cluster.place import DaskPlace
-from enginetour.tournament.scheduler import End, Scheduler
+from enginetour.tournament.cluster.place import DaskExecutor
+from enginetour.tournament.scheduler import RunEnd, Scheduler
 from tests.laws.restless import Restless, Verdict
 from tests.laws.test_formats import ALL, is_decided, outcome_of, tournament
 from tests.laws.test_running import Air
@@ -84,7 +84,7 @@ def at_once(system: str, seed: int) -> object:
     """One game after another, in the caller."""
     format_, entrants, _ = tournament(system, seed)
     loop = loop_of(format_, entrants, Inline(verdict_of(seed)))
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     return truth(loop)
 
 
@@ -93,7 +93,7 @@ def out_of_order(system: str, seed: int, slots: int, troubles: float) -> object:
     place = Air(random.Random(seed), troubles, verdict_of(seed))
     loop = loop_of(format_, entrants, place, slots)
     loop._wait = place.land  # type: ignore[method-assign]
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     return truth(loop)
 
 
@@ -107,7 +107,7 @@ def on_a_cluster(system: str, seed: int, slots: int, troubles: float) -> object:
     with (
         mock.patch.object(module, "Connection", lambda *_: there),
         mock.patch.object(module, "LOOK_S", 0.001),
-        closing(DaskPlace("tcp://h:1", slots, Demand(()))) as place,
+        closing(DaskExecutor("tcp://h:1", slots, Demand(()))) as place,
     ):
 
         def tell(text: str) -> None:
@@ -118,7 +118,7 @@ def on_a_cluster(system: str, seed: int, slots: int, troubles: float) -> object:
         place.look_round(lambda: None)
         place.open("tag", None, tell)
         loop = loop_of(format_, entrants, place, slots)
-        assert loop.run() is End.FINISHED
+        assert loop.run() is RunEnd.FINISHED
     assert troubles or all(len(machines) == 1 for machines in there.homes.values())
     return truth(loop)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.model.game import Entrant, Game, Note, Pairing
 from enginetour.model.task import GameTask
-from enginetour.tournament.scheduler import End, Scheduler
+from enginetour.tournament.scheduler import RunEnd, Scheduler
 from tests.laws.test_formats import settings_of
 from tests.support.tournaments import Landing, MemoryLog, task_for
 
@@ -52,7 +52,7 @@ def played(system: str, seed: int, *, early: bool) -> tuple[list[GameTask], Stri
             log.known = [pairing for pairing, _ in loop.flying.values()]
 
     loop._submit = begin  # type: ignore[method-assign]
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     return place.tasks, log
 
 

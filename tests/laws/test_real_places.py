@@ -22,9 +22,9 @@ from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
 from enginetour.tournament.cluster.machines import Demand
-from enginetour.tournament.cluster.place import DaskPlace
-from enginetour.tournament.places import LocalPlace
-from enginetour.tournament.scheduler import End
+from enginetour.tournament.cluster.place import DaskExecutor
+from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.scheduler import RunEnd
 from tests.laws.test_anywhere import loop_of
 from tests.laws.test_formats import settings_of
 from tests.support.tournaments import Inline, MemoryLog
@@ -56,7 +56,7 @@ def told(system: str, seed: int, place: Any, slots: int) -> object:
     chosen = options_model(system).model_validate({**settings_of(system, dice, len(entrants)), "games_per_pairing": 2})
     loop = loop_of(make_format(system, chosen), entrants, place, slots)
     loop.task_for = task_for
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert isinstance(loop.log, MemoryLog)
     games = {
         (game.pairing, game.outcome, game.termination, tuple(move.uci for move in game.moves))
@@ -77,11 +77,11 @@ def any_place(system: str, seed: int, make: Callable[[int], Any], slots: int) ->
         assert told(system, seed, place, slots) == expected
 
 
-def maker(cluster: SpecCluster) -> Callable[[int], DaskPlace]:
+def maker(cluster: SpecCluster) -> Callable[[int], DaskExecutor]:
     """Of places on that cluster, looked over."""
 
-    def make(slots: int) -> DaskPlace:
-        place = DaskPlace(cluster.scheduler_address, slots, Demand(()))
+    def make(slots: int) -> DaskExecutor:
+        place = DaskExecutor(cluster.scheduler_address, slots, Demand(()))
         place.look_round(lambda: None)
         return place
 
@@ -96,7 +96,7 @@ SEEDS = st.integers(0, 10**9)
 @given(system=SYSTEMS, seed=SEEDS, slots=st.integers(1, 3))
 def test_slots_give_the_same_log(system: str, seed: int, slots: int) -> None:
     """However many, each a process of its own."""
-    any_place(system, seed, LocalPlace, slots)
+    any_place(system, seed, LocalExecutor, slots)
 
 
 @settings(max_examples=2)

@@ -22,9 +22,9 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.ratings import update_ratings
 from enginetour.store.replay import audit, format_of
 from enginetour.store.tournaments import Draft, Store
-from enginetour.tournament.changes import Desk
+from enginetour.tournament.changes import TournamentEditor
 from enginetour.tournament.requests import parsed
-from enginetour.tournament.scheduler import End, Scheduler, Watcher
+from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from tests.laws.test_formats import extension, settings_of, takes
 from tests.support.databases import counts_are_kept
 from tests.support.tournaments import ended
@@ -111,8 +111,8 @@ class Life:
                     end = self.run(log)
                 except Killed:
                     continue
-                assert end in (End.FINISHED, End.STOPPED)
-                if end is End.FINISHED:
+                assert end in (RunEnd.FINISHED, RunEnd.STOPPED)
+                if end is RunEnd.FINISHED:
                     return
 
     def verdict(self, task: GameTask) -> Game:
@@ -121,7 +121,7 @@ class Life:
             return ended(task, Outcome.VOID, category="host")
         return ended(task, self.dice.choice(RESULTS))
 
-    def run(self, log: TournamentLog) -> End:
+    def run(self, log: TournamentLog) -> RunEnd:
         """One run: what it does while it waits is the dice's."""
         air = Air(self.dice, self.troubles, self.verdict)
         slots = self.dice.randint(1, 4)
@@ -136,7 +136,7 @@ class Life:
             watcher=self.told,
             clock=lambda: now[0],
         )
-        desk = Desk(log, loop.format, lambda: loop.state, loop.take)
+        desk = TournamentEditor(log, loop.format, lambda: loop.state, loop.take)
 
         def wait() -> None:
             now[0] += 60
@@ -157,7 +157,7 @@ class Life:
         loop._wait = wait  # type: ignore[method-assign]
         return loop.run()
 
-    def change(self, desk: Desk, log: TournamentLog) -> None:
+    def change(self, desk: TournamentEditor, log: TournamentLog) -> None:
         """Somebody asks for something, sensible or not; a refusal changes nothing."""
         names = [line.name for line in desk.format.standings(desk.state())]
         kind = self.dice.choice(["withdraw", "void", "void", "void", "add", "replace", "extend"])

@@ -7,7 +7,7 @@ import random
 import pytest
 from distributed import SpecCluster
 
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.places import LocalExecutor
 from tests.laws import test_real_places
 from tests.laws.test_anywhere import at_once, on_a_cluster, out_of_order
 from tests.laws.test_formats import ALL
@@ -30,5 +30,5 @@ def test_troubles_at_length(system: str) -> None:
 def test_real_games_at_length(cluster: SpecCluster, system: str) -> None:
     """Four tournaments of each, in slots and on a cluster."""
     for seed in range(4):
-        test_real_places.any_place(system, seed, LocalPlace, 1 + seed % 3)
+        test_real_places.any_place(system, seed, LocalExecutor, 1 + seed % 3)
         test_real_places.any_place(system, seed, test_real_places.maker(cluster), 1 + seed)

@@ -24,7 +24,7 @@ from enginetour.referee.quickgames import TOGETHER, Claim, Gathered, Together, _
 from enginetour.referee.seats import Seat
 from enginetour.referee.slot import PipeLink, serve
 from enginetour.referee.startup import EngineShelf
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.places import LocalExecutor
 from tests.support.engines import KEPT, LONG, scripted, sound
 from tests.support.tournaments import config, tour
 
@@ -614,13 +614,13 @@ def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypa
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 4")
     path.write_text(path.read_text().replace("[play]\n", f"[play]\n{setting}\n"))
     told = list[bool]()
-    usual = LocalPlace.reassign
+    usual = LocalExecutor.reassign
 
-    def reassign(place: LocalPlace, *words: Any, together: bool, **named: Any) -> None:
+    def reassign(place: LocalExecutor, *words: Any, together: bool, **named: Any) -> None:
         told.append(together)
         usual(place, *words, together=together, **named)
 
-    monkeypatch.setattr(LocalPlace, "reassign", reassign)
+    monkeypatch.setattr(LocalExecutor, "reassign", reassign)
     tour(tmp_path, "run", str(path))
     assert told == [may]
 
@@ -628,7 +628,7 @@ def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypa
 @pytest.mark.parametrize("may", [True, False])
 def test_a_slot_is_told_whether_it_may(may: bool) -> None:
     """In its environment."""
-    with LocalPlace(1, together=may) as place:
+    with LocalExecutor(1, together=may) as place:
         place.submit(ProbeTask(scripted())).result(60)
         environment = Path(f"/proc/{place._slots[0].process.pid}/environ").read_bytes().split(b"\0")
         assert (f"{TOGETHER}=1".encode() in environment) == may

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.games import happened_again
+from enginetour.cli.games import is_reproduced
 from enginetour.engines import protocol
 from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side
@@ -55,7 +55,7 @@ def test_what_happened_happens_again(
     found = reenact(task(played, spec), Link())
     assert (found.category, found.ply) == (category, 4), found
     assert words in found.words
-    assert happened_again(grave(played), found)
+    assert is_reproduced(grave(played), found)
 
 
 def test_the_last_search_alone() -> None:
@@ -98,7 +98,7 @@ def test_a_mended_engine_does_not_do_it_again(protocol: Protocol) -> None:
     found = reenact(task(played, sound(protocol), white=False), Link())
     assert (found.category, found.status) == ("", "")
     assert found.words.startswith("plays f6g8 after")
-    assert not happened_again(grave(played), found)
+    assert not is_reproduced(grave(played), found)
 
 
 @pytest.mark.parametrize("fault", ["move-and-win", "abort"])
@@ -106,14 +106,14 @@ def test_claims(fault: str) -> None:
     """A claim of a CECP engine is repeated too."""
     played = game(scripted("cecp", fault), sound())
     found = reenact(task(played, scripted("cecp", fault)), Link())
-    assert happened_again(grave(played), found), found
+    assert is_reproduced(grave(played), found), found
 
 
 def test_a_claim_behind_its_move() -> None:
     """Heard instead of a move then, and a moment after one now: it is the same claim."""
     played = game(scripted("cecp", "win"), sound())
     found = reenact(task(played, scripted("cecp", "move-and-later-win", seconds=0.05)), Link())
-    assert happened_again(grave(played), found), found
+    assert is_reproduced(grave(played), found), found
     assert (found.ply, found.text) == (2, "")
 
 
@@ -123,7 +123,7 @@ def test_a_claim_between_two_searches() -> None:
     again = task(played, scripted("cecp", "move-and-later-win", seconds=0.01), speed=1.0)
     again = replace(again, moves=(*again.moves[:-1], (again.moves[-1][0], 300)))
     found = reenact(again, Link())
-    assert happened_again(grave(played), found), found
+    assert is_reproduced(grave(played), found), found
 
 
 @pytest.mark.parametrize(("fault", "category"), [("exit-at-start", "start-failure"), ("silent", "start-timeout")])
@@ -133,7 +133,7 @@ def test_failed_starts(fault: str, category: str) -> None:
     played = game(spec, sound())
     found = reenact(task(played, spec), Link())
     assert (found.category, found.ply) == (category, 0)
-    assert happened_again(grave(played), found)
+    assert is_reproduced(grave(played), found)
 
 
 def test_a_cecp_engine_that_moves_otherwise_cannot_go_on() -> None:
@@ -160,9 +160,9 @@ def test_an_opening_and_the_program_that_is_gone(tmp_path: Path) -> None:
 def test_another_signal_is_another_crash() -> None:
     """Neither another signal nor another illegal move is the same incident; old ones have the status in their words."""
     old = Incident("x", "crash", "White disconnects: signal 11 (SIGSEGV)")
-    assert happened_again(old, Reenacted("crash", "", "signal 11 (SIGSEGV)"))
-    assert not happened_again(old, Reenacted("crash", "", "signal 1 (SIGHUP)"))
-    assert not happened_again(old, Reenacted("", "plays e2e4"))
+    assert is_reproduced(old, Reenacted("crash", "", "signal 11 (SIGSEGV)"))
+    assert not is_reproduced(old, Reenacted("crash", "", "signal 1 (SIGHUP)"))
+    assert not is_reproduced(old, Reenacted("", "plays e2e4"))
     illegal = Incident("x", "illegal-move", "White makes an illegal move: e2e5 in 8/8")
-    assert happened_again(illegal, Reenacted("illegal-move", "", text="e2e5"))
-    assert not happened_again(illegal, Reenacted("illegal-move", "", text="e2e6"))
+    assert is_reproduced(illegal, Reenacted("illegal-move", "", text="e2e5"))
+    assert not is_reproduced(illegal, Reenacted("illegal-move", "", text="e2e6"))

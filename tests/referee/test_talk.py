@@ -21,7 +21,7 @@ from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
 from enginetour.referee.talk import greet
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.places import LocalExecutor
 from tests.support.engines import sound
 from tests.support.tournaments import LONG_S
 
@@ -89,7 +89,7 @@ def test_a_flood_touches_no_other_game_and_not_its_own_clock(tmp_path: Path) -> 
     """
     flood = task(engine(tmp_path, "Flood", LINES), engine(tmp_path, "Calm"))
     quiet = task(engine(tmp_path, "Ada"), engine(tmp_path, "Bea"))
-    with LocalPlace(2) as place:
+    with LocalExecutor(2) as place:
         others = [place.submit(quiet, prefer=0).result(LONG_S)]  # its engines stay: the next ones begin at once
         flooded = place.submit(flood, prefer=1)
         while not flooded.done():

@@ -21,9 +21,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.cli.output import Voice
+from enginetour.cli.output import Console
 from enginetour.cli.screen import Broadcast
-from enginetour.cli.watching import Exports, Picture, Watching
+from enginetour.cli.watching import PgnExport, RunProgress, RunWatcher
 from enginetour.engines.uci_lines import last_search_info
 from enginetour.interop import trf
 from enginetour.model.game import Game, GameVoided, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
@@ -408,7 +408,7 @@ def test_a_full_disk_leaves_no_half_game(
 
 def test_a_pgn_that_could_not_be_written_is_tried_once_more_at_the_end(tmp_path: Path, log: TournamentLog) -> None:
     """A disk was full during the last game: nothing was to bring that game any more."""
-    exports, loop = Exports(with_games(tmp_path, log, 2), Watcher()), scheduler(ended)
+    exports, loop = PgnExport(with_games(tmp_path, log, 2), Watcher()), scheduler(ended)
     exports.progress(loop)
     exports.pgn.path.rename(tmp_path / "kept")
     exports.pgn.path.mkdir()
@@ -426,7 +426,7 @@ def test_a_pgn_that_could_not_be_written_is_tried_once_more_at_the_end(tmp_path:
 def test_games_of_one_moment_are_appended_together(tmp_path: Path, log: TournamentLog) -> None:
     """The first at once, others a moment later or when the run ends, in the order of the store."""
     now = [0.0]
-    exports, loop = Exports(with_games(tmp_path, log, 1), Watcher(), lambda: now[0]), scheduler(ended)
+    exports, loop = PgnExport(with_games(tmp_path, log, 1), Watcher(), lambda: now[0]), scheduler(ended)
     there = []
     with exports:
         for number, moment in ((2, 0.0), (3, 0.1), (4, 0.2), (5, 0.3), (6, 0.4)):
@@ -459,11 +459,11 @@ def test_a_game_struck_out_leaves_the_pgn(tmp_path: Path, log: TournamentLog) ->
 def test_a_game_struck_out_leaves_the_pgn_at_once(tmp_path: Path, log: TournamentLog) -> None:
     """A run looks at it with its next turn, whether or not another game ends: paused runs have none for a while."""
     exports, loop, picture = (
-        Exports(with_games(tmp_path, log, 3), Watcher()),
+        PgnExport(with_games(tmp_path, log, 3), Watcher()),
         scheduler(ended),
-        Picture(log, "roundrobin"),
+        RunProgress(log, "roundrobin"),
     )
-    watching = Watching(picture, exports, Voice(), Broadcast(picture))
+    watching = RunWatcher(picture, exports, Console(), Broadcast(picture))
     exports.progress(loop)
     log.record_event(GameVoided(databases_game(meeting=2).pairing, Outcome.WHITE))
     watching.changed()
@@ -482,9 +482,9 @@ def test_a_game_struck_out_leaves_the_pgn_at_once(tmp_path: Path, log: Tournamen
 def test_a_busy_machine_is_warned_of_once(tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """When it begins and when it is over: on the screen and in the event log."""
     told = list[str]()
-    screen, picture = Voice(), Picture(log, "roundrobin")
+    screen, picture = Console(), RunProgress(log, "roundrobin")
     monkeypatch.setattr(screen, "trouble", told.append)
-    watching = Watching(picture, Exports(with_games(tmp_path, log, 1), Watcher()), screen, Broadcast(picture))
+    watching = RunWatcher(picture, PgnExport(with_games(tmp_path, log, 1), Watcher()), screen, Broadcast(picture))
     loop = scheduler(ended)
     monkeypatch.setattr(progress, "LINGER_S", 0.0)
     for crowded in (True, True, False, False):

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.screen import Claimed, Lines, status
+from enginetour.cli.screen import Lines, WrongClaims, status
 from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, Placed, SideRecord, Termination
 from enginetour.ratings.sequential import OPEN_GAMES, Sprt, match_test
 from enginetour.reports import progress
@@ -476,7 +476,7 @@ def test_quick_games_bring_no_progress_every_moment(capsys: pytest.CaptureFixtur
 def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:
     """The second game says nothing new of A, but of B."""
     false = SideRecord(claims=(("no-score", 2, "move 1: played e2e4 without any scored line"),))
-    claimed = Claimed()
+    claimed = WrongClaims()
     (words,) = claimed.new(replace(game(), white=false))
     assert words == "claim: A: move 1: played e2e4 without any scored line (no-score, 2 times; told once)"
     (other,) = claimed.new(replace(game(), white=false, black=false))

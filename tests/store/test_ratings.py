@@ -238,11 +238,11 @@ def test_settings_reach_the_ratings(tmp_path: Path) -> None:
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga"))))
         add_game(log, game())
-        run.rate(store, asked)
+        run.update_rating_systems(store, asked)
         assert ratings_of(store, "elo") == {"Fruit": (1520.0, 1), "Toga": (1480.0, 1)}
         assert ratings_of(store, "egf")["Fruit"] == (2013.5, 1)
         assert ratings_of(store, "gor")["Toga"] == (100.0, 1)
-        run.rate(store, RatingsSection(systems=("elo",)))
+        run.update_rating_systems(store, RatingsSection(systems=("elo",)))
         assert ratings_of(store, "elo")["Fruit"] == (1520.0, 1)
 
 
@@ -254,7 +254,7 @@ def test_ratings_brought_along(tmp_path: Path) -> None:
         )
         add_game(log, game())
         add_game(log, game("Phalanx", "Toga"))
-        run.rate(store, section(tmp_path, ""))
+        run.update_rating_systems(store, section(tmp_path, ""))
         for system, other in (("elo", 0.0), ("gor", 100.0), ("egf", 100.0), ("egf2021", 100.0)):
             begun = [rating_history(store, system, name)[0].before for name in ("Fruit", "Toga", "Phalanx")]
             assert begun == [1800, 2000, other], system
@@ -267,10 +267,10 @@ def test_a_new_version_inherits(tmp_path: Path) -> None:
         add_game(log, game())
         log.accept_change({"Fruit": spec("Fruit", "f2")})
         add_game(log, game(meeting=2))
-        run.rate(store, section(tmp_path, "[ratings.elo]\ninherit = true"))
+        run.update_rating_systems(store, section(tmp_path, "[ratings.elo]\ninherit = true"))
         first, second = rating_history(store, "elo", "Fruit")
         assert (first.before, first.after, second.before) == (0, 8, 8)
-        run.rate(store, section(tmp_path, "[ratings.elo]\ninherit = false"))
+        run.update_rating_systems(store, section(tmp_path, "[ratings.elo]\ninherit = false"))
         assert rating_history(store, "elo", "Fruit")[1].before == 0
 
 
@@ -280,9 +280,11 @@ def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
         plan = replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga")))
         for _ in range(2):
             add_game(store.create_tournament(plan), game())
-        run.rate(store, section(tmp_path, '[ratings.egf2021]\nclasses = { "autumn" = "C", "autumn #2" = "D" }'))
+        run.update_rating_systems(
+            store, section(tmp_path, '[ratings.egf2021]\nclasses = { "autumn" = "C", "autumn #2" = "D" }')
+        )
         halved, quartered = rating_history(store, "egf2021", "Fruit")
-        run.rate(store, section(tmp_path, "[ratings.egf2021]"))
+        run.update_rating_systems(store, section(tmp_path, "[ratings.egf2021]"))
         whole, after = rating_history(store, "egf2021", "Fruit")
         assert halved.change == whole.change / 2
         assert quartered.weight < after.weight / 3

@@ -29,8 +29,8 @@ from enginetour.model.game import Entrant, Game, Incident, Opening, Outcome, Pai
 from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Draft, Store
-from enginetour.tournament.places import LocalPlace
-from enginetour.tournament.scheduler import End, Scheduler, Watcher
+from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from tests.support.engines import LONG, Protocol
 from tests.support.tournaments import BUSY_S, GONE_S, default_signals, left_running, tour, typed
 
@@ -76,7 +76,7 @@ class Course:
     """What came of a kind: the log, and what was stamped and measured on the way (CLOCK_MONOTONIC, seconds)."""
 
     kind: Kind
-    end: End
+    end: RunEnd
     games: list[Game]
     incidents: list[Incident]
     stamps: list[tuple[float, str]]  # of the slot's events start and end
@@ -171,7 +171,7 @@ def course(kind: Kind, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
 
         Path("/proc/self/clear_refs").write_text("5")  # forgets the highest: proc(5)
         before = _most_kb()
-        place = LocalPlace(1, on_event=watcher.event, tag=f"{folder}:trial")
+        place = LocalExecutor(1, on_event=watcher.event, tag=f"{folder}:trial")
         try:
             end = Scheduler(log, format_, entrants, place, task, watcher=watcher).run()
         finally:
@@ -207,7 +207,7 @@ def judge(found: Course) -> None:
     kind = found.kind
     told = [(game.pairing.white, game.outcome.value, game.category, game.cause) for game in found.games]
     assert found.ends == kind.ends, told
-    assert found.end is (End.BLOCKED if kind.blocked else End.FINISHED)
+    assert found.end is (RunEnd.BLOCKED if kind.blocked else RunEnd.FINISHED)
     assert not found.left
     assert found.sockets == 0
     assert found.grown_kb < MEMORY_KB

@@ -29,7 +29,7 @@ from starlette.applications import Starlette
 
 from enginetour.engines.launch import call
 from enginetour.model.game import Game, Note
-from enginetour.tournament.control import ControlServer, Request, socket_path
+from enginetour.tournament.control import ControlServer, PendingRequest, socket_path
 from enginetour.web import app
 from enginetour.web.hall import Hall, Library
 from enginetour.web.server import App, Message, Scope
@@ -553,7 +553,7 @@ class Stage:
         self.database = folder / "results" / "enginetour.db"
         self.store, self.log = open_log(self.database)
         self.playing: list[dict[str, Any]] = []
-        self.inbox: SimpleQueue[Request | None] = SimpleQueue()
+        self.inbox: SimpleQueue[PendingRequest | None] = SimpleQueue()
         self.server: ControlServer | None = None
 
     def record(self, game: Game, *notes: Note) -> int:

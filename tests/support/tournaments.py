@@ -49,7 +49,7 @@ from enginetour.store.tournaments import Store
 from enginetour.tournament import probing
 from enginetour.tournament.control import ask as control_ask
 from enginetour.tournament.control import socket_path
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.places import LocalExecutor
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import Scheduler, Watcher
 from tests.support.databases import counts_are_kept
@@ -132,8 +132,7 @@ def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
     For refusals told by `tour`: three tries and their pauses have tests of their own in regressions/test_probe.py.
     """
     command = (sys.executable, "-P", "-c", TRIED_ONCE)
-    for module in (probing, probing):
-        monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=command))
+    monkeypatch.setattr(probing, "LocalExecutor", partial(LocalExecutor, command=command))
 
 
 def typed(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:

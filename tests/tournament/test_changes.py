@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.tournament.changes import Helm
+from enginetour.tournament.changes import RunController
 from enginetour.tournament.requests import parsed
-from enginetour.tournament.scheduler import End
+from enginetour.tournament.scheduler import RunEnd
 from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import (
     FOUR,
@@ -221,17 +221,17 @@ def test_the_beginning_of_a_name_is_asked_about(stopped: Path) -> None:
 # What people ask of a run that goes on.
 
 
-def helm(seats: int = 99) -> tuple[Helm, list[str]]:
+def helm(seats: int = 99) -> tuple[RunController, list[str]]:
     told: list[str] = []
 
     def refuse(slots: int, force: bool) -> None:
         if slots > 4 and not force:
             raise UsageRefused("too many")
 
-    return Helm(airborne(seats)[0], refuse, told.append, lambda text: told.append(f"noted: {text}")), told
+    return RunController(airborne(seats)[0], refuse, told.append, lambda text: told.append(f"noted: {text}")), told
 
 
-def asked(steer: Helm, request: dict[str, Any]) -> dict[str, Any] | None:
+def asked(steer: RunController, request: dict[str, Any]) -> dict[str, Any] | None:
     """As the socket hands it on."""
     return steer.carry_out(parsed(request))
 
@@ -294,7 +294,7 @@ def test_finish_ends_a_pause() -> None:
     for future in list(steer.scheduler.flying):
         steer.scheduler.place.end(steer.scheduler.place.futures.index(future))  # type: ignore[attr-defined]
     settle(steer.scheduler)
-    assert steer.scheduler.run() is End.STOPPED
+    assert steer.scheduler.run() is RunEnd.STOPPED
 
 
 @pytest.mark.parametrize("command", [("slots", "2"), ("pause",), ("unpause",), ("finish",)])

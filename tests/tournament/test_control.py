@@ -25,7 +25,7 @@ from enginetour.tournament import control
 from enginetour.tournament.control import (
     LONGEST_REQUEST,
     ControlServer,
-    Request,
+    PendingRequest,
     ask,
     candidates,
     peer_trouble,
@@ -33,12 +33,12 @@ from enginetour.tournament.control import (
     socket_path,
     subscribe,
 )
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.places import LocalExecutor
 
 Answering = tuple[Path, ControlServer]
 
 
-def answer_all(inbox: SimpleQueue[Request | None]) -> None:
+def answer_all(inbox: SimpleQueue[PendingRequest | None]) -> None:
     """A tournament that echoes what it is asked, but for two requests."""
     while (request := inbox.get()) is not None:
         if request.do == "refuse":
@@ -117,7 +117,7 @@ def test_silent_tournament(running: Answering) -> None:
 def test_end_without_answer(tmp_path: Path) -> None:
     """A tournament that ends before it answers is named so."""
     path = socket_path(tmp_path / "t.db", "autumn")
-    inbox: SimpleQueue[Request] = SimpleQueue()
+    inbox: SimpleQueue[PendingRequest] = SimpleQueue()
     server = ControlServer(path, inbox)
     server.start()
 
@@ -135,7 +135,7 @@ def test_end_without_answer(tmp_path: Path) -> None:
 def test_answer_before_the_end(tmp_path: Path) -> None:
     """The answer to the request that ends a tournament still goes out."""
     path = socket_path(tmp_path / "t.db", "autumn")
-    inbox: SimpleQueue[Request] = SimpleQueue()
+    inbox: SimpleQueue[PendingRequest] = SimpleQueue()
     server = ControlServer(path, inbox)
     server.start()
 
@@ -336,7 +336,7 @@ def test_an_engine_is_not_heard(
     path, server = running
     command = (sys.executable, "-I", "-S", str(ASKER), how, bytes(server.path).hex())
     spec = EngineSpec("asker", command, "uci", dir="scratch", sandbox=sandbox)
-    with LocalPlace(1) as place:
+    with LocalExecutor(1) as place:
         told = cast("Probe", place.submit(ProbeTask(spec)).result(60)).own_name
     expected = "refused the running tournament rejects this program" if sandbox == "none" else "none "
     assert told.startswith(expected), told
@@ -349,7 +349,7 @@ def test_results_are_hidden_from_a_sandboxed_engine() -> None:
         pytest.skip("no bwrap here")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         path = socket_path(Path(name) / "t.db", "autumn")
-        with ControlServer(path, SimpleQueue()), LocalPlace(1, hidden=Path(name)) as place:
+        with ControlServer(path, SimpleQueue()), LocalExecutor(1, hidden=Path(name)) as place:
             command = (sys.executable, "-I", "-S", str(ASKER), "plain", bytes(path).hex())
             spec = EngineSpec("asker", command, "uci", dir="scratch", sandbox="bwrap")
             told = cast("Probe", place.submit(ProbeTask(spec)).result(60)).own_name

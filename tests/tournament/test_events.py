@@ -12,24 +12,24 @@ import pytest
 from enginetour.model.game import Incident, Note, Outcome
 from enginetour.model.task import GameTask
 from enginetour.tournament import events
-from enginetour.tournament.events import KEPT, Happenings, Journal, catch_up
-from enginetour.tournament.scheduler import End, Watcher
+from enginetour.tournament.events import KEPT, EventLog, RunEvents, catch_up
+from enginetour.tournament.scheduler import RunEnd, Watcher
 from tests.support.databases import add_game, full_game, game, open_log
 from tests.support.tournaments import Kept, MemoryLog, config, ended, running, scheduler, tour
 
 # A run as a row of events.
 
 
-def played(verdict: Any, **more: Any) -> tuple[Kept, End]:
+def played(verdict: Any, **more: Any) -> tuple[Kept, RunEnd]:
     kept = Kept()
-    return kept, scheduler(verdict, MemoryLog(), watcher=Happenings("autumn", (kept,), lambda: 0.5), **more).run()
+    return kept, scheduler(verdict, MemoryLog(), watcher=RunEvents("autumn", (kept,), lambda: 0.5), **more).run()
 
 
 def test_games_and_their_incidents() -> None:
     """Every game is told, then what was wrong in it; a warning is no incident."""
     incidents = (Incident("Ada", "crash", "signal 11", traffic=("x" * 99,)), Incident("Bea", "protocol-warning", "odd"))
     kept, end = played(lambda task: ended(task, incidents=incidents))
-    assert end is End.FINISHED
+    assert end is RunEnd.FINISHED
     assert [event["event"] for event in kept] == ["game", "incident", "warning"] * 6
     assert kept[0]["at"] == "1970-01-01T00:00:00.500Z"
     assert kept[0]["decisions"] == []
@@ -47,7 +47,7 @@ def test_suspended_engines() -> None:
         return ended(task)
 
     kept, end = played(verdict)
-    assert end is End.BLOCKED
+    assert end is RunEnd.BLOCKED
     told = kept.of("suspended")
     assert {(event["engine"], event["cause"]) for event in told} == {("Cid", "no such file")}
 
@@ -56,7 +56,7 @@ def test_a_disk_that_fills_and_is_emptied() -> None:
     """Low and then resumed: once each, however long it took."""
     room = iter([10**9, 10**9, 0, 0, 0, 10**9])
     kept, end = played(ended, free_bytes=lambda: next(room, 10**9))
-    assert end is End.FINISHED
+    assert end is RunEnd.FINISHED
     assert [event["event"] for event in kept if event["event"] not in ("game", "trouble")] == ["disk-low", "resumed"]
     assert "MiB" in kept.of("disk-low")[0]["cause"]
 
@@ -70,7 +70,7 @@ def test_a_machine_that_fails() -> None:
         return ended(task, Outcome.VOID, category="host", cause="both ended") if next(failures, False) else ended(task)
 
     kept, end = played(verdict, clock=lambda: next(ticks, 1e6))
-    assert end is End.FINISHED
+    assert end is RunEnd.FINISHED
     states = kept.of("paused", "resumed")
     assert [event["event"] for event in states] == ["paused", "resumed"]
     assert "in a row" in states[0]["cause"]
@@ -78,8 +78,8 @@ def test_a_machine_that_fails() -> None:
 
 def test_nobody_listens() -> None:
     """Without a sink nothing is made of it."""
-    assert scheduler(ended, watcher=Happenings("autumn", ())).run() is End.FINISHED
-    assert isinstance(Happenings("autumn", ()), Watcher)
+    assert scheduler(ended, watcher=RunEvents("autumn", ())).run() is RunEnd.FINISHED
+    assert isinstance(RunEvents("autumn", ()), Watcher)
 
 
 def test_real_play(tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_what_a_log_lacks(tmp_path: Path, before: str | None, missing: list[tupl
     with store:
         for number, one in enumerate((game(), full_game(), game(meeting=3)), 1):
             assert add_game(log, one, [Note("park", f"decision {number}")]) == number
-        assert catch_up(log, Journal(path, print), bool) == 3
+        assert catch_up(log, EventLog(path, print), bool) == 3
         found = path.read_text() if before is not None else ""
-        assert catch_up(log, Journal(path, print), bool) == 3
+        assert catch_up(log, EventLog(path, print), bool) == 3
     assert path.exists() is (before is not None)
     assert (path.read_text() if path.exists() else "") == found, "the second time there is nothing to do"
     whole = (before or "")[: (before or "").rfind("\n") + 1]
@@ -152,7 +152,7 @@ def test_what_a_log_lacks(tmp_path: Path, before: str | None, missing: list[tupl
 def test_a_signal_ends_the_catching_up(tmp_path: Path) -> None:
     """The next run adds the games that are still missing."""
     store, log = open_log(tmp_path / "x.db")
-    journal = Journal(tmp_path / "t.log.jsonl", print)
+    journal = EventLog(tmp_path / "t.log.jsonl", print)
     journal.path.write_text(STARTED)
     with store:
         for meeting in range(1, 5):
@@ -177,7 +177,7 @@ def said() -> list[str]:
 def test_hostile_text_stays_in_its_line(tmp_path: Path, said: list[str]) -> None:
     """Line ends, escapes, bidi marks and halves of surrogate pairs forge no line, and come back as they were."""
     evil = 'x\n{"event":"finished"}\r\x85\u2028\x1b[2J\u202e\ud800"}'
-    write = Journal(tmp_path / "t.log.jsonl", said.append)
+    write = EventLog(tmp_path / "t.log.jsonl", said.append)
     write({"event": "incident", "cause": evil})
     write({"event": "game", "decisions": [evil]})
     raw = (tmp_path / "t.log.jsonl").read_bytes()
@@ -188,7 +188,7 @@ def test_hostile_text_stays_in_its_line(tmp_path: Path, said: list[str]) -> None
 
 def test_a_fault_costs_little(tmp_path: Path, said: list[str]) -> None:
     """However much an engine says, its event stays far below a megabyte."""
-    write = Journal(tmp_path / "t.log.jsonl", said.append)
+    write = EventLog(tmp_path / "t.log.jsonl", said.append)
     write({"event": "incident", "cause": "\U0001f600" * 5_000_000, "decisions": ["\x00" * 5_000_000]})
     assert (tmp_path / "t.log.jsonl").stat().st_size < 50_000
 
@@ -196,7 +196,7 @@ def test_a_fault_costs_little(tmp_path: Path, said: list[str]) -> None:
 def test_rotated(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is larger than the limit, the five youngest are kept, and none of their lines is lost."""
     monkeypatch.setattr(events, "ROTATE_BYTES", 100)
-    write = Journal(tmp_path / "t.log.jsonl", said.append)
+    write = EventLog(tmp_path / "t.log.jsonl", said.append)
     for number in range(50):
         write({"event": "game", "number": number})
     files = sorted(tmp_path.iterdir())
@@ -225,17 +225,17 @@ def test_a_torn_line_is_dropped(
     monkeypatch.setattr(events, "ROTATE_BYTES", 60)
     path = tmp_path / "t.log.jsonl"
     path.write_text(before)
-    Journal(path, said.append).mend()
+    EventLog(path, said.append).mend()
     assert path.read_text() == after
     path.write_text(before)
-    Journal(path, said.append)({"event": "game"})
+    EventLog(path, said.append)({"event": "game"})
     assert path.read_text().endswith('{"event":"game"}\n')
     assert len(after) > 40 or path.read_text() == after + '{"event":"game"}\n'
 
 
 def test_mending_makes_no_file(tmp_path: Path, said: list[str]) -> None:
     """Nor does reading."""
-    write = Journal(tmp_path / "t.log.jsonl", said.append)
+    write = EventLog(tmp_path / "t.log.jsonl", said.append)
     write.mend()
     assert list(write.backwards()) == []
     assert list(tmp_path.iterdir()) == []
@@ -246,7 +246,7 @@ def test_read_from_its_end(tmp_path: Path, said: list[str], monkeypatch: pytest.
     """The newest event comes first, from all files; what is none is skipped, a torn line and a missing file too."""
     monkeypatch.setattr(events, "ROTATE_BYTES", 100)
     monkeypatch.setattr(events, "TAIL", tail)
-    write = Journal(tmp_path / "t.log.jsonl", said.append)
+    write = EventLog(tmp_path / "t.log.jsonl", said.append)
     for number in range(12):
         write({"event": "game", "number": number, "text": "x" * (number % 5)})
     for words in ("nonsense\n", "[1]\n", '{"event":"ga'):
@@ -273,7 +273,7 @@ def test_what_cannot_be_written_harms_nothing(tmp_path: Path, said: list[str], o
         path.symlink_to(tmp_path / "mine")
     elif obstacle == "pipe":
         os.mkfifo(path)
-    write = Journal(path, said.append)
+    write = EventLog(path, said.append)
     for _ in range(3):
         write({"event": "game"})
     assert len(said) == 1
@@ -284,7 +284,7 @@ def test_what_cannot_be_written_harms_nothing(tmp_path: Path, said: list[str], o
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that is cut short is taken back; once there is room events come in again, and a later loss is told."""
     path = tmp_path / "t.log.jsonl"
-    write, real = Journal(path, said.append), os.write
+    write, real = EventLog(path, said.append), os.write
     write({"event": "game", "number": 1})
     monkeypatch.setattr(os, "write", lambda sink, raw: real(sink, raw[:5]))
     write({"event": "game", "number": 2})

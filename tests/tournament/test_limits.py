@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from enginetour.cli.screen import status
-from enginetour.cli.watching import Picture
+from enginetour.cli.watching import RunProgress
 from enginetour.engines.machine import ProcessorAllowance
 from enginetour.model.errors import UsageRefused
 from enginetour.model.task import EngineSpec, Quirks, Side
@@ -40,20 +40,20 @@ def side(name: str, *, ponder: bool = False, **options: str) -> Side:
 )
 def test_the_hungriest_pair_times_slots(sides: tuple[Side, ...], slots: int, wanted: int) -> None:
     """One thinks, the other thinks too where it may ponder; an option that is no number is for others to refuse."""
-    assert limits.wanted(sides, slots) == wanted
-    (words,) = limits.shortage(sides, slots, wanted - 1)
+    assert limits.processors_wanted(sides, slots) == wanted
+    (words,) = limits.processor_shortage(sides, slots, wanted - 1)
     assert f"games want {wanted} processors" in words
     assert ("pondering" in words) == any(one.spec.ponder for one in sides)
-    assert not list(limits.shortage(sides, slots, wanted))
+    assert not list(limits.processor_shortage(sides, slots, wanted))
 
 
 def test_more_slots_than_processors_are_refused_unless_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quota counts like the processors themselves, and is named."""
     monkeypatch.setattr(limits, "allowed_processors", lambda: ProcessorAllowance(2, " (a quota of 2 of 8)"))
-    limits.refuse_crowd(2, force=False)
-    limits.refuse_crowd(3, force=True)
+    limits.refuse_overload(2, force=False)
+    limits.refuse_overload(3, force=True)
     with pytest.raises(UsageRefused, match=r"3 slots on 2 processors \(a quota of 2 of 8\)"):
-        limits.refuse_crowd(3, force=False)
+        limits.refuse_overload(3, force=False)
 
 
 def test_a_run_with_too_many_slots_does_not_begin(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_status_tells_the_warning_of_as_many_slots_as_there_are(tmp_path: Path) 
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
         log = store.tournament("trial")
         format_, state = fold(log)
-        picture = Picture(log, "match", crowd)
+        picture = RunProgress(log, "match", crowd)
         told = []
         for slots in (1, 1, 2, 2, 1):
             running = SimpleNamespace(

@@ -14,7 +14,7 @@ import pytest
 
 from enginetour.tournament import notify
 from enginetour.tournament.config.sections import NotifySection
-from enginetour.tournament.notify import Notifier, NotifyFailed, by_apprise, by_command, by_webhook
+from enginetour.tournament.notify import Notifier, NotifyFailed, send_to_apprise, send_to_command, send_to_webhook
 from tests.support.tournaments import config, tour
 
 EVENT = {"event": "incident", "tournament": "autumn", "engine": "X", "game": 7, "remaining": [1, 2], "text": "words"}
@@ -61,7 +61,7 @@ def hook() -> Iterator[Hook]:
 def test_command_hears_by_stdin_and_environment(tmp_path: Path) -> None:
     """Never by its command line, whatever the text, and no shell reads it."""
     evil = '$(touch pwned); `id` "\n\x00\x1b[2J\ud800'
-    by_command((sys.executable, "-c", KEEP, str(tmp_path / "out")), {**EVENT, "text": evil}, tmp_path)
+    send_to_command((sys.executable, "-c", KEEP, str(tmp_path / "out")), {**EVENT, "text": evil}, tmp_path)
     text = (tmp_path / "out").read_text()
     assert json.loads(text.splitlines()[0])["text"] == evil
     environment, argv = text.splitlines()[1].split("}[", 1)
@@ -76,7 +76,7 @@ def test_command_beside_its_configuration(tmp_path: Path) -> None:
     """A relative one lies in the folder of the configuration, wherever the run was started."""
     (tmp_path / "tell").write_text('#!/bin/sh\necho "$ENGINETOUR_TEXT" > "$(dirname "$0")/told"\n')
     (tmp_path / "tell").chmod(0o755)
-    by_command(("./tell",), EVENT, tmp_path)
+    send_to_command(("./tell",), EVENT, tmp_path)
     assert (tmp_path / "told").read_text() == "words\n"
 
 
@@ -94,12 +94,12 @@ def test_command_that_fails(
     """Not there, unhappy, or without end: it is killed then with what it started."""
     monkeypatch.setattr(notify, "COMMAND_S", 0.5 if "sleep" in command[-1] else 30.0)
     with pytest.raises(NotifyFailed, match=words):
-        by_command(command, EVENT, tmp_path)
+        send_to_command(command, EVENT, tmp_path)
 
 
 def test_webhook(hook: Hook) -> None:
     """The event as JSON by POST."""
-    by_webhook(hook.url, EVENT)
+    send_to_webhook(hook.url, EVENT)
     assert hook.found == [("/hook", "application/json", EVENT)]
 
 
@@ -108,25 +108,25 @@ def test_webhook_that_refuses(hook: Hook, status: int) -> None:
     """Any answer but a 2xx is a failure; a redirection is not followed."""
     hook.status = status
     with pytest.raises(NotifyFailed, match=str(status)):
-        by_webhook(hook.url, EVENT)
+        send_to_webhook(hook.url, EVENT)
     assert [path for path, _, _ in hook.found] == ["/hook"]
 
 
 def test_webhook_that_is_not_there(hook: Hook) -> None:
     """Nobody listens, or somebody who speaks no HTTP: one line."""
     with pytest.raises(NotifyFailed, match="refused"):
-        by_webhook("http://127.0.0.1:1/", EVENT)
+        send_to_webhook("http://127.0.0.1:1/", EVENT)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of modules apprise imports
 def test_apprise_takes_the_sentence(hook: Hook) -> None:
     """A service is told title and text; an address it does not know is named without its secrets."""
     pytest.importorskip("apprise")
-    by_apprise((hook.url.replace("http", "json", 1),), EVENT)
+    send_to_apprise((hook.url.replace("http", "json", 1),), EVENT)
     assert hook.found[0][2]["title"] == "enginetour: autumn"
     assert hook.found[0][2]["message"] == "words"
     with pytest.raises(NotifyFailed, match="nonsense: no address") as refused:
-        by_apprise(("nonsense://token",), EVENT)
+        send_to_apprise(("nonsense://token",), EVENT)
     assert "token" not in str(refused.value)
 
 
@@ -134,7 +134,7 @@ def test_apprise_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next step is told."""
     monkeypatch.setitem(sys.modules, "apprise", None)
     with pytest.raises(NotifyFailed, match=r"enginetour\[apprise\]"):
-        by_apprise(("ntfy://x",), EVENT)
+        send_to_apprise(("ntfy://x",), EVENT)
 
 
 def test_events_that_are_asked_for(hook: Hook, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION, frame
 from enginetour.store.tournaments import Store
 from enginetour.tournament import probing
-from enginetour.tournament.places import SLOT, LocalPlace, end_leftovers
+from enginetour.tournament.places import SLOT, LocalExecutor, end_leftovers
 from tests.support.engines import COMMAND, alive, odd, scripted, task
 from tests.support.tournaments import BUSY_S, GONE_S, LONG_S, audit, config, quick, tour, until
 from tests.tournament.test_scheduler import LATER, NOW, offers
@@ -57,27 +57,27 @@ def heard() -> Heard:
 
 
 @pytest.fixture
-def place_of_places(heard: Heard) -> Iterator[LocalPlace]:
+def place_of_places(heard: Heard) -> Iterator[LocalExecutor]:
     """Two slots with the scripted referee, whose games do not tell when their engines have started."""
-    with LocalPlace(2, heard, command=COMMAND, start_parallel=16) as place:
+    with LocalExecutor(2, heard, command=COMMAND, start_parallel=16) as place:
         yield place
 
 
-def cause(place_of_places: LocalPlace, what: str, prefer: int | None = None) -> list[str]:
+def cause(place_of_places: LocalExecutor, what: str, prefer: int | None = None) -> list[str]:
     """Process id and tag of the slot that played a game at once."""
     game = place_of_places.submit(task(what), prefer).result(LONG_S)
     assert isinstance(game, Game)
     return game.cause.split()[1:]
 
 
-def test_slots_start_when_needed_and_stay(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_slots_start_when_needed_and_stay(place_of_places: LocalExecutor, heard: Heard) -> None:
     """One game after another needs one slot only, and its process is kept."""
     first = cause(place_of_places, "one")
     assert cause(place_of_places, "two") == first
     assert len(processes(place_of_places)) == 1
 
 
-def processes(place_of_places: LocalPlace) -> list[int]:
+def processes(place_of_places: LocalExecutor) -> list[int]:
     """Everything alive that this place started."""
     own = [
         seen.pid
@@ -87,14 +87,14 @@ def processes(place_of_places: LocalPlace) -> list[int]:
     return [pid for pid in own if alive(pid)]
 
 
-def test_a_probe_is_a_task_too(place_of_places: LocalPlace) -> None:
+def test_a_probe_is_a_task_too(place_of_places: LocalExecutor) -> None:
     """An engine is probed by the same kind of process that plays."""
     probe = place_of_places.submit(ProbeTask(odd("quiet"))).result(LONG_S)
     assert isinstance(probe, Probe)
     assert probe.own_name == "probed"
 
 
-def test_games_wait_for_a_slot_and_all_are_played(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_games_wait_for_a_slot_and_all_are_played(place_of_places: LocalExecutor, heard: Heard) -> None:
     """More games than slots are queued and played, each future gets its own."""
     futures = [place_of_places.submit(task(f"game-{number}")) for number in range(20)]
     games = [future.result(LONG_S) for future in futures]
@@ -104,7 +104,7 @@ def test_games_wait_for_a_slot_and_all_are_played(place_of_places: LocalPlace, h
 
 def test_engines_start_a_few_at_once(heard: Heard) -> None:
     """Two are a game: the next one waits until those of the first have been started, or it has ended."""
-    with LocalPlace(3, heard, command=COMMAND, start_parallel=1) as place:
+    with LocalExecutor(3, heard, command=COMMAND, start_parallel=1) as place:
         futures = [place.submit(task(what)) for what in ("one", "two", "three")]
         assert len({str(game.result(LONG_S)) for game in futures}) == 3
         assert len(processes(place)) == 1
@@ -119,19 +119,19 @@ def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """`start_parallel` under [play]: of two slots the second waits until both engines of the first have started."""
     at_once: list[int] = []
 
-    class Counting(LocalPlace):
+    class Counting(LocalExecutor):
         def _assign(self) -> None:
             super()._assign()
             at_once.append(sum(slot.starting for slot in self._slots.values()))
 
-    monkeypatch.setattr(probing, "LocalPlace", Counting)
+    monkeypatch.setattr(probing, "LocalExecutor", Counting)
     path = quick(tmp_path, system="roundrobin", settings="")
     path.write_text(path.read_text().replace("[play]", "[play]\nstart_parallel = 1"))
     tour(tmp_path, "run", str(path), "--slots", "2", "--force")
     assert max(at_once) == 2
 
 
-def test_a_place_plays_for_another_tag_in_the_slots_it_has(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_a_place_plays_for_another_tag_in_the_slots_it_has(place_of_places: LocalExecutor, heard: Heard) -> None:
     """Engines are probed before their tournament has a tag; slots, folders and engines go by the new one afterwards."""
     before = cause(place_of_places, "draw")
     assert before[1].startswith(f"{place_of_places.tag}/")
@@ -143,7 +143,7 @@ def test_a_place_plays_for_another_tag_in_the_slots_it_has(place_of_places: Loca
     assert os.readlink(folder / TAG_LINK) == place_of_places._slots[0].tag == after[1]
 
 
-def test_what_a_place_abandons_fails_and_it_goes_on(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_what_a_place_abandons_fails_and_it_goes_on(place_of_places: LocalExecutor, heard: Heard) -> None:
     """A first answer decides in which protocol an engine is told; the other tries are not waited for."""
     futures = [place_of_places.submit(task("waits")) for _ in range(3)]
     heard.playing()
@@ -154,7 +154,7 @@ def test_what_a_place_abandons_fails_and_it_goes_on(place_of_places: LocalPlace,
     assert cause(place_of_places, "draw")
 
 
-def test_the_preferred_slot_is_taken_if_it_is_free(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_the_preferred_slot_is_taken_if_it_is_free(place_of_places: LocalExecutor, heard: Heard) -> None:
     """A game goes to the slot it prefers, started or not; when that is busy, to another; never beyond the size."""
     place_of_places.submit(task("waits"), prefer=1)
     assert heard.playing()[0] == 1
@@ -163,12 +163,12 @@ def test_the_preferred_slot_is_taken_if_it_is_free(place_of_places: LocalPlace, 
     place_of_places.stop(now=True)
 
 
-def test_a_preference_for_a_slot_that_is_none_is_no_hindrance(place_of_places: LocalPlace) -> None:
+def test_a_preference_for_a_slot_that_is_none_is_no_hindrance(place_of_places: LocalExecutor) -> None:
     """After a resize a game may prefer a slot that is gone."""
     assert cause(place_of_places, "draw", prefer=7)
 
 
-def test_a_dead_slot_fails_its_game_with_words_and_is_replaced(place_of_places: LocalPlace, tmp_path: Path) -> None:
+def test_a_dead_slot_fails_its_game_with_words_and_is_replaced(place_of_places: LocalExecutor, tmp_path: Path) -> None:
     """A slot that is killed is the machine's failure, one that ends by itself our own, both told with last words."""
     with pytest.raises(MachineFailure, match=r"slot 0 ended \(signal 9 \(SIGKILL\)\): last words"):
         place_of_places.submit(task("die"), prefer=0).result(LONG_S)
@@ -180,7 +180,7 @@ def test_a_dead_slot_fails_its_game_with_words_and_is_replaced(place_of_places: 
         place_of_places.submit(task("raise")).result(LONG_S)
 
 
-def test_a_slot_into_whose_pipe_somebody_writes_is_replaced(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_a_slot_into_whose_pipe_somebody_writes_is_replaced(place_of_places: LocalExecutor, heard: Heard) -> None:
     """Its game has failed, and the place plays the next one."""
     future = place_of_places.submit(task("waits"))
     _, pid = heard.playing()
@@ -204,7 +204,7 @@ def results_of(pid: object) -> int:
 
 def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tries, one incident that names both engines, all other games, exit 1; the next run tries it again."""
-    monkeypatch.setattr(probing, "LocalPlace", partial(LocalPlace, command=COMMAND))
+    monkeypatch.setattr(probing, "LocalExecutor", partial(LocalExecutor, command=COMMAND))
     path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 1")
     path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nname = "raise"'))
     for runs in (1, 2):
@@ -222,7 +222,7 @@ def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypa
     audit(workspace)
 
 
-def test_the_engines_of_a_dead_slot_die_with_it(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_the_engines_of_a_dead_slot_die_with_it(place_of_places: LocalExecutor, heard: Heard) -> None:
     """After SIGKILL of a slot its deaf engines and their escaped children are gone, and so is its scratch folder."""
     future = place_of_places.submit(task("plays", odd("deaf"), odd("escapes")))
     _, payload = heard.playing()
@@ -236,7 +236,7 @@ def test_the_engines_of_a_dead_slot_die_with_it(place_of_places: LocalPlace, hea
 
 
 @pytest.mark.parametrize("what", ["plays", "hangs", "waits"])
-def test_stop_now_leaves_nothing_alive(place_of_places: LocalPlace, heard: Heard, what: str) -> None:
+def test_stop_now_leaves_nothing_alive(place_of_places: LocalExecutor, heard: Heard, what: str) -> None:
     """Stop now: running and queued games fail, slots and engines are dead on return, also a slot deaf to signals."""
     running = [place_of_places.submit(task(what, odd("deaf"), odd("deaf"))) for _ in range(2)]
     queued = place_of_places.submit(task("draw"))
@@ -251,7 +251,7 @@ def test_stop_now_leaves_nothing_alive(place_of_places: LocalPlace, heard: Heard
             assert isinstance(future.exception(LONG_S), MachineFailure)
 
 
-def test_a_stopped_slot_is_killed_too(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_a_stopped_slot_is_killed_too(place_of_places: LocalExecutor, heard: Heard) -> None:
     """A slot process that somebody stopped hears nothing, and still does not stay."""
     place_of_places.submit(task("waits"))
     _, pid = heard.playing()
@@ -263,7 +263,7 @@ def test_a_stopped_slot_is_killed_too(place_of_places: LocalPlace, heard: Heard)
 
 def test_stop_lets_running_games_end(heard: Heard) -> None:
     """A polite stop returns at once; the running game ends and counts, queued and new ones are refused."""
-    with LocalPlace(1, heard, command=COMMAND) as place:
+    with LocalExecutor(1, heard, command=COMMAND) as place:
         running, queued = place.submit(task("waits")), place.submit(task("draw"))
         heard.playing()
         place.stop(now=False)
@@ -276,7 +276,7 @@ def test_stop_lets_running_games_end(heard: Heard) -> None:
 
 def test_a_queued_game_can_be_cancelled(heard: Heard) -> None:
     """A game that has not begun can be taken back; the next in the queue is played."""
-    with LocalPlace(1, heard, command=COMMAND) as place:
+    with LocalExecutor(1, heard, command=COMMAND) as place:
         place.submit(task("waits"))
         heard.playing()
         taken_back, kept = place.submit(task("never")), place.submit(task("draw"))
@@ -287,7 +287,7 @@ def test_a_queued_game_can_be_cancelled(heard: Heard) -> None:
             taken_back.result(LONG_S)
 
 
-def test_slots_can_be_more_or_fewer_while_games_run(place_of_places: LocalPlace, heard: Heard) -> None:
+def test_slots_can_be_more_or_fewer_while_games_run(place_of_places: LocalExecutor, heard: Heard) -> None:
     """A lowered number takes effect as games end, without restart of the others; a raised one at once."""
     kept = place_of_places.submit(task("waits"), prefer=0)
     surplus = place_of_places.submit(task("waits"), prefer=1)
@@ -307,7 +307,7 @@ def test_close_leaves_no_descriptor_and_no_thread() -> None:
     """Places come and go without trace, and closing twice is closing once."""
     before = len(os.listdir("/proc/self/fd")), threading.active_count()
     for _ in range(3):
-        place = LocalPlace(2, command=COMMAND)
+        place = LocalExecutor(2, command=COMMAND)
         cause(place, "draw")
         place.submit(task("die")).exception(LONG_S)
         place.close()
@@ -328,7 +328,7 @@ def test_a_slot_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
 
 def test_a_slot_that_cannot_be_started_fails_its_game_only(heard: Heard) -> None:
     """Without the program of a slot each game fails, and the place still closes."""
-    with LocalPlace(1, heard, command=("/no/such/python",)) as place:
+    with LocalExecutor(1, heard, command=("/no/such/python",)) as place:
         for _ in range(2):
             with pytest.raises(MachineFailure, match="slot 0 cannot be started"):
                 place.submit(task("draw")).result(LONG_S)
@@ -338,10 +338,10 @@ def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -
     """After SIGKILL of the scheduler slots, deaf engines and escaped children are gone, scratch is wiped."""
     program = (
         "import sys, threading\n"
-        "from enginetour.tournament.places import LocalPlace\n"
+        "from enginetour.tournament.places import LocalExecutor\n"
         "from tests.referee.test_slot import task\n"
         "from tests.engines.test_process import odd\n"
-        f"place = LocalPlace(2, lambda *told: print(told[2], flush=True), command={COMMAND!r})\n"
+        f"place = LocalExecutor(2, lambda *told: print(told[2], flush=True), command={COMMAND!r})\n"
         "for _ in range(2): place.submit(task('plays', odd('deaf'), odd('escapes')))\n"
         "threading.Event().wait()\n"
     )
@@ -365,8 +365,8 @@ def test_leftovers_of_an_earlier_run_are_found_by_its_tag(heard: Heard) -> None:
     """Slots and engines of one tag are ended and named; those of another are not touched."""
     tag = f"mine-{os.getpid()}"  # tests of another process may run beside this one
     with (
-        LocalPlace(1, heard, tag=tag, command=COMMAND) as mine,
-        LocalPlace(1, heard, tag=f"{tag}-too", command=COMMAND) as other,
+        LocalExecutor(1, heard, tag=tag, command=COMMAND) as mine,
+        LocalExecutor(1, heard, tag=f"{tag}-too", command=COMMAND) as other,
     ):
         mine.submit(task("plays"))
         other.submit(task("plays"))
@@ -386,7 +386,7 @@ def test_a_listener_that_fails_stops_the_place_and_nobody_waits_for_ever(monkeyp
     def listener(slot: int, name: str, payload: object) -> None:
         raise ValueError("a listener's mistake")
 
-    place = LocalPlace(1, listener, command=COMMAND)
+    place = LocalExecutor(1, listener, command=COMMAND)
     futures = [place.submit(task("waits")), place.submit(task("draw"))]
     for future in futures:
         with pytest.raises(MachineFailure, match="a listener's mistake"):
@@ -403,7 +403,7 @@ def test_engines_that_wait_hear_quit_at_the_end(tmp_path: Path, heard: Heard) ->
     said = tmp_path / "said"
     script = f"import sys; open({str(said)!r}, 'w').write(sys.stdin.readline())"
     listens = EngineSpec("listens", (sys.executable, "-S", "-c", script), "uci", dir="scratch")
-    with LocalPlace(1, heard, command=COMMAND) as place:
+    with LocalExecutor(1, heard, command=COMMAND) as place:
         place.submit(task("keeps", listens, odd("quiet"))).result(LONG_S)
     assert said.read_text() == "quit\n"
 
@@ -419,7 +419,7 @@ def test_a_slot_that_takes_the_last_descriptor_is_a_failure_of_the_machine(monke
         monkeypatch.setattr(os, "pidfd_open", usual)
         raise OSError(errno.EMFILE, "Too many open files")
 
-    with LocalPlace(1, command=COMMAND) as place:
+    with LocalExecutor(1, command=COMMAND) as place:
         monkeypatch.setattr(os, "pidfd_open", failing)
         with pytest.raises(MachineFailure, match="slot 0 cannot be watched: Too many open files"):
             place.submit(task("one")).result(LONG_S)
@@ -434,7 +434,7 @@ def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.Mon
     class Stopped(Exception):
         pass
 
-    class Failing(LocalPlace):
+    class Failing(LocalExecutor):
         def submit(self, task: Any, prefer: int | None = None) -> Any:
             raise MachineFailure("no process can be started")
 
@@ -442,7 +442,7 @@ def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.Mon
         if signalled:
             raise Stopped("stopped by a signal")
 
-    monkeypatch.setattr(probing, "LocalPlace", Failing)
+    monkeypatch.setattr(probing, "LocalExecutor", Failing)
     side = Side(EngineSpec("X", ("/bin/cat",), "uci"), TimeControl.parse("1+0"))
     with pytest.raises(Stopped if signalled else TourError, match="by a signal" if signalled else "tried: no process"):
         probing.probe_all({"X": side}, heed=heed)
@@ -463,7 +463,7 @@ else:
 def test_a_slot_that_dies_while_engines_are_probed_is_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine's failure: the next slot finds its engine fit, and nobody hears of it."""
     command = (sys.executable, "-P", "-c", DIES_ONCE.format(mark=str(tmp_path / "died")))
-    monkeypatch.setattr(probing, "LocalPlace", partial(LocalPlace, command=command))
+    monkeypatch.setattr(probing, "LocalExecutor", partial(LocalExecutor, command=command))
     sides = {name: Side(scripted(name=name), TimeControl.parse("1+0")) for name in ("Ada", "Bea", "Cid")}
     found = probing.probe_all(sides)
     assert (tmp_path / "died").exists()
@@ -484,7 +484,7 @@ def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
     """The package was updated: its pickles would be read as something else. The slot that was there plays on."""
     mark = tmp_path / "updated"
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
-    with LocalPlace(2, command=command) as place:
+    with LocalExecutor(2, command=command) as place:
         there = ProbeTask(scripted(name="Ada"))
         assert isinstance(place.submit(there, prefer=0).result(LONG_S), Probe)
         mark.touch()
@@ -501,7 +501,7 @@ def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monk
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     mark.touch()
-    monkeypatch.setattr(probing, "LocalPlace", partial(LocalPlace, command=command))
+    monkeypatch.setattr(probing, "LocalExecutor", partial(LocalExecutor, command=command))
     told = tour(tmp_path, "run", str(path), expect=1)
     complaints = [line for line in told.stderr.splitlines() if line.startswith("enginetour: ")]
     assert len(complaints) == 1

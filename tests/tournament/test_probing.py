@@ -19,7 +19,7 @@ from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
 from enginetour.openings.suites import read_suite
-from enginetour.tournament.probing import untellable
+from enginetour.tournament.probing import unsupported_openings
 from tests.support.tournaments import config, tour
 
 ENDING = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"
@@ -36,7 +36,7 @@ SUITE = (
 def named(openings: tuple[Opening, ...], setboard: str | None, protocol: str = "cecp") -> list[str]:
     side = Side(EngineSpec("Shy", ("/x",), protocol), TimeControl.parse("1"))  # type: ignore[arg-type]
     features = () if setboard is None else (("setboard", setboard),)
-    return list(untellable(OpeningSuite(openings), {"Shy": side}, {"Shy": Probe("Shy", features=features)}))
+    return list(unsupported_openings(OpeningSuite(openings), {"Shy": side}, {"Shy": Probe("Shy", features=features)}))
 
 
 @pytest.mark.parametrize("setboard", ["0", None])
@@ -83,7 +83,7 @@ def test_endless_lines_of_a_book_are_not_all_looked_at(monkeypatch: pytest.Monke
     book.choice = "weight"
     monkeypatch.setattr(BookLines, "__getitem__", lambda book, place: SUITE[0])
     side = Side(EngineSpec("Shy", ("/x",), "cecp"), TimeControl.parse("1"))
-    assert not list(untellable(OpeningSuite(book), {"Shy": side}, {"Shy": Probe("Shy")}))
+    assert not list(unsupported_openings(OpeningSuite(book), {"Shy": side}, {"Shy": Probe("Shy")}))
 
 
 @pytest.fixture

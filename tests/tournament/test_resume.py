@@ -16,7 +16,7 @@ from enginetour.model.errors import InputRefused, StoreRefused, TourError
 from enginetour.model.task import OwnBook, Side
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.plan import Plan, prepare
-from enginetour.tournament.resume import controls, grown_settings, same_engines
+from enginetour.tournament.resume import grown_settings, same_engines, stored_controls
 from tests.support.tournaments import THREE, config, tour
 
 # What a resume finds changed in the file: refused, accepted or grown.
@@ -55,7 +55,7 @@ def test_a_test_of_before_there_was_a_choice_of_units(tmp_path: Path, now: str) 
 
 
 def _resumed(plan: Plan, before: Mapping[str, Side], gone: tuple[str, ...] = ()) -> dict[str, Side]:
-    log = _log(config={"sides": controls(before)}, specs={name: side.spec for name, side in before.items()})
+    log = _log(config={"sides": stored_controls(before)}, specs={name: side.spec for name, side in before.items()})
     log = cast("TournamentLog", SimpleNamespace(**{**vars(log), "gone": gone}))
     return same_engines(plan, log, accept_change=False, heed=lambda: None)
 

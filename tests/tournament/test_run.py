@@ -12,7 +12,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from enginetour.tournament.events import Journal, catch_up, line_of
+from enginetour.tournament.events import EventLog, catch_up, event_line
 from tests.support.tournaments import Forked, Tour, config, killed, quick, tour
 
 # Twenty kills at random moments in every test run; hundreds of them, by real clocks too, are the night's.
@@ -34,19 +34,19 @@ def test_twenty_kills_lose_and_double_nothing(workspace: Path) -> None:
 
 def dying(lines: int, torn: float) -> None:
     """Kill this process after `lines` lines of the log and the share `torn` of the next line."""
-    left, write = lines, Journal.__call__
+    left, write = lines, EventLog.__call__
 
-    def written(journal: Journal, event: Mapping[str, object]) -> None:
+    def written(journal: EventLog, event: Mapping[str, object]) -> None:
         nonlocal left
         if not left:
-            line = line_of(event)
+            line = event_line(event)
             with journal.path.open("ab") as sink:
                 sink.write(line[: int(len(line) * torn)])
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
         write(journal, event)
 
-    Journal.__call__ = written  # type: ignore[method-assign, assignment]  # this process ends with it
+    EventLog.__call__ = written  # type: ignore[method-assign, assignment]  # this process ends with it
 
 
 def test_a_resumed_run_completes_its_log(workspace: Path) -> None:
@@ -63,18 +63,18 @@ def test_a_resumed_run_completes_its_log(workspace: Path) -> None:
     assert one.lives > 3
     one.start = Forked
     one.finish()
-    journal = Journal(workspace / "results" / f"{one.name}.log.jsonl", print)
+    journal = EventLog(workspace / "results" / f"{one.name}.log.jsonl", print)
     assert b"}{" not in journal.path.read_bytes()
     seen = written_of(journal)
     with one.log() as (log, _):
         assert [event["number"] for event in seen if event["event"] == "game"] == [line.number for line in log.games()]
-        whole = Journal(workspace / "whole.jsonl", print)
+        whole = EventLog(workspace / "whole.jsonl", print)
         whole({"event": "started", "tournament": log.title, "resumed": False})
         assert catch_up(log, whole, bool) == log.last_number
     assert [{**event, "at": ""} for event in seen] == [{**event, "at": ""} for event in written_of(whole)]
 
 
-def written_of(journal: Journal) -> list[dict[str, object]]:
+def written_of(journal: EventLog) -> list[dict[str, object]]:
     """The games and their incidents in the order of the log; each of its lines is an event."""
     lines = [json.loads(line) for line in journal.path.read_text("ascii").splitlines()]
     return [event for event in lines if event["event"] in ("game", "incident", "warning")]

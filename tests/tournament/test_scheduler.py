@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.screen import Both
+from enginetour.cli.screen import WatcherGroup
 from enginetour.formats.base import make_format, options_model
 from enginetour.model.errors import InputRefused, MachineFailure, StorageFailed, TourError
 from enginetour.model.game import (
@@ -40,8 +40,8 @@ from enginetour.model.game import (
 )
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.tournament.events import Happenings
-from enginetour.tournament.scheduler import Allotment, End, Offers, Scheduler, unshared
+from enginetour.tournament.events import RunEvents
+from enginetour.tournament.scheduler import Allotment, Offers, RunEnd, Scheduler, unshared
 from enginetour.tournament.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE, Setbacks
 from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import (
@@ -81,17 +81,17 @@ def heard(loop: Scheduler) -> Heard:
 def test_a_round_robin_is_played_to_its_end() -> None:
     """Four engines play six games, each announced once, in the order of the log."""
     loop = scheduler(ended)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert heard(loop).numbers == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_resume_plays_only_what_is_missing() -> None:
     """Starting over the log of a stopped run is the same act as resuming it."""
     log = MemoryLog()
-    assert scheduler(ended, log, most_games=4).run() is End.ENOUGH
+    assert scheduler(ended, log, most_games=4).run() is RunEnd.ENOUGH
     assert len(log.games) == 4
     rest = scheduler(ended, log)
-    assert rest.run() is End.FINISHED
+    assert rest.run() is RunEnd.FINISHED
     assert len(log.games) == 6
     assert len(heard(rest).numbers) == 2
 
@@ -106,7 +106,7 @@ def test_a_machine_failure_plays_the_game_again() -> None:
         return ended(task)
 
     loop = scheduler(verdict)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert len(heard(loop).numbers) == 6
     assert sum("slot died" in words for words in heard(loop).words) == 2
 
@@ -120,7 +120,7 @@ def test_a_pairing_an_engine_cannot_play_stays_open() -> None:
         return ended(task)
 
     loop = scheduler(verdict)
-    assert loop.run() is End.BLOCKED
+    assert loop.run() is RunEnd.BLOCKED
     log = loop.log
     assert isinstance(log, MemoryLog)
     voids = [game for game in log.games.values() if game.outcome is Outcome.VOID]
@@ -139,7 +139,7 @@ def without_dot(task: GameTask) -> Game:
 def test_an_engine_that_never_starts_is_suspended() -> None:
     """Three failed starts in a row set the engine aside; everybody else plays on."""
     loop = scheduler(without_dot)
-    assert loop.run() is End.BLOCKED
+    assert loop.run() is RunEnd.BLOCKED
     assert loop.setbacks.suspended == {"Dot": "exit 1"}
     assert loop.played == 3
 
@@ -149,7 +149,7 @@ def test_an_engine_that_never_starts_is_suspended() -> None:
 def test_who_has_left_is_not_suspended(event: Event, *, tried_again: bool) -> None:
     """Whoever withdraws or replaces an engine that does not start is not told again to mend or withdraw it."""
     loop = scheduler(without_dot)
-    assert loop.run() is End.BLOCKED
+    assert loop.run() is RunEnd.BLOCKED
     if tried_again:
         loop.setbacks.is_playable(loop.format.offers(loop.state)[0])
         loop.clock = lambda: 1e9
@@ -160,7 +160,7 @@ def test_who_has_left_is_not_suspended(event: Event, *, tried_again: bool) -> No
     loop.take(event, after)
     assert not loop.setbacks.suspended
     assert not loop.setbacks.tried_again
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
 
 
 def test_one_void_is_replayed_with_the_next_replay_number() -> None:
@@ -173,7 +173,7 @@ def test_one_void_is_replayed_with_the_next_replay_number() -> None:
         return ended(task)
 
     loop = scheduler(verdict)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     place = loop.place
     assert isinstance(place, Inline)
     assert [task.replay for task in place.tasks] == [0, 1, 0, 0, 0, 0, 0]
@@ -183,7 +183,7 @@ def test_stop_ends_the_loop_without_new_games() -> None:
     """After a stop nothing more is submitted and the end says so."""
     loop = scheduler(ended)
     loop.inbox.put(lambda: loop.stop(now=False))
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert isinstance(loop.place, Inline)
     assert loop.place.stopped == "finish"
     assert len(heard(loop).numbers) <= 2
@@ -255,7 +255,7 @@ def test_what_a_stop_drops_is_no_failure_of_the_machine() -> None:
     loop.stop(now=True)
     for future in place.futures:
         future.set_exception(MachineFailure("dropped"))
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert not heard(loop).words
 
 
@@ -275,7 +275,7 @@ def test_a_second_reason_to_stop_leaves_running_games_their_grace() -> None:
             future.set_exception(MachineFailure("dropped"))
 
     place.stop = dropped  # type: ignore[method-assign]
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert place.stopped == "now"
 
 
@@ -296,17 +296,17 @@ def test_a_pause_begins_no_game_and_ends_no_tournament() -> None:
     loop.stop(now=False)
     place.end(2)
     place.end(3)
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
 
 
 def test_nobody_is_given_up_in_a_pause() -> None:
     """Where nothing could be played but with engines that do not start, a pause is still waited for."""
     loop = scheduler(without_dot)
-    assert loop.run() is End.BLOCKED
+    assert loop.run() is RunEnd.BLOCKED
     loop.paused = True
     assert loop._verdict() is None
     loop.paused = False
-    assert loop._verdict() is End.BLOCKED
+    assert loop._verdict() is RunEnd.BLOCKED
 
 
 def test_a_pause_after_the_last_game_is_none() -> None:
@@ -317,7 +317,7 @@ def test_a_pause_after_the_last_game_is_none() -> None:
         return ended(task)
 
     loop = scheduler(verdict)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert loop.paused
 
 
@@ -351,7 +351,7 @@ def test_a_game_that_may_not_begin_ends_the_run_after_those_in_the_air() -> None
     assert loop.stopping == place.stopped == "finish"
     assert heard(loop).words == ["no new games, running ones end: Ada has changed"]
     place.end(1)
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert len(loop.log.games) == 2  # type: ignore[attr-defined]
     assert loop.refusal is not None
     assert len(place.tasks) == 2
@@ -363,7 +363,7 @@ def test_our_own_failure_in_a_place_is_no_failure_of_the_machine() -> None:
     place.futures[0].set_exception(TourError("not ours any more"))
     settle(loop)
     place.end(1)
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert str(loop.refusal) == "not ours any more"
     assert (len(place.tasks), len(loop.log.games)) == (2, 1)  # type: ignore[attr-defined]
 
@@ -378,7 +378,7 @@ def test_more_slots_play_the_same_bubble(pair_games: int) -> None:
     def log_of(slots: int) -> tuple[MemoryLog, int]:
         log, place = MemoryLog(), Landing(slots)
         loop = Scheduler(log, format_, field, place, task_for, slots=slots, inbox=place)  # type: ignore[arg-type]
-        assert loop.run() is End.FINISHED
+        assert loop.run() is RunEnd.FINISHED
         state, early = format_.start(field), 0
         for event in log.events():
             assert isinstance(event, GameFinished)
@@ -421,14 +421,14 @@ def test_a_game_is_written_while_the_next_one_is_played() -> None:
     """A slot does not wait for a commit, and is one game ahead of it at most; nothing begins after the last."""
     place = Inline(ended)
     log = Slow(place)
-    assert beside(place, log).run() is End.FINISHED
+    assert beside(place, log).run() is RunEnd.FINISHED
     assert log.begun == [2, 3, 4, 5, 6, 6]
 
 
 def test_a_number_of_games_is_no_less_for_those_begun_beforehand() -> None:
     """`most_games` counts the game that is being written."""
     place = Inline(ended)
-    assert beside(place, Slow(place), most_games=3).run() is End.ENOUGH
+    assert beside(place, Slow(place), most_games=3).run() is RunEnd.ENOUGH
     assert len(place.tasks) == 3
 
 
@@ -442,7 +442,7 @@ def test_a_failed_commit_announces_nothing_and_loses_the_game_beside_it() -> Non
     assert heard(loop).numbers == [1, 2]
     assert len(place.tasks) == 4
     again = Inline(ended)
-    assert beside(again, log).run() is End.FINISHED
+    assert beside(again, log).run() is RunEnd.FINISHED
     assert [task.pairing for task in again.tasks[:2]] == [task.pairing for task in place.tasks[2:]]
     assert len(log.games) == 6
 
@@ -452,7 +452,7 @@ def test_no_game_begins_beside_the_one_that_decides_a_test() -> None:
     place = Inline(lambda task: ended(task, Outcome.WHITE if task.pairing.white == "Ada" else Outcome.BLACK))
     options = {"games": 400, "sprt": {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}}
     loop = beside(place, MemoryLog(), "match", options=options)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert len(place.tasks) == loop.played < 60
 
 
@@ -468,7 +468,7 @@ def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
     place, looks = Inline(ended), list[int]()
     loop = beside(place, MemoryLog())
     loop.watcher = Beside()
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert len(place.tasks) == loop.played == 3
 
     class Asking(Inline):
@@ -479,7 +479,7 @@ def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
 
     place = Asking(ended)
     loop = beside(place, MemoryLog(), slots=2)
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert len(place.tasks) == loop.played == 3
 
 
@@ -569,7 +569,7 @@ def test_a_request_that_comes_with_the_last_game_is_carried_out() -> None:
             if not scheduler.format.offers(scheduler.state) and not done:
                 scheduler.inbox.put(lambda: done.append("done"))
 
-    assert scheduler(ended, watcher=Late()).run() is End.FINISHED
+    assert scheduler(ended, watcher=Late()).run() is RunEnd.FINISHED
     assert done == ["done"]
 
 
@@ -589,7 +589,7 @@ def test_a_game_that_the_machine_is_too_busy_for_is_played_at_last() -> None:
     seconds = count()
     loop = scheduler(verdict, busy=busy, clock=lambda: float(next(seconds)))
     first = loop.format.offers(loop.state)[0].key
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert (len(played), played[-1]) == (6, first)
     assert sum("waits until the machine is less busy" in words for words in heard(loop).words) == 1
 
@@ -605,7 +605,7 @@ def test_a_machine_that_is_too_busy_is_no_fault_of_an_engine(*, starts: bool) ->
 
     seconds = count(step=100)
     loop = scheduler(verdict, clock=lambda: float(next(seconds)))
-    assert loop.run() is (End.BUSY if starts else End.BLOCKED)
+    assert loop.run() is (RunEnd.BUSY if starts else RunEnd.BLOCKED)
 
 
 # What once broke in the loop.
@@ -622,7 +622,7 @@ def test_a_weekend_of_machine_failures_is_waited_out() -> None:
 
     loop = scheduler(verdict)
     loop._wait = lambda: None  # type: ignore[method-assign]
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert any(words.endswith(f"waiting {END_OF_PAUSES:.0f} s") for words in heard(loop).words)
 
 
@@ -630,7 +630,7 @@ def test_a_stop_that_is_waiting_comes_before_the_first_game() -> None:
     """Ctrl-C during the preparations: no game is begun after it."""
     loop = scheduler(ended)
     loop.inbox.put(lambda: loop.stop(now=False, grace=60))
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert isinstance(loop.place, Inline)
     assert loop.place.tasks == []
 
@@ -648,7 +648,7 @@ def test_a_stop_during_the_last_game_lets_the_tournament_end() -> None:
     loop = scheduler(verdict)
     loop.entrants = loop.entrants[:3]
     loop.__post_init__()
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert loop.format.offers(loop.state) == ()
 
 
@@ -664,7 +664,7 @@ def test_a_game_the_machine_cannot_play_lets_the_others_go_first() -> None:
 
     loop = scheduler(verdict)
     loop._wait = lambda: None  # type: ignore[method-assign]
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     log = loop.log
     assert isinstance(log, MemoryLog)
     assert [game.pairing.pair for game in log.games.values()][-1] == ("Ada", "Dot")
@@ -686,7 +686,7 @@ def test_a_single_failure_of_the_machine_moves_no_game_behind_the_others() -> No
     names = (Entrant("A"), Entrant("B"))
     more: dict[str, Any] = {"watcher": Heard(), "inbox": Unwaiting(), "clock": Clock()}
     loop = Scheduler(MemoryLog(), make_format("match", options), names, Inline(verdict), task_for, **more)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert voided == [6, 7]
     assert loop.state.verdict == "H1"
     assert loop.played < 60
@@ -697,7 +697,7 @@ def test_a_full_disk_pauses_with_one_line() -> None:
     free = iter([math.inf, *[float(MIN_FREE)] * 5])
     loop = scheduler(ended, free_bytes=lambda: next(free, float(MIN_FREE + GAME_BYTES)))
     loop._wait = lambda: None  # type: ignore[method-assign]
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert heard(loop).words == ["no new games until the disk has room again: 1.0 MiB free, 1.2 needed"]
     assert len(heard(loop).numbers) == 6
 
@@ -706,7 +706,7 @@ def test_a_stop_ends_the_pause_of_a_full_disk() -> None:
     """A run that waits for room can be stopped."""
     loop = scheduler(ended, free_bytes=lambda: 0.0)
     loop._wait = lambda: loop.stop(now=False)  # type: ignore[method-assign]
-    assert loop.run() is End.STOPPED
+    assert loop.run() is RunEnd.STOPPED
     assert heard(loop).numbers == []
 
 
@@ -728,7 +728,7 @@ def test_a_suspended_engine_is_tried_when_nothing_else_is_left(mended_after: int
     now = [0]
     loop = scheduler(verdict, clock=lambda: float(now[0]))
     loop._wait = lambda: now.__setitem__(0, next(seconds))  # type: ignore[method-assign]
-    assert loop.run() is (End.FINISHED if mended_after == 3 else End.BLOCKED)
+    assert loop.run() is (RunEnd.FINISHED if mended_after == 3 else RunEnd.BLOCKED)
     assert loop.played == (6 if mended_after == 3 else 3)
 
 
@@ -748,7 +748,7 @@ def test_a_suspended_engine_is_tried_every_ten_minutes() -> None:
     long = make_format("roundrobin", options_model("roundrobin")(cycles=6))
     loop = Scheduler(MemoryLog(), long, ENTRANTS, Inline(verdict), task_for, clock=lambda: float(now[0]))
     loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert told[-1] == "others"
 
 
@@ -764,11 +764,11 @@ def test_a_suspension_is_told_once_and_its_engine_named_once() -> None:
 
     long = make_format("roundrobin", options_model("roundrobin")(cycles=3))
     watcher, heard_of = Heard(), list[str]()
-    happenings = Happenings("trial", (lambda event: heard_of.append(str(event["event"])),))
-    both = Both(watcher, happenings)
+    happenings = RunEvents("trial", (lambda event: heard_of.append(str(event["event"])),))
+    both = WatcherGroup(watcher, happenings)
     loop = Scheduler(MemoryLog(), long, ENTRANTS, Inline(verdict), task_for, clock=lambda: float(now[0]), watcher=both)
     loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
-    assert loop.run() is End.BLOCKED
+    assert loop.run() is RunEnd.BLOCKED
     said = [words for words in watcher.words if words.startswith("Dot")]
     assert said[0] == "Dot is suspended after 3 failed starts in a row: ended (exit 1)"
     assert len(said) > 2
@@ -798,7 +798,7 @@ def test_a_game_that_ends_while_another_is_written_is_not_overslept() -> None:
     place, ends = Airborne(), ending()
     format_ = make_format("roundrobin", options_model("roundrobin")())
     loop = Scheduler(Busy(), format_, ENTRANTS, place, task_for, slots=2, inbox=Awake())
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
 
 
 def test_a_game_that_ended_before_a_failure_of_the_machine_is_heeded_before_it() -> None:

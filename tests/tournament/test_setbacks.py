@@ -9,7 +9,7 @@ import pytest
 from enginetour.formats.base import make_format, options_model
 from enginetour.model.game import Game, Outcome, Pairing, Termination, Withdrawn
 from enginetour.model.task import GameTask
-from enginetour.tournament.scheduler import End, Scheduler
+from enginetour.tournament.scheduler import RunEnd, Scheduler
 from enginetour.tournament.setbacks import CALM_S, DOUBTS, MOST_DOUBTS, MOST_REPLAYS, Setbacks, Standstill
 from tests.support.tournaments import ENTRANTS, Clock, Heard, Inline, Kept, MemoryLog, Unwaiting, ended, task_for
 
@@ -195,7 +195,7 @@ ROUNDS: dict[str, Any] = {"system": "swiss", "settings": {"rounds": 2}}
 def test_it_is_withdrawn_when_patience_is_used_up() -> None:
     """An hour of waiting and probing every ten minutes, then an event of the log, and the rounds go on."""
     loop, hall = swiss(**ROUNDS)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     log: Any = loop.log
     ((event, why),) = log.left
     assert event == Withdrawn("Dot")
@@ -210,7 +210,7 @@ def test_it_is_withdrawn_when_patience_is_used_up() -> None:
 def test_a_mended_engine_loses_nothing() -> None:
     """It starts after half an hour: nobody is withdrawn."""
     loop, hall = swiss(mended_at=1800.0, **ROUNDS)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert not hall.left
     assert loop.standstill.until is None
 
@@ -218,7 +218,7 @@ def test_a_mended_engine_loses_nothing() -> None:
 def test_a_run_may_end_instead() -> None:
     """With ``on_suspend = "stop"`` it ends blocked when patience is used up, and nobody has left."""
     loop, hall = swiss(standstill=Standstill(600.0), **ROUNDS)
-    assert loop.run() is End.BLOCKED
+    assert loop.run() is RunEnd.BLOCKED
     assert not hall.left
     assert hall.now >= 600
 
@@ -226,7 +226,7 @@ def test_a_run_may_end_instead() -> None:
 def test_where_nothing_is_won_nobody_waits() -> None:
     """A round robin has played all the others: its pairings stay open at once."""
     loop, hall = swiss(system="roundrobin")
-    assert loop.run() is End.BLOCKED
+    assert loop.run() is RunEnd.BLOCKED
     assert not hall.left
     assert hall.now < 1200
 
@@ -242,7 +242,7 @@ def test_two_at_once() -> None:
         return verdict(task)  # type: ignore[no-any-return]
 
     loop.place.verdict = broken  # type: ignore[attr-defined]
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert hall.left == ["Cid", "Dot"]
 
 
@@ -253,25 +253,25 @@ def test_two_at_once() -> None:
 def test_other_formats_go_on(system: str, settings: dict[str, Any]) -> None:
     """The night is not lost in a bubble or a cup either."""
     loop, hall = swiss(system=system, settings=settings)
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     assert hall.left == ["Dot"]
 
 
 def test_the_wait_is_told_to_who_is_far_away() -> None:
     """`suspended` when it is set aside, again when it is waited for, `withdrawn` in the end."""
-    from enginetour.tournament.events import Happenings
+    from enginetour.tournament.events import RunEvents
 
     kept = Kept()
     loop, hall = swiss(**ROUNDS)
 
-    class Told(Happenings):
+    class Told(RunEvents):
         def progress(self, scheduler: Scheduler) -> None:
             super().progress(scheduler)
             hall.progress(scheduler)
 
     loop.watcher = Told("autumn", (kept,), lambda: 0.5)
     loop.setbacks._tell = loop.watcher.trouble
-    assert loop.run() is End.FINISHED
+    assert loop.run() is RunEnd.FINISHED
     waits = [event for event in kept.of("suspended") if "engines" in event]
     assert [event["engines"] for event in waits] == [["Dot"]]
     assert [event["engine"] for event in kept.of("withdrawn")] == ["Dot"]

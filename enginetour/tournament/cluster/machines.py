@@ -22,9 +22,9 @@ from enginetour.model.errors import InputRefused, TourError
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.tablebases import found_in
-from enginetour.tournament.config.entrants import folders_of, look
+from enginetour.tournament.config.entrants import find_tables, table_folders
 from enginetour.tournament.config.workspace import workspace_of
-from enginetour.tournament.limits import wanted
+from enginetour.tournament.limits import processors_wanted
 from enginetour.tournament.places import START_PARALLEL
 from enginetour.tournament.plan import Plan
 
@@ -66,7 +66,7 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WorkerReport:
     """What a worker says of itself; it may play where it lacks nothing. `speed` as in `pace`, 0 if not measured."""
 
     host: str
@@ -80,7 +80,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class GameOrder:
     """One game for one worker; `seat` is the slot there that has its engines, if one has."""
 
     run: str
@@ -99,12 +99,12 @@ Reply = tuple[str, object]
 MOST_FAILURES = 3  # games in a row that a machine fails before it is set aside (reliability spec 1: host failures)
 _HOMES = 4_096  # encounters whose machine is remembered: far more than are open at once
 
-Seat = tuple[str, int]  # address of a worker, slot there
+WorkerSlot = tuple[str, int]  # address of a worker, slot there
 Encounter = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ListedWorker:
     """A worker as the scheduler of the cluster lists it."""
 
     name: str  # "" where nobody gave it one
@@ -119,7 +119,7 @@ class Seen:
 
 
 @dataclass
-class Standing:
+class MachineRecord:
     """What is known of a machine as long as the run lasts."""
 
     failures: int = 0  # in a row
@@ -132,9 +132,9 @@ class Standing:
 class Worker:
     """One that is there. `found` is None until it has looked what it has."""
 
-    seen: Seen
+    seen: ListedWorker
     machine: str
-    found: Found | None = None
+    found: WorkerReport | None = None
     busy: set[int] = field(default_factory=set)
 
 
@@ -143,11 +143,11 @@ class Machines:
     """All of them; `workers` are those that are there now."""
 
     workers: dict[str, Worker] = field(default_factory=dict)
-    standing: dict[str, Standing] = field(default_factory=dict)
+    standing: dict[str, MachineRecord] = field(default_factory=dict)
     _homes: dict[Encounter, str] = field(default_factory=dict)  # machine where its games are played
-    _last: dict[int, Seat] = field(default_factory=dict)  # by the scheduler's slot
+    _last: dict[int, WorkerSlot] = field(default_factory=dict)  # by the scheduler's slot
 
-    def heed(self, seen: Mapping[str, Seen]) -> tuple[list[str], dict[str, str]]:
+    def heed(self, seen: Mapping[str, ListedWorker]) -> tuple[list[str], dict[str, str]]:
         """Take the list of the moment: addresses that joined, addresses that are gone and what machines they were."""
         joined = [address for address in seen if address not in self.workers]
         gone = {address: worker.machine for address, worker in self.workers.items() if address not in seen}
@@ -158,18 +158,18 @@ class Machines:
             self.workers[address] = Worker(one, one.name or one.host)
         return joined, gone
 
-    def look(self, address: str, found: Found) -> None:
+    def look(self, address: str, found: WorkerReport) -> None:
         """What a worker found of itself. One without a name, whose address is an IP number, is called by its host."""
         worker = self.workers.get(address)
         if worker is not None:
             worker.found = found
             worker.machine = worker.seen.name or found.host or worker.seen.host
-            self.standing.setdefault(worker.machine, Standing())
+            self.standing.setdefault(worker.machine, MachineRecord())
 
     def state(self, address: str) -> Literal["looking", "lacking", "aside", "drained", "fit"]:
         """Whether a worker gets games."""
         worker = self.workers[address]
-        standing = self.standing.get(worker.machine, Standing())
+        standing = self.standing.get(worker.machine, MachineRecord())
         if worker.found is None:
             return "looking"
         if worker.found.lacks or not worker.seen.seats:
@@ -185,7 +185,9 @@ class Machines:
         """Games that can be played at once."""
         return sum(self.workers[address].seen.seats for address in self.fit())
 
-    def seat_for(self, encounter: Encounter, prefer: int | None, but: frozenset[str] = frozenset()) -> Seat | None:
+    def seat_for(
+        self, encounter: Encounter, prefer: int | None, but: frozenset[str] = frozenset()
+    ) -> WorkerSlot | None:
         """A free seat, taken from now on; None while it must wait. All games of an encounter are on one machine.
 
         `but` are machines that failed this game: others come first.
@@ -207,7 +209,7 @@ class Machines:
         held = Counter(self._last.values())
         last = self._last.get(prefer) if prefer is not None else None
 
-        def rank(seat: Seat) -> tuple[bool, int, float]:
+        def rank(seat: WorkerSlot) -> tuple[bool, int, float]:
             worker = self.workers[seat[0]]
             return seat != last, held[seat], len(worker.busy) / worker.seen.seats
 
@@ -221,19 +223,19 @@ class Machines:
             del self._homes[next(iter(self._homes))]
         return best
 
-    def free(self, seat: Seat) -> None:
+    def free(self, seat: WorkerSlot) -> None:
         """Its game has ended, or is lost."""
         if seat[0] in self.workers:
             self.workers[seat[0]].busy.discard(seat[1])
 
     def went_well(self, machine: str) -> None:
         """It played a game to its end."""
-        standing = self.standing.setdefault(machine, Standing())
+        standing = self.standing.setdefault(machine, MachineRecord())
         standing.failures, standing.played = 0, standing.played + 1
 
     def failed(self, machine: str, why: str) -> bool:
         """It failed a game, or died; whether it is set aside by that."""
-        standing = self.standing.setdefault(machine, Standing())
+        standing = self.standing.setdefault(machine, MachineRecord())
         standing.failures += 1
         if standing.failures < MOST_FAILURES or standing.aside:
             return False
@@ -257,14 +259,14 @@ class Machines:
 
     def _is_known(self, name: str) -> bool:
         for worker in self.workers.values():
-            self.standing.setdefault(worker.machine, Standing())
+            self.standing.setdefault(worker.machine, MachineRecord())
         return name in self.standing
 
     def rows(self) -> list[dict[str, object]]:
         """One for each worker, JSON-ready; machines that are gone but were known come last."""
         rows: list[dict[str, object]] = []
         for address, worker in sorted(self.workers.items(), key=lambda one: (one[1].machine, one[0])):
-            standing, found = self.standing.get(worker.machine, Standing()), worker.found
+            standing, found = self.standing.get(worker.machine, MachineRecord()), worker.found
             lacks = list(found.lacks) if found is not None else []
             if not worker.seen.seats:
                 lacks.insert(0, "no slots: start its worker with --resources slot=N --nthreads N")
@@ -294,7 +296,7 @@ class Machines:
 _MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
 
 
-def crowding(demand: Demand, slots: int, processors: int, memory_mb: int) -> Iterator[str]:
+def shortages(demand: Demand, slots: int, processors: int, memory_mb: int) -> Iterator[str]:
     """What so many slots want of a machine and do not get, a few words each."""
     want = demand.processors * slots
     if want > processors and not demand.crowded:
@@ -303,9 +305,9 @@ def crowding(demand: Demand, slots: int, processors: int, memory_mb: int) -> Ite
         yield f"memory: {slots} slots want {demand.hash_mb * slots} MB for hash tables, {memory_mb} MB here"
 
 
-def shared(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
+def overcommitted(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
     """A line for each machine on which several workers want more than it has."""
-    machines: dict[str, list[tuple[Worker, Found]]] = defaultdict(list)
+    machines: dict[str, list[tuple[Worker, WorkerReport]]] = defaultdict(list)
     for worker in workers:
         if worker.found is not None and not worker.found.lacks:
             machines[worker.seen.host].append((worker, worker.found))
@@ -313,11 +315,11 @@ def shared(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
         if len(there) > 1:
             names = ", ".join(sorted(worker.machine for worker, _ in there))
             slots, found = sum(worker.seen.seats for worker, _ in there), [one for _, one in there]
-            for words in crowding(demand, slots, _processors(found), found[0].memory_mb):
+            for words in shortages(demand, slots, _processors(found), found[0].memory_mb):
                 yield f"{names} share {host}, {words}"
 
 
-def _processors(found: Sequence[Found]) -> int:
+def _processors(found: Sequence[WorkerReport]) -> int:
     """Those of all workers together: each may have its own by an affinity, its group shares a quota."""
     parts = {one.group or str(number): one.processors for number, one in enumerate(found)}
     return min(len(frozenset().union(*(one.affinity for one in found))), sum(parts.values()))
@@ -339,17 +341,17 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
         what = f"speed = {play.speed} is of one machine"
         raise InputRefused(what, place=plan.config.at("play", "speed"), step='say speed = "measure"')
     sides = tuple(plan.sides.values())
-    tables = look(plan.config) if play.tablebases is not None else None
+    tables = find_tables(plan.config) if play.tablebases is not None else None
     books = {(side.own_book.path, side.own_book.digest) for side in sides if side.own_book is not None}
     clocks = {side.playing(white=white).tc for side in sides for white in (True, False)}
     return Demand(
         specs=tuple(side.spec for side in sides),
         origins=tuple(_origins(plan).items()),
-        folders=folders_of(plan.config),
+        folders=table_folders(plan.config),
         tables=len(tables.wdl) + len(tables.dtz) if tables is not None else 0,
         variant=play.variant,
         books=tuple(sorted(books)),
-        processors=wanted(sides, 1),
+        processors=processors_wanted(sides, 1),
         hash_mb=sum(sorted(map(hash_mb, sides))[-2:]),
         crowded=force,
         start_parallel=play.start_parallel,
@@ -386,11 +388,11 @@ def _origins(plan: Plan) -> dict[str, Origin]:
 # engine where its fingerprint is the same.
 
 
-class NotHere(Exception):
+class EngineMissing(Exception):
     """This machine has not got the engine; the words say where it was looked for."""
 
 
-def here(spec: EngineSpec, origin: Origin | None, start: Path) -> EngineSpec:
+def engine_here(spec: EngineSpec, origin: Origin | None, start: Path) -> EngineSpec:
     """The engine as this machine starts it, for a worker started in `start`. Raises NotHere."""
     told: list[str] = []
     for found in _candidates(spec, origin, workspace_of(start) / "engines"):
@@ -405,7 +407,7 @@ def here(spec: EngineSpec, origin: Origin | None, start: Path) -> EngineSpec:
         if print_ == spec.fingerprint or not spec.fingerprint:
             return found
         told.append(f"another build: {found.command[0]} makes it {print_}, not {spec.fingerprint}")
-    raise NotHere("; ".join(dict.fromkeys(told)))
+    raise EngineMissing("; ".join(dict.fromkeys(told)))
 
 
 def _candidates(spec: EngineSpec, origin: Origin | None, engines: Path) -> Iterator[EngineSpec | str]:
@@ -436,7 +438,7 @@ def _by_file(spec: EngineSpec, origin: Origin, registry: Registry) -> EngineSpec
     return replace(spec, command=there.command, dir=there.dir, env=there.env, files=there.files, options=options)
 
 
-def lacking(demand: Demand, slots: int, start: Path, speed: float) -> tuple[str, ...]:
+def missing_requirements(demand: Demand, slots: int, start: Path, speed: float) -> tuple[str, ...]:
     """What a worker with so many slots, started in `start`, has not got, a few words each."""
     return tuple(_lacking(demand, slots, start, speed))
 
@@ -444,8 +446,8 @@ def lacking(demand: Demand, slots: int, start: Path, speed: float) -> tuple[str,
 def _lacking(demand: Demand, slots: int, start: Path, speed: float) -> Iterator[str]:
     for spec in demand.specs:
         try:
-            here(spec, demand.origin(spec.name), start)
-        except NotHere as words:
+            engine_here(spec, demand.origin(spec.name), start)
+        except EngineMissing as words:
             yield f"{spec.name}: {words}"
     yield from _tables(demand)
     for path, digest in demand.books:
@@ -453,7 +455,7 @@ def _lacking(demand: Demand, slots: int, start: Path, speed: float) -> Iterator[
             yield f"book: no file {path}"
         elif digest and file_digest(Path(path)) != digest:
             yield f"book: {path} is another one"
-    yield from crowding(demand, slots, allowed_processors().count, memory_mb())
+    yield from shortages(demand, slots, allowed_processors().count, memory_mb())
     for clock in demand.clocks:
         try:
             clock.scaled(1 / speed, nodes=False)

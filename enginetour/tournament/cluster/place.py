@@ -26,8 +26,18 @@ from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefuse
 from enginetour.model.task import GameTask
 from enginetour.referee.link import VERSION
 from enginetour.reports.sheet import counted
-from enginetour.tournament.cluster.machines import Demand, Encounter, Found, Machines, Order, Reply, Seat, Seen, shared
-from enginetour.tournament.cluster.worker import SLOT, TLS, look, play
+from enginetour.tournament.cluster.machines import (
+    Demand,
+    Encounter,
+    GameOrder,
+    ListedWorker,
+    Machines,
+    Reply,
+    WorkerReport,
+    WorkerSlot,
+    overcommitted,
+)
+from enginetour.tournament.cluster.worker import SLOT, TLS, inspect_worker, play
 from enginetour.tournament.places import STOP_LIMIT, Listener
 
 # A game on its way through a cluster, from the scheduler's wish to its end.
@@ -36,7 +46,7 @@ _MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of
 
 
 @dataclass(eq=False)
-class Work:
+class ClusterTask:
     """`failed` are the machines that failed it; `tried` is the present try, `number` that of all tries of the run."""
 
     task: GameTask
@@ -149,7 +159,7 @@ PREFIX = "dask="
 SCHEMES = ("tcp://", TLS)
 CONNECT_S = 5.0  # for the first answer: what a person waits for; later on it is tried again and again
 
-Heard = Callable[[list[tuple[str, str, object]]], None]
+EventListener = Callable[[list[tuple[str, str, object]]], None]
 
 
 def address_of(place: str) -> str:
@@ -167,7 +177,7 @@ def address_of(place: str) -> str:
 class Connection:
     """To one scheduler, by its address. `heard` takes live events of the run named `run`."""
 
-    def __init__(self, address: str, run: str, heard: Heard) -> None:
+    def __init__(self, address: str, run: str, heard: EventListener) -> None:
         self.address = address
         self._run = run
         self._heard = heard
@@ -195,7 +205,7 @@ class Connection:
         """The scheduler answered lately."""
         return self._client is not None and self._client.status == "running"
 
-    async def workers(self) -> dict[str, Seen] | None:
+    async def workers(self) -> dict[str, ListedWorker] | None:
         """Those that are there, by address; None while the scheduler does not answer. A lost one is looked for."""
         if self._client is not None and self._client.status in ("closing", "closed"):
             self._client = None
@@ -238,12 +248,12 @@ def _is_running(worker: dict[str, Any]) -> bool:
     return bool(worker.get("status", "running") == "running")
 
 
-def _seen(address: str, worker: dict[str, Any]) -> Seen:
+def _seen(address: str, worker: dict[str, Any]) -> ListedWorker:
     name = worker.get("name", address)
     host = str(worker.get("host") or address)
     slots = int((worker.get("resources") or {}).get(SLOT, 0))
     named = str(name) if isinstance(name, str) and "://" not in name else ""
-    return Seen(named, host, slots, int(worker.get("nthreads", 0)))
+    return ListedWorker(named, host, slots, int(worker.get("nthreads", 0)))
 
 
 # The games of a place that is a cluster: waiting, in the air, and played again elsewhere when a machine fails one.
@@ -252,7 +262,7 @@ def _seen(address: str, worker: dict[str, Any]) -> Seen:
 # handed back as a failure. Everything here is done in the thread of the place's loop.
 
 
-class Games:
+class ClusterGames:
     """At most `size` in the air. `say` hears what a person should read; `refusing` is why no game begins any more."""
 
     def __init__(
@@ -264,10 +274,10 @@ class Games:
         self._run, self._link, self._loop, self._machines, self._say = run, link, loop, machines, say
         self._newest = 0  # number of the game that was begun last
         self._counted: dict[str, int] = {}  # by machine, the newest game when a failure of it was counted
-        self._queue: deque[Work] = deque()
-        self._flying: dict[str, tuple[Work, Seat]] = {}  # by key of Dask
+        self._queue: deque[ClusterTask] = deque()
+        self._flying: dict[str, tuple[ClusterTask, WorkerSlot]] = {}  # by key of Dask
 
-    def enqueue(self, work: Work) -> None:
+    def enqueue(self, work: ClusterTask) -> None:
         """One more."""
         self._queue.append(work)
         self.assign()
@@ -284,7 +294,7 @@ class Games:
 
     def assign(self) -> None:
         """Begin what has a seat."""
-        waiting: deque[Work] = deque()
+        waiting: deque[ClusterTask] = deque()
         while self._queue and len(self._flying) < self.size and self._link.is_open and not self.refusing:
             work = self._queue.popleft()
             seat = self._machines.seat_for(work.encounter, work.prefer, frozenset(work.failed))
@@ -326,9 +336,9 @@ class Games:
                 self._drop(key, work)
                 work.fail(self.refusing)
 
-    async def _try(self, key: str, work: Work, seat: Seat) -> None:
+    async def _try(self, key: str, work: ClusterTask, seat: WorkerSlot) -> None:
         machine = self._machines.workers[seat[0]].machine
-        order, future = Order(self._run, self.tag, seat[1], work.task), None
+        order, future = GameOrder(self._run, self.tag, seat[1], work.task), None
         try:
             future = self._link.submit(play, order, worker=seat[0], slot=True, key=key)
             reply: Reply = await future
@@ -363,7 +373,7 @@ class Games:
         _, seat = self._flying.pop(key)
         self._machines.free(seat)
 
-    def _again(self, work: Work, machine: str, why: str, *, count: bool) -> None:
+    def _again(self, work: ClusterTask, machine: str, why: str, *, count: bool) -> None:
         """A machine failed the game: another one plays it, unless several have tried."""
         again = work.failed_by(machine)
         if count and work.number > self._counted.get(machine, 0):  # else what ended another one ended this one too
@@ -381,14 +391,14 @@ class Games:
             step = f"enginetour machines --use {machine} gives it games again"
             self._say(f"{machine} is set aside, it failed three games in a row: {why}; {step}")
 
-    def _back(self, work: Work) -> None:
+    def _back(self, work: ClusterTask) -> None:
         """Into the queue again, where games still begin."""
         if self.refusing:
             work.fail("the cluster does not answer")
         else:
             self._queue.appendleft(work)
 
-    def _drop(self, key: str, work: Work) -> None:
+    def _drop(self, key: str, work: ClusterTask) -> None:
         """End a try; the Dask future goes with it, and with that the task."""
         if key in self._flying:
             self._end_try(key)
@@ -401,7 +411,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-# A Dask cluster as a place to play: the contract of `LocalPlace`, on all its machines.
+# A Dask cluster as a place to play: the contract of `LocalExecutor`, on all its machines.
 
 _CANCELLED = "cancelled"  # what Dask calls every future after the scheduler was away, for however short a time
 _LOOK_LIMIT = 30.0  # s the first game waits for a worker to look what it has; it may join later
@@ -410,7 +420,7 @@ LOOK_S = 0.5  # between two looks at who is there: a dead worker's games are mis
 Tell = Callable[[str], None]
 
 
-class DaskPlace:
+class DaskExecutor:
     """All machines of a cluster. UsageRefused where no scheduler of Dask answers at the address.
 
     Nothing is played before `look_round` has seen the machines; `open` tells the tag of the run and who listens.
@@ -432,7 +442,7 @@ class DaskPlace:
         self._looked = threading.Event()
         self._link = Connection(address, self.run, self._hear)
         self._loop = LoopThread("cluster")
-        self._games = Games(self.run, slots, self._link, self._loop, self.machines, self._say)
+        self._games = ClusterGames(self.run, slots, self._link, self._loop, self.machines, self._say)
         try:
             self._loop.wait_for(self._link.open())
         except OSError as error:
@@ -458,7 +468,7 @@ class DaskPlace:
         """A game to play, queued while all seats are taken. RuntimeError after `stop`, `close`."""
         if self._games.refusing:
             raise RuntimeError(f"no new games: {self._games.refusing}")
-        work = Work(task, prefer)
+        work = ClusterTask(task, prefer)
         self._loop.post(lambda: self._games.enqueue(work))
         return work.future
 
@@ -489,7 +499,7 @@ class DaskPlace:
 
     def shared(self, demand: Demand) -> list[str]:
         """Machines on which several workers want more than there is, a line each."""
-        lines: list[str] = self._loop.ask(lambda: list(shared(self.machines.workers.values(), demand)))
+        lines: list[str] = self._loop.ask(lambda: list(overcommitted(self.machines.workers.values(), demand)))
         return lines
 
     def drain(self, name: str) -> bool:
@@ -548,7 +558,7 @@ class DaskPlace:
         except CancelledError:  # the connection was lost; the next look round begins anew
             return
         except Exception as error:  # it has another enginetour, or none: its own words say which
-            found = Found("", lacks=(f"enginetour {VERSION}: {_first_line(error)}",))
+            found = WorkerReport("", lacks=(f"enginetour {VERSION}: {_first_line(error)}",))
         if address not in self.machines.workers:
             return
         self.machines.look(address, found)
@@ -561,12 +571,12 @@ class DaskPlace:
         self._gone.discard(name)
         self._games.assign()
 
-    async def _found(self, address: str) -> Found:
+    async def _found(self, address: str) -> WorkerReport:
         """What a worker says of itself. One of another version is sent nothing of ours: who cannot read a task dies."""
         version = await self._ask(address, resolve_name, "enginetour.referee.link:VERSION")
         if version != VERSION:
-            return Found("", lacks=(f"enginetour {VERSION}: it has {version}; install the same there",))
-        found: Found = await self._ask(address, look, self._demand, self.run)
+            return WorkerReport("", lacks=(f"enginetour {VERSION}: it has {version}; install the same there",))
+        found: WorkerReport = await self._ask(address, inspect_worker, self._demand, self.run)
         return found
 
     async def _ask(self, address: str, question: Callable[..., Any], *words: object) -> Any:

@@ -26,8 +26,16 @@ from enginetour.engines.machine import allowed_processors, memory_mb, processor_
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError, UsageRefused
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, GameTask
-from enginetour.tournament.cluster.machines import Demand, Found, NotHere, Order, Reply, here, lacking
-from enginetour.tournament.places import LocalPlace, SlotProcess
+from enginetour.tournament.cluster.machines import (
+    Demand,
+    EngineMissing,
+    GameOrder,
+    Reply,
+    WorkerReport,
+    engine_here,
+    missing_requirements,
+)
+from enginetour.tournament.places import LocalExecutor, SlotProcess
 
 # A worker's side: it looks what its machine has, and hands games to slot processes of its own.
 
@@ -43,36 +51,36 @@ def _speed(rounds: int) -> float:
     return machine.measure_speed(rounds)
 
 
-def look(demand: bytes, run: str) -> Found:
+def inspect_worker(demand: bytes, run: str) -> WorkerReport:
     """What this worker has and lacks; a desk for the run is open where it lacks nothing. `run` names its events too."""
     worker = get_worker()
     wanted: Demand = pickle.loads(demand)  # noqa: S301 - from a manager of our own version; Dask runs its code anyway
-    slots = seats_of(worker)
+    slots = capacity_of(worker)
     start = Path.cwd()
     speed = _speed(machine.ROUNDS if wanted.scaled else ROUNDS)
-    lacks = lacking(wanted, slots, start, speed)
+    lacks = missing_requirements(wanted, slots, start, speed)
     if not lacks:
-        desk = Desk(worker, run, wanted, slots, start, speed if wanted.scaled else None)
+        desk = WorkerService(worker, run, wanted, slots, start, speed if wanted.scaled else None)
         sync(worker.loop, worker.plugin_add, plugin=desk, name=run)
     affinity, here = frozenset(os.sched_getaffinity(0)), allowed_processors()
-    return Found(platform.node(), processor_name(), speed, lacks, here.count, affinity, memory_mb(), here.group)
+    return WorkerReport(platform.node(), processor_name(), speed, lacks, here.count, affinity, memory_mb(), here.group)
 
 
-def seats_of(worker: Worker) -> int:
+def capacity_of(worker: Worker) -> int:
     """Games it can play at once: its slots, or its threads where those are fewer."""
     return int(min(worker.state.total_resources.get(SLOT, 0), worker.state.nthreads))
 
 
-def play(order: Order) -> Reply:
+def play(order: GameOrder) -> Reply:
     """One game, in a slot process of this machine. Nothing is raised: what Dask sees fail, it would tell at length."""
     worker = get_worker()
     desk = worker.plugins.get(order.run)
-    if not isinstance(desk, Desk):
+    if not isinstance(desk, WorkerService):
         return "anew", "its desk is closed"
     return desk.play(order, str(worker.get_current_task()))
 
 
-class Slots(LocalPlace):
+class WorkerSlots(LocalExecutor):
     """Slots of this machine, of which one game alone can be dropped."""
 
     speaking: Future[Any] | None = None  # whose event is being told
@@ -92,7 +100,7 @@ class Slots(LocalPlace):
         super()._take(slot, kind, *values)
 
 
-class Desk(WorkerPlugin):
+class WorkerService(WorkerPlugin):
     """The games of one run on one worker."""
 
     def __init__(self, worker: Worker, run: str, demand: Demand, slots: int, start: Path, speed: float | None) -> None:
@@ -100,18 +108,18 @@ class Desk(WorkerPlugin):
         self.demand = demand
         self.guard = str(worker.get_current_task())
         self._lock = threading.Lock()  # guards all below
-        self._place: Slots | None = None
+        self._place: WorkerSlots | None = None
         self._closed = False
         self._games: dict[str, Future[Any]] = {}  # by the key of its Dask task
         self._keys: dict[Future[Any], str] = {}
         self._known: dict[EngineSpec, EngineSpec] = {}
         self._events: list[tuple[str, str, object]] = []
 
-    def play(self, order: Order, key: str) -> Reply:
+    def play(self, order: GameOrder, key: str) -> Reply:
         """A key that comes twice is one game."""
         try:
             task = self._of_here(order.task)
-        except (NotHere, TourError, ValueError) as words:
+        except (EngineMissing, TourError, ValueError) as words:
             return "lacks", str(words)
         try:
             with self._lock:
@@ -146,7 +154,7 @@ class Desk(WorkerPlugin):
         """Looked for once; whether its files stayed as they are is looked at before every game, as on one machine."""
         known = self._known.get(spec)
         if known is None or not self._is_same(known, spec):
-            known = self._known[spec] = here(spec, self.demand.origin(spec.name), self.start)
+            known = self._known[spec] = engine_here(spec, self.demand.origin(spec.name), self.start)
         return known
 
     @staticmethod
@@ -155,11 +163,11 @@ class Desk(WorkerPlugin):
 
         return not spec.fingerprint or fingerprint(known) == spec.fingerprint
 
-    def _slots(self, tag: str) -> Slots:
+    def _slots(self, tag: str) -> WorkerSlots:
         if self._closed:
             raise RuntimeError("its manager is gone")
         if self._place is None:
-            self._place = Slots(self.slots, self._hear, tag=tag, start_parallel=self.demand.start_parallel)
+            self._place = WorkerSlots(self.slots, self._hear, tag=tag, start_parallel=self.demand.start_parallel)
         return self._place
 
     def _hear(self, _: int, name: str, payload: object) -> None:

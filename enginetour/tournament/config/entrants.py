@@ -57,12 +57,12 @@ def _number(config: Config, section: EntrantSection) -> int | None:
     return next((number for number, each in enumerate(config.entrants) if each is section), None)
 
 
-def told(side: Side) -> str:
+def describe_controls(side: Side) -> str:
     """``10+0.1``, or ``10+0.1 with White, 5+0.1 with Black``."""
     return str(side.tc) if side.black is None else f"{side.tc} with White, {side.black.tc} with Black"
 
 
-def cautions(sides: Iterable[Side]) -> Iterator[str]:
+def control_warnings(sides: Iterable[Side]) -> Iterator[str]:
     """What a tester should know of the engines' controls before the first game, each of it once."""
     shortest: dict[TimeControl, list[str]] = {}
     likened: dict[TimeControl, None] = {}
@@ -123,17 +123,17 @@ def _table_rule(config: Config) -> TableRule | None:
     place, variant = config.at("play", "tablebases"), config.play.variant
     if not tablebases.is_known(variant):
         raise InputRefused(f"there are no tables for {variant}", place=place, step="leave tablebases out")
-    found = look(config)
+    found = find_tables(config)
     if not found.wdl:
-        where = ", ".join(folders_of(config))
+        where = ", ".join(table_folders(config))
         step = f"name the folders that hold files such as {tablebases.example(variant)}"
         raise InputRefused(f"no Syzygy tables for {variant} in {where}", place=place, step=step)
     if not settings.adjudicate:
         return None
-    return TableRule(folders_of(config), settings.pieces or found.most, settings.fifty, settings.only)
+    return TableRule(table_folders(config), settings.pieces or found.most, settings.fifty, settings.only)
 
 
-def folders_of(config: Config) -> tuple[str, ...]:
+def table_folders(config: Config) -> tuple[str, ...]:
     """The folders of the tables, absolute; relative ones begin at the configuration."""
     settings = config.play.tablebases
     if settings is None:
@@ -142,11 +142,11 @@ def folders_of(config: Config) -> tuple[str, ...]:
     return tuple(str((base / Path(folder).expanduser()).resolve()) for folder in settings.path)
 
 
-def look(config: Config) -> Found:
+def find_tables(config: Config) -> Found:
     """The tables in those folders; InputRefused for a folder that cannot be read, or files that are no tables."""
     place = config.at("play", "tablebases")
     try:
-        found = tablebases.found_in(folders_of(config), config.play.variant)
+        found = tablebases.found_in(table_folders(config), config.play.variant)
     except OSError as error:
         raise InputRefused(f"{error.filename}: {error.strerror}", place=place, step="correct path") from None
     if found.damaged:
@@ -156,16 +156,16 @@ def look(config: Config) -> Found:
     return found
 
 
-def table_lines(config: Config) -> tuple[str, ...]:
+def describe_tables(config: Config) -> tuple[str, ...]:
     """What tables there are and which are missing, for `check`; nothing without the rule."""
     settings = config.play.tablebases
     if settings is None:
         return ()
-    found = look(config)
+    found = find_tables(config)
     return found.lines(max(FEWEST_PIECES, settings.pieces or found.most))
 
 
-def offered_to(config: Config, spec: EngineSpec) -> tuple[tuple[str, str], ...]:
+def tablebase_options(config: Config, spec: EngineSpec) -> tuple[tuple[str, str], ...]:
     """The path of the tables for an engine that bears it, and whose own options do not name one."""
     settings: TableSettings | None = config.play.tablebases
     if (
@@ -175,7 +175,7 @@ def offered_to(config: Config, spec: EngineSpec) -> tuple[tuple[str, str], ...]:
         or any(name.casefold() == _SYZYGY_PATH.casefold() for name, _ in spec.options)
     ):
         return ()
-    return ((_SYZYGY_PATH, os.pathsep.join(folders_of(config))),)
+    return ((_SYZYGY_PATH, os.pathsep.join(table_folders(config))),)
 
 
 # What each entrant plays by: its time controls and margins, and whether it obeys such limits.
@@ -207,7 +207,7 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
         raise InputRefused(what, place=place, step='choose movetime=1, a clock such as "1+0.05", or another engine')
 
 
-def refuse_one_glass(sides: Mapping[str, Side], config: Config) -> None:
+def refuse_mixed_hourglass(sides: Mapping[str, Side], config: Config) -> None:
     """InputRefused where some play by an hourglass and others do not: what one uses runs to the other."""
     playing = {name: [side.playing(white=white).tc for white in (True, False)] for name, side in sides.items()}
     with_glass = {name: tc for name, tcs in playing.items() for tc in tcs if tc.hourglass}
@@ -228,7 +228,7 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
     if own.sandbox is None and spec.sandbox == "none":
         spec = replace(spec, sandbox=config.play.sandbox)
     ponder = config.play.ponder if own.ponder is None else own.ponder
-    spec = replace(spec, offered=offered_to(config, spec))
+    spec = replace(spec, offered=tablebase_options(config, spec))
     spec = _pondering(spec, own) if ponder else spec
     spec = replace(spec, restart=own.restart or config.play.restart)
     book = _own_book(config, own)

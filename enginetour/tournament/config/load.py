@@ -57,7 +57,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def meant(path: tuple[str | int, ...], known: Collection[str], sections: Mapping[str, Collection[str]]) -> str:
+def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: Mapping[str, Collection[str]]) -> str:
     """The end of a refusal of the key at `path`, nothing without an idea.
 
     `known` are the keys of its section, `sections` those of all.
@@ -213,7 +213,7 @@ def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
 
 
 def _meant(keys: tuple[str | int, ...], known: Collection[str]) -> str:
-    return meant(keys, known, {name: known_keys(Config, (name,)) for name in _SECTIONS})
+    return suggest_key(keys, known, {name: known_keys(Config, (name,)) for name in _SECTIONS})
 
 
 def _format_options(path: Path, text: str, table: object, scale: object) -> Any:

@@ -30,7 +30,7 @@ _VARIABLE = re.compile(r"\$[A-Za-z_{(0-9@]|%[A-Za-z_0-9~]+%?|!\w+!")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PeerOption:
     """One option, without its dashes, and the words behind it."""
 
     option: str
@@ -47,7 +47,7 @@ class Given:
         return {key: value if equals else "true" for key, equals, value in parts}
 
 
-def cut(text: str) -> tuple[Program, tuple[Given, ...], tuple[str, ...]]:
+def parse_command(text: str) -> tuple[Program, tuple[PeerOption, ...], tuple[str, ...]]:
     """The program, its options in order, and a line for what stands before it (nice, taskset) and behind it.
 
     The text may be a script: other lines than the command's are other commands.
@@ -58,16 +58,16 @@ def cut(text: str) -> tuple[Program, tuple[Given, ...], tuple[str, ...]]:
     start, program = _start(words)
     rest = words[start + 1 :]
     end = next((n for n, word in enumerate(rest) if _SHELL.fullmatch(word)), len(rest))
-    options: list[Given] = []
+    options: list[PeerOption] = []
     for word in rest[:end]:
         if (unfilled := _VARIABLE.search(word)) is not None:
             step = "put echo in front of the command, run it, and give what it prints"
             raise InputRefused(f"a variable of a shell in {word!r}: {unfilled[0]!r}", place=PLACE, step=step)
         if _OPTION.match(word):
-            options.append(Given(word.lstrip("-"), ()))
+            options.append(PeerOption(word.lstrip("-"), ()))
         elif options:
             last = options.pop()
-            options.append(Given(last.option, (*last.words, word)))
+            options.append(PeerOption(last.option, (*last.words, word)))
         else:
             raise InputRefused(f"expected an option such as -engine, found {word!r}", place=PLACE)
     return program, tuple(options), tuple(_around(words[:start], rest[end:]))
@@ -122,7 +122,7 @@ _CLOCK = re.compile(
 )
 
 
-def control_of(*, tc: str = "", st: str = "", nodes: str = "", depth: str = "") -> TimeControl:
+def parse_limits(*, tc: str = "", st: str = "", nodes: str = "", depth: str = "") -> TimeControl:
     """What an engine's limits mean together; ValueError in words for the user.
 
     ``tc=inf`` is no limit of its own and needs another one.
@@ -221,7 +221,7 @@ class PeerEngine:
         if self.program == "cutechess-cli" and re.search(r"\+.*s$", limits["tc"]):
             self.said.append(f"tc={limits['tc']}: cutechess-cli passes over an increment with an s; here it counts")
         try:
-            return str(control_of(**limits))
+            return str(parse_limits(**limits))
         except ValueError as error:
             raise InputRefused(str(error), place=f"{PLACE}, engine {self.name or '?'}") from None
 
@@ -326,7 +326,7 @@ _LOG = {
 }
 
 
-def pgn_comments(given: Given, program: Program, play: dict[str, Any], said: list[str]) -> None:
+def pgn_comments(given: PeerOption, program: Program, play: dict[str, Any], said: list[str]) -> None:
     """``-pgnout``: comments and patterns go to `play`, the rest is `said`; cutechess-cli's first word is the file."""
     words = given.words if program == "fastchess" else (f"file={given.first}", *given.words[1:])
     comments, patterns = set(play.get("pgn", ())), []
@@ -354,7 +354,7 @@ def pgn_comments(given: Given, program: Program, play: dict[str, Any], said: lis
         play["pgn"] = found
 
 
-def log(given: Given, play: dict[str, Any], said: list[str]) -> None:
+def log(given: PeerOption, play: dict[str, Any], said: list[str]) -> None:
     """``-log``: what the engines say is a setting of ours, the rest is always so."""
     for key, value in given.values().items():
         if key == "engine":
@@ -396,7 +396,7 @@ _MOST_PIECES = 7  # there are no larger tables
 _UNCUT = 1024  # cutechess's default of plies: no cut
 
 
-def openings(given: Given, said: list[str]) -> dict[str, Any]:
+def openings(given: PeerOption, said: list[str]) -> dict[str, Any]:
     """``-openings``; the format is seen from the file itself."""
     values = given.values()
     suite: dict[str, Any] = {"order": values.get("order", "sequential")}
@@ -452,7 +452,7 @@ _SYSTEMS = {
 
 
 @dataclass(slots=True)
-class Schedule:
+class PeerSchedule:
     """Of a command for so many `engines`: its `numbers` by option, as given; lines for the user go to `said`."""
 
     program: Program

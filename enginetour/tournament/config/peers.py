@@ -24,13 +24,13 @@ from enginetour.tournament.config.peeroptions import (
     PLACE,
     SHOWN,
     VARIANTS,
-    Given,
     PeerEngine,
+    PeerOption,
+    PeerSchedule,
     Program,
-    Schedule,
-    cut,
     log,
     openings,
+    parse_command,
     pgn_comments,
     tablebases,
 )
@@ -60,13 +60,13 @@ def write_draft(draft: Draft, path: Path, words: Mapping[str, str] | None = None
     try:
         config.load(path)
     except BaseException as error:
-        take_back(path, with_folder=fresh)
+        remove_draft(path, with_folder=fresh)
         if isinstance(error, TourError):
-            name_typed(error, path, text, words or {})
+            locate_typed(error, path, text, words or {})
         raise
 
 
-def take_back(path: Path, *, with_folder: bool) -> None:
+def remove_draft(path: Path, *, with_folder: bool) -> None:
     """The file of what is refused, and the folder that was made for it."""
     path.unlink()
     if with_folder:
@@ -74,7 +74,7 @@ def take_back(path: Path, *, with_folder: bool) -> None:
             path.parent.rmdir()
 
 
-def name_typed(error: TourError, path: Path, text: str, words: Mapping[str, str]) -> None:
+def locate_typed(error: TourError, path: Path, text: str, words: Mapping[str, str]) -> None:
     """A refusal that names lines of a file written by a command tells what was typed instead, where that is known."""
 
     def typed(found: re.Match[str]) -> str:
@@ -122,7 +122,7 @@ def from_command(text: str, file: Path, name: str | None) -> tuple[str, ...]:
     from enginetour.tournament.config.workspace import workspace_of
 
     registry = of_workspace(workspace_of(Path.cwd()))
-    draft, said = translated(text, name or file.stem, lambda wanted: _id_of(registry, wanted))
+    draft, said = translate_command(text, name or file.stem, lambda wanted: _id_of(registry, wanted))
     if name:  # goes before -event
         draft = replace(draft, tournament={**draft.tournament, "name": name})
     draft, gone = draft.without_unknown(known_keys())
@@ -142,7 +142,7 @@ _ADDING = ("draw", "resign", "openings", "sprt")  # given again, fastchess adds 
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Translation:
     """What was understood so far."""
 
     program: Program
@@ -159,17 +159,17 @@ class _Reading:
     srand: str = ""
 
 
-def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tuple[Draft, tuple[str, ...]]:
+def translate_command(text: str, name: str, find_id: Callable[[str], str | None]) -> tuple[Draft, tuple[str, ...]]:
     """The configuration, and what was left out or is other than there, a line each.
 
     `name` is the tournament's without ``-event``; `find_id` gives our engine file of a name in their list.
     """
-    program, options, around = cut(text)
-    reading = _Reading(program, said=list(around), by_games=program == "cutechess-cli")
+    program, options, around = parse_command(text)
+    reading = _Translation(program, said=list(around), by_games=program == "cutechess-cli")
     gathered: dict[str, tuple[str, ...]] = {}
     for given in options:
         if given.option in _ADDING:
-            given = Given(given.option, (*gathered.get(given.option, ()), *given.words))
+            given = PeerOption(given.option, (*gathered.get(given.option, ()), *given.words))
             gathered[given.option] = given.words
         _take(reading, given)
     for engine in reading.engines:
@@ -189,7 +189,7 @@ def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tu
     return Draft(tournament, reading.format, entrants, reading.play, remarks), tuple(said)
 
 
-def _take(reading: _Reading, given: Given) -> None:
+def _take(reading: _Translation, given: PeerOption) -> None:
     """One option of either program; those that are spelt alike mean the same in both."""
     option, play = given.option, reading.play
     words = " ".join((f"-{option}", *given.words))
@@ -254,7 +254,7 @@ def _take(reading: _Reading, given: Given) -> None:
         reading.said.append(f"{words}: no option of {reading.program} that is known here, left out")
 
 
-def _rule(option: str, given: Given, reading: _Reading) -> dict[str, Any] | None:
+def _rule(option: str, given: PeerOption, reading: _Translation) -> dict[str, Any] | None:
     """``-draw`` or ``-resign`` as our setting, their defaults where a word is missing; None: off."""
     values, said = given.values(), reading.said
     known = ("movenumber", "movecount", "score") if option == "draw" else ("movecount", "score", "twosided")
@@ -286,7 +286,7 @@ def _at_most(most: int, value: Any, words: str, said: list[str]) -> Any:
     return most
 
 
-def _slots(count: Any, words: str, reading: _Reading) -> Any:
+def _slots(count: Any, words: str, reading: _Translation) -> Any:
     """As given; of fastchess 0 and below are counted down from all processors."""
     if reading.program != "fastchess" or not isinstance(count, int) or count > 0:
         return count
@@ -295,7 +295,7 @@ def _slots(count: Any, words: str, reading: _Reading) -> Any:
     return slots
 
 
-def _named(name: str, reading: _Reading) -> None:
+def _named(name: str, reading: _Translation) -> None:
     if not name:
         return
     reading.tournament["name"] = name[:LONGEST_NAME].strip()
@@ -310,7 +310,7 @@ def _number(option: str, key: str, text: str) -> float:
         raise InputRefused(f"{key} is a number, found {text!r}", place=f"{PLACE}, -{option}") from None
 
 
-def _quick(reading: _Reading, given: Given) -> None:
+def _quick(reading: _Translation, given: PeerOption) -> None:
     """The short form of fastchess: 25 000 pairs at 10+0.1 from a book, draws adjudicated."""
     for word in given.words:
         key, _, value = word.partition("=")
@@ -328,9 +328,9 @@ def _quick(reading: _Reading, given: Given) -> None:
     reading.recovers = True
 
 
-def _schedule(reading: _Reading) -> None:
+def _schedule(reading: _Translation) -> None:
     """``[format]`` with its test, and how long an opening lasts."""
-    schedule = Schedule(reading.program, len(reading.engines), reading.numbers, reading.said)
+    schedule = PeerSchedule(reading.program, len(reading.engines), reading.numbers, reading.said)
     sprt = reading.format.pop("sprt", None)
     reading.format = schedule.format()
     if sprt is not None and reading.format["system"] == "match":
@@ -348,7 +348,7 @@ def _schedule(reading: _Reading) -> None:
         reading.play["tablebases"] = tablebases(reading.numbers, reading.said)
 
 
-def _unsaid(reading: _Reading) -> None:
+def _unsaid(reading: _Translation) -> None:
     """What they do though no option says so, and is other than here."""
     play, said = reading.play, reading.said
     if "openings" not in play and "variant" not in play:
@@ -369,7 +369,7 @@ def _unsaid(reading: _Reading) -> None:
         said.append(f"-srand {reading.srand}: the order that it draws is another here")
 
 
-def _entrants(reading: _Reading, find_id: Callable[[str], str | None]) -> tuple[Mapping[str, Any], ...]:
+def _entrants(reading: _Translation, find_id: Callable[[str], str | None]) -> tuple[Mapping[str, Any], ...]:
     """The engines in their order; what all share goes to [play]."""
     engines = reading.engines
     names = told_apart([engine.name or f"engine {n}" for n, engine in enumerate(engines, 1)])

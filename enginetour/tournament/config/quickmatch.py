@@ -33,7 +33,7 @@ _SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,5}$")  # of a file's kind: the end of 
 
 
 @dataclass(frozen=True, slots=True)
-class _Callname:
+class _EngineName:
     """The `short` name, the words behind the program, and the folders that lead to it, the nearest first.
 
     `file` is the program's whole name, where it has one: the short one is without the end that tells its kind.
@@ -45,7 +45,7 @@ class _Callname:
     file: str = ""
 
 
-def _callname(command: Sequence[str], base: Path) -> _Callname:
+def _callname(command: Sequence[str], base: Path) -> _EngineName:
     """That of a command typed in `base`: its program, or what an interpreter, `nice` or the like is told to run."""
     place = 0
     if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
@@ -58,14 +58,14 @@ def _callname(command: Sequence[str], base: Path) -> _Callname:
     parents = Path(found or abspath(base / file)).parents  # noqa: PTH100 - links stay, as they were typed
     words = " ".join(" ".join(command[place + 1 :]).split())
     short = _SUFFIX.sub("", file.name)[:LONGEST]
-    return _Callname(short, words, tuple(parent.name for parent in parents), file.name[:LONGEST])
+    return _EngineName(short, words, tuple(parent.name for parent in parents), file.name[:LONGEST])
 
 
 def _is_program(word: str, base: Path) -> bool:
     return _INTERPRETER.fullmatch(word) is None and find_program(word, base) is not None
 
 
-def _full_names(names: Sequence[_Callname]) -> list[str]:
+def _full_names(names: Sequence[_EngineName]) -> list[str]:
     """Of one short name, each by its file, ``sf.old`` and ``sf.new``, and with its words.
 
     Of one with these too, ``sf (old)`` and ``sf (new)`` by their folders. Long words are shortened: from
@@ -85,7 +85,7 @@ def _full_names(names: Sequence[_Callname]) -> list[str]:
     ]
 
 
-def _with_words(shown: str, name: _Callname, alike: Sequence[_Callname]) -> str:
+def _with_words(shown: str, name: _EngineName, alike: Sequence[_EngineName]) -> str:
     whole = f"{shown} {name.words}".strip()
     if len(whole) <= SHORT:
         return whole
@@ -99,7 +99,7 @@ def _last_part(word: str) -> str:
     return word.rstrip("/").rpartition("/")[2] or word
 
 
-def _folder(name: _Callname, alike: Sequence[_Callname]) -> str:
+def _folder(name: _EngineName, alike: Sequence[_EngineName]) -> str:
     """The nearest of its folders that is not that of all, "" if it does not tell all these places apart."""
     places = {one.folders for one in alike}
     for level, nearest in enumerate(zip(*places, strict=False)):
@@ -123,7 +123,7 @@ MOST_NAMED = 3  # engines in the name of a tournament
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MatchRequest:
     """What was typed; `play` goes under [play] as it is.
 
     `options` are ``NAME=VALUE`` or ``ENGINE.NAME=VALUE``, `settings` the same for keys of an entrant.
@@ -143,15 +143,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seat:
+class _MatchEngine:
     """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``."""
 
-    name: _Callname
+    name: _EngineName
     section: Mapping[str, Any]
     called: frozenset[str]
 
 
-def drafted(asked: Asked, registry: Registry, base: Path, detect: _Detect) -> Draft:
+def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _Detect) -> Draft:
     """The configuration that plays what was asked; commands are started once to learn what they speak."""
     if len(asked.engines) < 2:
         found = f"found {len(asked.engines)}" if asked.engines else "found none"
@@ -168,7 +168,7 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: _Detect) -> Dr
             entrants[number].setdefault("options", {})[key] = found_here(read_option(value), base)
     for text in asked.settings:
         for number, key, value in _meant(text, seats, "--entrant"):
-            entrants[number][key] = setting(EntrantSection, key, value)
+            entrants[number][key] = parse_setting(EntrantSection, key, value)
     names = [str(entrant.get("name", seat.name.short)) for entrant, seat in zip(entrants, seats, strict=True)]
     shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     name = asked.name or " vs ".join(shown)[:LONGEST_NAME].strip()
@@ -176,10 +176,10 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: _Detect) -> Dr
     return Draft(tournament, _format(asked, len(entrants)), tuple(entrants), asked.play).anchored(base)
 
 
-def setting(section: type[BaseModel], key: str, text: str) -> Any:
+def parse_setting(section: type[BaseModel], key: str, text: str) -> Any:
     """What was typed for a setting: text or a list where it takes one, else a number, true, ``moves=8 score=10``."""
     if key not in section.model_fields:
-        return typed(text)
+        return parse_value(text)
     kind = _kind(section.model_fields[key].annotation)
     if kind is str:
         return text
@@ -188,8 +188,8 @@ def setting(section: type[BaseModel], key: str, text: str) -> Any:
         return [part if words else read_value(part) for part in _parts(text)]
     table = _table(text)
     if table is not None and isinstance(kind, type) and issubclass(kind, BaseModel):
-        return {name: setting(kind, name, value) for name, value in table.items()}
-    return table if table is not None and kind == dict[str, str] else typed(text)
+        return {name: parse_setting(kind, name, value) for name, value in table.items()}
+    return table if table is not None and kind == dict[str, str] else parse_value(text)
 
 
 def is_list(section: type[BaseModel], key: str) -> bool:
@@ -204,7 +204,7 @@ def _kind(annotation: object) -> object:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def typed(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """``50``, ``true``, a word, ``[2, 4]``, or a table as ``moves=8 score=10``."""
     if (table := _table(text)) is not None:
         return {key: read_value(value) for key, value in table.items()}
@@ -239,7 +239,7 @@ def with_number(draft: Draft, number: int) -> Draft:
     return replace(draft, tournament={**draft.tournament, "name": name})
 
 
-def _format(asked: Asked, count: int) -> dict[str, Any]:
+def _format(asked: MatchRequest, count: int) -> dict[str, Any]:
     system = asked.system or ("match" if count == 2 else "roundrobin")
     settings: dict[str, Any] = {"system": system}
     ends = {key: value for key, value in (("sprt", asked.sprt), ("error", asked.error)) if value is not None}
@@ -262,7 +262,7 @@ def _format(asked: Asked, count: int) -> dict[str, Any]:
     return settings
 
 
-def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect) -> list[_Seat]:
+def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect) -> list[_MatchEngine]:
     """One for each word: engines that have a file, and commands, which are started together."""
     known = {entry.name: entry for entry in reversed(registry.entries())}
     known |= {word: registry.get(word) for word in words if word in registry.paths}
@@ -271,12 +271,14 @@ def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect
     seats = []
     for word in words:
         if (entry := known.get(word)) is not None:
-            seats.append(_Seat(_Callname(entry.name), {"engine": entry.id}, frozenset({word, entry.id, entry.name})))
+            seats.append(
+                _MatchEngine(_EngineName(entry.name), {"engine": entry.id}, frozenset({word, entry.id, entry.name}))
+            )
             continue
         command, (spec, _) = next(found)
         name = _callname(command, base)
         section = {"command": list(spec.command), "protocol": spec.protocol}
-        seats.append(_Seat(name, section, frozenset({word, name.short, Path(command[0]).name})))
+        seats.append(_MatchEngine(name, section, frozenset({word, name.short, Path(command[0]).name})))
     return seats
 
 
@@ -297,14 +299,14 @@ def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
     return command
 
 
-def _called(seat: _Seat, name: str, names: Sequence[str]) -> frozenset[str]:
+def _called(seat: _MatchEngine, name: str, names: Sequence[str]) -> frozenset[str]:
     """Its name too; a short one not, where another program has it for its own."""
     if "command" in seat.section and seat.name.short != name and seat.name.short in names:
         return seat.called - {seat.name.short} | {name}
     return seat.called | {name}
 
 
-def _meant(text: str, seats: Sequence[_Seat], option: str) -> list[tuple[int, str, str]]:
+def _meant(text: str, seats: Sequence[_MatchEngine], option: str) -> list[tuple[int, str, str]]:
     """(engine, key, value) for each engine meant: one named or counted from 1 in front of a dot, else all."""
     left, equals, value = text.partition("=")
     if not equals or not left:

@@ -35,7 +35,7 @@ def printable(text: str | None) -> str | None:
     return text
 
 
-def control(text: str) -> str:
+def parse_control(text: str) -> str:
     """A time control in its usual spelling; ValueError in words for the user.
 
     A stage behind one that lasts for ever is a slip: cutechess-cli and fastchess have minutes before the colon.
@@ -47,7 +47,7 @@ def control(text: str) -> str:
     return str(parsed)
 
 
-Control = Annotated[str, AfterValidator(control)]
+Control = Annotated[str, AfterValidator(parse_control)]
 
 
 # ``draw``, ``resign`` and ``tablebases`` under ``[play]``: when a game is ended before its end.

@@ -108,7 +108,7 @@ def _typed(engine: str, ask: Callable[[str], str]) -> str:
     return ""
 
 
-def starter(
+def starter_text(
     name: str,
     system: str,
     tc: str,

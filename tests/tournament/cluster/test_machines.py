@@ -21,16 +21,16 @@ from enginetour.store.tournaments import Store
 from enginetour.tournament.cluster import worker as worker_module
 from enginetour.tournament.cluster.machines import (
     Demand,
-    Found,
+    EngineMissing,
+    ListedWorker,
     Machines,
-    NotHere,
     Origin,
-    Seen,
     Worker,
+    WorkerReport,
     demand_of,
-    here,
-    lacking,
-    shared,
+    engine_here,
+    missing_requirements,
+    overcommitted,
 )
 from enginetour.tournament.cluster.place import address_of
 from enginetour.tournament.plan import prepare
@@ -42,7 +42,7 @@ from tests.support.tournaments import config, read, tour
 # The machines of a cluster in the manager's books: who gets the next game, and who gets none any more.
 
 ONE, TWO = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
-WORKERS = {ONE: Seen("one", "10.0.0.1", 2, 2), TWO: Seen("", "10.0.0.2", 2, 2)}
+WORKERS = {ONE: ListedWorker("one", "10.0.0.1", 2, 2), TWO: ListedWorker("", "10.0.0.2", 2, 2)}
 
 
 @pytest.fixture
@@ -50,19 +50,19 @@ def machines() -> Machines:
     """Two that are fit, with two seats each."""
     both = Machines()
     both.heed(WORKERS)
-    both.look(ONE, Found("kallisto"))
-    both.look(TWO, Found("io"))
+    both.look(ONE, WorkerReport("kallisto"))
+    both.look(TWO, WorkerReport("io"))
     return both
 
 
 def test_a_worker_gets_nothing_before_it_has_looked_or_where_it_lacks_something() -> None:
     """Joined, it has no seat; fit, it has those of its slots and threads, whichever are fewer."""
     machines = Machines()
-    assert machines.heed({ONE: Seen("one", "h", 4, 3)}) == ([ONE], {})
+    assert machines.heed({ONE: ListedWorker("one", "h", 4, 3)}) == ([ONE], {})
     assert machines.seat_for(("A", "B", 1), 0) is None
-    machines.look(ONE, Found("h", lacks=("tablebases",)))
+    machines.look(ONE, WorkerReport("h", lacks=("tablebases",)))
     assert machines.seats == 0
-    machines.look(ONE, Found("h"))
+    machines.look(ONE, WorkerReport("h"))
     assert machines.seats == 3
 
 
@@ -107,7 +107,7 @@ def test_three_failures_in_a_row_set_a_machine_aside(machines: Machines) -> None
     assert machines.fit() == [TWO]
     machines.heed({TWO: WORKERS[TWO]})
     machines.heed(WORKERS)
-    machines.look(ONE, Found("kallisto"))
+    machines.look(ONE, WorkerReport("kallisto"))
     assert machines.state(ONE) == "aside"
     assert machines.use("one")
     assert machines.state(ONE) == "fit"
@@ -173,32 +173,32 @@ def test_the_engine_file_of_a_machine_says_where_its_engine_is(tmp_path: Path, t
     start = workspace(tmp_path / "worker", ENGINE)
     asked = replace(there, options=(("Hash", "16"),))
     asked = replace(asked, fingerprint="")
-    found = here(asked, Origin("owl"), start)
+    found = engine_here(asked, Origin("owl"), start)
     assert found.command == (sys.executable, str(start / "engines" / "owl.py"))
     assert found.options == asked.options
-    assert here(there, Origin("owl"), start).command == found.command
+    assert engine_here(there, Origin("owl"), start).command == found.command
 
 
 def test_another_build_is_no_such_engine(tmp_path: Path, there: EngineSpec) -> None:
     """Both fingerprints are told, and whose file it was."""
     start = workspace(tmp_path / "worker", ENGINE + "# changed\n")
-    with pytest.raises(NotHere, match=f"another build: .* not {there.fingerprint}"):
-        here(there, Origin("owl"), start)
+    with pytest.raises(EngineMissing, match=f"another build: .* not {there.fingerprint}"):
+        engine_here(there, Origin("owl"), start)
 
 
 def test_without_an_engine_file_the_manager_s_path_counts(tmp_path: Path) -> None:
     """A shared folder, or the same package; nothing at the path is told with the path."""
     spec = owl(tmp_path / "shared")
-    assert here(spec, None, tmp_path) == spec
+    assert engine_here(spec, None, tmp_path) == spec
     gone = replace(spec, command=("/no/such/owl",))
-    with pytest.raises(NotHere, match="no program /no/such/owl"):
-        here(gone, None, tmp_path)
+    with pytest.raises(EngineMissing, match="no program /no/such/owl"):
+        engine_here(gone, None, tmp_path)
 
 
 def test_a_shipped_engine_is_found_by_its_id(tmp_path: Path) -> None:
     """Wherever enginetour is installed its own engines are."""
     gone = EngineSpec("Wren 1", ("/no/such/python", "wren.py", "1"), "uci")
-    assert here(gone, Origin("wren1"), tmp_path).command[0] == sys.executable
+    assert engine_here(gone, Origin("wren1"), tmp_path).command[0] == sys.executable
 
 
 def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
@@ -215,14 +215,17 @@ def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
         processors=1_000,
         hash_mb=10**9,
     )
-    told = lacking(much, 2, tmp_path, 1.0)
+    told = missing_requirements(much, 2, tmp_path, 1.0)
     assert [words.partition(":")[0] for words in told] == ["tablebases", "book", "book", "processors", "memory"]
     assert "0 of 5 files" in told[0]
     assert "is another one" in told[1]
     assert "no file /no/book" in told[2]
-    assert lacking(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0)[0] == "tablebases: no folder /no/tables"
-    assert lacking(Demand(()), 1, tmp_path, 1.0) == ()
-    assert lacking(Demand((), processors=1_000, crowded=True), 1, tmp_path, 1.0) == ()
+    assert (
+        missing_requirements(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0)[0]
+        == "tablebases: no folder /no/tables"
+    )
+    assert missing_requirements(Demand(()), 1, tmp_path, 1.0) == ()
+    assert missing_requirements(Demand((), processors=1_000, crowded=True), 1, tmp_path, 1.0) == ()
 
 
 # Clocks on a cluster: each machine measures itself, and its games are played by its own speed.
@@ -293,13 +296,15 @@ def test_a_machine_too_slow_for_a_clock_lacks_speed(tmp_path: Path) -> None:
 
 # Several workers of one machine want together what each of them finds enough.
 
-FOUR = Found("kallisto", processors=4, affinity=frozenset(range(4)), memory_mb=1_000)
+FOUR = WorkerReport("kallisto", processors=4, affinity=frozenset(range(4)), memory_mb=1_000)
 
 
-def workers(*slots: int, host: str = "10.0.0.1", found: Found = FOUR) -> list[Worker]:
+def workers(*slots: int, host: str = "10.0.0.1", found: WorkerReport = FOUR) -> list[Worker]:
     """Of one host, called a, b, c."""
     machines = Machines()
-    machines.heed({f"tcp://{name}": Seen(name, host, each, each) for name, each in zip("abc", slots, strict=False)})
+    machines.heed(
+        {f"tcp://{name}": ListedWorker(name, host, each, each) for name, each in zip("abc", slots, strict=False)}
+    )
     for address in machines.workers:
         machines.look(address, found)
     return list(machines.workers.values())
@@ -307,7 +312,7 @@ def workers(*slots: int, host: str = "10.0.0.1", found: Found = FOUR) -> list[Wo
 
 def test_together_they_want_too_much() -> None:
     """Processors and memory are told with all their names, once a machine."""
-    told = list(shared(workers(2, 1), Demand((), processors=2, hash_mb=400)))
+    told = list(overcommitted(workers(2, 1), Demand((), processors=2, hash_mb=400)))
     assert told == [
         "a, b share 10.0.0.1, processors: 3 slots want 6, 4 here (fewer slots, or --force)",
         "a, b share 10.0.0.1, memory: 3 slots want 1200 MB for hash tables, 1000 MB here",
@@ -317,11 +322,11 @@ def test_together_they_want_too_much() -> None:
 def test_what_is_enough_is_not_told() -> None:
     """Nor what is meant, who lacks something, and workers of other machines."""
     demand = Demand((), processors=2)
-    assert not list(shared(workers(1, 1), demand))
-    assert not list(shared(workers(9), demand))
-    assert not list(shared(workers(2, 1), replace(demand, crowded=True)))
-    assert not list(shared(workers(2, 1, found=replace(FOUR, lacks=("book",))), demand))
-    assert not list(shared([*workers(2), *workers(2, host="10.0.0.2")], demand))
+    assert not list(overcommitted(workers(1, 1), demand))
+    assert not list(overcommitted(workers(9), demand))
+    assert not list(overcommitted(workers(2, 1), replace(demand, crowded=True)))
+    assert not list(overcommitted(workers(2, 1, found=replace(FOUR, lacks=("book",))), demand))
+    assert not list(overcommitted([*workers(2), *workers(2, host="10.0.0.2")], demand))
 
 
 # What a plan asks of every machine of a cluster.
@@ -385,7 +390,7 @@ def test_two_workers_with_half_a_machine_each(own: tuple[set[int], set[int]]) ->
         beside = workers(2, slots)
         for worker, affinity in zip(beside, own, strict=True):
             worker.found = replace(FOUR, processors=2, affinity=frozenset(affinity))
-        assert len(list(shared(beside, Demand(())))) == lines
+        assert len(list(overcommitted(beside, Demand(())))) == lines
 
 
 def test_two_workers_of_one_container_have_its_quota_once() -> None:
@@ -394,4 +399,4 @@ def test_two_workers_of_one_container_have_its_quota_once() -> None:
         beside = workers(2, 2)
         for worker, group in zip(beside, groups, strict=True):
             worker.found = replace(FOUR, processors=2, group=group)
-        assert len(list(shared(beside, Demand(())))) == lines
+        assert len(list(overcommitted(beside, Demand(())))) == lines

@@ -22,9 +22,9 @@ from enginetour.referee.link import VERSION
 from enginetour.store.address import parse_address
 from enginetour.store.tournaments import Store
 from enginetour.tournament.cluster import place as module
-from enginetour.tournament.cluster.machines import Demand, Found, Order, Seen
-from enginetour.tournament.cluster.place import DaskPlace
-from enginetour.tournament.cluster.worker import look
+from enginetour.tournament.cluster.machines import Demand, GameOrder, ListedWorker, WorkerReport
+from enginetour.tournament.cluster.place import DaskExecutor
+from enginetour.tournament.cluster.worker import inspect_worker
 from tests.support.databases import Server, game
 from tests.support.engines import Promise, sound
 from tests.support.network import Cluster, Manager, Relay, cluster, manager, unhurried
@@ -184,8 +184,11 @@ class Script:
 
     def __init__(self, address: str, run: str, heard: Callable[[Any], None]) -> None:
         self.run, self.heard = run, heard
-        self.seen: dict[str, Seen] | None = {"a:1": Seen("a", "a", 1, 1), "b:1": Seen("b", "b", 1, 1)}
-        self.games: SimpleQueue[tuple[str, str, Order, Promise]] = SimpleQueue()
+        self.seen: dict[str, ListedWorker] | None = {
+            "a:1": ListedWorker("a", "a", 1, 1),
+            "b:1": ListedWorker("b", "b", 1, 1),
+        }
+        self.games: SimpleQueue[tuple[str, str, GameOrder, Promise]] = SimpleQueue()
         self.guards: dict[str, Promise] = {}
         self.lacks: dict[str, tuple[str, ...]] = {}
         self.versions: dict[str, object] = {}
@@ -196,7 +199,7 @@ class Script:
         if not self.is_open:
             raise OSError("refused")
 
-    async def workers(self) -> dict[str, Seen] | None:
+    async def workers(self) -> dict[str, ListedWorker] | None:
         return self.seen
 
     async def close(self) -> None:
@@ -207,9 +210,9 @@ class Script:
         if task is resolve_name:
             self.asked.append(words)
             promise.settle(self.versions.get(worker, VERSION))
-        elif task is look:
+        elif task is inspect_worker:
             self.guards[worker] = promise
-            promise.settle(Found(worker, lacks=self.lacks.get(worker, ())))
+            promise.settle(WorkerReport(worker, lacks=self.lacks.get(worker, ())))
         else:
             self.games.put((worker, key, words[0], promise))
         return promise
@@ -218,7 +221,7 @@ class Script:
 class Stage:
     """A place, its script, and what it told."""
 
-    def __init__(self, place: DaskPlace) -> None:
+    def __init__(self, place: DaskExecutor) -> None:
         self.place = place
         self.script: Any = place._link
         self.told: SimpleQueue[str] = SimpleQueue()
@@ -245,7 +248,7 @@ def stage_of_cluster_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """Two machines with a slot each."""
     monkeypatch.setattr(module, "Connection", Script)
     monkeypatch.setattr(module, "LOOK_S", 0.01)
-    place = DaskPlace("tcp://x:1", 2, Demand(()))
+    place = DaskExecutor("tcp://x:1", 2, Demand(()))
     try:
         yield Stage(place)
     finally:
@@ -291,7 +294,7 @@ def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage_of_clust
     assert late.released
     stage_of_cluster_place.script.seen = {
         **stage_of_cluster_place.script.seen,
-        f"{worker[0]}:2": Seen(worker[0], "host", 1, 1),
+        f"{worker[0]}:2": ListedWorker(worker[0], "host", 1, 1),
     }
     stage_of_cluster_place.hears(f"{worker[0]} is back: 1 slot")
 
@@ -320,7 +323,7 @@ def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage_of_cluste
 
 def test_games_that_a_machine_fails_at_once_are_one_failure(stage_of_cluster_place: Stage) -> None:
     """Slots that were ended together set their machine aside, the only one of its cluster, and nothing went on."""
-    stage_of_cluster_place.script.seen = {"c:1": Seen("c", "c", 4, 4)}
+    stage_of_cluster_place.script.seen = {"c:1": ListedWorker("c", "c", 4, 4)}
     stage_of_cluster_place.hears("c has joined")
     stage_of_cluster_place.place.resize(4)
     for number in range(4):
@@ -390,8 +393,8 @@ def test_a_machine_may_join_during_the_night(stage_of_cluster_place: Stage) -> N
     stage_of_cluster_place.script.lacks["d:1"] = ("tablebases: no folder /tb",)
     stage_of_cluster_place.script.seen = {
         **stage_of_cluster_place.script.seen,
-        "c:1": Seen("c", "c", 4, 4),
-        "d:1": Seen("d", "d", 4, 4),
+        "c:1": ListedWorker("c", "c", 4, 4),
+        "d:1": ListedWorker("d", "d", 4, 4),
     }
     lines = {stage_of_cluster_place.hears("joined" if number == 0 else "gets no games") for number in range(2)}
     assert lines == {"c has joined: 4 slots", "d gets no games, it lacks tablebases: no folder /tb"}
@@ -409,8 +412,8 @@ def test_who_has_another_version_is_sent_nothing_of_ours(stage_of_cluster_place:
     }
     stage_of_cluster_place.script.seen = {
         **stage_of_cluster_place.script.seen,
-        "c:1": Seen("", "10.0.0.3", 1, 1),
-        "d:1": Seen("d", "d", 1, 1),
+        "c:1": ListedWorker("", "10.0.0.3", 1, 1),
+        "d:1": ListedWorker("d", "d", 1, 1),
     }
     lines = {stage_of_cluster_place.hears("gets no games") for _ in range(2)}
     assert lines == {
@@ -450,12 +453,12 @@ def test_close_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice is once; where nobody answers there is one line, and no thread either."""
     monkeypatch.setattr(module, "Connection", Script)
     before = threading.active_count()
-    place = DaskPlace("tcp://x:1", 2, Demand(()))
+    place = DaskExecutor("tcp://x:1", 2, Demand(()))
     place.close()
     place.close()
     monkeypatch.setattr(Script, "open", _refuse)
     with pytest.raises(UsageRefused, match=r"no scheduler of Dask answers at tcp://x:1 \(refused\)"):
-        DaskPlace("tcp://x:1", 2, Demand(()))
+        DaskExecutor("tcp://x:1", 2, Demand(()))
     assert threading.active_count() == before
 
 

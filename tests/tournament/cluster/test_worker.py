@@ -27,9 +27,9 @@ from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION
 from enginetour.tournament.cluster import worker
-from enginetour.tournament.cluster.machines import Demand, Order
-from enginetour.tournament.cluster.worker import Desk, look, refuse_without, seats_of
-from enginetour.tournament.places import LocalPlace
+from enginetour.tournament.cluster.machines import Demand, GameOrder
+from enginetour.tournament.cluster.worker import WorkerService, capacity_of, inspect_worker, refuse_without
+from enginetour.tournament.places import LocalExecutor
 from tests.support.engines import alive, scripted, sound
 from tests.support.network import near_cluster, place_of, started_worker
 from tests.support.tournaments import GONE_S, config, read, tour, until
@@ -61,29 +61,29 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def desk(here: Any, tmp_path: Path) -> Iterator[Desk]:
+def desk(here: Any, tmp_path: Path) -> Iterator[WorkerService]:
     """Of a run whose clocks do not go by the machine's speed."""
-    one = Desk(here, "run", Demand(()), 2, tmp_path, None)
+    one = WorkerService(here, "run", Demand(()), 2, tmp_path, None)
     yield one
     if one._place is not None:
         one._place.close()
 
 
-def order(white: EngineSpec | None = None) -> Order:
+def order(white: EngineSpec | None = None) -> GameOrder:
     spec = white or sound()
     side = Side(spec, TimeControl.parse("60"))
-    return Order("run", TAG, 0, GameTask(Pairing("A", "B"), side, side))
+    return GameOrder("run", TAG, 0, GameTask(Pairing("A", "B"), side, side))
 
 
 def test_a_worker_that_lacks_something_opens_no_desk(here: Any) -> None:
     """It tells what, and its processor; a game takes a slot and a thread."""
-    found = look(pickle.dumps(Demand((), books=(("/no/book", ""),))), "run")
+    found = inspect_worker(pickle.dumps(Demand((), books=(("/no/book", ""),))), "run")
     assert found.lacks == ("book: no file /no/book",)
     assert (found.speed, bool(found.processor), here.plugins) == (1.5, True, {})
-    assert seats_of(here) == 1
+    assert capacity_of(here) == 1
 
 
-def test_a_game_tells_its_machine(desk: Desk) -> None:
+def test_a_game_tells_its_machine(desk: WorkerService) -> None:
     """Processor, host, and the speed that was measured."""
     kind, game = desk.play(order(), "one")
     assert kind == "result"
@@ -93,22 +93,22 @@ def test_a_game_tells_its_machine(desk: Desk) -> None:
 
 def test_as_many_engines_start_at_once_as_the_run_says(here: Any, tmp_path: Path) -> None:
     """`start_parallel` of the configuration holds on every machine."""
-    one = Desk(here, "run", Demand((), start_parallel=1), 2, tmp_path, None)
+    one = WorkerService(here, "run", Demand((), start_parallel=1), 2, tmp_path, None)
     place = one._slots(TAG)
     place.close()
     assert place._starters == 1
 
 
-def test_a_task_that_comes_twice_is_one_game(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_comes_twice_is_one_game(desk: WorkerService, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask may run a task again while its first run goes on: both get the one result."""
     submitted: list[GameTask] = []
-    submit = LocalPlace.submit
+    submit = LocalExecutor.submit
 
-    def counted(self: LocalPlace, task: Any, prefer: int | None = None) -> Any:
+    def counted(self: LocalExecutor, task: Any, prefer: int | None = None) -> Any:
         submitted.append(task)
         return submit(self, task, prefer)
 
-    monkeypatch.setattr(LocalPlace, "submit", counted)
+    monkeypatch.setattr(LocalExecutor, "submit", counted)
     replies: list[Any] = []
     slow = order(scripted(name="slow", fault="slow", seconds=0.05))
     threads = [threading.Thread(target=lambda: replies.append(desk.play(slow, "same"))) for _ in range(2)]
@@ -123,7 +123,7 @@ def test_a_task_that_comes_twice_is_one_game(desk: Desk, monkeypatch: pytest.Mon
     assert replies[0] == replies[1]
 
 
-def test_a_key_that_is_released_drops_its_game_and_engines(desk: Desk) -> None:
+def test_a_key_that_is_released_drops_its_game_and_engines(desk: WorkerService) -> None:
     """Nobody waits for it any more: its manager has gone, or plays it elsewhere."""
     replies: list[Any] = []
     hanging = order(scripted(name="hangs", fault="hang"))
@@ -139,7 +139,7 @@ def test_a_key_that_is_released_drops_its_game_and_engines(desk: Desk) -> None:
     until(lambda: processes() == [], GONE_S)
 
 
-def test_the_guard_s_release_closes_the_desk(desk: Desk, here: Any) -> None:
+def test_the_guard_s_release_closes_the_desk(desk: WorkerService, here: Any) -> None:
     """It is held by the manager as long as it lives."""
     desk.transition("guard", "executing", "memory")
     assert not here.loop.told.is_set()
@@ -149,7 +149,7 @@ def test_the_guard_s_release_closes_the_desk(desk: Desk, here: Any) -> None:
     assert desk.play(order(), "late") == ("failed", "its manager is gone")
 
 
-def test_an_engine_that_changed_is_lacking(desk: Desk, tmp_path: Path) -> None:
+def test_an_engine_that_changed_is_lacking(desk: WorkerService, tmp_path: Path) -> None:
     """A game with another build would be another engine's."""
     changed = EngineSpec("Owl", ("/bin/cat",), "uci", fingerprint="0" * 16)
     kind, words = desk.play(order(changed), "one")

@@ -23,7 +23,7 @@ from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
 from enginetour.tournament.config import entrants
 from enginetour.tournament.config import load as load_module
-from enginetour.tournament.config.entrants import cautions, side_of, told
+from enginetour.tournament.config.entrants import control_warnings, describe_controls, side_of
 from enginetour.tournament.config.load import load
 from enginetour.tournament.plan import prepare
 from tests.support import tournaments
@@ -172,23 +172,23 @@ def test_cecp_engines_are_told_where_the_stage_ends(control: str, opening: int, 
 def test_each_colour_plays_by_its_own() -> None:
     """With Black the control and margin of Black hold, and nothing of White's is left."""
     side = Side(SPEC, TimeControl.parse("5"), 50, black=Terms(TimeControl.parse("movetime=1"), 100))
-    assert told(side) == "5 with White, movetime=1 with Black"
+    assert describe_controls(side) == "5 with White, movetime=1 with Black"
     as_black = side.playing(white=False)
-    assert (str(as_black.tc), as_black.margin_ms, told(as_black)) == ("movetime=1", 100, "movetime=1")
-    assert str(side.playing(white=True).tc) == told(side.playing(white=True)) == "5"
+    assert (str(as_black.tc), as_black.margin_ms, describe_controls(as_black)) == ("movetime=1", 100, "movetime=1")
+    assert str(side.playing(white=True).tc) == describe_controls(side.playing(white=True)) == "5"
 
 
 def test_a_cecp_base_under_a_second_is_told() -> None:
     """Its protocol knows none; a UCI engine is told its true clock."""
     half, second = TimeControl.parse("0.5+0.1"), TimeControl.parse("1+0.1")
     one, two = (Side(EngineSpec(name, ("/e",), "cecp"), half) for name in "EF")
-    assert list(cautions([one])) == [
+    assert list(control_warnings([one])) == [
         "E is told a base of 0:01, its protocol knows no shorter one; its clock is 0.5+0.1"
     ]
-    assert list(cautions([one, two])) == [
+    assert list(control_warnings([one, two])) == [
         "E, F are told a base of 0:01, their protocol knows no shorter one; their clock is 0.5+0.1"
     ]
-    assert not list(cautions([Side(SPEC, half), Side(one.spec, second)]))
+    assert not list(control_warnings([Side(SPEC, half), Side(one.spec, second)]))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_cecp_base_under_a_second_is_told() -> None:
 def test_a_clock_that_other_programs_read_as_minutes_is_told_once(control: str, words: str) -> None:
     """In cutechess and fastchess 40/1:30 is 90 s; here and in PGN it is two stages."""
     side = Side(SPEC, TimeControl.parse(control))
-    assert list(cautions([side, side])) == ([words] if words else [])
+    assert list(control_warnings([side, side])) == ([words] if words else [])
 
 
 def test_controls_are_told_played_and_frozen(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_a_cut_table_is_refused(folder: Path) -> None:
 
 def test_check_names_what_is_missing(folder: Path) -> None:
     """Up to the pieces asked for."""
-    lines = entrants.table_lines(loaded(folder, 'tablebases = { path = "tables", pieces = 4 }'))
+    lines = entrants.describe_tables(loaded(folder, 'tablebases = { path = "tables", pieces = 4 }'))
     assert lines[0] == "WDL tables for 3 pieces: 1 of 5 files; missing KBvK, KNvK, KPvK and 1 more"
     assert lines[-1] == "WDL tables for 4 pieces: 0 of 30 files; missing KBBvK, KBNvK, KBPvK and 27 more"
 
@@ -367,12 +367,12 @@ def test_engines_get_the_tables_where_it_is_said(folder: Path) -> None:
     for_engines = loaded(folder, 'tablebases = { path = "tables", adjudicate = false, engines = true }')
     plain = EngineSpec("a", ("/a",), "uci")
     assert entrants.rules_of(for_engines).tables is None
-    assert entrants.offered_to(for_engines, plain) == (("SyzygyPath", str(folder / "tables")),)
+    assert entrants.tablebase_options(for_engines, plain) == (("SyzygyPath", str(folder / "tables")),)
     own = EngineSpec("a", ("/a",), "uci", options=(("syzygypath", "/mine"),))
-    assert entrants.offered_to(for_engines, own) == ()
-    assert entrants.offered_to(loaded(folder, 'tablebases = { path = "tables" }'), plain) == ()
+    assert entrants.tablebase_options(for_engines, own) == ()
+    assert entrants.tablebase_options(loaded(folder, 'tablebases = { path = "tables" }'), plain) == ()
     without = EngineSpec("a", ("/a",), "uci", quirks=Quirks(no_tablebases=True))
-    assert entrants.offered_to(for_engines, without) == ()
+    assert entrants.tablebase_options(for_engines, without) == ()
 
 
 def prepared(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from enginetour.tournament.config.load import load
-from enginetour.tournament.config.peers import known_keys, translated
+from enginetour.tournament.config.peers import known_keys, translate_command
 
 # main.cpp of cutechess-cli: every option with a value it takes, one a row.
 CUTECHESS = """
@@ -59,7 +59,7 @@ def taken(program: str, option: str = "", engine: str = "") -> tuple[str, Sequen
     """The configuration without its remarks, and what was said."""
     own = "" if engine.startswith("st=") else "tc=1+0.1"  # a fixed time a move stands alone
     three = f"-engine cmd=a proto=uci {own} {engine} -engine cmd=b proto=uci tc=1+0.1 -engine cmd=c proto=uci tc=1+0.1"
-    draft, said = translated(f"{program} {three} {option}", "it", lambda name: None)
+    draft, said = translate_command(f"{program} {three} {option}", "it", lambda name: None)
     text = "\n".join(line for line in draft.text().splitlines() if not line.startswith("#"))
     return text, said
 
@@ -79,7 +79,7 @@ def test_every_option_of_theirs_has_an_answer(program: str, option: str, tmp_pat
     assert text != plain or named or option in AS_IT_IS
     assert all(": " in line for line in named)
     file = tmp_path / "it.toml"
-    draft, _ = translated(
+    draft, _ = translate_command(
         f"{program} -engine cmd=a proto=uci -engine cmd=b proto=uci -engine cmd=c proto=uci -each tc=1 {option}",
         "it",
         lambda name: None,
@@ -101,7 +101,7 @@ def test_every_setting_of_an_engine_has_an_answer(program: str, word: str) -> No
 
 
 def comments(words: str, program: str = "fastchess") -> dict[str, Any]:
-    draft, _ = translated(
+    draft, _ = translate_command(
         f"{program} -engine cmd=a proto=uci -engine cmd=b proto=uci -each tc=1 {words}", "it", lambda name: None
     )
     return {key: draft.play[key] for key in ("pgn", "keep_lines", "log_traffic") if key in draft.play}

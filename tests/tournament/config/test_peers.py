@@ -15,8 +15,8 @@ from enginetour.model.game import Entrant, Termination
 from enginetour.openings.choice import load
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.load import load as config_load
-from enginetour.tournament.config.peeroptions import control_of
-from enginetour.tournament.config.peers import known_keys, translated
+from enginetour.tournament.config.peeroptions import parse_limits
+from enginetour.tournament.config.peers import known_keys, translate_command
 from tests.support.tournaments import tour
 
 COMMANDS = sorted((Path(__file__).parents[2] / "golden" / "commands").glob("*.sh"))
@@ -26,7 +26,7 @@ COMMANDS = sorted((Path(__file__).parents[2] / "golden" / "commands").glob("*.sh
 def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole configuration, with what could not be taken over; and this version can read it."""
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    draft, said = translated(command.read_text(), command.stem, str.lower)
+    draft, said = translate_command(command.read_text(), command.stem, str.lower)
     assert draft.text() == command.with_suffix(".toml").read_text()
     assert draft.remarks[1 : 1 + len(said)] == said
     ours, _ = draft.without_unknown(known_keys())
@@ -58,7 +58,7 @@ def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypat
 def test_what_makes_no_tournament_is_refused(command: str, told: str) -> None:
     """One sentence with what to do."""
     with pytest.raises(InputRefused, match="--from-command") as refused:
-        translated(command, "it", lambda name: None)
+        translate_command(command, "it", lambda name: None)
     assert told in str(refused.value)
 
 
@@ -67,7 +67,7 @@ def test_an_unknown_option_is_said_by_name() -> None:
     command = (
         "fastchess -engine cmd=a colour=red -engine cmd=b -each tc=1 -sparkle 3 -openings file=a.epd mood=calm -recover"
     )
-    _, said = translated(command, "it", lambda name: None)
+    _, said = translate_command(command, "it", lambda name: None)
     assert [line.partition(":")[0] for line in said] == ["-sparkle 3", "-openings mood=calm", "-recover", "colour=red"]
 
 
@@ -85,14 +85,16 @@ def test_an_unknown_option_is_said_by_name() -> None:
 )
 def test_their_clocks(theirs: str, ours: str) -> None:
     """Minutes stand before the colon; 0 moves are all of them."""
-    assert str(control_of(tc=theirs)) == ours
-    assert str(control_of(tc=theirs, nodes="0", depth="10")) == f"{ours},depth=10"  # 0 is no limit
+    assert str(parse_limits(tc=theirs)) == ours
+    assert str(parse_limits(tc=theirs, nodes="0", depth="10")) == f"{ours},depth=10"  # 0 is no limit
 
 
 def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[Draft, str]:
     """A command with engines a, b, ... and a book; its draft, and all that was said."""
     given = " ".join(f"-engine name={name} cmd={name} proto=uci" for name in "abcd"[:engines])
-    draft, said = translated(f"{program} {given} -each tc=1 -openings file=b.epd {words}", "it", lambda name: None)
+    draft, said = translate_command(
+        f"{program} {given} -each tc=1 -openings file=b.epd {words}", "it", lambda name: None
+    )
     return draft, "\n".join(said)
 
 
@@ -175,11 +177,11 @@ def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest
     """By name, and what does not apply is not said: a plain command with -recover has nothing to tell."""
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     plain = "-engine name=a cmd=a proto=uci -engine name=b cmd=b proto=uci -openings file=b.pgn -each tc=1"
-    draft, lines = translated(command.format(plain), "it", str.lower)
+    draft, lines = translate_command(command.format(plain), "it", str.lower)
     assert [line for line in lines if line.startswith(said)]
     assert not {"draw", "sprt"} & set(draft.play)
     rules = "-srand 7 -draw movenumber=9 -resign score=400 -openings file=b.epd"  # its order is that of the file
-    quiet = translated(f"fastchess {plain} {rules} -recover -sprt elo0=0 elo1=5", "it", str.lower)[1]
+    quiet = translate_command(f"fastchess {plain} {rules} -recover -sprt elo0=0 elo1=5", "it", str.lower)[1]
     assert [line.partition(":")[0] for line in quiet] == ["-recover", "-sprt"]
 
 
@@ -208,7 +210,7 @@ def test_a_command_of_windows() -> None:
     command = (
         'D:\\t\\fast-chess.exe `\n -engine cmd=C:\\sf\\new.exe args="-x \\"a b\\"" `\n -engine cmd="C:\\My sf\\old.exe"'
     )
-    draft, _ = translated(f"{command} -each tc=1", "it", lambda name: None)
+    draft, _ = translate_command(f"{command} -each tc=1", "it", lambda name: None)
     assert [entrant["command"] for entrant in draft.entrants] == [
         ["C:\\sf\\new.exe", "-x", "a b"],
         ["C:\\My sf\\old.exe"],
@@ -220,7 +222,7 @@ def test_a_script() -> None:
     """Its remarks are none of the command, and neither are its other lines; a command may go on in the next line."""
     engines = "-engine cmd=a\n  -engine cmd=b \\\n  -each\ntc=1 -recover -games 2"
     script = f"#!/bin/sh\nset -eux\n# don't\nfastchess {engines}\nordo -p a.pgn\n"
-    draft, said = translated(script.replace("\n", "\r\n"), "it", lambda name: None)
+    draft, said = translate_command(script.replace("\n", "\r\n"), "it", lambda name: None)
     assert draft.format["games"] == 4
     assert said[:2] == (
         "set -eux: before the command, left out; put it before enginetour init and run",
@@ -238,7 +240,7 @@ def test_words_of_an_engine() -> None:
 def test_limits_of_an_engine_of_cecp() -> None:
     """Whoever gives it depth= knows that it obeys: it is said in the entrant, or the configuration was refused."""
     command = "cutechess-cli -engine cmd=a proto=xboard depth=4 -engine cmd=b proto=uci depth=4 -each tc=inf"
-    draft, _ = translated(command, "it", lambda name: None)
+    draft, _ = translate_command(command, "it", lambda name: None)
     assert [entrant.get("limits") for entrant in draft.entrants] == [["clock", "movetime", "depth"], None]
 
 
@@ -249,7 +251,7 @@ def test_a_program_with_a_blank_in_its_name(tmp_path: Path, monkeypatch: pytest.
     Path("sub/my b").touch()
     words = '-engine cmd="my a" -engine cmd="my b" dir=sub -each tc=1 proto=uci'
     for program, first in (("fastchess", ["my a"]), ("cutechess-cli", ["my", "a"])):
-        draft, _ = translated(f"{program} {words}", "it", lambda name: None)
+        draft, _ = translate_command(f"{program} {words}", "it", lambda name: None)
         assert [entrant["command"] for entrant in draft.entrants] == [first, ["sub/my b"]]
 
 
@@ -293,7 +295,9 @@ def test_a_program_that_lies_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     for name in ("b", "sh"):
         Path(name).touch()
-    draft, _ = translated("fastchess -engine cmd=b -engine cmd=sh -engine cmd=c -each tc=1", "it", lambda name: None)
+    draft, _ = translate_command(
+        "fastchess -engine cmd=b -engine cmd=sh -engine cmd=c -each tc=1", "it", lambda name: None
+    )
     assert [entrant["command"] for entrant in draft.entrants] == [["./b"], ["sh"], ["c"]]
 
 
@@ -305,7 +309,7 @@ def test_nets_that_lie_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     options = "option.EvalFile=nets/a.nnue option.SyzygyPath=./nets option.Book=gone.bin option.Style=nets"
     each = "args=--weights=nets/a.nnue -each tc=1"
     command = f"-engine cmd=b {options} -engine cmd=c dir=d option.EvalFile=nets/a.nnue {each}"
-    draft, _ = translated(f"fastchess {command}", "it", lambda name: None)
+    draft, _ = translate_command(f"fastchess {command}", "it", lambda name: None)
     whole = {"EvalFile": f"{tmp_path}/nets/a.nnue", "SyzygyPath": f"{tmp_path}/nets"}
     own = {"EvalFile": "nets/a.nnue"}
     assert [entrant["options"] for entrant in draft.entrants] == [whole | {"Book": "gone.bin", "Style": "nets"}, own]

@@ -16,7 +16,14 @@ from enginetour.engines.registry import candidates, of_workspace
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.task import EngineSpec, Probe
 from enginetour.tournament.config.load import load
-from enginetour.tournament.config.quickmatch import Asked, drafted, is_list, setting, typed, with_number
+from enginetour.tournament.config.quickmatch import (
+    MatchRequest,
+    draft_match,
+    is_list,
+    parse_setting,
+    parse_value,
+    with_number,
+)
 from enginetour.tournament.config.sections import EntrantSection, PlaySection
 from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import tour, try_engines_once
@@ -30,7 +37,7 @@ def detect(commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Pa
 
 def draft(tmp_path: Path, *engines: str, **asked: Any) -> dict[str, Any]:
     """The configuration as it is read back."""
-    found = drafted(Asked(engines, **asked), of_workspace(tmp_path), tmp_path, detect)
+    found = draft_match(MatchRequest(engines, **asked), of_workspace(tmp_path), tmp_path, detect)
     file = tmp_path / "it.toml"
     file.write_text(found.text())
     read = load(file)
@@ -114,9 +121,11 @@ def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str,
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("#!/bin/sh\n")
         (tmp_path / file).chmod(0o755)
-    found = drafted(Asked(commands, options=("1.Hash=1",)), of_workspace(tmp_path), tmp_path, detect)
+    found = draft_match(MatchRequest(commands, options=("1.Hash=1",)), of_workspace(tmp_path), tmp_path, detect)
     assert [entrant.get("name", "Wren 1") for entrant in found.entrants] == names
-    again = drafted(Asked(commands, options=(f"{names[1]}.Hash=1",)), of_workspace(tmp_path), tmp_path, detect)
+    again = draft_match(
+        MatchRequest(commands, options=(f"{names[1]}.Hash=1",)), of_workspace(tmp_path), tmp_path, detect
+    )
     assert again.entrants[1]["options"] == {"Hash": 1}
 
 
@@ -152,8 +161,8 @@ def test_an_engine_whose_name_begins_with_the_other(tmp_path: Path) -> None:
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     for pair in (("./sf", "./sf.dev"), ("./sf.dev", "./sf")):
-        asked = Asked(pair, options=("sf.dev.Hash=8", "SF.Threads=2"))
-        found = drafted(asked, of_workspace(tmp_path), tmp_path, detect)
+        asked = MatchRequest(pair, options=("sf.dev.Hash=8", "SF.Threads=2"))
+        found = draft_match(asked, of_workspace(tmp_path), tmp_path, detect)
         assert {Path(one["command"][0]).name: one["options"] for one in found.entrants} == {
             "sf": {"Threads": 2},
             "sf.dev": {"Hash": 8},
@@ -188,19 +197,19 @@ def test_a_test_ends_by_itself(tmp_path: Path) -> None:
 )
 def test_what_is_typed(text: str, read: object) -> None:
     """Numbers, truths, lists and tables; everything else is a word."""
-    assert typed(text) == read
+    assert parse_value(text) == read
 
 
 def test_a_setting_of_text_stays_text() -> None:
     """A time control of five seconds is no number."""
-    assert setting(PlaySection, "tc", "5") == "5"
-    assert setting(PlaySection, "tc", "nodes=5") == "nodes=5"
-    assert setting(EntrantSection, "tc", "5") == "5"
-    assert setting(EntrantSection, "white_tc", "5") == "5"
-    assert setting(PlaySection, "speed", "0.5") == 0.5
-    assert setting(PlaySection, "draw", "after_move=40 moves=8") == {"after_move": 40, "moves": 8}
-    assert setting(PlaySection, "openings", "file=518 plies=4") == {"file": "518", "plies": 4}
-    assert setting(EntrantSection, "env", "THREADS=1 NET=small") == {"THREADS": "1", "NET": "small"}
+    assert parse_setting(PlaySection, "tc", "5") == "5"
+    assert parse_setting(PlaySection, "tc", "nodes=5") == "nodes=5"
+    assert parse_setting(EntrantSection, "tc", "5") == "5"
+    assert parse_setting(EntrantSection, "white_tc", "5") == "5"
+    assert parse_setting(PlaySection, "speed", "0.5") == 0.5
+    assert parse_setting(PlaySection, "draw", "after_move=40 moves=8") == {"after_move": 40, "moves": 8}
+    assert parse_setting(PlaySection, "openings", "file=518 plies=4") == {"file": "518", "plies": 4}
+    assert parse_setting(EntrantSection, "env", "THREADS=1 NET=small") == {"THREADS": "1", "NET": "small"}
 
 
 @pytest.mark.parametrize(
@@ -219,12 +228,12 @@ def test_a_setting_of_text_stays_text() -> None:
 )
 def test_a_list_is_typed_with_commas(section: type[BaseModel], key: str, text: str, read: object) -> None:
     """One value is a list too; brackets are not needed, folders are parted as in PATH."""
-    assert setting(section, key, text) == read
+    assert parse_setting(section, key, text) == read
 
 
 def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
     """64 signs are what a tournament's name may have."""
-    long = drafted(Asked(("wren1", "wren2"), name="x" * 64), of_workspace(tmp_path), tmp_path, detect)
+    long = draft_match(MatchRequest(("wren1", "wren2"), name="x" * 64), of_workspace(tmp_path), tmp_path, detect)
     assert with_number(long, 12).tournament["name"] == "x" * 59 + " (12)"
 
 
@@ -244,7 +253,7 @@ def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
 def test_what_makes_no_match(tmp_path: Path, engines: tuple[str, ...], asked: dict[str, Any], told: str) -> None:
     """One sentence with the next step."""
     with pytest.raises((InputRefused, UsageRefused)) as refused:
-        drafted(Asked(engines, **asked), of_workspace(tmp_path), tmp_path, detect)
+        draft_match(MatchRequest(engines, **asked), of_workspace(tmp_path), tmp_path, detect)
     assert told in str(refused.value)
 
 
@@ -301,7 +310,7 @@ def test_the_help_shows_how_to_write_a_list_and_a_table(tmp_path: Path) -> None:
     assert {key for key in PlaySection.model_fields if is_list(PlaySection, key)} <= several | {"odds"}
     for key in several:
         (shown,) = re.findall(rf"\[play\] {key}, as (.+?)(?:, or all)?(?:\. .+?)? --", told)
-        PlaySection.model_validate({key: setting(PlaySection, key, shown)})
+        PlaySection.model_validate({key: parse_setting(PlaySection, key, shown)})
 
 
 def test_a_program_that_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

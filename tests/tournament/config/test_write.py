@@ -10,7 +10,7 @@ from enginetour.formats.base import SYSTEMS
 from enginetour.interop.files import shipped
 from enginetour.model.game import Entrant
 from enginetour.tournament.config.load import load
-from enginetour.tournament.config.write import known_ratings, starter, uses_ratings
+from enginetour.tournament.config.write import known_ratings, starter_text, uses_ratings
 from enginetour.tournament.plan import prepare
 from tests.support.tournaments import tour
 
@@ -25,7 +25,7 @@ ENGINES = tuple(f"wren{number}" for number in range(8, 0, -1))
 def test_the_format_takes_as_many_as_were_named(system: str, count: int, tmp_path: Path) -> None:
     """Its own check accepts the number of rounds, and there is something to play."""
     path = tmp_path / "few.toml"
-    path.write_text(starter("few", system, "1+0.1", ENGINES[:count], 2, {"variant": "standard", "openings": None}))
+    path.write_text(starter_text("few", system, "1+0.1", ENGINES[:count], 2, {"variant": "standard", "openings": None}))
     config = load(path)
     format_ = config.make_format()
     state = format_.start(tuple(Entrant(name, rating=2000.0 - 100 * n) for n, name in enumerate(ENGINES[:count])))
@@ -47,9 +47,9 @@ def test_two_entrants_of_one_name_get_names_of_their_own(tmp_path: Path) -> None
 def test_rounds_are_fewer_only_where_opponents_lack() -> None:
     """With two engines McMahon has one round, and the line says why; with six it has its usual number."""
     options = {"variant": "standard", "openings": None}
-    few = starter("few", "mcmahon", "1+0.1", ENGINES[:2], 2, options)
+    few = starter_text("few", "mcmahon", "1+0.1", ENGINES[:2], 2, options)
     assert "\nrounds = 1  # rounds in all; more are too many for 2 entrants\n" in few
-    assert "\n# rounds = 5  # rounds in all\n" in starter("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
+    assert "\n# rounds = 5  # rounds in all\n" in starter_text("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
 
 
 def test_systems_that_start_by_ratings_get_them(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_systems_that_start_by_ratings_get_them(tmp_path: Path) -> None:
     assert list(ratings) == list(ENGINES) and not lacking
     options = {"variant": "standard", "openings": None}
     path = tmp_path / "rated.toml"
-    path.write_text(starter("rated", "mcmahon", "1+0.1", ENGINES, 2, options, (ratings, lacking)))
+    path.write_text(starter_text("rated", "mcmahon", "1+0.1", ENGINES, 2, options, (ratings, lacking)))
     found = load(path)
     assert all(entrant.rating is not None for entrant in found.entrants)
     format_ = found.make_format()
@@ -73,5 +73,5 @@ def test_systems_that_start_by_ratings_get_them(tmp_path: Path) -> None:
     ratings, lacking = known_ratings(strangers, tmp_path, lambda _: next(answers))
     assert ratings == {"wren1": '"6 kyu"', "stockfish": "2400"} and lacking == ("ethereal",)
     assert known_ratings(strangers, tmp_path, None) == ({}, strangers)
-    written = starter("few", "mcmahon", "1+0.1", strangers, 2, options, (ratings, lacking))
+    written = starter_text("few", "mcmahon", "1+0.1", strangers, 2, options, (ratings, lacking))
     assert 'engine = "wren1"\nrating = "6 kyu"\n' in written and 'engine = "ethereal"\n# rating = ' in written
