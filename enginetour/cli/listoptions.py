@@ -232,8 +232,7 @@ def _field(words: tuple[str, ...]) -> str:
 
 def definition_from(asked: dict[str, Any], base: ListDefinition | None = None) -> ListDefinition:
     """The definition asked for, on top of `base` or the defaults; UsageRefused for what does not fit together."""
-    from enginetour.store.definition import ListDefinition
-    from enginetour.store.definition import parse_definition
+    from enginetour.store.definition import ListDefinition, parse_definition
 
     fields = given(asked)
     before = (base or ListDefinition()).model_dump()

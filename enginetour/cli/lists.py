@@ -235,8 +235,7 @@ def _asked(
 def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: ListOutput) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
     from enginetour.reports import ratinglist as sheets
-    from enginetour.store.ratings import ratings_of
-    from enginetour.store.ratings import update_ratings
+    from enginetour.store.ratings import ratings_of, update_ratings
 
     if log is not None:
         log.refuse_struck_out()
@@ -284,8 +283,7 @@ def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -
         return
     from enginetour.reports import editions as sheets
     from enginetour.reports.standings import moment
-    from enginetour.store.definition import describe_definition
-    from enginetour.store.definition import lists_of
+    from enginetour.store.definition import describe_definition, lists_of
 
     with open_store(db) as store:
         rows = [
@@ -313,8 +311,7 @@ def define(name: str, db: Address | None, anew: bool, **asked: Any) -> None:
 
     Example: enginetour lists define blitz --min-games 50 --hardware ''
     """
-    from enginetour.store.definition import define_list
-    from enginetour.store.definition import has_list, revisions_of
+    from enginetour.store.definition import define_list, has_list, revisions_of
 
     with open_store(db, change=True) as store:
         base = revisions_of(store, name)[-1].definition if has_list(store, name) and not anew else None
@@ -340,8 +337,7 @@ def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> Non
     """
     from enginetour.reports import editions as sheets
     from enginetour.reports.standings import moment
-    from enginetour.store.definition import describe_definition
-    from enginetour.store.definition import revisions_of
+    from enginetour.store.definition import describe_definition, revisions_of
 
     with open_store(db) as store:
         found = revisions_of(store, name)
@@ -388,8 +384,7 @@ def editions(name: str | None, number: int | None, db: Address | None, as_json: 
     Example: enginetour editions blitz 3 --csv
     """
     from enginetour.reports import editions as sheets
-    from enginetour.store.editions import editions_of
-    from enginetour.store.editions import read_edition
+    from enginetour.store.editions import editions_of, read_edition
 
     with open_store(db) as store:
         if name is not None and number is not None:

@@ -358,8 +358,7 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
     Systems in rounds get the ratings the order knows for entrants that bring none. InputRefused for a field that
     cannot be paired.
     """
-    from enginetour.store.ratings import prior_ratings
-    from enginetour.store.ratings import update_ratings
+    from enginetour.store.ratings import prior_ratings, update_ratings
 
     name, order = plan.config.tournament.name, plan.config.tournament.order
     if order is None:
@@ -418,8 +417,7 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
 
 def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, _Ranks, Errors]:
     """The plan with the edition it takes written into its configuration, each engine's place in it and its error."""
-    from enginetour.store.editions import lines_by_name
-    from enginetour.store.editions import read_edition
+    from enginetour.store.editions import lines_by_name, read_edition
 
     tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
     try:
