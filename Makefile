@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 
 .PHONY: demo test check night bench clean
 
-$(VENV)/.run-ready: pyproject.toml hatch_build.py $(wildcard enginetour/native/*)
+$(VENV)/.run-ready: pyproject.toml $(wildcard enginetour/native/*)
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv --quiet --allow-existing $(VENV) && uv pip install --quiet --python $(BIN)/python -e .; \
 	elif $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \

@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 # Rules and searches, clocks, whole games, any line of an engine, games in slots, and each end of a compiled run.
 LAWS = ("native", "native_clocks", "clocks", "babbling", "real_places")
-TESTS = (*(f"tests/laws/test_{name}.py" for name in LAWS), "tests/test_relay.py")
-COPIED = ("enginetour", "engines", "configs", "tests", "pyproject.toml", "README.md", "hatch_build.py")
+TESTS = (*(f"tests/laws/test_{name}.py" for name in LAWS), "tests/referee/test_relay.py")
+COPIED = ("enginetour", "engines", "configs", "tests", "pyproject.toml", "README.md")
 # Writes the command of each process that loads the build it is part of.
 WITNESS = """\
 #include <fcntl.h>

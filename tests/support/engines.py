@@ -258,7 +258,7 @@ def build_hook() -> Any:
     interface = types.ModuleType("hatchling.builders.hooks.plugin.interface")
     interface.BuildHookInterface = object  # type: ignore[attr-defined]
     with mock.patch.dict(sys.modules, {interface.__name__: interface}):
-        return loaded("hatch_build", ROOT / "hatch_build.py")
+        return loaded("hatch_build", ROOT / "enginetour/native/hatch_build.py")
 
 
 def built(root: Path, flags: str) -> Path:

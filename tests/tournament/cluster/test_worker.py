@@ -163,7 +163,7 @@ def processes() -> list[int]:
     return [pid for pid in own if alive(pid)]
 
 
-# A cluster by TLS, with certificates made as `services/tls.yaml` says: who has none of its authority is told so.
+# A cluster by TLS, with certificates made as `configs/cluster/tls.yaml` says: who has none of its authority is told so.
 
 TOLD = Path(__file__).parents[3] / "services" / "tls.yaml"
 COMMAND = "#   openssl "
