@@ -1,25 +1,38 @@
-"""Plain plies, compiled where a C compiler exists: its input, its output, and the Python equivalent.
+"""One ply: send `go`, wait, read, judge and pass the move on; in Python, and compiled for plain plies.
 
-`native.Relay` asks, waits, reads, judges and passes on as `referee/game.py` does, and stops before the first thing that
-is not plain: a line out of turn, an odd, late or last answer, a full pipe, a signal, a wake-up that came late. Nothing
-of that has been acted on; the game takes over what was read, with its stamps, as if it had read it itself. So whatever
-decides anything is written once, in Python.
+`Relay` makes every decision about the input and output of a ply, and about an engine that is late, does not respond or
+crashes (runner spec sections 3 to 5, reliability spec section 2). With a C compiler, `native.Relay` plays
+the plain plies in the same way, and stops before anything unusual: a line out of turn, an odd, late or last answer, a
+full pipe, a signal, a late wake-up. So every decision is written once, in Python (see enginetour/native/README.md).
 """
 
 from __future__ import annotations
 
 import select
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from enginetour.engines.position import MAX_LINE, written
+import chess
+
+from enginetour.engines.position import MAX_LINE, read_move, written
+from enginetour.engines.process import NEVER_NS, SLICE_NS, Wake, wait
+from enginetour.engines.protocol import Ask
 from enginetour.engines.uci_lines import go_limits
-from enginetour.model.task import GameTask
+from enginetour.engines.wire import Message, MessageKind, escape_text
+from enginetour.model.errors import EngineCrashed, EngineFault
+from enginetour.model.game import Termination
+from enginetour.model.task import GameTask, Rules
+from enginetour.referee import verdict as verdicts
 from enginetour.referee.adjudication import Counters
 from enginetour.referee.books import Books, RawPly
-from enginetour.referee.clock import Halts
+from enginetour.referee.clock import MS, Halts
 from enginetour.referee.compiled import native
+from enginetour.referee.ends import Draws
+from enginetour.referee.startup import question
+from enginetour.referee.talk import converse, ended, heed, heed_until
+from enginetour.referee.verdict import Verdict
 
 if TYPE_CHECKING:
     from enginetour.engines.position import Position
@@ -48,6 +61,319 @@ class Search:
         return self.write_ns + self.gap_ns + self.late_ns + waited_ns
 
 
+# Every ply, in Python.
+
+_ANSWER = MessageKind.ANSWER  # an enumeration looks its members up by name, each time
+_READ = Wake((), control=False, heard=True)  # some output has been read already
+
+
+class Relay:
+    """The plies of one game, from the first position in which an engine is to move until the verdict.
+
+    `play_book` plays the moves of the side to move that come from its book: whether there were any, and how they ended
+    the game.
+    """
+
+    def __init__(
+        self,
+        task: GameTask,
+        position: Position,
+        ends: Ends,
+        books: Books,
+        seats: tuple[Seat, Seat],
+        link: Link,
+        halts: Halts,
+        play_book: Callable[[], tuple[bool, End | None]],
+    ) -> None:
+        self._task, self._position, self._ends, self._books = task, position, ends, books
+        self._seats, self._link, self._halts, self._play_book = seats, link, halts, play_book
+        self._draws = Draws(seats, ends, by_agreement=task.rules.draw_offers)
+        self._search = Search()
+        self._failures = Failures(task.rules, position, self._search, books, link, halts)
+        self._compiled: CompiledRelay | None = None
+
+    def play(self, together: Together) -> Verdict:
+        """Play until the game is over. Both engines are seated. Raises MachineFailure when told to stop now."""
+        if is_plain(self._task, self._position, self._seats):
+            self._compiled = CompiledRelay(
+                self._task, self._position, self._ends, self._books, self._seats, self._link, self._halts, together
+            )
+        while (verdict := self._plies()) is None:
+            pass
+        return verdict
+
+    def close(self) -> None:
+        """Give back the memory and the descriptor of the compiled part."""
+        if self._compiled is not None:
+            self._compiled.close()
+
+    def own_ns(self) -> int:
+        """What the referee itself may have cost the current move, in ns: the error budget (runner spec 3)."""
+        return self._failures.own_ns()
+
+    def _plies(self) -> Verdict | None:
+        """Plain ones as many as there are, and the one that is not."""
+        if self._compiled is None or not self._compiled.takes(self._search):
+            return self._ply()
+        left = self._compiled.run()
+        if left.end is not None:
+            return verdicts.by_rule(left.end)
+        if not left.thinking:
+            return self._ply()
+        seat, other = self._sides()
+        return self._concluded(seat, other, self._await(seat, other, read=left.heard))
+
+    def _sides(self) -> tuple[Seat, Seat]:  # who is to move, and who is not
+        return self._seats if self._position.board.turn == chess.WHITE else self._seats[::-1]
+
+    def _ply(self) -> Verdict | None:
+        played, end = self._play_book()
+        if end is not None:
+            return verdicts.by_rule(end)
+        self._search.answered_ns = 0 if played else self._search.answered_ns
+        seat, other = self._sides()
+        ask = question(self._position, seat, other)
+        if (verdict := self._approach(seat, other, ask)) is not None:
+            return verdict
+        # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
+        relayed = self._search.answered_ns and not seat.engine.stands_apart(ask)
+        search, before_ns = self._search, time.monotonic_ns()
+        search.go_ns = seat.asked_ns = seat.engine.go(ask)
+        search.write_ns, search.late_ns = search.go_ns - before_ns, 0
+        search.gap_ns = before_ns - search.answered_ns if relayed else 0
+        if relayed:
+            self._books.relayed(search.gap_ns)
+        self._books.search_begun(seat, other, search.go_ns)
+        seat.searched = True
+        return self._concluded(seat, other, self._await(seat, other))
+
+    def _concluded(self, seat: Seat, other: Seat, said: Message | Verdict) -> Verdict | None:
+        return said if isinstance(said, Verdict) else self._answered(seat, other, said)
+
+    def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
+        """Everything that stands before `go`, on nobody's clock."""
+        engine = seat.engine
+        for said in engine.discard():
+            if (verdict := self._talk(seat, said, thinking=False)) is not None:
+                return verdict
+        if engine.dead or engine.process.broken:
+            return self._failures.crash(seat, other)
+        if (verdict := self._draws.asked(seat)) is not None:
+            return verdict
+        if engine.stands_apart(ask):
+            fault = converse({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
+            if isinstance(fault, EngineFault):
+                return self._failures.at_fence(seat, other, fault)
+        return None
+
+    def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Message | Verdict:
+        """The answer, or what ended the game instead. Books are kept while nothing has come.
+
+        `read`: some of what it said has been read and not heard.
+        """
+        engine, books, control = seat.engine, self._books, self._link.control_fd
+        processes = process, other_process = engine.process, other.engine.process
+        deadline = self._search.go_ns + seat.clock.wait_ns()
+        now = time.monotonic_ns()
+        verdict = self._overhear(other)  # what came with its answer and was not yet heard
+        while verdict is None:
+            due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
+            working = books.due_ns <= now and not read
+            until = now if working else max(now, min(due, books.due_ns, now + SLICE_NS))
+            if read:
+                wake, read = _READ, False
+            else:
+                wake = wait(processes, control, 0) if working else wait(processes, control, until, engine.chatter)
+            now = time.monotonic_ns()
+            self._search.late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
+            if now >= seat.look_ns:
+                books.watch(seat)
+            spoke = process in wake.readable
+            if spoke or wake.heard or now >= due:
+                if spoke:
+                    engine.pull()
+                while (said := engine.heard()) is not None:
+                    if said.what is _ANSWER:
+                        return said
+                    if (verdict := self._talk(seat, said, thinking=True)) is not None:
+                        return verdict
+                if engine.dead:
+                    return self._failures.crash(seat, other)
+            if process.out.broken:
+                return self._last_words(seat, other)
+            if other_process in wake.readable:
+                other.engine.pull()
+                verdict = self._overhear(other)
+            if wake.control:
+                heed(self._link)
+            if verdict is None and time.monotonic_ns() >= deadline:
+                return engine.overdue() or self._failures.silence(seat)
+            if working and not spoke:  # the other one may talk without end
+                books.step()
+        return verdict
+
+    def _last_words(self, seat: Seat, other: Seat) -> Message | Verdict:
+        """It closed its input and can hear nothing more: what it has said by now still counts."""
+        for said in seat.engine.discard():
+            last = said if said.what is MessageKind.ANSWER else self._talk(seat, said, thinking=True)
+            if last is not None:
+                return last
+        return seat.engine.overdue() or self._failures.crash(seat, other)
+
+    def _overhear(self, other: Seat) -> Verdict | None:
+        """What the side that is not to move says."""
+        while not other.engine.silent and (said := other.engine.heard()) is not None:
+            if (verdict := self._talk(other, said, thinking=False)) is not None:
+                return verdict
+        return None
+
+    def _talk(self, seat: Seat, said: Message, *, thinking: bool) -> Verdict | None:
+        verdict = verdicts.of_talk(seat, said, thinking=thinking, aborts=self._task.aborts)
+        if verdict is None:
+            verdict = self._draws.heard(seat, said, thinking=thinking)
+        if verdict is None or not thinking:
+            return verdict
+        if said.what is not MessageKind.OFFER:  # who offers thinks on
+            seat.engine.search_over()
+        late = self._failures.late(seat, said)
+        return verdict if late is None or late.void else late
+
+    def _answered(self, seat: Seat, other: Seat, said: Message) -> Verdict | None:
+        clock, engine = seat.clock, seat.engine
+        if (late := self._failures.late(seat, said)) is not None:
+            return late
+        elapsed, move = said.stamp_ns - self._search.go_ns, _read_answer(seat, said, self._position)
+        if move is None:
+            if said.cut:
+                return self._failures.crash(seat, other)
+            second = _second_answer(seat, self._search.go_ns + clock.flag_ns(), self._link, self._halts.overslept)
+            if second is not None:
+                said, elapsed = second, second.stamp_ns - self._search.go_ns
+                move = _read_answer(seat, said, self._position)
+        if move is None:
+            ignored = clock.moves == 0 and self._task.opening.fen is not None
+            return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
+        spent = clock.charge(elapsed, other.clock)
+        if spent is None:
+            return self._failures.flag(seat, elapsed, "after a stale answer")
+        end = self._ends.answered(move, seat.score)
+        self._search.answered_ns = said.stamp_ns
+        self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
+        if self._halts.words:
+            return verdicts.void(None, "host", self._halts.words)
+        if end is not None:
+            return verdicts.by_rule(end)
+        return self._draws.answered(seat)
+
+
+# What an engine answered: the move it means, and whether it had two answers to give (runner spec 5.6).
+
+
+def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
+    """The legal move it means; an odd form is noted once."""
+    lenient = seat.side.spec.quirks.lenient_promotion
+    move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
+    if move is not None and odd and not seat.engine.usual(said.text):
+        seat.engine.note("odd-move", f"wrote {escape_text(said.text)!r} for {move.uci()}")
+    return move
+
+
+def _second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Message | None:
+    """A second answer after an illegal one, up to CLOCK_MONOTONIC `flag_ns`, or None, also after a death meanwhile."""
+    second = converse({seat.engine: seat.engine.question(flag_ns)}, link, late)[seat.engine]
+    return second if isinstance(second, Message) else None
+
+
+# How an engine fails in a game under way: it is late, silent, stalled or gone (reliability spec section 2).
+#
+# The first cause wins: an end that comes late is a flag. Here it is found out what happened, who is to blame for it is
+# in `verdict.py`.
+
+_CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
+
+
+class Failures:
+    """Those of one game, each looked into until it is a verdict."""
+
+    def __init__(
+        self, rules: Rules, position: Position, search: Search, books: Books, link: Link, halts: Halts
+    ) -> None:
+        self._rules = rules
+        self._position = position
+        self._search = search
+        self._books = books
+        self._link = link
+        self._halts = halts
+
+    def own_ns(self) -> int:
+        """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""
+        return self._search.own_ns(self._books.waited_now())
+
+    def late(self, seat: Seat, said: Message) -> Verdict | None:
+        """A flag, if it said that too late."""
+        in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
+        return None if in_time else self.flag(seat, elapsed, f"with {escape_text(said.text)!r}")
+
+    def silence(self, seat: Seat) -> Verdict:
+        """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
+        flag_ns = self._search.go_ns + seat.clock.flag_ns()
+        engine, own_ns = seat.engine, self.own_ns()  # what we wait from here on excuses nothing
+        used_ns = 0 if seat.queue is None else seat.queue.used_ns()
+        converse({engine: engine.settle()}, self._link, self._halts.overslept)
+        if seat.draw_claimed:
+            words = f"{seat.color} claims a draw that is none and does not move"
+            return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
+        if engine.late_ns:
+            return self.flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
+        late = time.monotonic_ns() - flag_ns
+        words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
+        starved = seat.queue is not None and seat.queue.is_kept_waiting(used_ns)
+        if starved:
+            words += ", for want of a processor"
+        return self.flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
+
+    def flag(
+        self,
+        seat: Seat,
+        elapsed_ns: int,
+        when: str,
+        words: str = "",
+        *,
+        own_ns: int | None = None,
+        starved: bool = False,
+    ) -> Verdict:
+        """Its time was over. `when` tells of its answer or its end, `words` instead that neither came.
+
+        `own_ns` is our share, where it ended before now; `starved`: it could not answer, as it did not run at all.
+        """
+        answered, words = starved or not words, words or verdicts.overrun(seat.clock, elapsed_ns, when)
+        if self._halts.words:
+            return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
+        over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
+        own_ns = self.own_ns() if own_ns is None else own_ns
+        waited_ns = None if seat.queue is None else seat.queue.machine_ns()
+        if starved:  # it waits still, and the kernel counts a wait when it is over
+            waited_ns = max(waited_ns or 0, elapsed_ns)
+        return verdicts.flag(seat, self._position.board, self._rules, over_ns, own_ns, words, waited_ns=waited_ns)
+
+    def at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
+        """It ended before its `go`, or did not answer the fence."""
+        if isinstance(fault, EngineCrashed):
+            return self.crash(seat, other)
+        return verdicts.stall(seat, fault, self._halts.words)
+
+    def crash(self, seat: Seat, other: Seat) -> Verdict:
+        """Look for a stop first: a service manager ends engines and us in one go."""
+        seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
+        heed_until(self._link, time.monotonic_ns() + _CRASH_LOOK_NS)
+        other.engine.pull()
+        if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
+            return self.flag(seat, seen_ns - self._search.go_ns, f"when it ended: {ended(seat.engine)}")
+        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._search.answered_ns):
+            return verdicts.both_ended(seat, ended(seat.engine), ended(other.engine))
+        return verdicts.crash(seat, ended(seat.engine))
+
+
 # The plies of a game to which nothing unusual happens, in compiled code (runner spec 4).
 
 _PLAIN, _BOOKS, _STIRRED, _SLOW = range(4)  # why a run came back, as in native/relay.h; all else is the game's
@@ -61,8 +387,12 @@ class Left(NamedTuple):
     heard: bool  # there is something to hear in it already
 
 
-class Relay:
-    """One game's, of which `is_plain` holds. Made after both engines sat down."""
+class CompiledRelay:
+    """The plain plies of one game for which `is_plain` holds, played by `native.Relay`.
+
+    Made after both engines are seated. It stops before the first event that is not plain, with nothing done about it:
+    `Relay` continues with what was read, and its timestamps, as if it had read it itself.
+    """
 
     def __init__(
         self,

@@ -21,7 +21,6 @@ from enginetour.model.game import Game, MoveMade, Opening
 from enginetour.model.task import DrawRule, EngineSpec, ResignRule
 from enginetour.model.variants import shuffled_fen
 from enginetour.referee import books, clock, compiled, relay, verdict
-from enginetour.referee import game as game_module
 from enginetour.referee.books import RawPly
 from enginetour.referee.compiled import native
 from enginetour.referee.verdict import Claims
@@ -173,14 +172,14 @@ BARE = Opening("bare", fen="8/8/4k3/8/8/3NK3/8/8 w - - 80 90")
 def test_a_game_is_the_same_on_both_ways(opening: Opening | None, tc: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ended by whatever rule: every move with all that is known of it, the end and its words, and what was odd."""
     in_python = 0
-    slow = game_module.Contest._ply
+    slow = relay.Relay._ply
 
-    def counted(contest: game_module.Contest) -> Any:
+    def counted(player: relay.Relay) -> Any:
         nonlocal in_python
         in_python += 1
-        return slow(contest)
+        return slow(player)
 
-    monkeypatch.setattr(game_module.Contest, "_ply", counted)
+    monkeypatch.setattr(relay.Relay, "_ply", counted)
     rules: dict[str, Any] = {"repetition": 3, "max_moves": 60}
     if tc == "60+1":
         rules |= {"resign": ResignRule(3, 400, two_sided=True), "draw": DrawRule(20, 5, 120)}

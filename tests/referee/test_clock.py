@@ -26,7 +26,6 @@ from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock as module
-from enginetour.referee import game as game_module
 from enginetour.referee import relay, talk
 from enginetour.referee.books import Books
 from enginetour.referee.clock import MS, Clock, Crowd, EngineQueue, Halts, _Process
@@ -238,7 +237,7 @@ class StillClock:
         monkeypatch.setattr(Engine, "go", slowly)
         monkeypatch.setattr(EngineProcess, "read", at_last)
         monkeypatch.setattr(Books, "enter", with_care)
-        monkeypatch.setattr(game_module, "wait", unheard)
+        monkeypatch.setattr(relay, "wait", unheard)
         monkeypatch.setattr(talk, "wait", unheard_too)
 
     def _is_late(self, process: EngineProcess) -> bool:
@@ -346,7 +345,7 @@ COMPILED = {"write": 5 * SECOND, "gap": 7 * SECOND, "queue": 9 * SECOND}
 @pytest.mark.parametrize("part", COMPILED)
 def test_what_compiled_code_cost_is_told_with_a_flag(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It leaves an answer to Python that came 86 ms too late, and what it noted of the search on its way there."""
-    made, take_over = relay.Relay, UciEngine.take_over
+    made, take_over = relay.CompiledRelay, UciEngine.take_over
     cost = dict.fromkeys(COMPILED, 0) | {part: COMPILED[part]}
 
     def retold(*words: Any) -> Any:
@@ -359,7 +358,7 @@ def test_what_compiled_code_cost_is_told_with_a_flag(part: str, monkeypatch: pyt
             stamp_ns = engine._last_write_ns + 60_086 * MS + 999_999
         take_over(engine, text, stamp_ns)
 
-    monkeypatch.setattr(game_module, "Relay", retold)
+    monkeypatch.setattr(relay, "CompiledRelay", retold)
     monkeypatch.setattr(UciEngine, "take_over", late)
     monkeypatch.setattr(module.Halts, "woke", lambda *_: 0)  # however busy the machine is
     monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"1 %d 1" % (SECOND + cost["queue"]))

@@ -30,7 +30,6 @@ from enginetour.model.game import Game, Opening, Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
 from enginetour.referee import books, clock, compiled, relay, talk, verdict
-from enginetour.referee import game as game_module
 from enginetour.referee.books import Books, Scribe
 from enginetour.referee.clock import EngineQueue
 from enginetour.referee.link import Link
@@ -981,7 +980,7 @@ def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
     seconds: float, void: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A freezer of control groups gives no signal, and the machine's sleep does not grow: a wait was far too long."""
-    Frozen(monkeypatch, game_module, seconds, at=2)
+    Frozen(monkeypatch, relay, seconds, at=2)
     played = game(sound(), sound(), white_tc="60", black_tc="60")
     assert (played.outcome is Outcome.VOID, played.category) == (void, "host" if void else "")
     assert ("woke up" in played.cause) == void
@@ -989,7 +988,7 @@ def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
 
 def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """What froze us froze the engine, which answers a moment after us: that moment made it lose on time."""
-    Frozen(monkeypatch, game_module, 0.9, at=1)
+    Frozen(monkeypatch, relay, 0.9, at=1)
     late = engines.scripted("uci", "late", at=1, seconds=0.05)
     played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
@@ -998,7 +997,7 @@ def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """It took an engine's time without a word, and it lost by less than that."""
-    Frozen(monkeypatch, game_module, 0.45, at=2)
+    Frozen(monkeypatch, relay, 0.45, at=2)
     late = engines.scripted("uci", "late", at=1, seconds=0.15)
     played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
@@ -1016,7 +1015,7 @@ def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: py
         return converse(*told)
 
     if where == "before a move":
-        monkeypatch.setattr(game_module, "converse", before_a_move)
+        monkeypatch.setattr(relay, "converse", before_a_move)
     played = game(sound(fence="wait"), sound(), white_tc="60", black_tc="60")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
     assert words in played.cause and "the referee woke up" in played.cause
@@ -1285,7 +1284,7 @@ def test_a_stop_is_looked_for_before_an_end_at_a_fence_is_a_loss(
     def stopped(*_: object) -> None:
         raise MachineFailure("stopped")
 
-    monkeypatch.setattr(game_module, "heed_until", stopped)
+    monkeypatch.setattr(relay, "heed_until", stopped)
     with pytest.raises(MachineFailure):
         game(spec, sound(protocol))
 

@@ -584,7 +584,7 @@ def test_a_game_that_breaks_off_sets_us_free(shelf: EngineShelf, monkeypatch: py
         assert os.sched_getaffinity(0) == {FIRST}
         raise RuntimeError
 
-    monkeypatch.setattr("enginetour.referee.relay.Relay._watch", fail)
+    monkeypatch.setattr("enginetour.referee.relay.CompiledRelay._watch", fail)
     monkeypatch.setattr("enginetour.referee.books.Books.release", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         played(shelf)
@@ -599,7 +599,7 @@ def test_a_game_that_breaks_off_leaves_its_processor(shelf: EngineShelf, monkeyp
     for _ in range(3):
         played(shelf)
     left.clear()
-    monkeypatch.setattr("enginetour.referee.relay.Relay._watch", lambda _: 1 / 0)
+    monkeypatch.setattr("enginetour.referee.relay.CompiledRelay._watch", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         played(shelf)
     assert left == [FIRST] * (len(ALL) > 1)

@@ -426,14 +426,14 @@ class Delayed:
 
 def test_a_freeze_in_a_compiled_wait_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """It took an engine's time without a word, and the engine lost by less than that."""
-    made = relay.Relay
+    made = relay.CompiledRelay
 
     def delayed(*words: Any) -> Any:
         found = made(*words)
         found._own = Delayed(found._own, 450_000_000)
         return found
 
-    monkeypatch.setattr("enginetour.referee.game.Relay", delayed)
+    monkeypatch.setattr("enginetour.referee.relay.CompiledRelay", delayed)
     late = scripted("uci", "late", at=1, seconds=0.65)
     played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
