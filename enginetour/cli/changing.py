@@ -1,4 +1,4 @@
-"""Withdraw, add, replace, void; slots, pause, finish."""
+"""Commands that change a tournament: withdraw, add, replace or void; slots, pause, finish, machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-# Commands that add an event to a tournament: withdraw, add, replace, void; through its socket while it runs.
+# Commands that add an event to a tournament, through its socket while it runs.
 
 
 def _send(db: Address | None, name: str | None, edition: int | None, request: dict[str, Any], *, as_json: bool) -> int:
@@ -161,7 +161,7 @@ def _tried(engine: str, name: str | None, log: TournamentLog, workspace: Path, r
     return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
 
 
-# Commands that steer a run that goes on, through its socket: slots, machines, pause, unpause, finish.
+# Commands that control a running tournament through its socket.
 
 
 def _steering(command: Callable[..., dict[str, Any]]) -> Any:

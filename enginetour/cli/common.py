@@ -1,4 +1,4 @@
-"""Options, output, requests."""
+"""Options, output and requests that commands share: --db, -t, --json, --csv, -o, and the control socket."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-# What commands share: their usual options, the workspace, and saying a table as text, JSON or CSV.
+# Common options and the output of tables as text, JSON or CSV.
 
 _MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
 FORMATS = ("text", *_MARKED_UP, "csv", "json")
@@ -288,7 +288,7 @@ def is_live_terminal() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-# `-o FILE`: a list into a file whose ending says what it is.
+# `-o FILE`: write a list to a file; the extension selects the format.
 
 _BY_ENDING = {".json": "json", ".csv": "csv", ".md": "markdown", ".html": "html"}
 
@@ -395,7 +395,7 @@ def _games_played(row: Mapping[str, Any]) -> str:
     return f"{counted(row['played'], 'game')} played{busy}"
 
 
-# What a command asks of a tournament: of its run, through the socket, where it has one; and the answer in words.
+# Requests to a running tournament through its socket, and the output of the answer.
 
 _NOTICE_S = 2.0  # of waiting for a run that does not listen, after which that is told
 # A run probes its engines before it listens, and writes its ratings and its report after its last game.
@@ -462,7 +462,7 @@ def print_answer(answer: Mapping[str, Any], *, as_json: bool) -> int:
     return 0
 
 
-# A line on a terminal that tells which step a long examination has come to; nothing anywhere else.
+# Progress line of a compliance check, on terminals only.
 
 ERASE = "\r\x1b[K"  # to the beginning of the line, and what stands there away: ECMA-48, EL
 

@@ -1,4 +1,4 @@
-"""Games, export, replay."""
+"""Commands for games: list, show, export (PGN, CSV, JSON) and replay a game; reading PGN files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-# `enginetour games`: the list, or one game with its moves and incidents.
+# `enginetour games`: list games, or show one with moves and incidents.
 
 
 @click.command()
@@ -234,7 +234,7 @@ def _whole(stored: StoredGame) -> dict[str, object]:
     return {"number": stored.number, "voided": stored.voided, **whole}
 
 
-# Files out: export.
+# `enginetour export`.
 
 
 @click.command()
@@ -370,7 +370,7 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
         say(f"{folder / name} written", err=True)
 
 
-# What commands that read game files tell meanwhile: how far they are, and where games cannot be counted.
+# Reading PGN files: progress bar, duplicate files, games that cannot be counted.
 
 BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
 _BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
@@ -457,7 +457,7 @@ def describe_left_out(left: LeftOut) -> str:
     return ", ".join(words)
 
 
-# `enginetour games N --replay`: does an engine do it again? It is told what it was told then; nothing is written.
+# `enginetour games N --replay`: send an engine the same input again to reproduce an incident; nothing is written.
 
 MARGIN_MS = 50  # of an entrant that joined later and whose margin the log does not tell: the default (runner spec 3)
 

@@ -1,4 +1,4 @@
-"""Import, imports."""
+"""Commands import and imports: PGN files into the database, list and remove imports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from enginetour.store.imports import Imported
 
 
-# `enginetour imports`, `import --list`, `import --remove`: what came in from files, and out again.
+# `enginetour imports`, `import --list`, `import --remove`.
 
 
 @click.command()
@@ -98,7 +98,7 @@ def _remove_import(db: Address | None, words: tuple[str, ...], why: str, *, dry_
         say(f"{one.title}: {one.games:,} game{'s' * (one.games != 1)} {done}; editions stay as they were published")
 
 
-# `enginetour import`: games of files into the store.
+# `enginetour import`: add games of PGN files to the database.
 
 _ENDINGS = {".gz", ".zst", ".pgn"}  # no part of an event's name
 

@@ -1,4 +1,4 @@
-"""Options of a list and how it is shown.
+"""Options of a rating list: filters, model terms, columns, layout, matrix.
 
 An option that is not given leaves the list's own value, an empty one (``--engine ''``) takes the default back.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from enginetour.store.definition import ListDefinition
 
 
-# Options that say what a list is made of, shared by every command that makes one.
+# Filters and model terms, shared by every command that computes a list.
 
 F = TypeVar("F", bound=Callable[..., Any])
 SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
@@ -181,7 +181,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 )
 
 
-# What a list of files has no use for: its names have no versions, families, machines and tournaments.
+# Options without meaning for PGN files, which have no versions, families, machines and tournaments.
 _STORE_ONLY = ("tournaments", "not_tournaments", "hardware", "best_of_family", "by")
 
 
@@ -260,7 +260,7 @@ def _value(text: str) -> object:
         return text
 
 
-# How a likelihood list is shown: columns, layouts, matrices, head to head; the options and what they print.
+# Display of a likelihood list: columns, layouts, matrices, head to head.
 
 _EVERYBODY = "all"
 

@@ -1,4 +1,4 @@
-"""Ratings, lists, publish, editions, diff, history."""
+"""Commands of rating lists: ratings, lists, publish, editions, diff, history."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def _known(fixed: Mapping[str, Any], log: TournamentLog) -> tuple[tuple[str, Any
     return tuple(meant.items())
 
 
-# `enginetour lists`, `publish`, `editions`, `diff`: rating lists by name, and what was published of them.
+# `enginetour lists`, `publish`, `editions`, `diff`: named rating lists and their published editions.
 
 
 @click.group(invoke_without_command=True)
@@ -436,7 +436,7 @@ def _time(seconds: float) -> str:
     return moment(seconds)
 
 
-# `enginetour history`: one engine over editions, rating events and opponents.
+# `enginetour history`: rating history, opponents and activity of one engine.
 
 _EVENTS_SHOWN = 10  # of each system: half a screen
 

@@ -15,7 +15,7 @@ from enginetour.model.errors import StorageFailed, TourError, UsageRefused, near
 
 LONGEST_LINE = 2000  # signs of a refusal: a screenful
 GARBAGE = 20_000  # objects between two looks for garbage: at 700 a tenth of a start went into them (measured)
-# command -> (drawer, module, function, one line of help)
+# command -> (group in the help, module, function, one line of help)
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "init": ("Set up", "setup", "init", "write a commented configuration to start from"),
     "engines": ("Set up", "engines", "engines", "list, find, add and check engines"),

@@ -1,4 +1,4 @@
-"""Match, sprt."""
+"""Commands match and --sprt: a match without a configuration file, and the sequential test of two engines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-# `enginetour match`: a match or a small tournament without a configuration; it writes one, and runs it.
+# `enginetour match`: write the configuration of a match and run it.
 
 _OWN = frozenset({"tc", "slots", "openings"})  # settings of [play] with an option written out below
 _ELSEWHERE = frozenset({"odds"})  # goes with a handicap of [format], which a line cannot say
@@ -255,7 +255,7 @@ def _tell_result(run: Any) -> None:
             show_sheet(result(f"{one} against {other}", met.scheduled), as_json=False, as_csv=False)
 
 
-# `--sprt`: the sequential test of two engines over the games they have, in the store or in files.
+# `--sprt`: sequential test of two engines over their games in the database or in files.
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 TestRequest = tuple[str, str, float, float]  # engine, opponent, elo0, elo1

@@ -1,4 +1,4 @@
-"""Output that never delays a game; signals.
+"""Console output that never delays a game, and the signals (Ctrl-C) of a run.
 
 A stopped terminal (Ctrl-S), `| less` and a full pipe block whoever writes to them, for ever if nobody comes back. A
 plain file does not, and is written to directly.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# What a run says. A pipe, terminal or log that takes no more words never harms the tournament (reliability spec 3).
+# Output errors (closed pipe, full disk) never harm the tournament (reliability spec 3).
 
 GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, the terminal is closed: neither comes back
 
@@ -96,7 +96,7 @@ def discard_output() -> None:
     _give_up_the_gone((*GONE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
-# What a run says goes out by threads of their own: a reader that does not read never holds up the games.
+# Threads write the output: a slow reader never delays games.
 
 KEPT_BYTES = 1 << 20  # unread words of a night: some 10 000 games; what comes after them is lost, and counted
 PIECE = 4096  # bytes a write: PIPE_BUF, pipe(7)
@@ -229,7 +229,7 @@ def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], NonBlockingStream]
     return io.TextIOWrapper(outlets[key], stream.encoding, stream.errors, write_through=True)
 
 
-# Signals of one run, each counted, and a limit for what they end: no hanging disk, no long step holds a stop up.
+# Signals of one run, and a time limit for stopping: a hanging disk or a long step does not delay it.
 
 # Signals after which games in the air are dropped at once; SIGINT first lets them end.
 _HARD = (signal.SIGTERM, signal.SIGHUP)

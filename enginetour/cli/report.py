@@ -1,4 +1,4 @@
-"""Report, serve."""
+"""Commands report and serve: report pages for a browser, and the live page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-# `enginetour report`: the pages of a tournament, or of a list, to look at in a browser.
+# `enginetour report`: HTML pages of a tournament or a list.
 
 
 @click.command()
@@ -127,7 +127,7 @@ def report_at_end(
         tell(f"no report, our own failure, {type(error).__name__}: {error}; enginetour report tells where")
 
 
-# The live page: `enginetour serve`.
+# `enginetour serve`: the live page.
 
 PORT = 8390
 _NICENESS = 10  # half a dozen engines that think go before a page: setpriority(2)

@@ -1,4 +1,4 @@
-"""Run, demo: one run as its user sees it."""
+"""Commands run and demo: play a tournament, show its progress and summary, return the exit code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from enginetour.tournament.run import Session
 
 
-# Commands that play: run, demo.
+# The commands run and demo.
 
 
 @click.command()
@@ -117,7 +117,7 @@ def demo(folder: Path | None) -> int:
     return done.go()
 
 
-# `run --place`: the machines of a cluster are looked over before the first game, and told as a table.
+# `run --place`: inspect the machines of a cluster before the first game and list them.
 
 
 @contextmanager
@@ -164,7 +164,7 @@ def machines_of(
         cluster.close()
 
 
-# `run --stop-at`: a time of the local clock after which no game begins.
+# `run --stop-at`: local time after which no game starts.
 
 
 def stop_time(words: str, now: datetime | None = None) -> float:
@@ -202,7 +202,7 @@ class StopAt(Watcher):
             self.screen.trouble(f"{clock_words(self.at)} as asked: no new games, those in the air may end")
 
 
-# One run as its user sees it: what is said before, while and after; signals; the exit code.
+# One run: warnings, progress, signals, exit code.
 
 _ENOUGH_CODE = 8
 _BLOCKED_CODE = 4
@@ -505,7 +505,7 @@ class Run:
             scheduler.stop(now=False, grace=grace)
 
 
-# What is told when a run ends: the story, the rating lists, what to doubt, and where everything is.
+# Summary at the end of a run.
 
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 

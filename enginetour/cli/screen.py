@@ -1,4 +1,4 @@
-"""Live table, lines, messages."""
+"""What a running tournament shows: live table, one line per game, live events, status, bubble ladder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-# What a running tournament shows: a live table in a terminal, one line a game anywhere else.
+# A live table in a terminal, one line per game elsewhere.
 
 # Between two redraws, however many games end meanwhile; what comes oftener only costs CPU the engines could have: of
 # 100 entrants 48 ms each (measured), most of it for their ratings.
@@ -284,7 +284,7 @@ class WatcherGroup(Watcher):
             watcher.progress(scheduler)
 
 
-# What a tournament is told as, at the end of a run and afterwards: its story, its crosstable, how far it is.
+# Bubble ladder, crosstable and status, at the end of a run and later.
 
 
 def format_history(log: TournamentLog, *, most: int | None = None) -> str:
@@ -396,7 +396,7 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
     }
 
 
-# A running tournament as whoever subscribed to its socket hears it: the live page, and anybody else.
+# Live events for subscribers of the socket, such as the live page.
 #
 # event      fields beside `event`
 # start      slot, white, black, opening, variant, fen, moves (UCI, of the opening), clocks (ms), tc, at

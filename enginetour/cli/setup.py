@@ -1,4 +1,4 @@
-"""Init, check, systems."""
+"""Commands before the first game: init, check, systems."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# Commands before the first game: init, systems, check.
+# The commands init, systems and check.
 
 _WRITES = {  # by the key of a starter configuration, the option that says it
     "name": "--name",
@@ -296,7 +296,7 @@ def _try_notify(plan: Plan) -> None:
         click.echo(f"notify {channel}: delivered", err=True)
 
 
-# What `check` finds of a plan beside what its database knows.
+# Checks of a plan against its database.
 
 
 def _how_to_run(plan: Plan) -> list[str]:
@@ -339,7 +339,7 @@ def _refuse_openings(plan: Plan, edition: int) -> None:
 
 
 def estimate_lines(plan: Plan) -> dict[str, Any]:
-    """As `outlook.foretold`; nothing where a database that is there may bring the ratings that lack."""
+    """Estimate the games and hours of a plan; empty if an existing database may supply missing ratings."""
     try:
         return limits.estimate_duration(plan)
     except InputRefused:

@@ -1,4 +1,4 @@
-"""Simulate."""
+"""Command simulate: play formats without engines, to see the number of games and the accuracy of the list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from enginetour.formats.simulation import World
 
 
-# `enginetour simulate`: formats played without engines.
+# `enginetour simulate`: play formats without engines.
 
 _COMMA = r",(?![^\[\]]*\])"  # between systems, not inside a list of one of their settings
 NUMBER = click.FloatRange(min=0, max=10_000)
@@ -206,7 +206,7 @@ def _bar(count: int) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-# Tournaments without engines: a case played through the format's contract, one game at a time.
+# Play a bubble case through the contract of formats, one game at a time.
 
 
 def decisions(source: str | bytes | Mapping[str, object], place: str = "case") -> tuple[Note, ...]:

@@ -1,4 +1,4 @@
-"""What follows a running tournament: the picture of it, its PGN, its screen, and the requests of its socket."""
+"""Watchers of a running tournament: progress, PGN export, screen, and the requests of its socket."""
 
 from __future__ import annotations
 

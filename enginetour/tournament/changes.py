@@ -1,4 +1,4 @@
-"""Withdraw, add, replace, void; slots, pause, finish.
+"""Changes of a tournament: withdraw, add, replace, void; and control of a run: slots, pause, finish.
 
 The same four acts serve a tournament that is running (through its socket) and one that is not.
 """
@@ -29,7 +29,7 @@ from enginetour.tournament.plan import resolve
 from enginetour.tournament.requests import Add, Machines, Plain, Replace, Request, Slots, Void, Withdraw
 from enginetour.tournament.scheduler import ClusterExecutor, Scheduler
 
-# Events that people cause: an engine leaves, joins or is replaced, a game is struck out.
+# Events that users cause: an engine is withdrawn, added or replaced, a game is voided.
 
 _Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by the id of an engine file, and another name
 
@@ -209,7 +209,7 @@ class TournamentEditor:
         return name
 
 
-# What people ask of a run that goes on: more or fewer slots, a pause, an end. The log has nothing of it.
+# Control of a running tournament (slots, pause, finish), which is not recorded in the log.
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The control socket of a run."""
+"""The control socket of a run: server, client, live events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from enginetour.engines.strays import origin_trouble
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store.address import Address, ServerAddress
 
-# Where the socket lies, who is at its other end, and what a line is.
+# Path of the socket, permission of the client, encoding of a message.
 
 SO_PEERPIDFD = 77  # asm-generic/socket.h
 _LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
@@ -127,7 +127,7 @@ def _has_ended(handle: int) -> bool:
     return bool(poll.poll(0))
 
 
-# The asking side: one question and its answer, or events as long as the tournament runs.
+# Client: one request and its reply, or a subscription to live events.
 
 _LONGEST_ANSWER = 16 << 20  # bytes; a client reads no more
 
@@ -214,7 +214,7 @@ def _events(connection: socket.socket, lines: Iterator[dict[str, Any]]) -> Itera
         yield from lines
 
 
-# The listening side: a thread that never lets a client hold up the tournament.
+# Server: a thread of its own, so that no client delays the tournament.
 
 MOST_CLIENTS = 64  # far more commands and pages than one tester has open; bounds descriptors
 MOST_LISTENERS = 48  # of them; the rest is for commands: a client that asks nothing gives its place to the next one

@@ -1,4 +1,4 @@
-"""Event log: one event, one JSON line.
+"""Event log of a run: one event, one JSON line, in files that rotate.
 
 event      fields beside `at` (UTC), `event`, `tournament` and `text`
 started    games_done, last_game, remaining, resumed, pid, version; paths: options that may make engines open files
@@ -170,7 +170,7 @@ def _cut(value: object) -> object:
     return value[:_LONGEST_TEXT] if isinstance(value, str) else value
 
 
-# A run as a row of events for whoever is not at the screen: the journal, notifications.
+# Events of a run for its sinks: the event log and notifications.
 
 _PAUSED = "paused as asked: games begin again after enginetour unpause"
 Sink = Callable[[Mapping[str, object]], None]

@@ -1,4 +1,4 @@
-"""Processors, files, hours, checked before game 1."""
+"""Limits of the machine checked before game 1: processors, open files, and the hours a tournament takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from enginetour.reports.sheet import counted
 from enginetour.tournament.config.entrants import control_warnings, describe_controls, describe_tables
 from enginetour.tournament.plan import FEWEST, Plan, refuse_field, scale_doubts
 
-# What the games of a tournament want at once: processors for slots, threads and engines that ponder; open files.
+# Processors (slots, threads, pondering) and open files that concurrent games need.
 
 # Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured),
 # and one for the name of its processor.
@@ -89,7 +89,7 @@ def refuse_few_files(slots: int) -> None:
         raise UsageRefused(what, place="ulimit -n", step="say ulimit -n 1024")
 
 
-# What a plan comes to before its first game: games, hours, warnings.
+# Estimate before the first game: number of games, hours, warnings.
 
 # Moves of a long game between engines; CCRL's games last 60 to 70 on average.
 _LONG_GAME = 80

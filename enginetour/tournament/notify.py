@@ -1,4 +1,4 @@
-"""Notifications: a command, a webhook or services of apprise are told, on a thread of their own.
+"""Notifications of a run: a command, a webhook or apprise services, sent by a thread of their own.
 
 What engines say reaches a command by its stdin and environment only, never its command line, and no shell. Nothing
 here can hold up or harm a tournament: a queue that is full drops, and each channel's failure is told once.

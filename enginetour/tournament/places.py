@@ -1,4 +1,4 @@
-"""Slots on this machine."""
+"""The local executor: slot processes on this machine that play the games."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 
 
-# The place's side of one slot process: how it is started, what goes in and out, how it ended.
+# One slot process: start, input, output, end.
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 SLOT = (sys.executable, "-P", "-m", "enginetour.referee.slot")  # -P: nothing is ever imported from the current folder
@@ -265,7 +265,7 @@ def _environment(scratch: Path) -> dict[str, str]:
     return ours | {SCRATCH_ROOT: str(scratch)}
 
 
-# Where games are played: slots on this machine, each a process of its own.
+# The executor of this machine: one thread that serves all slot processes.
 
 START_PARALLEL = 4  # runner spec 14
 STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3

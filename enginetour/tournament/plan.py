@@ -1,4 +1,4 @@
-"""Config -> what can be played.
+"""Plan of a tournament: the configuration resolved to entrants, engines, openings, rules and starting list.
 
 Nothing here writes. Everything a tester could have got wrong is found before the first game.
 """
@@ -35,7 +35,7 @@ from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, listed_order
 from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
 
-# The openings that a configuration asks for, and whether games have room behind them.
+# Openings of a configuration, and their length.
 
 
 def _suite_of(config: Config, folder: Path) -> OpeningSuite:
@@ -88,7 +88,7 @@ def _refuse_short_lived(config: Config, suite: OpeningSuite, spec: EngineSpec) -
         raise InputRefused(what, place=config.at("play", "openings"), step=step)
 
 
-# From a configuration to what can be played: engines resolved and probed, openings loaded, the games foretold.
+# From a configuration to a plan: engines resolved, openings loaded, impossible settings rejected.
 
 _EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
 _GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale

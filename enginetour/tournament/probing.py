@@ -1,4 +1,4 @@
-"""Tests every engine once before game 1."""
+"""Probes: start and test every engine once before game 1."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance
 
 
-# Every engine started once before game 1: those that cannot play are refused while somebody is there to hear it.
+# Start every engine once before game 1, so that errors appear while the user is still present.
 
 _PROTOCOLS = ("uci", "cecp")
 _TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
@@ -212,7 +212,7 @@ def _lacks_nps(probe: Probe, side: Side) -> bool:
     return asked and dict(probe.features).get("nps", "0") in ("0", "")
 
 
-# Openings that an engine cannot be told, found before game 1: a CECP engine without setboard knows `edit` alone.
+# Openings that an engine does not support: a CECP engine without setboard has only `edit`.
 #
 # `edit` lists the pieces. Castling rights and en passant follow from the squares, or cannot be expressed.
 
@@ -255,7 +255,7 @@ def _looked_at(suite: OpeningSuite) -> Iterable[Opening]:
     return [first] if first.fen is None and len(suite.openings) > suite.ahead else islice(suite.openings, suite.ahead)
 
 
-# Engines taken through the course of their protocol, one after another, each in a slot process.
+# Compliance checks, one engine after another, each in a slot process.
 
 
 def examine_each(

@@ -1,4 +1,4 @@
-"""What a command asks of a tournament: one model for each request, into which the run parses what its socket receives.
+"""Requests that commands send to a running tournament: one model each, parsed from its socket.
 
 A request names an engine by the id of its engine file, and the run resolves the id itself: no command line, environment
 or option of an engine ever comes through the socket.

@@ -1,4 +1,4 @@
-"""What a resume finds changed in the file: refused, accepted or grown. Settings are frozen with the first game.
+"""Resume: changes of the configuration and the engines since the start, accepted or rejected.
 
 Pairings, openings and clocks follow from them; a round robin may have more cycles, for nothing that was played changes.
 """

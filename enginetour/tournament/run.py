@@ -1,4 +1,4 @@
-"""Start or resume: a plan and the store become a running tournament. The two are the same act."""
+"""Start or resume a tournament: a plan and the database become a session, and the session is played."""
 
 from __future__ import annotations
 

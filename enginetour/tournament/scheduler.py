@@ -1,4 +1,4 @@
-"""The only scheduling loop.
+"""The scheduler: the only loop that starts games, records results and steps the format.
 
 Kinds of failure stay apart: an engine's failure arrives as a game, the machine's as a `MachineFailure` on the future
 (the same game is offered again), our own in one game as an `InternalFailure` (tried three times, then that game is set
@@ -209,7 +209,7 @@ class Offers:
         return shown
 
 
-# What the scheduler's loop needs around it: a log to write into and a place where games are played.
+# Protocols of the log and the executor that the scheduler uses.
 
 
 class SchedulerLog(Protocol):

@@ -1,4 +1,4 @@
-"""Which machines can be used, and what each one plays.
+"""Machines of a cluster: which can be used, what each lacks, and which games each plays.
 
 A worker is one process of Dask with an address that changes at each start; a machine is what people call it: the name
 given to the worker, else its host. Failures, and whether it is drained, belong to the machine.
@@ -28,7 +28,7 @@ from enginetour.tournament.limits import processors_wanted
 from enginetour.tournament.places import START_PARALLEL
 from enginetour.tournament.plan import Plan
 
-# What a manager and the workers of its cluster say to each other: frozen, picklable, nothing of stores.
+# Messages between the manager and its workers: frozen and picklable, without database objects.
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class GameOrder:
 Reply = tuple[str, object]
 
 
-# The machines of a cluster as its manager knows them: who is fit, who plays what, who is set aside. Pure.
+# State of the machines in the manager: fit, playing, drained, suspended. Pure.
 
 MOST_FAILURES = 3  # games in a row that a machine fails before it is set aside (reliability spec 1: host failures)
 _HOMES = 4_096  # encounters whose machine is remembered: far more than are open at once
@@ -291,7 +291,7 @@ class Machines:
         return rows
 
 
-# Workers that share a machine: each looks what it has by itself, and only together they want too much.
+# Workers on the same machine: each alone has enough, together they may need too much.
 
 _MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
 
@@ -325,7 +325,7 @@ def _processors(found: Sequence[WorkerReport]) -> int:
     return min(len(frozenset().union(*(one.affinity for one in found))), sum(parts.values()))
 
 
-# What the games of a plan need on every machine of a cluster.
+# Requirements of a plan on every machine.
 
 _MEASURE = "measure"
 HASH = frozenset({"hash", "memory"})  # UCI's usual name; ours for the CECP command
@@ -381,7 +381,7 @@ def _origins(plan: Plan) -> dict[str, Origin]:
     return found
 
 
-# What this machine has of what a tournament needs: engines, tables, books, processors, memory.
+# Requirements that this machine meets: engines, tablebases, books, processors, memory.
 #
 # An engine is looked for in three places: the engine file of its id in ``engines/`` of the workspace in which the
 # worker was started; the manager's own path; the engine files we ship, which find programs in PATH. It is the same

@@ -1,4 +1,4 @@
-"""A Dask cluster as an executor.
+"""A Dask cluster as an executor: connection, games in progress, machines.
 
 One thread of its own runs an asyncio loop; whoever calls a method only leaves a word there.
 """
@@ -40,7 +40,7 @@ from enginetour.tournament.cluster.machines import (
 from enginetour.tournament.cluster.worker import SLOT, TLS, inspect_worker, play
 from enginetour.tournament.places import STOP_LIMIT, Listener
 
-# A game on its way through a cluster, from the scheduler's wish to its end.
+# One game, from its submission to its result.
 
 _MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of it (reliability spec 1)
 
@@ -86,7 +86,7 @@ class ClusterTask:
         return self.tries < _MOST_TRIES
 
 
-# An asyncio loop in a thread of its own: others leave a word there, and all that is touched is touched by it alone.
+# An asyncio loop in a thread of its own; only this thread changes the state of the executor.
 
 
 class LoopThread:
@@ -151,7 +151,7 @@ class LoopThread:
             self._loop.close()
 
 
-# Our end of a Dask cluster: its scheduler found again after it was gone, workers listed, tasks handed over.
+# Connection to a Dask scheduler: reconnect, list workers, submit tasks.
 #
 # Everything runs in one asyncio loop, that of the place. Dask keeps tasks and results; nothing is decided here.
 
@@ -256,7 +256,7 @@ def _seen(address: str, worker: dict[str, Any]) -> ListedWorker:
     return ListedWorker(named, host, slots, int(worker.get("nthreads", 0)))
 
 
-# The games of a place that is a cluster: waiting, in the air, and played again elsewhere when a machine fails one.
+# Games of the cluster: waiting, in progress, and repeated on another machine after a machine failure.
 #
 # A machine that fails a game is counted, and the game goes to another one; only a game that several have failed is
 # handed back as a failure. Everything here is done in the thread of the place's loop.
@@ -411,7 +411,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-# A Dask cluster as a place to play: the contract of `LocalExecutor`, on all its machines.
+# The executor: the contract of `LocalExecutor` on all machines of a Dask cluster.
 
 _CANCELLED = "cancelled"  # what Dask calls every future after the scheduler was away, for however short a time
 _LOOK_LIMIT = 30.0  # s the first game waits for a worker to look what it has; it may join later

@@ -1,4 +1,4 @@
-"""The worker side of the cluster.
+"""The worker side of the cluster: inspect the machine, play games in its slot processes.
 
 What is here runs in threads of a Dask worker. The games of one run are at one desk. The key of the look that opened it
 is held by the manager, so its release says that the manager is gone, however it went: then the desk closes, and takes
@@ -37,7 +37,7 @@ from enginetour.tournament.cluster.machines import (
 )
 from enginetour.tournament.places import LocalExecutor, SlotProcess
 
-# A worker's side: it looks what its machine has, and hands games to slot processes of its own.
+# A worker inspects its machine and passes games to its slot processes.
 
 SLOT = "slot"  # the resource a game takes: dask worker --resources slot=4
 FLUSH_S = 0.25  # between two tellings of live events of a worker: four pictures a second are smooth enough

@@ -1,4 +1,4 @@
-"""Settings of each entrant; rules of a game."""
+"""Settings of each entrant (time controls, margins, tablebases), and the rules of a game."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from enginetour.referee.tablebases import FEWEST_PIECES, Found
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, TableSettings
 
-# By which time control an entrant plays each colour, when a configuration names several.
+# Time control of an entrant with each color.
 #
 # 1. The most particular word counts alone: the entrant's own for the colour (`white_tc`, `black_tc`), then its `tc`,
 #    then the tournament's for the colour under ``[play]``, then the tournament's `tc`.
@@ -178,7 +178,7 @@ def tablebase_options(config: Config, spec: EngineSpec) -> tuple[tuple[str, str]
     return ((_SYZYGY_PATH, os.pathsep.join(table_folders(config))),)
 
 
-# What each entrant plays by: its time controls and margins, and whether it obeys such limits.
+# Time controls and margins of each entrant, and whether its engine supports them.
 
 # Margins in ms for a clock and for a fixed time a move (runner spec 3).
 CLOCK_MARGIN_MS = 50

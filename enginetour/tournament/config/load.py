@@ -1,4 +1,4 @@
-"""TOML -> Config; did-you-mean; error messages."""
+"""Load a configuration file (TOML): validation, suggestions for unknown keys, error messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from enginetour.tournament.config.sections import (
     TournamentSection,
 )
 
-# Keys as other programs call them, or written in a section that is not theirs: how they are written here.
+# Keys of other programs, or in the wrong section: suggestions.
 #
 # Words of cutechess-cli, fastchess and xboard by their manuals.
 

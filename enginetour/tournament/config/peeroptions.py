@@ -1,4 +1,4 @@
-"""... and each of their options as an enginetour setting."""
+"""Options of cutechess-cli and fastchess, each as an enginetour setting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from enginetour.interop.toml import found_here, read_option, read_value
 from enginetour.model.errors import InputRefused, near
 from enginetour.model.timecontrol import TimeControl
 
-# A command line of cutechess-cli or fastchess, cut into its options (their manuals of 1.5.1 and 1.8.2).
+# Split a command line of cutechess-cli or fastchess into options (manuals of 1.5.1 and 1.8.2).
 
 Program = Literal["cutechess-cli", "fastchess"]
 PLACE = "--from-command"
@@ -155,7 +155,7 @@ def _seconds(value: str | float) -> str:
     return f"{int(float(value) * 1000 + 1e-6) / 1000:.3f}".rstrip("0").rstrip(".")
 
 
-# ``-engine`` and ``-each`` of cutechess-cli and fastchess: the words of one engine, as an entrant of ours.
+# ``-engine`` and ``-each``: the settings of one engine as an entrant.
 
 # What an engine may be given there: with us it is always so, or seen elsewhere.
 _NEEDLESS = {

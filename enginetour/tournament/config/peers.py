@@ -1,4 +1,4 @@
-"""Cutechess-cli / fastchess commands: reading.
+"""Commands of cutechess-cli and fastchess, translated into a configuration.
 
 theirs                                    ours
 -sprt without model                       normalized (fastchess), logistic (cutechess)
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from enginetour.engines.registry import Registry
 
 
-# Configurations written by commands: whole, valid, or not there at all.
+# Configurations written by commands: a file that is not valid is removed.
 
 
 def write_draft(draft: Draft, path: Path, words: Mapping[str, str] | None = None) -> None:
@@ -133,7 +133,7 @@ def from_command(text: str, file: Path, name: str | None) -> tuple[str, ...]:
     return said
 
 
-# A command of cutechess-cli or fastchess as a configuration of ours; what cannot be taken over is said by name.
+# Translate a command of cutechess-cli or fastchess; unsupported options are listed.
 
 LONGEST_NAME = 64  # characters of [tournament] name
 _LONGEST_MARGIN = 60_000  # ms

@@ -1,4 +1,4 @@
-"""A match in one line."""
+"""Configuration of a match in one line: engines by id, name or command, and settings as typed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from enginetour.model.task import EngineSpec, Probe
 from enginetour.ratings.sequential import OPEN_GAMES
 from enginetour.tournament.config.sections import EntrantSection
 
-# What engines are called that were given as commands: by their programs, and by what tells two of one name apart.
+# Names of engines given as commands: the program, and what distinguishes two with the same name.
 
 LONGEST = 64  # characters of a name
 SHORT = 24  # characters, above which a name with words behind it has only those that the others lack
@@ -113,7 +113,7 @@ def _cut(name: str, folder: str) -> str:
     return (name[: max(0, LONGEST - len(mark))].strip() + mark)[:LONGEST].strip()
 
 
-# A match or small tournament said in one line: engines by id, name or command, and settings as typed.
+# Build the configuration from the engines and settings of the command line.
 
 _Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, Probe]]]
 LONGEST_NAME = 64  # characters of [tournament] name

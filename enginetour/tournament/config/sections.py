@@ -1,4 +1,4 @@
-"""All pydantic sections in one file."""
+"""All sections of a configuration as pydantic models: tournament, play, entrants, ratings, report, notify."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.ratings.grades import Scale
 
-# What all sections share: strict models and the spelling of names and controls.
+# Shared by all sections: strict models, names, time controls.
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -109,7 +109,7 @@ class TableSettings(BaseModel):
         return self
 
 
-# ``[[entrants]]``: who takes part.
+# ``[[entrants]]``
 
 
 class _OwnBookSection(BaseModel):
@@ -190,7 +190,7 @@ class EntrantSection(BaseModel):
         return self
 
 
-# ``[play]``: how games are played.
+# ``[play]``: settings of the games.
 
 _Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
 _Divisor = Annotated[float, Field(gt=1, le=1000)]
@@ -287,7 +287,7 @@ class PlaySection(BaseModel):
         return value
 
 
-# ``[ratings]``: which rating systems are shown, and how they reckon.
+# ``[ratings]``: rating systems and their settings.
 
 
 class RatingsSection(BaseModel):
@@ -322,7 +322,7 @@ class RatingsSection(BaseModel):
         return {system: settings for system, settings in found.items() if settings is not None}
 
 
-# ``[report]``: whether the pages for the morning are written at the end of each run.
+# ``[report]``: write report pages at the end of each run.
 
 
 class ReportSection(BaseModel):
@@ -332,7 +332,7 @@ class ReportSection(BaseModel):
     write: bool = True
 
 
-# ``[tournament]``: what it is called, its chance, and the order of the starting list.
+# ``[tournament]``: name, random seed, order of the starting list.
 
 _ORDERS = ("file", "rating", "standings")
 
@@ -361,7 +361,7 @@ class TournamentSection(BaseModel):
         raise ValueError(f"an order is {', '.join(_ORDERS)}, list:NAME or list:NAME#EDITION{near(words, _ORDERS)}")
 
 
-# ``[notify]`` of a configuration: who is told of what becomes of a run, and how.
+# ``[notify]``: recipients of notifications.
 
 _Notice = Literal["finished", "stopped", "incident", "suspended", "withdrawn", "disk-low"]
 ALL: tuple[_Notice, ...] = ("finished", "stopped", "incident", "suspended", "withdrawn", "disk-low")

@@ -1,4 +1,4 @@
-"""Where things are: the folder around a configuration that holds engines and results, and the database in it."""
+"""Where files are: the workspace directory with engines and results, its database, its reports."""
 
 from __future__ import annotations
 

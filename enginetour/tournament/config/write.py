@@ -1,4 +1,4 @@
-"""The text of a new configuration, as `enginetour init` writes it."""
+"""Text of a new configuration, as `enginetour init` writes it."""
 
 from __future__ import annotations
 
