@@ -22,7 +22,7 @@ from benches.peers import bayeselo, ordo, read_bayeselo, read_ordo
 from enginetour.ratings.models import VirtualDraws
 from enginetour.ratings.ratinglist import RatingList, rating_list
 
-GOLDEN = Path(__file__).parent / "golden" / "peers"
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "peers"
 ELO_76 = 400 * log10(0.76 / 0.24)  # Elo 1978: points at 76 %
 ORDO_SCALE = 400 * 202 / ELO_76  # Ordo's manual: 202 of its points at 76 %
 BAYESELO_PRIOR = VirtualDraws(2.0)  # BayesElo's default

@@ -24,7 +24,7 @@ from enginetour.ratings.pairs import Openings
 from enginetour.ratings.pentanomial import paired
 from enginetour.reports.pgn import games_text
 from enginetour.store.tournaments import Store
-from tests.cli.test_rate import invoke as test_rate_invoke
+from tests.cli.test_rate import invoke as invoke_rate
 from tests.cli.test_rate import listed, row
 from tests.support.databases import add_game, draft, game
 
@@ -94,8 +94,8 @@ def test_games_that_are_no_pairs_are_told(tmp_path: Path) -> None:
     """Without an opening, on two of them, or always with one colour: errors are those of single games."""
     games = [("A", "B", "1-0", ""), ("B", "A", "1-0", ""), ("A", "B", "0-1", FENS[0]), ("B", "A", "0-1", FENS[1])]
     path = written(tmp_path / "g.pgn", *games, ("A", "B", "1-0", FENS[0]))
-    assert "no two games are a pair" in test_rate_invoke(path, "--pairs").output
-    assert "no two games are a pair" not in test_rate_invoke(path).output
+    assert "no two games are a pair" in invoke_rate(path, "--pairs").output
+    assert "no two games are a pair" not in invoke_rate(path).output
     assert listed(path, "--pairs")["list"] == listed(path)["list"]
 
 
