@@ -1071,7 +1071,7 @@ def test_more_tags_than_a_game_may_have_are_not_read(tmp_path: Path, monkeypatch
 def test_little_of_an_endless_game_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tag, a line, a comment or blanks of 100 MB were held as a whole by `import`, or copied once for each MB."""
     sizes = {"pgn.PIECE": 1000, "pgn.LONGEST_PIECE": 4000, "gametags.LONGEST_HEADER": 8000}
-    for name, size in (sizes | {"gametags.LONGEST_LINE": 2000, "gamereader.LONGEST_OPENING": 2000}).items():
+    for name, size in (sizes | {"gametags.LONGEST_LINE": 2000, "pgn.LONGEST_OPENING": 2000}).items():
         monkeypatch.setattr(f"enginetour.interop.{name}", size)
     held = 0
     feed = GameReader.feed
