@@ -29,7 +29,7 @@ from benches.cluster_machines import Machinery
 from benches.cluster_place import Simulated
 from enginetour.cli.run import Run
 from enginetour.cli.watching import RunWatcher
-from enginetour.model.task import Probe
+from enginetour.model.task import ProbeResult
 from enginetour.store.address import Address, parse_address
 from enginetour.store.log import TournamentLog
 from enginetour.tournament import run as tournament
@@ -158,8 +158,8 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     yield from _told(given, meter, built[0])
 
 
-def _fit(sides: dict[str, Any], **_: object) -> dict[str, Probe]:
-    return {name: Probe(name) for name in sides}
+def _fit(sides: dict[str, Any], **_: object) -> dict[str, ProbeResult]:
+    return {name: ProbeResult(name) for name in sides}
 
 
 def _configured(given: argparse.Namespace, folder: Path) -> tuple[Path, dict[str, float]]:

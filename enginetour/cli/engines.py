@@ -157,7 +157,7 @@ def check(
     from enginetour.cli.common import StepLine
     from enginetour.engines.registry import to_spec
     from enginetour.engines.safeguards import describe_safeguards as in_force
-    from enginetour.model.errors import near
+    from enginetour.model.errors import suggest as near
     from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.games import story, table
     from enginetour.tournament.probing import examine_each
@@ -239,7 +239,7 @@ def _is_here(entry: EngineEntry) -> bool:
 
 def _by_id_or_name(word: str) -> EngineEntry:
     """The engine file of that id or name, or the only one whose id or name begins so."""
-    from enginetour.model.errors import called
+    from enginetour.model.errors import match_name as called
 
     registry = _registry()
     if word in registry.paths:

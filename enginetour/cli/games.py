@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from enginetour.interop.roundfiles import Played
     from enginetour.interop.tally import Tally
     from enginetour.model.game import Game, GameKey, Incident
-    from enginetour.model.task import EngineSpec, Reenacted, ReenactTask
+    from enginetour.model.task import EngineSpec, ReenactResult, ReenactTask
     from enginetour.reports.sheet import Sheet
     from enginetour.store.games import GameLine, StoredGame
     from enginetour.store.log import TournamentLog
@@ -129,7 +129,9 @@ def games(
 
 def _known(log: TournamentLog, word: str | None, termination: str | None) -> str | None:
     """The entrant that is meant; UsageRefused for a word that means none, and for an unknown ending."""
-    from enginetour.model.errors import called, near, not_called
+    from enginetour.model.errors import match_name as called
+    from enginetour.model.errors import no_match_hint as not_called
+    from enginetour.model.errors import suggest as near
     from enginetour.model.game import Termination
 
     engine = None if word is None else called(word, log.specs)
@@ -311,7 +313,7 @@ def export(
 
 def _extras(comments: str | None) -> tuple[str, ...]:
     """The names of --comments; UsageRefused for one that is none."""
-    from enginetour.model.errors import near
+    from enginetour.model.errors import suggest as near
     from enginetour.reports.pgn import EXTRAS
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
@@ -483,11 +485,11 @@ def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions, *, as
     task = _task(log, number, game, incident, wish)
     if not as_json:
         _announce(incident, task, wish)
-    found: list[Reenacted] = []
+    found: list[ReenactResult] = []
     with LocalExecutor(1) as place:
         for turn in range(1, wish.times + 1):
             try:
-                one = cast("Reenacted", place.submit(task).result())
+                one = cast("ReenactResult", place.submit(task).result())
             except TaskFailed as failure:
                 raise TourError(f"the replay failed: {failure}", step=failure.step) from None
             found.append(one)
@@ -503,7 +505,7 @@ def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions, *, as
         click.echo(f"it happened again in {again} of {wish.times}")
 
 
-def is_reproduced(incident: Incident, found: Reenacted) -> bool:
+def is_reproduced(incident: Incident, found: ReenactResult) -> bool:
     """The same crash by its signal or exit code, the same illegal move, or the same kind of anything else."""
     if found.category == "crash" or incident.category == "crash":
         return bool(found.status) and found.status in (incident.status, _tail(incident.cause))
@@ -517,14 +519,14 @@ def _tail(cause: str) -> str:
     return cause.partition("disconnects: ")[2] or cause.rpartition(": ")[2]
 
 
-def _words(incident: Incident, found: Reenacted) -> str:
+def _words(incident: Incident, found: ReenactResult) -> str:
 
     verdict = "again" if is_reproduced(incident, found) else "otherwise" if found.category else "not again"
     place = f" (at ply {found.ply}, then at {incident.ply})" if found.ply != incident.ply else ""
     return safe(f"{verdict}: {found.words}{place}")
 
 
-def _plain(found: Reenacted) -> dict[str, object]:
+def _plain(found: ReenactResult) -> dict[str, object]:
     from dataclasses import asdict
 
     return asdict(found)
@@ -532,7 +534,7 @@ def _plain(found: Reenacted) -> dict[str, object]:
 
 def _incident(game: Game, engine: str | None, number: int) -> Incident:
     """The last one that cost somebody a game."""
-    from enginetour.model.errors import called
+    from enginetour.model.errors import match_name as called
 
     engine = None if engine is None else called(engine, game.pairing.pair) or engine
     grave = [one for one in game.incidents if one.is_repeatable]

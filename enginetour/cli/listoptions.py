@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginetour.cli.common import format_sheet, markup
-from enginetour.model.errors import UsageRefused, called, did_you_mean, not_called
+from enginetour.model.errors import UsageRefused, did_you_mean, match_name, no_match_hint
 from enginetour.ratings.incremental import LARGEST
 from enginetour.reports.columns import ALL, WIDE
 from enginetour.reports.sheet import dumps
@@ -325,7 +325,8 @@ def present(
 
     found = at_confidence(found, display.confidence)
     if pairs is None and (display.matrix == "score" or display.versus is not None):
-        from enginetour.ratings.ratinglist import games_in, grounds_of
+        from enginetour.ratings.ratinglist import fit_bases as grounds_of
+        from enginetour.ratings.ratinglist import rated_games as games_in
 
         pairs = games_in(list(grounds_of(found.rows).values()))
         notes = (*notes, *(("games between engines rated apart are not shown",) if len(found.pools) > 1 else ()))
@@ -376,13 +377,15 @@ def _head_to_head(
     more: dict[str, object],
     notes: Sequence[str],
 ) -> str:
-    from enginetour.ratings.ratinglist import grounds_of, opposition, quantile
+    from enginetour.ratings.ratinglist import fit_bases as grounds_of
+    from enginetour.ratings.ratinglist import opponents_of as opposition
+    from enginetour.ratings.ratinglist import quantile
     from enginetour.reports import ratinglist as headtohead
 
     word, wide = display.versus or _EVERYBODY, quantile(display.confidence)
-    name = word if word == _EVERYBODY else called(word, pairs.names)
+    name = word if word == _EVERYBODY else match_name(word, pairs.names)
     if name is None:
-        raise UsageRefused(f"{word!r} has no games here{not_called(word, pairs.names)}", place="--against")
+        raise UsageRefused(f"{word!r} has no games here{no_match_hint(word, pairs.names)}", place="--against")
     only = None if name == _EVERYBODY else name
     met = dict(opposition(pairs, list(grounds_of(found.rows).values()), only=only))
     if as_json:

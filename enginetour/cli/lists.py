@@ -249,7 +249,9 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Lis
 
 def _known(fixed: Mapping[str, Any], log: TournamentLog) -> tuple[tuple[str, Any], ...]:
     """What is fixed, by the names of the entrants that are meant."""
-    from enginetour.model.errors import called, near, not_called
+    from enginetour.model.errors import match_name as called
+    from enginetour.model.errors import no_match_hint as not_called
+    from enginetour.model.errors import suggest as near
 
     meant: dict[str, Any] = {}
     for word, rating in fixed.items():

@@ -11,7 +11,7 @@ from importlib import import_module
 import click
 
 from enginetour import __version__
-from enginetour.model.errors import StorageFailed, TourError, UsageRefused, nearest
+from enginetour.model.errors import StorageFailed, TourError, UsageRefused, closest_match
 
 LONGEST_LINE = 2000  # signs of a refusal: a screenful
 GARBAGE = 20_000  # objects between two looks for garbage: at 700 a tenth of a start went into them (measured)
@@ -95,7 +95,7 @@ class _Lazy(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = nearest(args[0], COMMANDS)
+            near = closest_match(args[0], COMMANDS)
             close = SYNONYMS.get(args[0].casefold()) or ((near,) if near else ())
             if not close:
                 raise

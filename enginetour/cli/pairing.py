@@ -316,7 +316,8 @@ def _resting(foreign: Foreign, bye: str | None, *, forced: bool) -> Foreign:
 
 
 def _place(foreign: Foreign, label: str, option: str) -> int:
-    from enginetour.model.errors import near, not_called
+    from enginetour.model.errors import no_match_hint as not_called
+    from enginetour.model.errors import suggest as near
 
     place = foreign.place(label)
     if place is None:

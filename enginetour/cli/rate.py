@@ -33,13 +33,13 @@ from enginetour.cli.listoptions import (
 )
 from enginetour.cli.match import requested_test, show_file_test, sprt_options
 from enginetour.interop.tally import normal_name
-from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused, called, not_called
+from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused, match_name, no_match_hint
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import GameFilter, LeftOut, Taken
     from enginetour.interop.pgn import Progress
     from enginetour.interop.tally import Tally
-    from enginetour.ratings.models import Loose, Prior
+    from enginetour.ratings.models import LooseAnchors, Prior
     from enginetour.ratings.pairs import Openings, Pairs
     from enginetour.ratings.sequential import Sprt
 
@@ -291,10 +291,10 @@ def _test(
     )
 
 
-def _loose(words: dict[str, str]) -> Loose:
+def _loose(words: dict[str, str]) -> LooseAnchors:
     if not words:
         return {}  # numpy is imported while a second process reads
-    from enginetour.ratings.models import near
+    from enginetour.ratings.models import parse_loose_anchor as near
 
     try:
         return {name: near(told) for name, told in words.items()}
@@ -303,7 +303,7 @@ def _loose(words: dict[str, str]) -> Loose:
 
 
 def _prior(words: str) -> Literal["auto", "none"] | Prior:
-    from enginetour.ratings.models import prior_of
+    from enginetour.ratings.models import parse_prior as prior_of
 
     try:
         return prior_of(words)
@@ -329,8 +329,8 @@ def _known(fixed: Mapping[str, T], names: tuple[str, ...], place: str = "--ancho
     """What is fixed, by the names of the engines that are meant."""
     meant: dict[str, T] = {}
     for word, rating in fixed.items():
-        if (name := called(word, names)) is None:
-            raise UsageRefused(f"{word!r} has no games here{not_called(word, names)}", place=place)
+        if (name := match_name(word, names)) is None:
+            raise UsageRefused(f"{word!r} has no games here{no_match_hint(word, names)}", place=place)
         if name in meant:
             raise UsageRefused(f"{name!r} is fixed twice, the second time as {word!r}", place=place)
         meant[name] = rating

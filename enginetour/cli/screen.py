@@ -14,7 +14,7 @@ from enginetour.cli.common import width
 from enginetour.formats.pairing.standings import Scored, cross, table
 from enginetour.formats.pairing.standings import crosstable as standings_crosstable
 from enginetour.model.errors import UsageRefused
-from enginetour.model.game import Game, GameFinished, GameKey, GameVoided, Note, Outcome, Placed
+from enginetour.model.game import Game, GameFinished, GameKey, GameVoided, Note, Outcome, StandingsRow
 from enginetour.reports import ladder, progress, sprt, standings
 from enginetour.reports.progress import Progress, headline, now_line, test_lines
 from enginetour.reports.progress import table as progress_table
@@ -301,7 +301,7 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
     return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most)
 
 
-def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[Placed, ...]]:
+def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[StandingsRow, ...]]:
     """Round robin `number` of a bubble as its decision left it, or as it stands: its story, crosstable, ranking."""
     format_, games = format_of(log), dict[GameKey, Scored]()
     state = format_.start(log.entrants)
@@ -340,10 +340,12 @@ def _told(notes: Sequence[Note], number: int) -> dict[str, Any] | None:
     return next((step for step in ladder.steps(notes) if step["step"] == number), None)
 
 
-def _members(step: dict[str, Any]) -> tuple[Placed, ...]:
+def _members(step: dict[str, Any]) -> tuple[StandingsRow, ...]:
     """The lines of the table by which it was decided."""
     return tuple(
-        Placed(rank, row["engine"], round(row["points"] * 2), 0, "", (("SB", round(row["sonneborn_berger"] * 4)),))
+        StandingsRow(
+            rank, row["engine"], round(row["points"] * 2), 0, "", (("SB", round(row["sonneborn_berger"] * 4)),)
+        )
         for rank, row in enumerate(step["table"], 1)
     )
 

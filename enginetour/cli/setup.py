@@ -101,7 +101,7 @@ def init(
         say(f"{file} written; {quote_command('check', file)} tells the plan, {quote_command('run', file)} starts it")
         return
     from enginetour.formats.base import SYSTEMS
-    from enginetour.model.errors import near
+    from enginetour.model.errors import suggest as near
     from enginetour.model.timecontrol import TimeControl
     from enginetour.model.variants import variant_named
     from enginetour.tournament.config import load as config
@@ -169,7 +169,7 @@ def systems(name: str | None, as_json: bool) -> None:
     Example: enginetour systems bubble
     """
     from enginetour.formats.base import SYSTEMS, options_model, own_decisions
-    from enginetour.model.errors import near
+    from enginetour.model.errors import suggest as near
 
     if name is None:
         rows = [{"name": s.name, "summary": s.summary, "source": s.source} for s in SYSTEMS.values()]

@@ -21,7 +21,7 @@ from enginetour.model.game import Entrant, GameFinished, Note
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
-    from enginetour.formats.simulation import World
+    from enginetour.formats.simulation import SimulationModel
 
 
 # `enginetour simulate`: play formats without engines.
@@ -90,16 +90,25 @@ def simulate(
         _config(config, db, spread, noise, count, start, as_json=as_json, as_csv=as_csv)
 
 
-def _world(spread: float | None, noise: float) -> World:
-    from enginetour.formats.simulation import World
+def _world(spread: float | None, noise: float) -> SimulationModel:
+    from enginetour.formats.simulation import SimulationModel as World
 
     return World(noise=noise) if spread is None else World(spread=spread, noise=noise)
 
 
 def _compare(
-    systems: str, world: World, entrants: int, rounds: int, count: int, seed: int, *, as_json: bool, as_csv: bool
+    systems: str,
+    world: SimulationModel,
+    entrants: int,
+    rounds: int,
+    count: int,
+    seed: int,
+    *,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
-    from enginetour.formats.simulation import compare, contender
+    from enginetour.formats.simulation import compare
+    from enginetour.formats.simulation import parse_system as contender
     from enginetour.reports import sprt as simulation
 
     contenders = [contender(words.strip(), rounds) for words in re.split(_COMMA, systems)]
@@ -125,7 +134,7 @@ def _config(
     as_csv: bool,
 ) -> None:
     from enginetour.formats.base import make_format
-    from enginetour.formats.simulation import rehearse
+    from enginetour.formats.simulation import simulate_many as rehearse
     from enginetour.reports import sprt as simulation
     from enginetour.tournament import limits as outlook
     from enginetour.tournament import plan as plans

@@ -14,7 +14,7 @@ from enginetour.engines.position import Position, castling, read_move, san_of, w
 from enginetour.engines.protocol import MS, POKE_NS, Ask, Hearing, Script, Setup
 from enginetour.engines.starting import Launch
 from enginetour.engines.wire import Message, MessageKind, escape_text
-from enginetour.model.errors import EngineStalled, StartFailed, Unsupported, Untellable
+from enginetour.model.errors import EngineStalled, InexpressiblePosition, StartFailed, Unsupported
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.timecontrol import Stage, TimeControl, seconds_text
 from enginetour.model.variants import STANDARD, VARIANTS
@@ -126,7 +126,9 @@ def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
     are other than those that an engine takes from the squares.
     """
     if not is_editable(board):
-        raise Untellable(f"edit cannot express castling rights or en passant of {board.fen()}, and it has no setboard")
+        raise InexpressiblePosition(
+            f"edit cannot express castling rights or en passant of {board.fen()}, and it has no setboard"
+        )
     lines = [white_move] if board.turn == chess.BLACK else []
     lines += [b"edit", b"#"]
     for color in chess.COLORS:
@@ -330,7 +332,7 @@ class CecpEngine(CecpListener):
             if self.features.on("setboard"):
                 lines.append(f"setboard {board.fen()}".encode("ascii"))
             elif position.variant != STANDARD:
-                raise Untellable(f"cannot be told where a game of {position.variant} begins: no setboard")
+                raise InexpressiblePosition(f"cannot be told where a game of {position.variant} begins: no setboard")
             else:
                 lines += edit_lines(board, self._move_line("a3" if self.features.on("san") else "a2a3"))
         forms: list[str] = []

@@ -27,7 +27,7 @@ from enginetour.engines.wire import (
     parse_clamped_int,
     parse_int,
 )
-from enginetour.model.task import Declared, EngineSpec
+from enginetour.model.task import DeclaredOption, EngineSpec
 
 # Lines of the CECP (WinBoard protocol 1 and 2): the same table in every state (runner spec 7).
 
@@ -135,7 +135,7 @@ class Features:
     """What a CECP engine declared so far; the defaults are the protocol's, but for `draw` (runner spec 7)."""
 
     values: dict[str, str] = field(default_factory=dict)
-    options: dict[str, Declared] = field(default_factory=dict)
+    options: dict[str, DeclaredOption] = field(default_factory=dict)
 
     def on(self, name: str, default: bool = False) -> bool:  # noqa: FBT001, FBT002 - a feature's default
         """Whether a 0/1 feature is on; `default` when it was never declared."""
@@ -164,7 +164,7 @@ class Features:
         return accepted, unknown
 
 
-def read_option(text: str) -> Declared | None:
+def read_option(text: str) -> DeclaredOption | None:
     """``NAME -KIND ARGUMENTS`` of an ``option=`` feature; None when it cannot be used.
 
     Names and values may contain the words of other kinds: the first kind whose arguments are complete counts.
@@ -178,17 +178,17 @@ def read_option(text: str) -> Declared | None:
     return found
 
 
-def _option(name: str, kind: str, rest: str) -> Declared | None:
+def _option(name: str, kind: str, rest: str) -> DeclaredOption | None:
     if kind in NUMBERS:
         numbers = [parse_int(word) for word in rest.split()[:3]]
         if len(numbers) < 3 or None in numbers:
             return None
-        return Declared(name, kind, str(numbers[0]), numbers[1], numbers[2])
+        return DeclaredOption(name, kind, str(numbers[0]), numbers[1], numbers[2])
     if kind == "combo":
         choices = [choice.strip() for choice in rest.split("///")]
         default = next((choice[1:] for choice in choices if choice.startswith("*")), choices[0])
-        return Declared(name, kind, default, None, None, tuple(choice.removeprefix("*") for choice in choices))
-    return Declared(name, kind, rest)
+        return DeclaredOption(name, kind, default, None, None, tuple(choice.removeprefix("*") for choice in choices))
+    return DeclaredOption(name, kind, rest)
 
 
 # What CECP engines say, and what it means: one table in every state (runner spec section 7).

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from enginetour.interop.toml import read_toml, refusal, toml_value, words_of
-from enginetour.model.errors import InputRefused, near
+from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.game import Entrant
 from enginetour.model.task import EngineSpec, Quirks, Resources, Restart, Sandbox
 
@@ -339,7 +339,7 @@ def _changed(
     known = {one.name: getattr(now, one.name) for one in fields(now)}
     for key in changes:
         if key not in known:
-            raise InputRefused(f"unknown {word} {key!r}{near(key, known)}", place=place)
+            raise InputRefused(f"unknown {word} {key!r}{suggest(key, known)}", place=place)
     try:
         return section.model_validate({**known, **changes}).model_dump()
     except ValidationError as error:

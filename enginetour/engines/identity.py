@@ -14,7 +14,7 @@ from pathlib import Path
 
 from enginetour.interop.files import refuse_special
 from enginetour.model.errors import EngineRefused, InputRefused
-from enginetour.model.task import EngineSpec, Side, flag_and_word
+from enginetour.model.task import EngineSpec, Side, split_flag
 
 # What makes two engine versions the same: the content of program, scripts and nets, arguments, options that matter.
 
@@ -72,7 +72,7 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
     yield f"protocol {spec.protocol}"
     yield f"program {content(spec.command[0])}"
     for argument in spec.command[1:]:
-        flag, word = flag_and_word(argument)
+        flag, word = split_flag(argument)
         file = None if _is_written(flag) else _file(word, spec)
         if file is None:
             yield f"argument {argument}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from enginetour.engines.wire import escape_text, parse_int
 from enginetour.model.errors import did_you_mean
-from enginetour.model.task import Declared
+from enginetour.model.task import DeclaredOption
 
 # Sent to every engine that declares them; defaults are not to be relied on (runner spec 6).
 _STANDARD_SETTINGS = (
@@ -29,11 +29,11 @@ _FALSE = {"false": "false", "0": "false", "off": "false", "no": "false"}
 # An engine may declare ten thousand options; the message names the start of its list at most.
 _NAMED = 8
 
-Setting = tuple[Declared, str]
+Setting = tuple[DeclaredOption, str]
 
 
 def check_settings(
-    declared: Sequence[Declared], wanted: Iterable[tuple[str, str]]
+    declared: Sequence[DeclaredOption], wanted: Iterable[tuple[str, str]]
 ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
     """What to send, in the order wanted and in the declared spelling; and a sentence for each wrong wish.
 
@@ -56,7 +56,7 @@ def check_settings(
 
 
 def standard_settings(
-    declared: Sequence[Declared], wanted: Iterable[tuple[str, str]], offered: Iterable[tuple[str, str]] = ()
+    declared: Sequence[DeclaredOption], wanted: Iterable[tuple[str, str]], offered: Iterable[tuple[str, str]] = ()
 ) -> tuple[tuple[str, str], ...]:
     """The settings of STANDARD, and those offered, that this engine has, can take, and that the user did not decide."""
     decided = {name.casefold() for name, _ in wanted}
@@ -69,7 +69,7 @@ def standard_settings(
     return tuple(chosen)
 
 
-def _unknown(name: str, declared: Sequence[Declared]) -> str:
+def _unknown(name: str, declared: Sequence[DeclaredOption]) -> str:
     if not declared:
         return f"unknown option {name!r}: it declares no options"
     if meant := did_you_mean(name, [escape_text(option.name) for option in declared]):
@@ -79,7 +79,7 @@ def _unknown(name: str, declared: Sequence[Declared]) -> str:
     return f"unknown option {name!r}; it has {shown}{more}"
 
 
-def _value(option: Declared, value: str) -> tuple[str | None, str]:
+def _value(option: DeclaredOption, value: str) -> tuple[str | None, str]:
     """The text to send (None: nothing to send) and the problem, one of them."""
     if option.kind in NUMBERS:
         return _number(option, value)
@@ -102,7 +102,7 @@ def _value(option: Declared, value: str) -> tuple[str | None, str]:
     return None, f"option {option.name!r} is of the unknown kind {option.kind!r} and cannot be set"
 
 
-def _number(option: Declared, value: str) -> tuple[str | None, str]:
+def _number(option: DeclaredOption, value: str) -> tuple[str | None, str]:
     number = parse_int(value)
     low, high = option.low, option.high
     if number is not None and (low is None or number >= low) and (high is None or number <= high):

@@ -24,8 +24,8 @@ from enginetour.engines.enginefile import (
 )
 from enginetour.engines.sandbox import explain_not_runnable
 from enginetour.interop.files import shipped
-from enginetour.model.errors import EngineRefused, InputRefused, near
-from enginetour.model.task import EngineSpec, Sandbox, flag_and_word
+from enginetour.model.errors import EngineRefused, InputRefused, suggest
+from enginetour.model.task import EngineSpec, Sandbox, split_flag
 
 # The engines we know by id: files of the workspace's ``engines`` folder and those we ship; how each is started.
 
@@ -215,7 +215,7 @@ def _filled(text: str, entry: EngineEntry) -> str:
 
 def _beside(word: str, entry: EngineEntry) -> str:
     """A script or net named from the entry's folder, absolute: the engine itself starts somewhere else."""
-    flag, name = flag_and_word(word)
+    flag, name = split_flag(word)
     names_file = not name.startswith(("-", "{")) and ("/" in name or "." in name)
     return f"{flag}{_absolute(name, entry)}" if names_file and (entry.folder / name).is_file() else word
 
@@ -242,7 +242,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 def _near_few(word: str, known: Iterable[str]) -> str:
     """The nearest id; no list of hundreds."""
-    told = near(word, known)
+    told = suggest(word, known)
     return told if told.startswith(", did") else ""
 
 

@@ -22,7 +22,7 @@ from enginetour.engines.uci_lines import (
 )
 from enginetour.engines.wire import Message, MessageKind, SearchInfo, escape_text
 from enginetour.model.errors import EngineStalled, StartFailed, Unsupported
-from enginetour.model.task import Declared, EngineSpec
+from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.variants import STANDARD, VARIANTS
 
 # A UCI engine in its opponent's time: it thinks about the move it expects, then hears `ponderhit` or `stop`.
@@ -177,7 +177,7 @@ class UciEngine(_PonderingEngine):
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
-        self._options: dict[str, Declared] = {}
+        self._options: dict[str, DeclaredOption] = {}
         self._placed = False  # the position of the next search has been sent
         self._variant = STANDARD  # of the last game
 
@@ -362,7 +362,7 @@ class UciEngine(_PonderingEngine):
             self.note("double-option", f"option {escape_text(option.name)!r} declared twice, the first counts")
 
 
-def _is_of_variant(option: Declared, text: str) -> bool:
+def _is_of_variant(option: DeclaredOption, text: str) -> bool:
     """An option by which an engine plays, or writes castling, otherwise than in standard chess."""
     name = option.name.casefold()
     return (name, text) == ("uci_chess960", "true") or (
@@ -370,7 +370,7 @@ def _is_of_variant(option: Declared, text: str) -> bool:
     )
 
 
-def _setoption(option: Declared, text: str) -> bytes:
+def _setoption(option: DeclaredOption, text: str) -> bytes:
     if option.kind == "button":
         line = f"setoption name {option.name}"
     else:

@@ -18,7 +18,7 @@ from enginetour.engines.wire import (
     parse_clamped_int,
     parse_int,
 )
-from enginetour.model.task import Declared
+from enginetour.model.task import DeclaredOption
 from enginetour.model.timecontrol import TimeControl
 
 # Colours, titles, and what a buffer written whole or another encoding leaves: NUL, backspace, a byte order mark.
@@ -53,7 +53,7 @@ def split_words(line: bytes) -> list[str]:
     return text.split()
 
 
-def read_option(line: str) -> Declared | None:
+def read_option(line: str) -> DeclaredOption | None:
     """One ``option name ...`` line; None when it cannot be used (unknown type, spin without numbers).
 
     Names and values may contain every word of this grammar: the first type that makes the line complete counts.
@@ -70,18 +70,18 @@ def read_option(line: str) -> Declared | None:
     return found
 
 
-def _option(name: str, kind: str, words: list[str]) -> Declared | None:
+def _option(name: str, kind: str, words: list[str]) -> DeclaredOption | None:
     if kind == "spin":
         first = dict(reversed(_valued(words, ("default", "min", "max"), empty=True)))
         low, high = parse_int(first.get("min", "")), parse_int(first.get("max", ""))
-        return None if low is None or high is None else Declared(name, kind, first.get("default", ""), low, high)
+        return None if low is None or high is None else DeclaredOption(name, kind, first.get("default", ""), low, high)
     if kind == "combo":
         return _combo(name, words)
     has_default = words[:1] == ["default"]  # of a string all that follows, keywords too
-    return Declared(name, kind, " ".join(words[1:] if kind == "string" else words[1:2]) if has_default else "")
+    return DeclaredOption(name, kind, " ".join(words[1:] if kind == "string" else words[1:2]) if has_default else "")
 
 
-def _combo(name: str, words: list[str]) -> Declared:
+def _combo(name: str, words: list[str]) -> DeclaredOption:
     """The word after a keyword belongs to the value, even if it is a keyword too, unless the default contradicts."""
     readings = []
     for empty in (False, True):
@@ -89,8 +89,8 @@ def _combo(name: str, words: list[str]) -> Declared:
         choices = tuple(value for word, value in values if word == "var")
         default = next((value for word, value in values if word == "default"), "")
         if default in choices:
-            return Declared(name, "combo", default, None, None, choices)
-        readings.append(Declared(name, "combo", default, None, None, choices))
+            return DeclaredOption(name, "combo", default, None, None, choices)
+        readings.append(DeclaredOption(name, "combo", default, None, None, choices))
     return readings[readings[0].default.split()[:1] == ["var"]]
 
 
@@ -107,7 +107,7 @@ def _valued(words: list[str], keys: tuple[str, ...], *, empty: bool) -> list[tup
     return [(key, " ".join(value)) for key, value in values]
 
 
-def _is_complete(option: Declared, words: list[str]) -> bool:
+def _is_complete(option: DeclaredOption, words: list[str]) -> bool:
     """Nothing but what its type allows follows the type."""
     if option.kind == "button":
         return not words

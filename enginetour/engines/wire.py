@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from enginetour.engines.process import EngineProcess
 from enginetour.engines.starting import Launch
-from enginetour.model.task import Declared, EngineSpec
+from enginetour.model.task import DeclaredOption, EngineSpec
 
 # What an engine said, in one vocabulary for both protocols, and what it thought.
 
@@ -252,7 +252,7 @@ class EngineConnection(ABC):
         self.intake = LineBuffer()
         self.own_name = ""
         self.author = ""
-        self.declared: tuple[Declared, ...] = ()
+        self.declared: tuple[DeclaredOption, ...] = ()
         self.problems: tuple[str, ...] = ()  # options of the spec that cannot be set, one sentence each
         self.searches = 0  # times it was set thinking
         self.answers = 0  # lines that ended a search

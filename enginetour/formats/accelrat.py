@@ -14,17 +14,17 @@ from enginetour.formats.pairing.field import Dice, Field, Member, Paired
 from enginetour.formats.pairing.gorounds import (
     CERTIFIED,
     MILLI,
-    Bars,
     Pairs,
+    Restrictions,
+    assign_colours,
+    best_round,
     current_ratings,
     gopair_bye,
-    in_order,
+    order_by_rating,
     refuse_unrated,
     remarks_on_unrated,
     same_family,
     same_origin,
-    seated,
-    whole_round,
 )
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
 
@@ -62,7 +62,7 @@ class Undesirability:
         return sum(value for _, value in self.terms(one, other))
 
 
-def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Bars) -> Pairs | None:
+def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Restrictions) -> Pairs | None:
     """Pairs in the order they were made, of equals the higher rated; None at a dead end. `order` is best first."""
     left, pairs = list(order), []
     while left:
@@ -125,9 +125,9 @@ class AccelRat(PairingSystem):
 
     def pair(self, field: Field) -> Paired:
         """From the top; where that ends in a dead end, the whole round by the same sum."""
-        bars = Bars(self.options.strict, self.options.forbid_family)
+        bars = Restrictions(self.options.strict, self.options.forbid_family)
         ratings = current_ratings(field)
-        order = in_order(ratings, field.present)
+        order = order_by_rating(ratings, field.present)
         byes: tuple[int, ...] = ()
         if len(order) % 2:
             byes = (self._bye(field, order, ratings),)
@@ -136,10 +136,10 @@ class AccelRat(PairingSystem):
         pairs, remarks = _from_the_top(order, undesirability, bars), remarks_on_unrated(field)
         guarantee = "by rule"
         if pairs is None:
-            pairs, broken = whole_round(field, order, lambda one, other: -undesirability(one, other), bars)
+            pairs, broken = best_round(field, order, lambda one, other: -undesirability(one, other), bars)
             guarantee = f"fallback: dead end from the top, least sum instead; {CERTIFIED}"
             remarks = (*remarks, "dead end from the top: the whole round has the least sum of undesirability", *broken)
-        return Paired(seated(field, pairs, "accelrat"), byes, guarantee, remarks)
+        return Paired(assign_colours(field, pairs, "accelrat"), byes, guarantee, remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Undesirability counts against a pair."""
@@ -153,16 +153,16 @@ class AccelRat(PairingSystem):
         names = [member.name for member in field.members]
         steps = {place: (step, board.pair) for step, board in enumerate(paired.boards, 1) for place in board.pair}
         told = []
-        for place in in_order(ratings, [one, other]):
+        for place in order_by_rating(ratings, [one, other]):
             if place in steps:
                 step, pair = steps[place]
-                high, low = in_order(ratings, pair)
+                high, low = order_by_rating(ratings, pair)
                 gap = undesirability(high, low) / UNIT
                 told.append(f"step {step} from the top: {names[high]} took {names[low]}, undesirability {gap:.2f}")
         told = list(dict.fromkeys(told)) if paired.guarantee == "by rule" else [paired.guarantee]
         return (*told, *super().rules(field, paired, one, other))
 
-    def terms(self, field: Field) -> tiebreaks.Terms:
+    def terms(self, field: Field) -> tiebreaks.PlacementTerms:
         """Ratings after all games so far."""
         ratings = tuple(rating / MILLI for rating in current_ratings(field))
         return replace(super().terms(field), ratings=ratings)

@@ -8,7 +8,7 @@ from functools import reduce
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from enginetour.model.game import Entrant, Event, Note, Pairing, Placed
+from enginetour.model.game import Entrant, Event, Note, Pairing, StandingsRow
 
 S = TypeVar("S")
 
@@ -48,7 +48,7 @@ class Format(Protocol[S]):
     def likely(self, state: S) -> int:
         """Best guess of the games still to come, within the bounds of `remaining`."""
 
-    def standings(self, state: S) -> tuple[Placed, ...]:
+    def standings(self, state: S) -> tuple[StandingsRow, ...]:
         """The table now, best first, whoever withdrew at the end."""
 
     def notes(self, state: S) -> tuple[Note, ...]:

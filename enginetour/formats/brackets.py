@@ -14,24 +14,24 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from enginetour.formats.options import Asked, OwnColours
+from enginetour.formats.options import ColourOptions, RoundsByName
 from enginetour.formats.pairing import field
 from enginetour.formats.pairing.field import BLACK, Board, Kind, Member, Paired, Turn
-from enginetour.formats.pairing.schedule import MOST_EACH, fair
+from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
 from enginetour.formats.rounds import PairingSystem
 
 # What cup and double elimination share: matches that must not end level, who goes on, and how it came about.
 
 
-class KnockoutOptions(OwnColours):
+class KnockoutOptions(ColourOptions):
     """Settings of every knock-out; the number of rounds follows from the field."""
 
     colours_by: ClassVar[str] = "the tree"
     scoring: ClassVar[str] = "games"
     placement: ClassVar[tuple[str, ...]] = ()
     unplayed: ClassVar[Literal["preset"]] = "preset"
-    absent: ClassVar[Asked] = {}
-    half_bye: ClassVar[Asked] = {}
+    absent: ClassVar[RoundsByName] = {}
+    half_bye: ClassVar[RoundsByName] = {}
 
     games_per_pairing: int = Field(default=2, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number")
     seeding: Literal["fold", "lottery"] = Field(
@@ -47,11 +47,11 @@ class KnockoutOptions(OwnColours):
     @field_validator("games_per_pairing")
     @classmethod
     def _even(cls, games: int) -> int:
-        return fair(games)
+        return fair_count(games)
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
+class KnockoutMatch:
     """A match as it stands: places of both, the first with White in the first game; `words` once it is over."""
 
     white: int
@@ -71,7 +71,7 @@ class Duel:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedRound:
     """One round seen from after it: who was there at its start, and who when the next was paired."""
 
     number: int
@@ -80,11 +80,11 @@ class Played:
     after: frozenset[int]
 
 
-def played_rounds(field: field.Field, now: Collection[int]) -> Iterator[Played]:
+def played_rounds(field: field.Field, now: Collection[int]) -> Iterator[PlayedRound]:
     """The rounds of the history; `now` are those still in. Who was passed on but not there had withdrawn."""
     there = [frozenset(m for m, turn in enumerate(row) if turn.kind is not Kind.ABSENT) for row in field.history]
     for number, row in enumerate(field.history, 1):
-        yield Played(number, there[number - 1], row, there[number] if number < len(there) else frozenset(now))
+        yield PlayedRound(number, there[number - 1], row, there[number] if number < len(there) else frozenset(now))
 
 
 class Knockout(PairingSystem):
@@ -139,7 +139,7 @@ class Knockout(PairingSystem):
         turned = self.options.games_per_pairing == 1 and field.balance(high) < field.balance(low)
         return Board(high, low) if turned else Board(low, high)
 
-    def duel(self, pair: tuple[int, int], seen: Played, names: Sequence[Member]) -> Duel:
+    def duel(self, pair: tuple[int, int], seen: PlayedRound, names: Sequence[Member]) -> KnockoutMatch:
         """What became of a match; of one that was called off in the middle, who stayed goes on."""
         white, black = sorted(pair, reverse=True)
         if seen.row[white].colour == BLACK:
@@ -150,9 +150,9 @@ class Knockout(PairingSystem):
         if extra < 0 or (lead == 0 and extra < limit + self.options.sudden_death):
             stayed = [place for place in (white, black) if place in seen.after]
             if len(stayed) == 2:
-                return Duel(white, black)
+                return KnockoutMatch(white, black)
             if not stayed:
-                return Duel(white, black, None, f"{names[white].name} and {names[black].name} withdrew")
+                return KnockoutMatch(white, black, None, f"{names[white].name} and {names[black].name} withdrew")
             winner, how = stayed[0], "withdrew"
         elif lead:
             winner = white if lead > 0 else black
@@ -163,12 +163,12 @@ class Knockout(PairingSystem):
             winner, how = min(white, black), ": the higher seed"
         other = names[white + black - winner].name
         if how == "withdrew":
-            return Duel(white, black, winner, f"{names[winner].name} goes on, {other} withdrew")
+            return KnockoutMatch(white, black, winner, f"{names[winner].name} goes on, {other} withdrew")
         score = "-".join(f"{turn.points / 2:g}" for turn in (turns if winner == white else turns[::-1]))
-        return Duel(white, black, winner, f"{names[winner].name} beat {other} {score}{how}")
+        return KnockoutMatch(white, black, winner, f"{names[winner].name} beat {other} {score}{how}")
 
 
-def story(duels: Sequence[Duel]) -> tuple[str, ...]:
+def match_summaries(duels: Sequence[KnockoutMatch]) -> tuple[str, ...]:
     """Who beat whom in a round that is over, and how."""
     return tuple(duel.words for duel in duels)
 
@@ -185,7 +185,7 @@ def families_of(members: Sequence[Member]) -> tuple[str, ...]:
 # labels 1 to 2^k as seeds have: as long as the lower label wins, those of a pair in a round of n add up to n + 1.
 
 
-def labels(size: int) -> tuple[int, ...]:
+def seed_labels(size: int) -> tuple[int, ...]:
     """Labels from left to right; the best of each half, quarter, ... are as far apart as can be."""
     row: tuple[int, ...] = (1,)
     while len(row) < size:
@@ -193,12 +193,12 @@ def labels(size: int) -> tuple[int, ...]:
     return row
 
 
-def size_for(entrants: int) -> int:
+def bracket_size(entrants: int) -> int:
     """Leaves of the smallest tree with room for so many."""
     return 1 << (entrants - 1).bit_length()
 
 
-def leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> tuple[int | None, ...]:
+def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> tuple[int | None, ...]:
     """Everybody of `order` on a leaf, those `passing` beside an empty one.
 
     Folded, the best of those who play meets the last, and pairs are placed by their better seed; else those who play
@@ -211,10 +211,10 @@ def leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> t
     couples += zip(playing[:half] if folded else playing[::2], opponents, strict=True)
     seat = {entrant: number for number, entrant in enumerate(order)}
     couples.sort(key=lambda couple: seat[couple[0]])
-    return tuple(leaf for label in labels(len(couples)) for leaf in couples[label - 1])
+    return tuple(leaf for label in seed_labels(len(couples)) for leaf in couples[label - 1])
 
 
-def in_turn(order: Sequence[int], passing: Collection[int]) -> tuple[int | None, ...]:
+def adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[int | None, ...]:
     """Return everybody of `order` from left to right, those `passing` beside an empty leaf: neighbors meet."""
     row: list[int | None] = []
     playing = [entrant for entrant in order if entrant not in passing]
@@ -228,7 +228,7 @@ def in_turn(order: Sequence[int], passing: Collection[int]) -> tuple[int | None,
 
 
 @dataclass(frozen=True)
-class Kinship:
+class FamilySeparation:
     """Same families in a tree: pairs that could meet inside a quarter, then inside an eighth, ... are to be few."""
 
     row: tuple[int | None, ...]
@@ -263,7 +263,7 @@ class Kinship:
         that the best still meet as late as they should.
         """
         row, best = list(self.row), self.crowding(self.row)
-        marks = labels(len(row))
+        marks = seed_labels(len(row))
         rank = [((marks[leaf] - 1).bit_length() if folded else 0, row[leaf ^ 1] is None) for leaf in range(len(row))]
         equals = [
             (abs(marks[one] - marks[other]), one, other)

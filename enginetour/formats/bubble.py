@@ -16,20 +16,20 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from enginetour.formats.bubble_state import (
     BubbleState,
-    Due,
     Entry,
     Limits,
-    bounds,
-    certain,
-    choose,
+    PlannedWithdrawal,
+    certain_games,
+    choose_change,
     final_table,
-    interim,
-    on_record,
-    parted,
+    interim_table,
+    remaining_bounds,
+    remove_leaver,
+    table_fields,
     without,
 )
-from enginetour.formats.options import OwnColours
-from enginetour.formats.pairing.schedule import MOST_EACH, circle, fair
+from enginetour.formats.options import ColourOptions
+from enginetour.formats.pairing.schedule import MOST_EACH, circle, fair_count
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -40,8 +40,8 @@ from enginetour.model.game import (
     Note,
     Outcome,
     Pairing,
-    Placed,
     Replaced,
+    StandingsRow,
     Withdrawn,
 )
 
@@ -105,7 +105,7 @@ def _matches(count: int) -> str:
 # The bubble: a small section plays round robins, the weak drop out below, the strong are parked and return.
 
 
-class BubbleOptions(OwnColours):
+class BubbleOptions(ColourOptions):
     """Settings of the bubble; the defaults are Muller's 10/15/5 with one game a match."""
 
     size: int = Field(default=10, ge=2, description="members of the section, which plays round robins")
@@ -135,7 +135,7 @@ class BubbleOptions(OwnColours):
     @field_validator("games_per_pairing")
     @classmethod
     def _even(cls, games: int) -> int:
-        return fair(games)
+        return fair_count(games)
 
 
 class Bubble:
@@ -147,7 +147,7 @@ class Bubble:
 
     version = 1
 
-    def __init__(self, options: BubbleOptions, *, due: Iterable[Due] = ()) -> None:
+    def __init__(self, options: BubbleOptions, *, due: Iterable[PlannedWithdrawal] = ()) -> None:
         self.options = options
         self.limits = Limits(options.size, options.min_matches, options.unpark_threshold)
         self.due = tuple(due)
@@ -184,7 +184,7 @@ class Bubble:
         None any more once somebody joined or left or a game was struck out: what is promised by then may be in the air,
         and a second promise of the same pair could have other colours.
         """
-        return certain(state, self.limits) if state.undisturbed else ()
+        return certain_games(state, self.limits) if state.undisturbed else ()
 
     def step(self, state: BubbleState, event: Event) -> BubbleState:
         """The state after one event; the last game of a round robin brings the decision and the next one."""
@@ -219,7 +219,7 @@ class Bubble:
 
     def remaining(self, state: BubbleState) -> tuple[int, int]:
         """Bounds in games, always true unless somebody withdraws or joins."""
-        return bounds(state, self.options.size)
+        return remaining_bounds(state, self.options.size)
 
     def likely(self, state: BubbleState) -> int:
         """Games to come by the cheap formula, which learns how often parked engines return."""
@@ -230,9 +230,9 @@ class Bubble:
         returns = len(state.parked) * (size - self.options.unpark_threshold)
         return max(fewest, min(most, round(state.docket.left + games * (entries + returns)) - len(state.early.results)))
 
-    def standings(self, state: BubbleState) -> tuple[Placed, ...]:
+    def standings(self, state: BubbleState) -> tuple[StandingsRow, ...]:
         """The interim ranking, best first, each with its status; half points and games over the edition."""
-        return interim(state)
+        return interim_table(state)
 
     def notes(self, state: BubbleState) -> tuple[Note, ...]:
         """Kinds: enter, unpark, park, drop, finish, withdraw, add.
@@ -254,11 +254,11 @@ class Bubble:
 
     def _decided(self, state: BubbleState) -> BubbleState:
         lines = final_table(state)
-        record = on_record(state, lines)
+        record = table_fields(state, lines)
         if not state.old and not state.parked:  # rule 3
             return self._finished(state, [line.name for line in lines], record)
-        choice = choose(state, lines[0].name, lines[-1].name, self.limits)
-        left, entry, reason, leaver = parted(state, choice), choice.entry, choice.reason, choice.leaver
+        choice = choose_change(state, lines[0].name, lines[-1].name, self.limits)
+        left, entry, reason, leaver = remove_leaver(state, choice), choice.entry, choice.reason, choice.leaver
         text = decision(reason, leaver, choice.last, choice.matches, self.options.min_matches, len(left.new))
         parked = [name for name in left.parked if name != entry.engine]
         record |= {"parked": parked, "action": choice.action, "engine": leaver, "reason": reason}

@@ -15,16 +15,16 @@ from typing import Literal
 
 from immutables import Map
 
-from enginetour.formats.pairing.schedule import Docket, legs, match_games, window
+from enginetour.formats.pairing.schedule import GameSchedule, games_per_opening, match_games, window_size
 from enginetour.formats.pairing.standings import Grid, Scored, table, total, with_game
 from enginetour.formats.pairing.tiebreaks import NOTHING, Tally, against
-from enginetour.model.game import GameKey, Note, Outcome, Pairing, Placed
+from enginetour.model.game import GameKey, Note, Outcome, Pairing, StandingsRow
 
 # Games of a round robin to come, played before its time: their results are held back until it begins.
 
 
 @dataclass(frozen=True, slots=True)
-class Early:
+class EarlyGames:
     """`promised` keeps colours and numbers of games that may be in the air; `results` are of those that came in.
 
     A promise whose pair is not due after all, as after a withdrawal, is not offered any more, but its game is taken:
@@ -42,26 +42,26 @@ class Early:
         """Whether a game of it is in."""
         return any(key[:2] == pair for key in self.results)
 
-    def promising(self, games: Iterable[Pairing]) -> Early:
+    def promising(self, games: Iterable[Pairing]) -> EarlyGames:
         """These too will be taken, whatever happens."""
         return replace(self, promised=self.promised.update({game.key: game for game in games}))
 
-    def held_back(self, match: Iterable[Pairing], key: GameKey, outcome: Outcome) -> Early:
+    def held_back(self, match: Iterable[Pairing], key: GameKey, outcome: Outcome) -> EarlyGames:
         """The result of one game of this match waits for its round robin."""
         return replace(self.promising(match), results=self.results.set(key, outcome))
 
-    def released(self, key: GameKey) -> Early:
+    def released(self, key: GameKey) -> EarlyGames:
         """The same without that result: it counts by now, or it is void."""
         return replace(self, results=self.results.delete(key))
 
-    def without(self, name: str) -> tuple[Early, dict[GameKey, Outcome | None]]:
+    def without(self, name: str) -> tuple[EarlyGames, dict[GameKey, Outcome | None]]:
         """The same without the games of one entrant, and these: None for those still to come in."""
         gone = {key: self.results.get(key) for key in self.promised if name in key[:2]}
         promised, results = self.promised, self.results
         for key, outcome in gone.items():
             promised = promised.delete(key)
             results = results if outcome is None else results.delete(key)
-        return Early(promised, results), gone
+        return EarlyGames(promised, results), gone
 
 
 def _number(game: Pairing) -> tuple[int, int]:
@@ -70,11 +70,11 @@ def _number(game: Pairing) -> tuple[int, int]:
 
 # Where everybody stands in a bubble: list, section, parking, new ranking; and the moves between them.
 
-Origin = Literal["start", "list", "parked"]
+_Origin = Literal["start", "list", "parked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PlannedWithdrawal:
     """A withdrawal planned for the moment when `after_games` games are finished."""
 
     engine: str
@@ -86,7 +86,7 @@ class Entry:
     """An engine on its way into the section; `rule` is the step of the article, `met` counts members it has met."""
 
     engine: str
-    origin: Origin
+    origin: _Origin
     rule: int
     met: int
     to_play: int
@@ -120,8 +120,8 @@ class BubbleState:
     new: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     gone: frozenset[str] = frozenset()
-    docket: Docket = field(default_factory=Docket)
-    early: Early = field(default_factory=Early)
+    docket: GameSchedule = field(default_factory=GameSchedule)
+    early: EarlyGames = field(default_factory=EarlyGames)
     undisturbed: bool = True  # nobody joined or left by an event, and no game was struck out
     grid: Grid = field(default_factory=Map)
     met: Map[str, frozenset[str]] = field(default_factory=Map)
@@ -131,7 +131,7 @@ class BubbleState:
     number: int = 1
     listed: int = 0
     returned: int = 0
-    due: tuple[Due, ...] = ()
+    due: tuple[PlannedWithdrawal, ...] = ()
     notes: tuple[Note, ...] = ()
     ended: bool = False
 
@@ -195,7 +195,7 @@ class BubbleState:
             match = tuple(
                 match_games(white, black, games=self.pair_games, encounter=encounters + 1, number=self.number)
             )
-            encounters += self.pair_games // legs(self.pair_games)
+            encounters += self.pair_games // games_per_opening(self.pair_games)
             for game in self.early.match(match[0].pair) if self.early.is_begun(match[0].pair) else match:
                 balance = _shifted(balance, game, 1)
                 games.append(game)
@@ -208,7 +208,7 @@ class BubbleState:
 
     def next_round_robin(self, size: int) -> BubbleState:
         """An empty docket for the step after this one."""
-        width = window((size - 1) * self.pair_games)
+        width = window_size((size - 1) * self.pair_games)
         return replace(self, docket=self.docket.renewed((), width), number=self.number + 1)
 
     def withdrawn_from_section(self, name: str) -> BubbleState:
@@ -266,7 +266,7 @@ def _shifted(balance: Map[str, int], game: Pairing, sign: int) -> Map[str, int]:
 
 # Who leaves a section when its round robin is over, and who enters: rules 4 to 8, from the table's two ends.
 
-Reason = Literal["last_below_min_matches", "last_has_min_matches", "last_has_met_all_left"]
+_Reason = Literal["last_below_min_matches", "last_has_min_matches", "last_has_met_all_left"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,21 +279,21 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class _Choice:
     """One decision: `leaver` is parked or drops out, `last` had played `matches`, `entry` comes in."""
 
     action: Literal["park", "drop"]
     leaver: str
-    reason: Reason
+    reason: _Reason
     last: str
     matches: int
     entry: Entry
 
 
-def choose(state: BubbleState, top: str, last: str, limits: Limits) -> Choice:
+def choose_change(state: BubbleState, top: str, last: str, limits: Limits) -> _Choice:
     """The decision for a complete round robin, list and parking not both empty."""
     matches = state.matches(last)
-    reason: Reason = "last_below_min_matches"
+    reason: _Reason = "last_below_min_matches"
     if matches >= limits.min_matches:  # rule 4
         reason = "last_has_min_matches"
     elif not state.old:
@@ -304,10 +304,10 @@ def choose(state: BubbleState, top: str, last: str, limits: Limits) -> Choice:
     leaver = top if parks else last
     entry = state.replacement(without(state.section, leaver), limits.threshold)
     assert entry is not None, "list and parking are not both empty"
-    return Choice("park" if parks else "drop", leaver, reason, last, matches, entry)
+    return _Choice("park" if parks else "drop", leaver, reason, last, matches, entry)
 
 
-def parted(state: BubbleState, choice: Choice) -> BubbleState:
+def remove_leaver(state: BubbleState, choice: _Choice) -> BubbleState:
     """The leaver is where the decision sends it; nobody has entered yet."""
     section = without(state.section, choice.leaver)
     if choice.action == "drop":
@@ -322,17 +322,17 @@ def without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 # What can be read off a bubble's state: the table of a round robin, the interim ranking, the games to come.
 
-HALF = Fraction(1, 2)  # what an engine without a game counts as: rule of the interim ranking
+_HALF = Fraction(1, 2)  # what an engine without a game counts as: rule of the interim ranking
 
 
-def final_table(state: BubbleState) -> tuple[Placed, ...]:
+def final_table(state: BubbleState) -> tuple[StandingsRow, ...]:
     """The members by their matches among each other: points, SB, DE, higher place in the list; best first."""
     return table(state.section[::-1], state.grid, ("SB", "DE"))
 
 
-def on_record(state: BubbleState, lines: tuple[Placed, ...]) -> dict[str, object]:
+def table_fields(state: BubbleState, lines: tuple[StandingsRow, ...]) -> dict[str, object]:
     """What a decision's note keeps of its round robin; half points and quarter points."""
-    number = legs(state.pair_games)
+    number = games_per_opening(state.pair_games)
     return {
         "active": list(state.section),
         "table": [[line.name, line.half_points, line.tiebreaks[0][1]] for line in lines],
@@ -344,7 +344,7 @@ def on_record(state: BubbleState, lines: tuple[Placed, ...]) -> dict[str, object
     }
 
 
-def interim(state: BubbleState) -> tuple[Placed, ...]:
+def interim_table(state: BubbleState) -> tuple[StandingsRow, ...]:
     """Everybody best first with a status; members of an unfinished round robin by score per game, then list place."""
     members = sorted(state.section, key=lambda name: (_form(state, name), state.place[name]))
     upward = [(name, "final") for name in state.new]
@@ -355,7 +355,7 @@ def interim(state: BubbleState) -> tuple[Placed, ...]:
     return (*ranked, *(_line(state, None, name, "withdrawn") for name in state.withdrawn))
 
 
-def bounds(state: BubbleState, size: int) -> tuple[int, int]:
+def remaining_bounds(state: BubbleState, size: int) -> tuple[int, int]:
     """Fewest and most games to come: everybody waiting meets a full section; at most all pairs meet."""
     if state.ended:
         return (0, 0)
@@ -373,12 +373,12 @@ def bounds(state: BubbleState, size: int) -> tuple[int, int]:
 
 def _form(state: BubbleState, name: str) -> Fraction:
     tally = total(state.grid, name, state.section)
-    return Fraction(tally.half_points, 2 * tally.games) if tally.games else HALF
+    return Fraction(tally.half_points, 2 * tally.games) if tally.games else _HALF
 
 
-def _line(state: BubbleState, rank: int | None, name: str, status: str) -> Placed:
+def _line(state: BubbleState, rank: int | None, name: str, status: str) -> StandingsRow:
     tally = total(state.grid, name)
-    return Placed(rank, name, tally.half_points, tally.games, status)
+    return StandingsRow(rank, name, tally.half_points, tally.games, status)
 
 
 # What is certain of the next round robin while the last matches of this one are open.
@@ -389,10 +389,10 @@ def _line(state: BubbleState, rank: int | None, name: str, status: str) -> Place
 
 _MOST_MATCHES, _MOST_CASES = 4, 100  # open matches, and combinations of their totals (bubble spec 6)
 
-Pair = tuple[str, str]
+_Pair = tuple[str, str]
 
 
-def certain(state: BubbleState, limits: Limits) -> tuple[Pairing, ...]:
+def certain_games(state: BubbleState, limits: Limits) -> tuple[Pairing, ...]:
     """Games of the next round robin that are sure to come and not played yet, in playing order."""
     if state.ended or state.due or not (state.old or state.parked):
         return ()
@@ -406,18 +406,18 @@ def certain(state: BubbleState, limits: Limits) -> tuple[Pairing, ...]:
     common: tuple[Pairing, ...] | None = None
     for grid in _cases(state.grid, left):
         lines = final_table(replace(complete, grid=grid))
-        choice = choose(complete, lines[0].name, lines[-1].name, limits)
+        choice = choose_change(complete, lines[0].name, lines[-1].name, limits)
         if (choice.leaver, choice.entry.engine) in seen:
             continue
         seen.add((choice.leaver, choice.entry.engine))
-        games = parted(complete, choice).next_round_robin(limits.size).entered(choice.entry).docket.games
+        games = remove_leaver(complete, choice).next_round_robin(limits.size).entered(choice.entry).docket.games
         common = games if common is None else tuple(game for game in common if game in games)
         if not common:
             return ()
     return tuple(game for game in common or () if game.key not in state.early.results)
 
 
-def _all_met(state: BubbleState, pairs: Mapping[Pair, int]) -> BubbleState:
+def _all_met(state: BubbleState, pairs: Mapping[_Pair, int]) -> BubbleState:
     """As at the decision, but for the results; which of two leaves the section does not change who has met whom."""
     met = state.met
     for pair in pairs:
@@ -426,7 +426,7 @@ def _all_met(state: BubbleState, pairs: Mapping[Pair, int]) -> BubbleState:
     return replace(state, met=met)
 
 
-def _cases(grid: Grid, left: Mapping[Pair, int]) -> Iterator[Grid]:
+def _cases(grid: Grid, left: Mapping[_Pair, int]) -> Iterator[Grid]:
     """The tallies after all the open matches, for every combination of their totals; wins are not told."""
     if not left:
         yield grid

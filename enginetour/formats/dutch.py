@@ -18,13 +18,13 @@ from pydantic import Field as Setting
 from enginetour.formats.pairing.blossom import Numbers
 from enginetour.formats.pairing.dutch_criteria import (
     Bye,
-    Card,
-    Digits,
-    cards,
+    CriteriaDigits,
+    PlayerCard,
+    check_pair,
     colour_of_first,
     entered,
-    of_pair,
-    placed,
+    player_cards,
+    settle_bye,
 )
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Dice, Field, Paired, Unpairable
 from enginetour.formats.pairing.matching import Face
@@ -36,7 +36,9 @@ from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
 _EXPONENTS = 16  # binary digits in one weight: a field of 5000 leaves them room in a machine word
 
 
-def by_brackets(face: Face, there: Sequence[Card], bye: Bye | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
+def pair_brackets(
+    face: Face, there: Sequence[PlayerCard], bye: Bye | None
+) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
     """A whole round from the top: pairs as places among the cards in order, higher first, and everybody's mates.
 
     The face is of all legal rounds, over the cards and, in an odd field, the bye as the last vertex.
@@ -61,7 +63,7 @@ def by_brackets(face: Face, there: Sequence[Card], bye: Bye | None) -> tuple[lis
     return pairs, tuple(mates)
 
 
-def _same(there: Sequence[Card], vertices: list[int]) -> int:
+def _same(there: Sequence[PlayerCard], vertices: list[int]) -> int:
     """How many of them from the first on have one score."""
     return sum(there[vertex].score == there[vertices[0]].score for vertex in vertices)
 
@@ -74,7 +76,7 @@ class _Bracket:
     """
 
     face: Face
-    cards: Sequence[Card]
+    cards: Sequence[PlayerCard]
     moved: int
     inside: int
     following: int
@@ -85,7 +87,7 @@ class _Bracket:
         moved, inside = self.moved, self.inside
         allowed = np.ones_like(self.face.allowed)
         allowed[:moved, :moved] = False
-        face = self.face.within(allowed).best(Digits(self.cards, moved, inside, self.following, self.bye).all())
+        face = self.face.within(allowed).best(CriteriaDigits(self.cards, moved, inside, self.following, self.bye).all())
         face = face.best(self._moved_down())
         pairs = [(i, face.mates[i]) for i in range(moved) if moved <= face.mates[i] < inside]
         fixed = {vertex for pair in pairs for vertex in pair}
@@ -173,13 +175,13 @@ def _pairs(size: int, i: int, others: Sequence[int], values: list[int]) -> Numbe
 # When there is no such round, the one that breaks these as little as can be: no rematch if that can be had by other
 # means, else the fewest, then the least recent; then the fewest second byes, then families, then clashes of colour.
 
-SHOWN = 8  # names in a message
+_SHOWN = 8  # names in a message
 
 
-class Law:
+class LegalRounds:
     """The bars of a round, over the cards in order and, in an odd field, the bye as the last vertex."""
 
-    def __init__(self, field: Field, cards: Sequence[Card], *, forbid_family: bool) -> None:
+    def __init__(self, field: Field, cards: Sequence[PlayerCard], *, forbid_family: bool) -> None:
         self.field = field
         self.cards = cards
         size = len(cards) + len(cards) % 2
@@ -234,7 +236,7 @@ class Law:
             for vertex in part
             if vertex < len(self.cards)
         ]
-        who = ", ".join(names[:SHOWN]) + (" ..." if len(names) > SHOWN else "")
+        who = ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
         return f"no legal round is left for {who}; strict = false allows the fewest rematches"
 
 
@@ -269,11 +271,11 @@ def pair_dutch(
     `initial_colour` is that of the first entrant in round 1; so many rounds are `accelerated` (Baku). `colour_blind`:
     matches have both colours, so colours count for nothing. Unpairable only if `strict` and no legal round is left.
     """
-    there = cards(field, accelerated, colour_blind=colour_blind)
-    law = Law(field, there, forbid_family=forbid_family)
+    there = player_cards(field, accelerated, colour_blind=colour_blind)
+    law = LegalRounds(field, there, forbid_family=forbid_family)
     face, legal = law.face(strict=strict)
-    face, bye = placed(face, there)
-    pairs, mates = by_brackets(face, there, bye)
+    face, bye = settle_bye(face, there)
+    pairs, mates = pair_brackets(face, there, bye)
     rests = [(mates[-1], len(there))] if bye else []
     seats = _colours(field, initial_colour)
     boards = tuple(Board(*seats(there[one], there[other])) for one, other in sorted(pairs))
@@ -289,15 +291,15 @@ def explain(
     field: Field, one: int, other: int, *, accelerated: int = 0, colour_blind: bool = False
 ) -> list[tuple[str, bool, str]]:
     """What the criteria say of a pair that is there: (criterion, met, its number in FIDE C.04.3)."""
-    pair = [card for card in cards(field, accelerated, colour_blind=colour_blind) if card.place in (one, other)]
-    return [("not met before", not field.met(one, other), "C1"), *of_pair(pair, colour_blind=colour_blind)]
+    pair = [card for card in player_cards(field, accelerated, colour_blind=colour_blind) if card.place in (one, other)]
+    return [("not met before", not field.met(one, other), "C1"), *check_pair(pair, colour_blind=colour_blind)]
 
 
-def _colours(field: Field, initial: int) -> Callable[[Card, Card], tuple[int, int]]:
+def _colours(field: Field, initial: int) -> Callable[[PlayerCard, PlayerCard], tuple[int, int]]:
     """Who has White of a pair, higher first: places, White's first. Late entrants shift the parity of numbers."""
     number = {member: count for count, member in enumerate(entered(field), 1)}
 
-    def seats(first: Card, second: Card) -> tuple[int, int]:
+    def seats(first: PlayerCard, second: PlayerCard) -> tuple[int, int]:
         without = initial if number[first.place] % 2 else -initial
         white = colour_of_first(first.colours, second.colours, without) == WHITE
         return (first.place, second.place) if white else (second.place, first.place)

@@ -11,10 +11,19 @@ from typing import Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from enginetour.formats.brackets import Duel, Knockout, KnockoutOptions, Played, leaves, played_rounds, size_for, story
+from enginetour.formats.brackets import (
+    Knockout,
+    KnockoutMatch,
+    KnockoutOptions,
+    PlayedRound,
+    bracket_leaves,
+    bracket_size,
+    match_summaries,
+    played_rounds,
+)
 from enginetour.formats.pairing.field import Dice, Field, Member, Paired
 from enginetour.formats.pairing.matching import relaxed_matching
-from enginetour.model.game import Placed
+from enginetour.model.game import StandingsRow
 
 # The score form of double elimination: the unbeaten among themselves, those with one loss among themselves.
 #
@@ -121,9 +130,9 @@ class Double:
             tree = tree.after(())
         return tree
 
-    def after(self, duels: Sequence[Duel]) -> Double:
+    def after(self, duels: Sequence[KnockoutMatch]) -> Double:
         """With the winners of these matches, whoever passed, and the losers where they drop to."""
-        by_couple: dict[frozenset[Node], Duel] = {frozenset((duel.white, duel.black)): duel for duel in duels}
+        by_couple: dict[frozenset[Node], KnockoutMatch] = {frozenset((duel.white, duel.black)): duel for duel in duels}
         through: list[tuple[Node, ...]] = []
         for couples in self.couples():
             found = [(couple, by_couple.get(frozenset(couple))) for couple in couples]
@@ -173,8 +182,8 @@ class EliminationOptions(KnockoutOptions):
 class Seen:
     """A round that was played, with everybody's losses after it; in the fixed form the `tree` before it."""
 
-    played: Played
-    duels: tuple[Duel, ...]
+    played: PlayedRound
+    duels: tuple[KnockoutMatch, ...]
     losses: tuple[int, ...]
     tree: Double | None
 
@@ -211,9 +220,9 @@ class DoubleElimination(Knockout):
         guarantee = "by rule"
         if self.options.bracket == "score":
             guarantee += ", inside groups maximum weight, certified"
-        return Paired(boards, byes, guarantee, (*again, *(story(seen[-1].duels) if seen else ())))
+        return Paired(boards, byes, guarantee, (*again, *(match_summaries(seen[-1].duels) if seen else ())))
 
-    def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
+    def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
         """By rounds survived, then losses that may still come; the status says it in words. Equals share a rank."""
         seen = list(self._course(field, members))
         losses = self._losses(field, seen)
@@ -226,7 +235,7 @@ class DoubleElimination(Knockout):
         alive = [place for place in members if losses[place] < 2]
         decided = len(alive) == 1 and all(duel.over for duel in (seen[-1].duels if seen else ()))
         ended = len(seen)
-        lines: list[Placed] = []
+        lines: list[StandingsRow] = []
         rank, last = 1, (0, 0)
         keys = {place: (survived[place], max(0, 2 - losses[place])) for place in members}
         for place in sorted(members, key=lambda member: keys[member], reverse=True):
@@ -238,7 +247,7 @@ class DoubleElimination(Knockout):
             if not lines or keys[place] != last:
                 rank, last = len(lines) + 1, keys[place]
             name, score, without = field.members[place].name, field.scores[place], field.unplayed(place)
-            lines.append(Placed(rank, name, score, field.games(place), status, unplayed=without))
+            lines.append(StandingsRow(rank, name, score, field.games(place), status, unplayed=without))
         return tuple(lines)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
@@ -309,6 +318,6 @@ class DoubleElimination(Knockout):
 @lru_cache(maxsize=16)
 def _planted(order: tuple[int, ...], *, folded: bool, reset: bool) -> Double:
     """Both trees before the first round; the top seeds pass where leaves are to spare."""
-    size = size_for(len(order))
-    row = leaves(order, range(size - len(order)), folded=folded)
+    size = bracket_size(len(order))
+    row = bracket_leaves(order, range(size - len(order)), folded=folded)
     return Double(row, size.bit_length() - 1, reset)

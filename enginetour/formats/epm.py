@@ -13,18 +13,18 @@ import numpy as np
 from pydantic import Field as Setting
 
 from enginetour.formats.pairing import standings
-from enginetour.formats.pairing.criteria import Criterion, Older, Span, line_up, seeded, weigh
+from enginetour.formats.pairing.criteria import Criterion, OlderGotha, Span, lineup_of, random_by_seed, weigh
 from enginetour.formats.pairing.draw import last_bye, last_meetings
 from enginetour.formats.pairing.field import Dice, Field, Paired
 from enginetour.formats.pairing.gorounds import (
     CERTIFIED,
-    Bars,
     Pairs,
+    Restrictions,
     Worth,
+    assign_colours,
+    best_round,
     group_of,
     score_groups,
-    seated,
-    whole_round,
 )
 from enginetour.formats.pairing.tiebreaks import Absence
 from enginetour.formats.rounds import Reason
@@ -58,7 +58,7 @@ class Steps:
         self.left -= 1
 
 
-def floats(field: Field, groups: Sequence[Sequence[int]], bars: Bars) -> Iterator[Pairs]:
+def floats(field: Field, groups: Sequence[Sequence[int]], bars: Restrictions) -> Iterator[Pairs]:
     """All choices of pairs between groups that make these even, nearest to the middles first, the lowest group's last.
 
     Groups are best first, their members too; of equally near ones those nearer the middle of the upper group, then the
@@ -91,7 +91,7 @@ def _off(place: int, group: Sequence[int]) -> int:
     return abs(2 * place - len(group) + 1)
 
 
-def backtracked(field: Field, order: Sequence[int], worth: Worth, bars: Bars, steps: Steps) -> Pairs | None:
+def backtracked(field: Field, order: Sequence[int], worth: Worth, bars: Restrictions, steps: Steps) -> Pairs | None:
     """The first round found, pairs from the top; None if there is none. `order` is best first."""
     wanted = {
         one: sorted(
@@ -133,7 +133,7 @@ def _next_pair(
 
 
 def first_round(
-    field: Field, groups: Sequence[Sequence[int]], worth: Worth, bars: Bars, steps: Steps
+    field: Field, groups: Sequence[Sequence[int]], worth: Worth, bars: Restrictions, steps: Steps
 ) -> tuple[Pairs | None, int]:
     """Pairs, floats among them at the place of their group, and how many choices of floats were begun."""
     order = [member for group in groups for member in group]
@@ -183,7 +183,7 @@ class Epm(Starting):
     def pair(self, field: Field) -> Paired:
         """The first round there is; if the steps do not suffice or there is none, the heaviest."""
         field = replace(field, counted=self.scores(field))
-        bars, order = Bars(self.options.strict, self.options.forbid_family), self._ranked(field)
+        bars, order = Restrictions(self.options.strict, self.options.forbid_family), self._ranked(field)
         byes = (last_bye(field, order),) if len(order) % 2 else ()
         order = [member for member in order if member not in byes]
         worth = self._worth(field)
@@ -193,10 +193,10 @@ class Epm(Starting):
         except TooLong:
             pairs, why = None, f"{self.options.steps} steps without a round"
         if pairs is not None:
-            return Paired(seated(field, pairs, "epm"), byes, "by rule, exhaustive")
-        pairs, broken = whole_round(field, order, worth, bars)
+            return Paired(assign_colours(field, pairs, "epm"), byes, "by rule, exhaustive")
+        pairs, broken = best_round(field, order, worth, bars)
         remarks = (f"{why}: the whole round is matched by the same weights", *broken)
-        return Paired(seated(field, pairs, "epm"), byes, f"fallback: {why}; {CERTIFIED}", remarks)
+        return Paired(assign_colours(field, pairs, "epm"), byes, f"fallback: {why}; {CERTIFIED}", remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """What the lists are sorted by."""
@@ -210,7 +210,7 @@ class Epm(Starting):
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """Groups and floats, and where each of the two stands in the other's list."""
         field = replace(field, counted=self.scores(field))
-        bars, worth = Bars(self.options.strict, self.options.forbid_family), self._worth(field)
+        bars, worth = Restrictions(self.options.strict, self.options.forbid_family), self._worth(field)
         names = [member.name for member in field.members]
         order = [member for member in self._ranked(field) if member not in paired.byes]
         mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
@@ -237,7 +237,7 @@ class Epm(Starting):
 
     def _ranked(self, field: Field) -> list[int]:
         """By McMahon score and sums over opponents whatever the table shows, then rating, then entry order."""
-        groups = standings.ordered(field, self.codes, field.present, self.pairing_terms(field))
+        groups = standings.order_by_codes(field, self.codes, field.present, self.pairing_terms(field))
         return [
             member for _, tied in groups for member in sorted(tied, key=lambda at: -(field.members[at].rating or 0))
         ]
@@ -251,11 +251,11 @@ class Epm(Starting):
         """In groups of half wins, as the older function has them."""
         scores = self.scores(field)
         most, least = (2 * limit(scores[-1], default=0) // field.win for limit in (max, min))
-        lineup = line_up(field, scores, Span(most, most - least + 1, 2), self._ranked(field))
+        lineup = lineup_of(field, scores, Span(most, most - least + 1, 2), self._ranked(field))
         enough = field.win * field.rounds
         exempt = [self.options.exempt_wins and 2 * field.scores[at] >= enough for at in field.present]
-        chance = seeded(Dice(field.seed, "epm", field.number, "pairs"), len(field.members))
+        chance = random_by_seed(Dice(field.seed, "epm", field.number, "pairs"), len(field.members))
         met = last_meetings(field, lineup, forfeits=False) > 0
-        return Older(
+        return OlderGotha(
             field, lineup, met, chance, np.array(exempt, dtype=np.bool_), seeding=self.options.seeding
         ).criteria()

@@ -19,14 +19,14 @@ from pydantic import Field as Setting
 from enginetour.formats.pairing.field import Dice, Field, Paired
 from enginetour.formats.pairing.gorounds import (
     CERTIFIED,
-    Bars,
     Pairs,
+    Restrictions,
+    assign_colours,
+    best_round,
     candidates,
     group_of,
     same_family,
     score_groups,
-    seated,
-    whole_round,
 )
 from enginetour.formats.rounds import Reason
 from enginetour.formats.starts import Starting, StartingOptions
@@ -45,7 +45,7 @@ class Draw:
     """One attempt. `colours` is off where every match has both."""
 
     field: Field
-    bars: Bars
+    bars: Restrictions
     colours: bool
     dice: Dice
 
@@ -202,7 +202,7 @@ class GoDraw(Starting):
         """The first draw with an end; after the last one, one matching with the same preferences."""
         field = replace(field, counted=self.scores(field))
         options, colours = self.options, self.options.games_per_pairing == 1
-        bars = Bars(options.strict, options.forbid_family)
+        bars = Restrictions(options.strict, options.forbid_family)
         for attempt in range(1, options.attempts + 1):
             draw = Draw(field, bars, colours, Dice(field.seed, "godraw", field.number, attempt))
             byes, there = self._rest(draw)
@@ -210,7 +210,7 @@ class GoDraw(Starting):
                 pairs = draw.pairs(there)
             except Stuck:
                 continue
-            return Paired(seated(field, pairs, "godraw"), byes, f"by rule: draw {attempt}")
+            return Paired(assign_colours(field, pairs, "godraw"), byes, f"by rule: draw {attempt}")
         return self._whole(field, bars)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
@@ -246,7 +246,7 @@ class GoDraw(Starting):
         bye = draw.bye(there)
         return (bye,), [member for member in there if member != bye]
 
-    def _whole(self, field: Field, bars: Bars) -> Paired:
+    def _whole(self, field: Field, bars: Restrictions) -> Paired:
         """Score groups as near as can be, then the preferences, then the lot."""
         colours, dice = self.options.games_per_pairing == 1, Dice(field.seed, "godraw", field.number, "whole")
         byes, there = self._rest(Draw(field, bars, colours, dice))
@@ -258,7 +258,7 @@ class GoDraw(Starting):
             lot = dice.below(_JITTER)
             return _JITTER * preference(field, one, other, colours=colours) + lot - group * gap * gap
 
-        pairs, broken = whole_round(field, there, worth, bars)
+        pairs, broken = best_round(field, there, worth, bars)
         stuck = f"{self.options.attempts} draws without an end"
         remarks = (f"{stuck}: the whole round is matched by the same preferences", *broken)
-        return Paired(seated(field, pairs, "godraw"), byes, f"fallback: {stuck}; {CERTIFIED}", remarks)
+        return Paired(assign_colours(field, pairs, "godraw"), byes, f"fallback: {stuck}; {CERTIFIED}", remarks)

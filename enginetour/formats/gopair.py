@@ -18,21 +18,21 @@ from enginetour.formats.pairing.gorounds import (
     MILLI,
     Pairs,
     Worth,
+    assign_colours,
     current_ratings,
     entry_ratings,
     gopair_bye,
-    in_order,
+    order_by_rating,
     refuse_unrated,
     remarks_on_unrated,
     rematch,
     same_family,
-    seated,
     whites,
 )
 from enginetour.formats.pairing.matching import best_matching
 from enginetour.formats.pairing.schedule import berger
 from enginetour.formats.pairing.standings import Codes
-from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weighed
+from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, WeightedRound
 
 # gopair: the score of a pair, and the adjustment that keeps the best games for later rounds.
 #
@@ -242,11 +242,13 @@ class Gopair(PairingSystem):
         if self.options.method == "round_robin":
             return self._by_table(field, there)
         scores = self._scores(field)
-        order, byes = in_order(scores.ratings, there), self._byes(field, there, scores.ratings)
+        order, byes = order_by_rating(scores.ratings, there), self._byes(field, there, scores.ratings)
         order = [member for member in order if member not in byes]
         pairs, guarantee = best_pairs(scores, order, self.options.early, self.options.window)
         again = (rematch(field, *pair) for pair in pairs if field.met(*pair))
-        return Paired(seated(field, pairs, "gopair", whites), byes, guarantee, (*remarks_on_unrated(field), *again))
+        return Paired(
+            assign_colours(field, pairs, "gopair", whites), byes, guarantee, (*remarks_on_unrated(field), *again)
+        )
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """The manual's terms, none of which is above 0, and what keeps the pair for later."""
@@ -255,7 +257,7 @@ class Gopair(PairingSystem):
             return ()
         scores = self._scores(field)
         byes = self._byes(field, there, scores.ratings)
-        rest = [member for member in in_order(scores.ratings, there) if member not in byes]
+        rest = [member for member in order_by_rating(scores.ratings, there) if member not in byes]
         early = adjustments(scores, rest, self.options.early).get((min(one, other), max(one, other)), 0)
         terms = (*scores.terms(one, other), ("kept for later", early))
         return tuple(Reason(name, worth, 0, "gopair manual 2005") for name, worth in terms)
@@ -283,7 +285,7 @@ class Gopair(PairingSystem):
             )
         return (*told, *super().rules(field, paired, one, other))
 
-    def weighed(self, field: Field) -> Weighed | None:
+    def weighed(self, field: Field) -> WeightedRound | None:
         """The scores behind the round, none of them barred; nothing where tables or a window decide."""
         there = self._there(field.members, field.present, field.number)
         window = self.options.window
@@ -291,11 +293,11 @@ class Gopair(PairingSystem):
             return None
         scores = self._scores(field)
         byes = self._byes(field, there, scores.ratings)
-        order = [member for member in in_order(scores.ratings, there) if member not in byes]
+        order = [member for member in order_by_rating(scores.ratings, there) if member not in byes]
         worth = _worth_of(scores, order, self.options.early)
         weights = [[0 if one == other else worth(one, other) for other in order] for one in order]
         numbers = np.array(weights, dtype=np.int64)
-        return Weighed(tuple(order), numbers, np.zeros_like(numbers))
+        return WeightedRound(tuple(order), numbers, np.zeros_like(numbers))
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
         """Without those who drop out; tables have fewer boards where somebody has left."""

@@ -16,25 +16,33 @@ from pydantic import Field as Setting
 
 from enginetour.formats.pairing import criteria, draw, standings
 from enginetour.formats.pairing.criteria import (
-    Chance,
     Criterion,
     Flags,
     Ints,
     Lineup,
+    PairRandom,
     Span,
     Value,
-    by_names,
-    line_up,
+    lineup_of,
+    random_by_names,
+    random_by_seed,
     same_family,
-    seeded,
     stones,
     weigh,
 )
-from enginetour.formats.pairing.draw import Position, Rule, Seeding, Suited, gotha_bye, last_bye, seeding
+from enginetour.formats.pairing.draw import (
+    FloatPosition,
+    FloatRule,
+    FloatSuitability,
+    Seeding,
+    gotha_bye,
+    last_bye,
+    seeding,
+)
 from enginetour.formats.pairing.field import Dice, Field, Paired
 from enginetour.formats.pairing.mcmahon import Starts
-from enginetour.formats.pairing.tiebreaks import Terms
-from enginetour.formats.rounds import PairingSystem, Reason, Weighed
+from enginetour.formats.pairing.tiebreaks import PlacementTerms
+from enginetour.formats.rounds import PairingSystem, Reason, WeightedRound
 from enginetour.formats.starts import BandOptions
 
 # What the systems of the Gotha kind share: settings, and the way from a field to a round and its reasons.
@@ -85,7 +93,7 @@ class GothaOptions(BandOptions):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class PairingContext:
     """What a round stands on before anybody is paired: scores, groups, and the terms of the placement."""
 
     points: tuple[tuple[int, ...], ...]  # that make groups, as `Field.points`
@@ -93,18 +101,18 @@ class Ground:
     starts: Starts
     mms: tuple[int, ...]  # now, in points
     strength: tuple[int, ...]  # now, in bands: what a handicap goes by
-    terms: Terms
+    terms: PlacementTerms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class CriteriaInput:
     """A round as the criteria see it. `stones` is nothing where nobody gives a handicap."""
 
     field: Field
-    ground: Ground
+    ground: PairingContext
     lineup: Lineup
     meetings: Ints
-    chance: Chance
+    chance: PairRandom
     strength: Ints
     stones: Value | None
 
@@ -127,11 +135,11 @@ class Gotha(PairingSystem):
         self.version = type(self).version + (options.chance == "names")  # before, colors were drawn from the seed
 
     @abstractmethod
-    def ground(self, field: Field) -> Ground:
+    def ground(self, field: Field) -> PairingContext:
         """Scores and groups of a round."""
 
     @abstractmethod
-    def criteria(self, scene: Scene) -> tuple[Criterion, ...]:
+    def criteria(self, scene: CriteriaInput) -> tuple[Criterion, ...]:
         """All that weighs."""
 
     def given(self) -> Handicap | None:
@@ -152,7 +160,7 @@ class Gotha(PairingSystem):
             pairs, remarks = self._heaviest(anew, byes, apart)
         else:
             pairs, remarks = self._heaviest(scene, byes)
-        boards = draw.seated(
+        boards = draw.assign_colours(
             field,
             scene.lineup,
             pairs,
@@ -192,7 +200,7 @@ class Gotha(PairingSystem):
         floats = [(at, mates[at]) for at in (one, other) if at in mates and group[at] != group[mates[at]]]
         return (*told, *(f"{names[at]} floats to {names[mate]}: settled before the groups" for at, mate in floats))
 
-    def weighed(self, field: Field) -> Weighed | None:
+    def weighed(self, field: Field) -> WeightedRound | None:
         """The weights of the next round, without whoever rests; bars are families, then rematches.
 
         None with `renumber`: there the weights inside the groups follow from the floats.
@@ -202,10 +210,10 @@ class Gotha(PairingSystem):
         ground = self.ground(field)
         scene = self._scene(field, ground)
         stay = ~np.isin(scene.lineup.member, self._byes(field, ground))
-        bars = draw.bars(_part(scene.meetings, stay), self._kin(scene, stay))
-        return Weighed(tuple(scene.lineup.member[stay].tolist()), self._weights(scene, stay), bars)
+        bars = draw.bar_levels(_part(scene.meetings, stay), self._kin(scene, stay))
+        return WeightedRound(tuple(scene.lineup.member[stay].tolist()), self._weights(scene, stay), bars)
 
-    def terms(self, field: Field) -> Terms:
+    def terms(self, field: Field) -> PlacementTerms:
         """With the starts, bands and categories of this field."""
         return self.ground(field).terms
 
@@ -218,14 +226,14 @@ class Gotha(PairingSystem):
         """Everybody present with group, place, floats and balance; the bye taker, too."""
         return self._scene(field, self.ground(field)).lineup
 
-    def ranked(self, field: Field, ground: Ground, *, by_rating: bool) -> list[int]:
+    def ranked(self, field: Field, ground: PairingContext, *, by_rating: bool) -> list[int]:
         """Those present, best first, by the table's codes, then rating where it is asked for, then entry order."""
         found: list[int] = []
-        for _, tied in standings.ordered(field, self.order, field.present, ground.terms):
+        for _, tied in standings.order_by_codes(field, self.order, field.present, ground.terms):
             found += sorted(tied, key=lambda at: -_known(field, at)) if by_rating else tied
         return found
 
-    def _byes(self, field: Field, ground: Ground) -> tuple[int, ...]:
+    def _byes(self, field: Field, ground: PairingContext) -> tuple[int, ...]:
         if len(field.present) % 2 == 0:
             return ()
         if self.options.bye == "thesis":
@@ -233,11 +241,11 @@ class Gotha(PairingSystem):
         return (gotha_bye(field, ground.starts.bands, ground.mms),)
 
     def _heaviest(
-        self, scene: Scene, byes: tuple[int, ...], apart: Flags | None = None
+        self, scene: CriteriaInput, byes: tuple[int, ...], apart: Flags | None = None
     ) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
         """Pairs of places in the entry order, and what must be told of them."""
         stay = ~np.isin(scene.lineup.member, byes)
-        return draw.heaviest(
+        return draw.pair_heaviest(
             scene.field,
             scene.lineup.member[stay],
             self._weights(scene, stay),
@@ -247,34 +255,34 @@ class Gotha(PairingSystem):
             apart=None if apart is None else _part(apart, stay),
         )
 
-    def _settled(self, scene: Scene, byes: tuple[int, ...]) -> tuple[Scene, Flags, Flags]:
+    def _settled(self, scene: CriteriaInput, byes: tuple[int, ...]) -> tuple[CriteriaInput, Flags, Flags]:
         """Places anew once the floats of the heaviest round stand; who floats or rests; which pairs are out then."""
         lineup = scene.lineup
         pairs, _ = self._heaviest(scene, byes)
-        floating, apart = draw.held(pairs, lineup.member, lineup.group)
+        floating, apart = draw.fix_floats(pairs, lineup.member, lineup.group)
         out = floating | np.isin(lineup.member, byes)
         return replace(scene, lineup=lineup.renumbered(out)), out, apart
 
-    def _weights(self, scene: Scene, stay: Flags) -> Ints:
+    def _weights(self, scene: CriteriaInput, stay: Flags) -> Ints:
         """Weighed with whoever rests, so that a pair weighs the same whoever that is."""
         return _part(weigh(self.criteria(scene), len(scene.lineup)), stay)
 
-    def _kin(self, scene: Scene, stay: Flags) -> Flags | None:
+    def _kin(self, scene: CriteriaInput, stay: Flags) -> Flags | None:
         return _part(same_family(scene.field, scene.lineup), stay) if self.options.forbid_family else None
 
-    def _scene(self, field: Field, ground: Ground) -> Scene:
+    def _scene(self, field: Field, ground: PairingContext) -> CriteriaInput:
         order = self.ranked(field, ground, by_rating=self.by_rating(field))
         categories = ground.terms.categories
-        lineup = line_up(field, ground.points, ground.span, order, categories=categories, recent=self.memory)
+        lineup = lineup_of(field, ground.points, ground.span, order, categories=categories, recent=self.memory)
         given = self.given()
         limit = given.threshold if given is not None else None
         strength = np.array(ground.strength, dtype=np.int64)[lineup.member]
         strength = strength if limit is None else np.minimum(strength, limit)
         if self.options.chance == "names":
-            chance = by_names([member.drawn or f"{member.name}A" for member in field.members])
+            chance = random_by_names([member.drawn or f"{member.name}A" for member in field.members])
         else:
-            chance = seeded(self._dice(field, "pairs"), len(field.members))
-        return Scene(
+            chance = random_by_seed(self._dice(field, "pairs"), len(field.members))
+        return CriteriaInput(
             field,
             ground,
             lineup,
@@ -311,14 +319,16 @@ class CriteriaOptions(GothaOptions):
     )
     float_weight: Weight = Setting(default=2 * 10**7, description="unit of floats: a float that repeats none has two")
     compensate: bool = Setting(default=True, description="whether floats undo earlier ones")
-    float_rule: Rule = Setting(
+    float_rule: FloatRule = Setting(
         default="position",
         description="who floats. position: by float_down and float_up; sos-even: highest SOS down, lowest up; "
         "godraw: lost last round down, floated down and won up; information: most wins up, to one 100-300 points above "
         "the strongest beaten; compensate: whom it evens out; fide: bottom down, top up, two rounds remembered",
     )
-    float_down: Position = Setting(default="middle", description="with position: where in its group a float down is")
-    float_up: Position = Setting(default="middle", description="with position: where in its group a float up is")
+    float_down: FloatPosition = Setting(
+        default="middle", description="with position: where in its group a float down is"
+    )
+    float_up: FloatPosition = Setting(default="middle", description="with position: where in its group a float up is")
     seeding_weight: Weight = Setting(default=5 * 10**6, description="weight of the seeding inside a group")
     seeding: Seeding = Setting(default="slip", description="ideal pairs in a group, in the first rounds")
     seeding_later: Seeding = Setting(default="slip", description="ideal pairs in a group, after seeding_rounds")
@@ -354,7 +364,7 @@ class ByCriteria(Gotha):
         self.memory = draw.MEMORY.get(options.float_rule)
         self.evens_sos = options.float_rule == "sos-even"
 
-    def criteria(self, scene: Scene) -> tuple[Criterion, ...]:
+    def criteria(self, scene: CriteriaInput) -> tuple[Criterion, ...]:
         """In the order of their weights as a rule, lowest first."""
         options, lineup = self.options, scene.lineup
         found = [criteria.base(), criteria.not_met(scene.met)]
@@ -381,7 +391,7 @@ class ByCriteria(Gotha):
             )
         return tuple(found)
 
-    def _suited(self, scene: Scene) -> Suited:
+    def _suited(self, scene: CriteriaInput) -> FloatSuitability:
         options, lineup = self.options, scene.lineup
         unit: int = options.float_weight
         if options.float_rule == "position":
@@ -389,9 +399,9 @@ class ByCriteria(Gotha):
         sos = self._sos(scene) if options.float_rule == "sos-even" else ()
         return draw.by_rule(scene.field, lineup, options.float_rule, sos, unit)
 
-    def _sos(self, scene: Scene) -> list[int]:
+    def _sos(self, scene: CriteriaInput) -> list[int]:
         code = self.sos_code
-        values = standings.values(scene.field, (code,), scene.ground.terms)[code]
+        values = standings.code_values(scene.field, (code,), scene.ground.terms)[code]
         return [values[at] for at in scene.lineup.member.tolist()]
 
     def first_rounds(self, field: Field) -> bool:

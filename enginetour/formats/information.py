@@ -26,19 +26,19 @@ from enginetour.formats.pairing.field import Field, Member, Paired, Unpairable
 from enginetour.formats.pairing.gorounds import (
     CERTIFIED,
     MILLI,
-    Bars,
-    broken,
+    Restrictions,
+    assign_colours,
+    broken_restrictions,
     current_ratings,
     entry_ratings,
-    in_order,
+    order_by_rating,
     refuse_unrated,
     remarks_on_unrated,
     same_family,
-    seated,
 )
 from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.formats.pairing.rerating import by_gor
-from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weighed
+from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, WeightedRound
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.gor import EPS, FLOOR, con, egf_expected, expected_total_change
 
@@ -154,19 +154,19 @@ class Information(PairingSystem):
         """The next round; Unpairable only if strict, or when there is nobody."""
         weighed = self.weighed(field)
         found = relaxed_matching(weighed.weights, weighed.barred)
-        bars = Bars(self.options.strict, self.options.forbid_family)
+        bars = Restrictions(self.options.strict, self.options.forbid_family)
         pairs = [(weighed.members[one], weighed.members[other]) for one, other in found.pairs]
-        unwanted = tuple(remark for pair in pairs for remark in broken(field, *pair, bars))
+        unwanted = tuple(remark for pair in pairs for remark in broken_restrictions(field, *pair, bars))
         if bars.strict and unwanted:
             raise Unpairable("; ".join(unwanted) + "; strict = false allows it")
         taken = remarks_on_unrated(field) if _rated(field.members) else ()
         byes = tuple(member for member in field.present if member not in weighed.members)
-        return Paired(seated(field, pairs, self.name), byes, CERTIFIED, (*taken, *unwanted))
+        return Paired(assign_colours(field, pairs, self.name), byes, CERTIFIED, (*taken, *unwanted))
 
-    def weighed(self, field: Field) -> Weighed:
+    def weighed(self, field: Field) -> WeightedRound:
         """Members by rating. Families are a bar below any rematch; of two rematches the latest is the higher."""
         ratings = self.ratings(field)
-        there = in_order(ratings, field.present)
+        there = order_by_rating(ratings, field.present)
         if len(there) % 2:
             there.remove(self._bye(field, ratings))
         worth, _ = self.worth(field, ratings)
@@ -177,7 +177,7 @@ class Information(PairingSystem):
                 weights[row, column] = worth(one, other) + (not kin)
                 again = field.meetings[one].get(other)
                 barred[row, column] = again + 1 if again else self.options.forbid_family and kin
-        return Weighed(tuple(there), weights + weights.T, barred + barred.T)
+        return WeightedRound(tuple(there), weights + weights.T, barred + barred.T)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """The worth of the pair, and the one unit that keeps families apart."""
@@ -187,7 +187,7 @@ class Information(PairingSystem):
             Reason("families apart", int(not same_family(field, one, other)), 1, "our decision"),
         )
 
-    def terms(self, field: Field) -> tiebreaks.Terms:
+    def terms(self, field: Field) -> tiebreaks.PlacementTerms:
         """With the ratings after all games so far."""
         return self._terms(field, self.ratings(field))
 
@@ -196,12 +196,12 @@ class Information(PairingSystem):
         fewest, most = super().boards_ahead(field, rounds_left)
         return 0 if self.options.strict else fewest, most
 
-    def _terms(self, field: Field, ratings: _Milli) -> tiebreaks.Terms:
+    def _terms(self, field: Field, ratings: _Milli) -> tiebreaks.PlacementTerms:
         return replace(super().terms(field), ratings=tuple(rating / MILLI for rating in ratings))
 
     def _bye(self, field: Field, ratings: _Milli) -> int:
         """The last of the table with the fewest byes (Vuorinen 2010)."""
-        groups = standings.ordered(field, self.order, field.present, self._terms(field, ratings))
+        groups = standings.order_by_codes(field, self.order, field.present, self._terms(field, ratings))
         return last_bye(field, [member for _, tied in groups for member in tied])
 
 

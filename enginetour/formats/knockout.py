@@ -10,20 +10,20 @@ from typing import Literal
 from pydantic import Field as Setting
 
 from enginetour.formats.brackets import (
-    Duel,
-    Kinship,
+    FamilySeparation,
     Knockout,
+    KnockoutMatch,
     KnockoutOptions,
+    adjacent_leaves,
+    bracket_leaves,
+    bracket_size,
     families_of,
-    in_turn,
-    leaves,
+    match_summaries,
     played_rounds,
-    size_for,
-    story,
 )
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import Dice, Field, Kind, Member, Paired, Turn
-from enginetour.model.game import Placed
+from enginetour.model.game import StandingsRow
 
 Node = int | None  # a member's place; nobody
 
@@ -78,9 +78,9 @@ class _Tree:
             tree = tree.after(())
         return tree
 
-    def after(self, duels: Sequence[Duel]) -> _Tree:
+    def after(self, duels: Sequence[KnockoutMatch]) -> _Tree:
         """With the winners of these matches and whoever passed."""
-        by_couple: dict[frozenset[Node], Duel] = {frozenset((duel.white, duel.black)): duel for duel in duels}
+        by_couple: dict[frozenset[Node], KnockoutMatch] = {frozenset((duel.white, duel.black)): duel for duel in duels}
         found = [(couple, by_couple.get(frozenset(couple))) for couple in self.couples()]
         nodes = tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found)
         losers = tuple(duel.loser for _, duel in found if duel and duel.loser is not None)
@@ -103,7 +103,7 @@ class Cup(Knockout):
         boards = tuple(self.board(field, pair) for pair in tree.matches(field.present))
         playing = {place for board in boards for place in board.pair}
         byes = tuple(sorted(node for node in tree.nodes if node is not None and node not in playing))
-        return Paired(boards, byes if boards else (), "by rule", story(duels))
+        return Paired(boards, byes if boards else (), "by rule", match_summaries(duels))
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """The round in which the tree as drawn lets two meet."""
@@ -114,7 +114,7 @@ class Cup(Knockout):
         told = f"leaves {low + 1} and {high + 1} of the tree: they can meet in its round {rounds}, the {called}"
         return (*super().rules(field, paired, one, other), told)
 
-    def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
+    def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
         """By cup score; the status tells how far everybody came."""
         status = dict.fromkeys(members, f"in the {self._drawn(field).name}")
         history = []
@@ -140,7 +140,7 @@ class Cup(Knockout):
             status[last.nodes[0]] = "winner"
         seat = {member.name: number for number, member in enumerate(field.members)}
         lines = []
-        for line in standings.placed(Field(field.members, tuple(history)), self.codes, members):
+        for line in standings.rank_by_codes(Field(field.members, tuple(history)), self.codes, members):
             m = seat[line.name]
             score, games, without = field.scores[m], field.games(m), field.unplayed(m)
             lines.append(replace(line, half_points=score, games=games, unplayed=without, status=status[m]))
@@ -163,14 +163,16 @@ class Cup(Knockout):
     def _drawn(self, field: Field) -> _Tree:
         return _draw(field.members, self.options, field.seed)
 
-    def _now(self, field: Field, now: Collection[int], *, skipping: bool = True) -> tuple[_Tree, Sequence[Duel]]:
+    def _now(
+        self, field: Field, now: Collection[int], *, skipping: bool = True
+    ) -> tuple[_Tree, Sequence[KnockoutMatch]]:
         """The tree before the round to be paired, and the matches of the round before."""
-        tree, duels = self._drawn(field), list[Duel]()
+        tree, duels = self._drawn(field), list[KnockoutMatch]()
         for before, duels in self._course(field, now):
             tree = before.after(duels)
         return (tree.left(now) if skipping else tree), duels
 
-    def _course(self, field: Field, now: Collection[int]) -> Iterator[tuple[_Tree, list[Duel]]]:
+    def _course(self, field: Field, now: Collection[int]) -> Iterator[tuple[_Tree, list[KnockoutMatch]]]:
         """Round by round the tree before it and its matches."""
         tree = self._drawn(field)
         for seen in played_rounds(field, now):
@@ -186,11 +188,11 @@ def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> _Tree:
     dice, everybody = Dice(seed, "cup", 1, 0), range(len(members))
     folded = options.seeding == "fold"
     order = list(everybody) if folded else dice.shuffled(everybody)
-    spare = size_for(len(members)) - len(members)
+    spare = bracket_size(len(members)) - len(members)
     passing = list(everybody)[:spare] if options.passes == "top" else dice.shuffled(everybody)[:spare]
     if options.seeding == "list":
-        return _Tree(in_turn(everybody, passing), options.third_place)
-    row = leaves(order, passing, folded=folded)
+        return _Tree(adjacent_leaves(everybody, passing), options.third_place)
+    row = bracket_leaves(order, passing, folded=folded)
     if options.part_families:
-        row = Kinship(row, families_of(members)).parted(folded=folded)
+        row = FamilySeparation(row, families_of(members)).parted(folded=folded)
     return _Tree(row, options.third_place)

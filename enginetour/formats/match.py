@@ -24,7 +24,7 @@ from enginetour.model.game import (
     Note,
     Outcome,
     Pairing,
-    Placed,
+    StandingsRow,
     Withdrawn,
 )
 from enginetour.ratings.pentanomial import (
@@ -33,7 +33,7 @@ from enginetour.ratings.pentanomial import (
     PAIR_CLASSES,
     class_counts,
     error_of,
-    is_known_to,
+    is_error_at_most,
     statistics_of,
 )
 from enginetour.ratings.sequential import (
@@ -44,7 +44,7 @@ from enginetour.ratings.sequential import (
     Walk,
     assumed_chances,
     estimate,
-    foretold,
+    expected_lengths,
     sample_number,
     step,
 )
@@ -342,7 +342,7 @@ class Match:
         waiting = sum(number in state.outcomes for number in range(state.looked * self.unit, state.reach))
         return min(max(fewest, round(looks * self.unit) - waiting), most)
 
-    def standings(self, state: MatchState) -> tuple[Placed, ...]:
+    def standings(self, state: MatchState) -> tuple[StandingsRow, ...]:
         """Points of all games that count, those played beyond the verdict too; who withdrew stands last."""
         losses, draws, wins = state.counts
         first, second = state.pair
@@ -352,7 +352,7 @@ class Match:
         for points, name in lines:
             out = name in state.gone
             rank = None if out else 1 if points == best else 2
-            placed.append(Placed(rank, name, points, sum(state.counts), "withdrawn" if out else ""))
+            placed.append(StandingsRow(rank, name, points, sum(state.counts), "withdrawn" if out else ""))
         return tuple(placed)
 
     def notes(self, state: MatchState) -> tuple[Note, ...]:
@@ -373,7 +373,7 @@ class Match:
         """Games the test takes on average if elo0, the middle or elo1 is true (Wald 1947); None without a test."""
         if self.test is None:
             return None
-        return {truth: self.unit * looks for truth, looks in foretold(self.test, self.classes).items()}
+        return {truth: self.unit * looks for truth, looks in expected_lengths(self.test, self.classes).items()}
 
     def _finished(self, state: MatchState, pairing: Pairing, outcome: Outcome) -> MatchState:
         number = state.number(pairing)
@@ -434,7 +434,7 @@ class Match:
         """
         if self.error is None or sum(seen) < FEW_GAMES:
             return False
-        return all(is_known_to(self.error, counts) for counts in (seen, [count + HALF for count in seen]))
+        return all(is_error_at_most(self.error, counts) for counts in (seen, [count + HALF for count in seen]))
 
     def _ended(self, state: MatchState) -> MatchState:
         """With the decision on record, or that there was none."""

@@ -14,12 +14,21 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import model_validator
 
-from enginetour.formats.gotha import ByCriteria, CriteriaOptions, Gotha, GothaOptions, Ground, Handicap, Scene, Weight
-from enginetour.formats.pairing.criteria import Criterion, Older, OlderSeeding, Span
-from enginetour.formats.pairing.draw import Rule, Seeding
+from enginetour.formats.gotha import (
+    ByCriteria,
+    CriteriaInput,
+    CriteriaOptions,
+    Gotha,
+    GothaOptions,
+    Handicap,
+    PairingContext,
+    Weight,
+)
+from enginetour.formats.pairing.criteria import Criterion, OlderGotha, OlderSeeding, Span
+from enginetour.formats.pairing.draw import FloatRule, Seeding
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts
-from enginetour.formats.pairing.tiebreaks import Terms
+from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.formats.starts import Band, Starting, StartingOptions, check_rated
 
 MARGIN = 4  # OpenGotha 3.51: groups beyond bar - floor + rounds played; corrections from -1 to 2 are among them
@@ -61,7 +70,7 @@ class _FromStarts(Starting, Gotha):
         """As the settings have it."""
         return self.options.handicap  # type: ignore[no-any-return]
 
-    def ground(self, field: Field) -> Ground:
+    def ground(self, field: Field) -> PairingContext:
         """McMahon scores, in groups from the bar downwards."""
         starts, points, played = self.starts(field), self.scores(field), len(field.history)
         span = Span(
@@ -69,11 +78,11 @@ class _FromStarts(Starting, Gotha):
             self.step * (starts.top - starts.bottom + MARGIN + played),
             self.step,
         )
-        return Ground(
+        return PairingContext(
             points, span, starts, points[-1], self._strength(field, starts, points[-1]), self.pairing_terms(field)
         )
 
-    def pairing_terms(self, field: Field) -> Terms:
+    def pairing_terms(self, field: Field) -> PlacementTerms:
         """With the absences in the sums of opponents and with the cup inside."""
         found, options = super().pairing_terms(field), self.options
         top = self.starts(field).top
@@ -122,7 +131,7 @@ class GerlachOptions(McMahonOptions):
 
     score_weight: Weight = Setting(default=10**14, description="weight of near score groups (reconstruction)")
     float_weight: Weight = Setting(default=10**11, description="unit of floats (reconstruction)")
-    float_rule: Rule = Setting(default="sos-even", description="who floats: highest SOS down, lowest up (Gerlach)")
+    float_rule: FloatRule = Setting(default="sos-even", description="who floats: highest SOS down, lowest up (Gerlach)")
     compensate: bool = Setting(default=False, description="whether floats undo earlier ones (reconstruction: no)")
     seeding_weight: Weight = Setting(default=10**9, description="weight of the fold (reconstruction)")
     seeding: Seeding = Setting(default="fold", description="ideal pairs in a group, by SOS (Gerlach)")
@@ -159,7 +168,7 @@ class Gotha2005(_FromStarts):
     options: Gotha2005Options
     step = 2  # groups a win
 
-    def criteria(self, scene: Scene) -> tuple[Criterion, ...]:
+    def criteria(self, scene: CriteriaInput) -> tuple[Criterion, ...]:
         """In the order of its documentation."""
         options, field = self.options, scene.field
         enough = field.win * field.rounds
@@ -169,7 +178,7 @@ class Gotha2005(_FromStarts):
             for at in scene.lineup.member.tolist()
         ]
         given = self.given()
-        older = Older(
+        older = OlderGotha(
             field,
             scene.lineup,
             scene.met,

@@ -28,12 +28,12 @@ def _listed(value: object) -> object:
     return {name: tuple(rounds) if isinstance(rounds, list) else rounds for name, rounds in value.items()}
 
 
-Asked = Annotated[dict[str, tuple[Annotated[int, Setting(ge=1, le=1000)], ...]], BeforeValidator(_listed)]
+RoundsByName = Annotated[dict[str, tuple[Annotated[int, Setting(ge=1, le=1000)], ...]], BeforeValidator(_listed)]
 """Rounds by the names of entrants."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class RequestedByes:
     """Who is away in which rounds, by name: without points, or with half of what a match is worth."""
 
     absent: Mapping[str, Collection[int]]
@@ -68,7 +68,7 @@ class Leave:
 
 # A handicap by rating difference, for any format: the stronger gives some bands of time odds, and has White.
 
-NAMED = 5  # entrants in a message
+_NAMED = 5  # entrants in a message
 BY_RATING = (
     "time odds by difference in rating; none by default. A table with per (100 points a band), correction (1), "
     "ceiling (9) and threshold (none)"
@@ -102,9 +102,9 @@ class RatingHandicap(BaseModel):
         """ValueError names the first of those without a rating, and the key."""
         unrated = [name for name, rating in ratings.items() if rating is None]
         if unrated:
-            more = f" and {len(unrated) - NAMED} more" if len(unrated) > NAMED else ""
+            more = f" and {len(unrated) - _NAMED} more" if len(unrated) > _NAMED else ""
             raise ValueError(
-                f"the handicap goes by ratings and {', '.join(unrated[:NAMED])}{more} has none: "
+                f"the handicap goes by ratings and {', '.join(unrated[:_NAMED])}{more} has none: "
                 "give rating = ..., or leave handicap out"
             )
 
@@ -128,10 +128,10 @@ def without_odds_colours(field: Field) -> Field:
 
 # Settings of formats that see to colours themselves: what other formats know of colours is refused with the reason.
 
-ELSEWHERE = "match, roundrobin, gauntlet and scheveningen"  # that have them
+_ELSEWHERE = "match, roundrobin, gauntlet and scheveningen"  # that have them
 
 
-class OwnColours(BaseModel):
+class ColourOptions(BaseModel):
     """The base of such settings; `colours_by` is what chooses White."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
@@ -143,5 +143,7 @@ class OwnColours(BaseModel):
     def _not_ours(cls, settings: object) -> object:
         for key in ("swap", "reverse"):
             if isinstance(settings, Mapping) and key in settings and key not in cls.model_fields:
-                raise ValueError(f"{key} is for {ELSEWHERE}: here {cls.colours_by} decides who has White; leave it out")
+                raise ValueError(
+                    f"{key} is for {_ELSEWHERE}: here {cls.colours_by} decides who has White; leave it out"
+                )
         return settings

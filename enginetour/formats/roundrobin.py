@@ -23,18 +23,18 @@ from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind,
 from enginetour.formats.pairing.schedule import (
     MOST_GAMES,
     Colours,
-    Docket,
+    GameSchedule,
     Order,
     berger,
-    fair,
-    legs,
+    fair_count,
+    games_per_opening,
     match_games,
     rounds_of,
     slide,
-    window,
+    window_size,
 )
 from enginetour.formats.pairing.standings import Codes, Grid, Scored, table, total, with_game
-from enginetour.formats.pairing.tiebreaks import Terms
+from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import (
     Added,
@@ -46,8 +46,8 @@ from enginetour.model.game import (
     Note,
     Outcome,
     Pairing,
-    Placed,
     Replaced,
+    StandingsRow,
     Withdrawn,
 )
 
@@ -76,7 +76,7 @@ class ListOptions(BaseModel):
     @field_validator("games_per_pairing")
     @classmethod
     def _even(cls, games: int) -> int:
-        return fair(games)
+        return fair_count(games)
 
     @model_validator(mode="after")
     def _colours_at_odds(self) -> Self:
@@ -85,7 +85,7 @@ class ListOptions(BaseModel):
         return self
 
 
-def some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
+def _some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
     """The setting `key`, the first so many entrants or a list of names, if it names somebody and nobody twice."""
     if isinstance(wanted, int) and wanted < 1:
         raise ValueError(f"{key} {wanted} is too few: at least 1")
@@ -97,7 +97,7 @@ def some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
     return wanted
 
 
-def picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
+def _picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
     """Who the setting means; ValueError: it names a stranger, or everybody."""
     if isinstance(wanted, list):
         for name in wanted:
@@ -111,7 +111,7 @@ def picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozens
 
 # What round robin, gauntlet and Scheveningen share: pairs known from the start, so games may be played in any order.
 
-Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
+_Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class ListState:
     names: tuple[str, ...] = ()
     seeds: frozenset[str] = frozenset()
     gone: tuple[str, ...] = ()
-    docket: Docket = field(default_factory=Docket)
+    docket: GameSchedule = field(default_factory=GameSchedule)
     grid: Grid = field(default_factory=Map)
     cycles: int = 1
     rounds: int = 0
@@ -219,21 +219,21 @@ class PairList(ABC):
         """Known exactly."""
         return state.docket.left
 
-    def standings(self, state: ListState) -> tuple[Placed, ...]:
+    def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
         """By the codes chosen, else points, SB, DE, WIN, among the present; the withdrawn last with their points."""
-        return (*self._table(state), *withdrawn_lines(state))
+        return (*self._table(state), *_withdrawn_lines(state))
 
     def notes(self, state: ListState) -> tuple[Note, ...]:
         """Kinds: warning, schedule, withdraw, add, extend."""
         return state.notes
 
-    def _table(self, state: ListState) -> tuple[Placed, ...]:
+    def _table(self, state: ListState) -> tuple[StandingsRow, ...]:
         """The ranked lines, by games among the present."""
         codes = self.options.placement
         if not codes:
             return table(state.present, state.grid)
-        field, terms = self._field(state), Terms(absence="nothing", pair_list=True)
-        return standings.placed(field, codes, range(len(field.members)), terms)
+        field, terms = self._field(state), PlacementTerms(absence="nothing", pair_list=True)
+        return standings.rank_by_codes(field, codes, range(len(field.members)), terms)
 
     def _field(self, state: ListState) -> Field:
         """Return the present as a tournament in rounds; their matches with the withdrawn are left out."""
@@ -268,7 +268,7 @@ class PairList(ABC):
         return False
 
     @abstractmethod
-    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
+    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
         """Whole cycles among the present, in rounds after those there are."""
 
     def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
@@ -280,8 +280,8 @@ class PairList(ABC):
         """Whether colours go by who is a seed."""
         return bool(state.seeds) and not self.options.swap
 
-    def _scheduled(self, state: ListState, boards: Iterable[Board]) -> ListState:
-        games, each = self.options.games_per_pairing, legs(self.options.games_per_pairing)
+    def _scheduled(self, state: ListState, boards: Iterable[_Board]) -> ListState:
+        games, each = self.options.games_per_pairing, games_per_opening(self.options.games_per_pairing)
         encounters, rounds = state.encounters, state.rounds
         pairings: list[Pairing] = []
         for board in boards:
@@ -293,7 +293,7 @@ class PairList(ABC):
             rounds = max(rounds, number)
         return replace(state, docket=state.docket.extended(pairings), encounters=encounters, rounds=rounds)
 
-    def _at_odds(self, state: ListState, board: Board) -> tuple[str, str, int, int, int]:
+    def _at_odds(self, state: ListState, board: _Board) -> tuple[str, str, int, int, int]:
         """The board and what its White gives: with odds the weaker side has Black."""
         white, black, cycle, number = board
         handicap = self.options.handicap
@@ -307,7 +307,7 @@ class PairList(ABC):
             words = f"{pairs * cycles * each:,} games (pairs {pairs}, cycles {cycles}, games_per_pairing {each})"
             raise ValueError(f"{words} are too many: at most {MOST_GAMES:,}")
         per_name = len(state.names) * cycles * self.options.games_per_pairing
-        return replace(state, cycles=cycles, docket=replace(state.docket, width=window(per_name)))
+        return replace(state, cycles=cycles, docket=replace(state.docket, width=window_size(per_name)))
 
     def _extended(self, state: ListState, grown: dict[str, int]) -> ListState:
         """More cycles behind all games; if nobody came or went, as though there had been so many from the start."""
@@ -337,7 +337,7 @@ class PairList(ABC):
             raise ValueError(f"{name} is in this tournament already")
         opponents = state.opponents(seeded=seeded, seeds_meet=self.seeds_meet)
         first = state.rounds + 1
-        boards: list[Board] = []
+        boards: list[_Board] = []
         for cycle in range(state.cycles):
             for seat, other in enumerate(opponents):
                 is_first = seeded or other not in state.seeds if self._is_fixed(state) else seat % 2 == 0
@@ -353,9 +353,9 @@ class PairList(ABC):
         return state.noted("add", f"{name} joins with {more} games, after all others", engine=name, games=more)
 
 
-def in_blocks(lines: Sequence[Placed], state: ListState, *, seeds_first: bool) -> tuple[Placed, ...]:
+def _in_blocks(lines: Sequence[StandingsRow], state: ListState, *, seeds_first: bool) -> tuple[StandingsRow, ...]:
     """Seeds and others each in one block of the table, as the two have played different fields; ranks run through."""
-    ranked: list[Placed] = []
+    ranked: list[StandingsRow] = []
     for seeded in (seeds_first, not seeds_first):
         block = [line for line in lines if (line.name in state.seeds) is seeded]
         ranks = [line.rank for line in block]
@@ -364,10 +364,10 @@ def in_blocks(lines: Sequence[Placed], state: ListState, *, seeds_first: bool) -
     return tuple(ranked)
 
 
-def withdrawn_lines(state: ListState) -> tuple[Placed, ...]:
+def _withdrawn_lines(state: ListState) -> tuple[StandingsRow, ...]:
     """What the withdrawn had scored, unranked."""
     sums = {name: total(state.grid, name) for name in state.gone}
-    return tuple(Placed(None, name, tally.half_points, tally.games, "withdrawn") for name, tally in sums.items())
+    return tuple(StandingsRow(None, name, tally.half_points, tally.games, "withdrawn") for name, tally in sums.items())
 
 
 # Round robin, gauntlet, Scheveningen.
@@ -401,7 +401,7 @@ class RoundRobin(PairList):
 
     options: RoundRobinOptions
 
-    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
+    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
         names, number = state.present, state.rounds
         rounds = rounds_of(self.options.order, self.options.colours, len(names))
         for cycle in cycles:
@@ -425,7 +425,7 @@ class GauntletOptions(ListOptions):
     @field_validator("seeds")
     @classmethod
     def _some(cls, seeds: int | list[str]) -> int | list[str]:
-        return some_entrants(seeds, "seeds")
+        return _some_entrants(seeds, "seeds")
 
 
 class Gauntlet(PairList):
@@ -437,14 +437,14 @@ class Gauntlet(PairList):
         super().__init__(options)
         self.seeds_meet = options.seeds_meet
 
-    def standings(self, state: ListState) -> tuple[Placed, ...]:
+    def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
         """The seeds first, then the others; the withdrawn last."""
-        return (*in_blocks(self._table(state), state, seeds_first=True), *withdrawn_lines(state))
+        return (*_in_blocks(self._table(state), state, seeds_first=True), *_withdrawn_lines(state))
 
     def _seeded(self, state: ListState) -> ListState:
-        return replace(state, seeds=picked(state.names, self.options.seeds, "seeds"))
+        return replace(state, seeds=_picked(state.names, self.options.seeds, "seeds"))
 
-    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
+    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
         front = [name for name in state.present if name in state.seeds]
         back = [name for name in state.present if name not in state.seeds]
         sliding = slide(len(front), len(back))
@@ -487,7 +487,7 @@ class ScheveningenOptions(ListOptions):
     @field_validator("team")
     @classmethod
     def _some(cls, team: int | list[str] | None) -> int | list[str] | None:
-        return None if team is None else some_entrants(team, "team")
+        return None if team is None else _some_entrants(team, "team")
 
 
 class Scheveningen(PairList):
@@ -495,19 +495,19 @@ class Scheveningen(PairList):
 
     options: ScheveningenOptions
 
-    def standings(self, state: ListState) -> tuple[Placed, ...]:
+    def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
         """The team with more points first, each ranked in itself; its points of all it could have are the status."""
         placed = self._table(state)
         lines = {True: 0, False: 0}
         games = 0
-        for line in in_blocks(placed, state, seeds_first=True):
+        for line in _in_blocks(placed, state, seeds_first=True):
             lines[line.name in state.seeds] += line.half_points
             games += line.games
         words = {first: f"team {1 if first else 2}: {lines[first] / 2:g} of {games // 2}" for first in lines}
-        ranked = in_blocks(placed, state, seeds_first=lines[True] >= lines[False])
+        ranked = _in_blocks(placed, state, seeds_first=lines[True] >= lines[False])
         return (
             *(replace(line, status=words[line.name in state.seeds]) for line in ranked),
-            *withdrawn_lines(state),
+            *_withdrawn_lines(state),
         )
 
     def _seeded(self, state: ListState) -> ListState:
@@ -515,7 +515,7 @@ class Scheveningen(PairList):
         team = self.options.team
         wanted = (len(state.names) + 1) // 2 if team is None else team
         try:
-            return replace(state, seeds=picked(state.names, wanted, "team"))
+            return replace(state, seeds=_picked(state.names, wanted, "team"))
         except ValueError as error:
             step = f"entrants: {', '.join(state.names)}"
             raise InputRefused(str(error), place="format.team", step=step) from None
@@ -524,7 +524,7 @@ class Scheveningen(PairList):
         first = sum(name in state.seeds for name in state.present)
         return 2 * first < len(state.present)
 
-    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
+    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
         first = [name for name in state.present if name in state.seeds]
         second = [name for name in state.present if name not in state.seeds]
         rounds = slide(len(first), len(second))

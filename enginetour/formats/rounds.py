@@ -16,10 +16,25 @@ from immutables import Map
 from pydantic import BaseModel, field_validator, model_validator
 from pydantic import Field as Setting
 
-from enginetour.formats.options import BY_RATING, FEWEST, Asked, Leave, OwnColours, RatingHandicap, without_odds_colours
+from enginetour.formats.options import (
+    BY_RATING,
+    FEWEST,
+    ColourOptions,
+    RatingHandicap,
+    RequestedByes,
+    RoundsByName,
+    without_odds_colours,
+)
 from enginetour.formats.pairing import standings, tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn, Unpairable
-from enginetour.formats.pairing.schedule import MOST_EACH, Docket, fair, legs, match_games, window
+from enginetour.formats.pairing.schedule import (
+    MOST_EACH,
+    GameSchedule,
+    fair_count,
+    games_per_opening,
+    match_games,
+    window_size,
+)
 from enginetour.formats.pairing.standings import Codes
 from enginetour.model.game import (
     Added,
@@ -31,8 +46,8 @@ from enginetour.model.game import (
     Note,
     Outcome,
     Pairing,
-    Placed,
     Replaced,
+    StandingsRow,
     Withdrawn,
 )
 
@@ -42,7 +57,7 @@ if TYPE_CHECKING:
 
 # A moment of a tournament in rounds: what was decided, what is being played, who has gone.
 
-NOBODY = Paired(())
+_NOBODY = Paired(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +67,9 @@ class RoundsState:
     field: Field
     gone: frozenset[int] = frozenset()
     half: tuple[int, ...] = ()  # with a half-point bye in this round
-    paired: Paired = NOBODY
+    paired: Paired = _NOBODY
     games: tuple[tuple[Pairing, ...], ...] = ()  # of each board
-    docket: Docket = made(default_factory=Docket)
+    docket: GameSchedule = made(default_factory=GameSchedule)
     encounters: int = 0
     met: Map[tuple[int, int], int] = made(default_factory=Map)  # encounters of a pair of places so far
     running: bool = False
@@ -130,7 +145,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weighed:
+class WeightedRound:
     """What a round makes as heavy as it can be: `weights[i, j]` of members[i] and members[j], an even number of them.
 
     `barred` is 0 for pairs that are free, else the higher the less wanted, as in `matching.relaxed_matching`.
@@ -141,7 +156,7 @@ class Weighed:
     barred: Numbers
 
 
-class RoundsOptions(OwnColours):
+class RoundsOptions(ColourOptions):
     """Settings of every system that pairs in rounds."""
 
     colours_by = "the pairing system"
@@ -165,10 +180,10 @@ class RoundsOptions(OwnColours):
     bye_points: float | None = Setting(
         default=None, ge=0, description="points of a bye, in halves, from 0 to those of a won match; default: a win"
     )
-    absent: Asked = Setting(
+    absent: RoundsByName = Setting(
         default={}, description='rounds that entrants miss, by name: { "Wren 3" = [1, 2] }; they are not paired then'
     )
-    half_bye: Asked = Setting(
+    half_bye: RoundsByName = Setting(
         default={}, description="the same with half of what a match is worth: byes asked for (FIDE C.04, H in a TRF)"
     )
 
@@ -180,7 +195,7 @@ class RoundsOptions(OwnColours):
     @field_validator("games_per_pairing")
     @classmethod
     def _even(cls, games: int) -> int:
-        return fair(games)
+        return fair_count(games)
 
     @model_validator(mode="after")
     def _bye_worth(self) -> Self:
@@ -274,7 +289,7 @@ class PairingSystem(ABC):
             if place in paired.byes
         )
 
-    def weighed(self, _field: Field) -> Weighed | None:
+    def weighed(self, _field: Field) -> WeightedRound | None:
         """The weights behind the next round, without whoever rests; None where a rule decides."""
         return None
 
@@ -288,13 +303,13 @@ class PairingSystem(ABC):
         chosen: tiebreaks.Unplayed | Literal["preset"] = self.options.unplayed
         return self.unplayed if chosen == "preset" else chosen
 
-    def terms(self, _field: Field) -> tiebreaks.Terms:
+    def terms(self, _field: Field) -> tiebreaks.PlacementTerms:
         """What the table needs beside the field; a system with starting points adds them."""
-        return tiebreaks.Terms(unplayed=self.chosen_unplayed())
+        return tiebreaks.PlacementTerms(unplayed=self.chosen_unplayed())
 
-    def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
+    def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
         """Those members best first, by `order`."""
-        return standings.placed(field, self.order, members, self.terms(field))
+        return standings.rank_by_codes(field, self.order, members, self.terms(field))
 
     def scores(self, field: Field) -> tuple[tuple[int, ...], ...]:
         """Return the scores that decide the pairing, before each round so far and now, in half points."""
@@ -340,7 +355,7 @@ class Rounds:
     def __init__(self, system: PairingSystem, seed: int = 1) -> None:
         self.system = system
         self.options: RoundsOptions = system.options
-        self.leave = Leave(self.options.absent, self.options.half_bye)
+        self.leave = RequestedByes(self.options.absent, self.options.half_bye)
         self.version = system.version
         self.seed = seed
         self.win = 2 * (self.options.games_per_pairing if self.options.scoring == "games" else 1)
@@ -440,14 +455,14 @@ class Rounds:
         number, rounds = self.stage(state)
         return f"round {number} of {rounds}, the last, is paired" if number >= rounds and self.system.late_entry else ""
 
-    def standings(self, state: RoundsState) -> tuple[Placed, ...]:
+    def standings(self, state: RoundsState) -> tuple[StandingsRow, ...]:
         """By the system's own criteria, the running round as far as it is played; the withdrawn last."""
         now = state.field
         if state.running:
             now = replace(now, history=(*now.history, self._row(state)))
         ranked = self.system.table(now, state.present)
         gone = [
-            Placed(None, now.members[m].name, now.scores[m], now.games(m), "withdrawn", unplayed=now.unplayed(m))
+            StandingsRow(None, now.members[m].name, now.scores[m], now.games(m), "withdrawn", unplayed=now.unplayed(m))
             for m in sorted(state.gone)
         ]
         return (*ranked, *gone)
@@ -486,18 +501,18 @@ class Rounds:
             paired = self.system.alone(state.field) if alone else self.system.paired(state.field)
         except Unpairable as error:
             text = f"round {number} cannot be paired: {error}"
-            return replace(state, over=True, paired=NOBODY, games=()).noted("stuck", text, round=number)
+            return replace(state, over=True, paired=_NOBODY, games=()).noted("stuck", text, round=number)
         if not paired.boards and not alone:
-            return _told_end(replace(state, over=True, paired=NOBODY, games=()), paired)
+            return _told_end(replace(state, over=True, paired=_NOBODY, games=()), paired)
         each = self.options.games_per_pairing
         games: list[tuple[Pairing, ...]] = []
         encounters, met = state.encounters, state.met
         for board in paired.boards:
             earlier = met.get(board.pair, 0)
             games.append(tuple(self._games(state, board, each, encounters + 1, earlier)))
-            met = met.set(board.pair, earlier + each // legs(each))
-            encounters += each // legs(each)
-        docket = state.docket.renewed((game for board in games for game in board), window(2 * each))
+            met = met.set(board.pair, earlier + each // games_per_opening(each))
+            encounters += each // games_per_opening(each)
+        docket = state.docket.renewed((game for board in games for game in board), window_size(2 * each))
         state = replace(
             state, paired=paired, games=tuple(games), docket=docket, encounters=encounters, met=met, running=True
         )
@@ -540,14 +555,14 @@ class Rounds:
             if not state.gone.isdisjoint(board.pair):
                 continue
             points = state.result(number)[:2]
-            count = fair(self.system.more(state.field, board, points, len(boards[number])))
+            count = fair_count(self.system.more(state.field, board, points, len(boards[number])))
             if count:
                 earlier = met.get(board.pair, 0)
                 added = tuple(self._games(state, board, count, encounters + 1, earlier))
                 boards[number] += added
                 docket = docket.extended(added)
-                encounters += count // legs(count)
-                met = met.set(board.pair, earlier + count // legs(count))
+                encounters += count // games_per_opening(count)
+                met = met.set(board.pair, earlier + count // games_per_opening(count))
         return replace(state, games=tuple(boards), encounters=encounters, met=met, docket=docket)
 
     def _row(self, state: RoundsState) -> tuple[Turn, ...]:

@@ -19,7 +19,7 @@ from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.formats.pairing.field import Dice
 from enginetour.model import task
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
-from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing, Placed
+from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing, StandingsRow
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.likelihood import fit
 from enginetour.ratings.models import PhantomDraws
@@ -30,11 +30,11 @@ from enginetour.ratings.models import PhantomDraws
 # common random numbers, which make differences between formats surer than either figure.
 
 _FINE = 1 << 53  # steps of a chance: all a float between 0 and 1 can tell
-NORMAL = NormalDist()
+_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SimulationModel:
     """What simulated engines are like, in Elo; the defaults are those of our published comparisons."""
 
     spread: float = 150.0  # standard deviation of strengths
@@ -57,13 +57,13 @@ class Population:
 
     entrants: tuple[Entrant, ...]
     strengths: Mapping[str, float]
-    world: World
+    world: SimulationModel
     seed: str
 
     def lead(self, pairing: Pairing) -> float:
         """Elo by which White is the stronger, after what the odds of this game are assumed to cost the giver."""
         even = self.strengths[pairing.white] - self.strengths[pairing.black]
-        return even - task.worth(pairing.handicap, self.world.odds)
+        return even - task.odds_in_points(pairing.handicap, self.world.odds)
 
     def outcome(self, pairing: Pairing) -> Outcome:
         """How this game ends; the luck is that of the pair, whoever has White."""
@@ -75,7 +75,7 @@ class Population:
         return Outcome.WHITE if luck < won else Outcome.DRAW if luck < won + drawn else Outcome.BLACK
 
 
-def drawn(world: World, count: int, seed: str) -> Population:
+def draw_population(world: SimulationModel, count: int, seed: str) -> Population:
     """So many engines of random strength; ratings are the truth and noise, their median at the world's level."""
     strengths = [world.spread * _normal(seed, "strength", number) for number in range(count)]
     beliefs = [strength + world.noise * _normal(seed, "noise", at) for at, strength in enumerate(strengths)]
@@ -88,13 +88,13 @@ def drawn(world: World, count: int, seed: str) -> Population:
     return Population(entrants, {name: strengths[at] for name, at in zip(names, order, strict=True)}, world, seed)
 
 
-def cast(world: World, entrants: Sequence[Entrant], seed: str) -> Population:
+def population_of(world: SimulationModel, entrants: Sequence[Entrant], seed: str) -> Population:
     """These entrants: as strong as they are rated, and noise; of random strength in their order if any is unrated."""
     ratings = [entrant.rating for entrant in entrants if entrant.rating is not None]
     if len(ratings) == len(entrants):
         strengths = [rating + world.noise * _normal(seed, "noise", at) for at, rating in enumerate(ratings)]
     else:
-        strengths = list(drawn(world, len(entrants), seed).strengths.values())
+        strengths = list(draw_population(world, len(entrants), seed).strengths.values())
     truth = {entrant.name: strength for entrant, strength in zip(entrants, strengths, strict=True)}
     return Population(tuple(entrants), truth, world, seed)
 
@@ -104,34 +104,34 @@ def _share(*words: object) -> float:
 
 
 def _normal(*words: object) -> float:
-    return NORMAL.inv_cdf(_share(*words))
+    return _NORMAL.inv_cdf(_share(*words))
 
 
 # One format played to its end by a population, game by game, through the contract every format keeps.
 
-TWO = 2  # entrants: a sequential test between them may end at any game, so games are played one by one
+_TWO = 2  # entrants: a sequential test between them may end at any game, so games are played one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class SimulatedTournament:
     """What happened: the games in playing order, the final table, the bounds of their number before the first."""
 
     games: tuple[tuple[Pairing, Outcome], ...]
-    table: tuple[Placed, ...]
+    table: tuple[StandingsRow, ...]
     bounds: tuple[int, int]
 
 
-def play(format_: Format[Any], population: Population) -> Course:
+def simulate(format_: Format[Any], population: Population) -> SimulatedTournament:
     """To the last offer. ValueError when the format refuses the field."""
     state = format_.start(population.entrants)
     bounds = format_.remaining(state)
     games: list[tuple[Pairing, Outcome]] = []
     while offers := format_.offers(state):
-        for pairing in offers[:1] if len(population.entrants) == TWO else offers:
+        for pairing in offers[:1] if len(population.entrants) == _TWO else offers:
             outcome = population.outcome(pairing)
             games.append((pairing, outcome))
             state = format_.step(state, GameFinished(pairing, outcome))
-    return Course(tuple(games), format_.standings(state), bounds)
+    return SimulatedTournament(tuple(games), format_.standings(state), bounds)
 
 
 # How near a tournament came to the truth: rank correlation, the best engine first, how level its games were.
@@ -144,7 +144,7 @@ def play(format_: Format[Any], population: Population) -> Course:
 # matters where groups rarely meet: tau of McMahon's games is 0.625, 0.609, 0.573, 0.521 with 0.2, 0.5, 1, 2 draws, of a
 # Swiss 0.542 to 0.554 (32 engines, 6 rounds, noise 150, 100 fields; standard error 0.008).
 _FIT_DRAWS = 0.5
-RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+_RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def estimate(figures: Sequence[float]) -> Estimate:
     return Estimate(mean, sqrt(sum((figure - mean) ** 2 for figure in figures) / (count - 1) / count))
 
 
-def accuracy(course: Course, population: Population) -> _Accuracy:
+def accuracy(course: SimulatedTournament, population: Population) -> _Accuracy:
     """Of one course; whoever is not ranked stands behind the others."""
     truth = population.strengths
     last = len(truth) + 1
@@ -212,13 +212,13 @@ def _best(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
     return (max(truth, key=truth.__getitem__) in first) / len(first)
 
 
-def _counts(course: Course) -> dict[tuple[str, str], tuple[int, int, int]]:
+def _counts(course: SimulatedTournament) -> dict[tuple[str, str], tuple[int, int, int]]:
     """Of even games: those at odds rate nobody, as in our lists."""
     counts: dict[tuple[str, str], list[int]] = {}
     for pairing, outcome in course.games:
         if pairing.handicap:
             continue
-        counts.setdefault((pairing.white, pairing.black), [0, 0, 0])[RESULTS.index(outcome)] += 1
+        counts.setdefault((pairing.white, pairing.black), [0, 0, 0])[_RESULTS.index(outcome)] += 1
     return {pair: (wins, draws, losses) for pair, (wins, draws, losses) in counts.items()}
 
 
@@ -238,7 +238,7 @@ class _Contender:
         return make_format(self.system, self.options, seed)
 
 
-def contender(words: str, rounds: int) -> _Contender:
+def parse_system(words: str, rounds: int) -> _Contender:
     """As named. So many rounds and one game a match, where it has such settings and `words` give no other.
 
     UsageRefused for systems and settings there are not.
@@ -279,12 +279,12 @@ def _setting(pair: str, words: str) -> tuple[str, object]:
 FIGURES = tuple(figure.name for figure in fields(_Accuracy))
 _TENTHS = 10  # the outermost of its cuts bound the middle 80 %
 
-Told = Callable[[int], object]
+_Progress = Callable[[int], object]
 """Is told of so many tournaments more that are played."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparisonResult:
     """One system over all fields: its figures, and by how much each is above the first system's on the same fields."""
 
     words: str
@@ -293,7 +293,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class SimulationResult:
     """One format over many simulations: its figures, bounds of its games before the first, and the middle 80 %."""
 
     figures: Mapping[str, Estimate]
@@ -305,51 +305,51 @@ class Rehearsed:
 
 def compare(
     contenders: Sequence[_Contender],
-    world: World,
+    world: SimulationModel,
     *,
     entrants: int,
     count: int,
     seed: int,
-    told: Told = lambda _: None,
-) -> list[Compared]:
+    told: _Progress = lambda _: None,
+) -> list[ComparisonResult]:
     """All contenders on `count` fields of so many entrants. UsageRefused names the one that cannot take the field."""
     found: list[list[_Accuracy]] = [[] for _ in contenders]
     for number in range(count):
-        population = drawn(world, entrants, f"{seed}/{number}")
+        population = draw_population(world, entrants, f"{seed}/{number}")
         for rows, contender in zip(found, contenders, strict=True):
             rows.append(_measured(contender.words, contender.format(seed + number), population)[0])
         told(1)
     columns = [_columns(rows) for rows in found]
     return [
-        Compared(contender.words, _estimates(own), _estimates(_differences(own, columns[0])))
+        ComparisonResult(contender.words, _estimates(own), _estimates(_differences(own, columns[0])))
         for contender, own in zip(contenders, columns, strict=True)
     ]
 
 
-def rehearse(
+def simulate_many(
     make: Callable[[int], Format[Any]],
     entrants: Sequence[Entrant],
-    world: World,
+    world: SimulationModel,
     *,
     count: int,
     seed: int,
-    told: Told = lambda _: None,
-) -> Rehearsed:
+    told: _Progress = lambda _: None,
+) -> SimulationResult:
     """One format, `make(seed)`, with these entrants, `count` times. UsageRefused when it cannot take them."""
     rows: list[_Accuracy] = []
     bounds = (0, 0)
     for number in range(count):
-        row, bounds = _measured("the format", make(seed + number), cast(world, entrants, f"{seed}/{number}"))
+        row, bounds = _measured("the format", make(seed + number), population_of(world, entrants, f"{seed}/{number}"))
         rows.append(row)
         told(1)
     columns = _columns(rows)
     low, high = _middle(columns["games"])
-    return Rehearsed(_estimates(columns), *bounds, low, high)
+    return SimulationResult(_estimates(columns), *bounds, low, high)
 
 
 def _measured(words: str, format_: Format[Any], population: Population) -> tuple[_Accuracy, tuple[int, int]]:
     try:
-        course = play(format_, population)
+        course = simulate(format_, population)
     except (ValueError, InputRefused) as error:
         raise UsageRefused(str(error), place=words) from None
     return accuracy(course, population), course.bounds

@@ -12,7 +12,7 @@ from pydantic import model_validator
 from enginetour.formats.pairing import mcmahon
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts, mcmahon_points
-from enginetour.formats.pairing.tiebreaks import Absence, Terms
+from enginetour.formats.pairing.tiebreaks import Absence, PlacementTerms
 from enginetour.formats.rounds import PairingSystem, RoundsOptions
 from enginetour.model.errors import did_you_mean
 
@@ -135,15 +135,15 @@ class Starting(PairingSystem):
             found.append(("warning", f"all start alike: this is a Swiss; {step}"))
         return tuple(found)
 
-    def terms(self, field: Field) -> Terms:
+    def terms(self, field: Field) -> PlacementTerms:
         """With the points by hand, which pair nobody."""
         bonus = tuple(round(2 * self.options.bonus.get(member.name, 0)) for member in field.members)
         return replace(self.pairing_terms(field), bonus=bonus)
 
-    def pairing_terms(self, field: Field) -> Terms:
+    def pairing_terms(self, field: Field) -> PlacementTerms:
         """Return what orders the members for the pairing: starts, bands, and how rounds without a game count."""
         starts, options = self.starts(field), self.options
-        return Terms(
+        return PlacementTerms(
             starts=starts.wins,
             bands=starts.bands,
             unplayed=self.chosen_unplayed(),
@@ -153,7 +153,7 @@ class Starting(PairingSystem):
 
     def limits(self, field: Field) -> tuple[int, int]:
         """The bands of bar and floor; where they follow from the field, the field of round 1."""
-        options, first = self.options, mcmahon.founders(field)
+        options, first = self.options, mcmahon.first_round_members(field)
         known = self._ratings(field)
         ratings = [known[at] for at in first]
         every = mcmahon.bands(field.members, options.base, options.width)
@@ -166,19 +166,19 @@ class Starting(PairingSystem):
             return bar, floor
         table = options.groups == "table"
         fewest = mcmahon.fewest_groups(len(first), options.rounds) if table else options.groups
-        return mcmahon.apart(bands, bar, floor, fewest=fewest, rises=rises, falls=falls)
+        return mcmahon.spread_limits(bands, bar, floor, fewest=fewest, rises=rises, falls=falls)
 
     def starts(self, field: Field) -> Starts:
         """What everybody begins with; whoever came late is fitted in."""
-        options, first = self.options, mcmahon.founders(field)
+        options, first = self.options, mcmahon.first_round_members(field)
         bands = mcmahon.bands(field.members, options.base, options.width)
         bar, floor = self.limits(field)
         corrections = [options.corrections.get(member.name, 0) for member in field.members]
         if options.groups == "bands":
-            return mcmahon.laddered(bands, bar, floor, floor if options.zero is None else options.zero, corrections)
+            return mcmahon.band_starts(bands, bar, floor, floor if options.zero is None else options.zero, corrections)
         wanted = mcmahon.groups_wanted(len(first), options.rounds) if options.groups == "table" else options.groups
-        lowest = mcmahon.merged(mcmahon.between([bands[at] for at in first], bar, floor), wanted)
-        return mcmahon.grouped(lowest, bands, corrections)
+        lowest = mcmahon.merge_bands(mcmahon.clamp_bands([bands[at] for at in first], bar, floor), wanted)
+        return mcmahon.group_starts(lowest, bands, corrections)
 
     def _ratings(self, field: Field) -> list[float]:
         """Entrants without a rating start from the floor."""

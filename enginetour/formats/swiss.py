@@ -10,13 +10,13 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import field_validator
 
-from enginetour.formats.gotha import ByCriteria, CriteriaOptions, Ground, Handicap, Scene, Weight
+from enginetour.formats.gotha import ByCriteria, CriteriaInput, CriteriaOptions, Handicap, PairingContext, Weight
 from enginetour.formats.pairing import criteria, mcmahon
 from enginetour.formats.pairing.criteria import Criterion, Ints, Span
 from enginetour.formats.pairing.draw import Seeding
 from enginetour.formats.pairing.field import Field, Member
-from enginetour.formats.pairing.mcmahon import Starts, founders, laddered, mcmahon_points
-from enginetour.formats.pairing.tiebreaks import Terms
+from enginetour.formats.pairing.mcmahon import Starts, band_starts, first_round_members, mcmahon_points
+from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.formats.starts import Band, check_rated
 
 LEAD = 2  # OpenGotha 3.51: bands above the bar at which an exempt entrant counts there
@@ -30,7 +30,7 @@ class SwissGothaOptions(CriteriaOptions):
 class _ByWins(ByCriteria):
     """Groups of equal whole wins inside each category, of which there is one by default."""
 
-    def ground(self, field: Field) -> Ground:
+    def ground(self, field: Field) -> PairingContext:
         """Wins make the groups; McMahon scores run on beside them, for byes."""
         starts = self.starts(field)
         mms = mcmahon_points(field, starts.wins)[-1]
@@ -39,7 +39,7 @@ class _ByWins(ByCriteria):
         strength = tuple(points // field.win + zero for points in mms)
         categories = self.categories(field)
         span = Span(step * played, step * played + 1, step, max(categories, default=0) + 1)
-        terms = Terms(
+        terms = PlacementTerms(
             starts=starts.wins,
             bands=starts.bands,
             categories=categories,
@@ -47,12 +47,12 @@ class _ByWins(ByCriteria):
             by_wins=True,
             absence_in_sos=self.options.absence_in_sos,
         )
-        return Ground(field.points, span, starts, mms, strength, terms)
+        return PairingContext(field.points, span, starts, mms, strength, terms)
 
     def starts(self, field: Field) -> Starts:
         """By bands, the lowest from 0; without ratings all are in one band."""
         bands = self._bands(field)
-        return laddered(bands, max(bands), min(bands), min(bands), [0] * len(bands))
+        return band_starts(bands, max(bands), min(bands), min(bands), [0] * len(bands))
 
     def categories(self, field: Field) -> tuple[int, ...]:
         """Of every member, 0 on top."""
@@ -140,7 +140,7 @@ class SwissCat(_ByWins):
         options, bands = self.options, self._bands(field)
         bar = max(bands) if options.bar == "auto" else options.bar
         floor = min(*bands, bar) if options.floor == "auto" else options.floor
-        return laddered(bands, max(bar, floor), floor, floor, [0] * len(bands))
+        return band_starts(bands, max(bar, floor), floor, floor, [0] * len(bands))
 
     def categories(self, field: Field) -> tuple[int, ...]:
         """By limits, or in equal parts of the field of round 1."""
@@ -155,11 +155,11 @@ class SwissCat(_ByWins):
         ]
         limits = self.options.categories
         if isinstance(limits, int):
-            falling = sorted((ratings[at] for at in founders(field)), reverse=True)
+            falling = sorted((ratings[at] for at in first_round_members(field)), reverse=True)
             limits = [falling[-(-len(falling) * part // limits) - 1] for part in range(1, limits)]
         return tuple(sum(rating < limit for limit in limits) for rating in ratings)
 
-    def criteria(self, scene: Scene) -> tuple[Criterion, ...]:
+    def criteria(self, scene: CriteriaInput) -> tuple[Criterion, ...]:
         """Today's, with categories and small handicaps."""
         options, starts = self.options, scene.ground.starts
         reach = starts.top - starts.bottom + MARGIN + len(scene.field.history)
@@ -169,7 +169,7 @@ class SwissCat(_ByWins):
             criteria.handicap(self._pseudo(scene), reach, options.handicap_weight),
         )
 
-    def _pseudo(self, scene: Scene) -> Ints:
+    def _pseudo(self, scene: CriteriaInput) -> Ints:
         """McMahon scores in wins, for who is exempt one that nobody else reaches."""
         options, field, ground = self.options, scene.field, scene.ground
         highest = ground.starts.top + LEAD + len(field.history)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from enginetour.formats.bubble import BubbleOptions
-from enginetour.formats.bubble_state import Due
+from enginetour.formats.bubble_state import PlannedWithdrawal
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Note, Outcome, Pairing
 
@@ -34,7 +34,7 @@ class Case:
     note: str
     options: BubbleOptions
     ranking: tuple[str, ...]
-    withdrawals: tuple[Due, ...]
+    withdrawals: tuple[PlannedWithdrawal, ...]
     results: tuple[tuple[str, ...], ...]
 
     def outcome(self, pairing: Pairing) -> Outcome:
@@ -191,8 +191,8 @@ def _ranking(value: object, place: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _withdrawals(value: object, ranking: tuple[str, ...], place: str) -> tuple[Due, ...]:
-    dues: list[Due] = []
+def _withdrawals(value: object, ranking: tuple[str, ...], place: str) -> tuple[PlannedWithdrawal, ...]:
+    dues: list[PlannedWithdrawal] = []
     for number, entry in enumerate(_listed(value, "withdrawals", place)):
         field = f"withdrawals[{number}]"
         if not isinstance(entry, Mapping):
@@ -211,7 +211,7 @@ def _withdrawals(value: object, ranking: tuple[str, ...], place: str) -> tuple[D
         after = entry["after_games"]
         if type(after) is not int or after < 0:
             _refuse(place, f"{field}.after_games", f"a whole number from 0 on is wanted (found {after!r})")
-        dues.append(Due(engine, after))
+        dues.append(PlannedWithdrawal(engine, after))
     return tuple(dues)
 
 

@@ -108,7 +108,7 @@ class GameFilter:
         ):
             for name in names:
                 if name not in known:
-                    from enginetour.model.errors import near
+                    from enginetour.model.errors import suggest as near
 
                     place = f"--{kind.replace(' ', '-')}"
                     what = kind.removeprefix("exclude ")

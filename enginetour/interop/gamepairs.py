@@ -9,7 +9,7 @@ import numpy as np
 
 from enginetour.interop.gametags import NOT_TOLD, Games, Partners
 from enginetour.interop.tally import UNFINISHED, name_text, normal_name
-from enginetour.model.errors import UsageRefused, called, near, not_called
+from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.ratings.pairs import PAIR_POINTS, Openings
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ def match_games(games: Games, naming: Callable[[str], str | None], one: str, oth
 def meant_engines(games: Games, naming: Callable[[str], str | None], words: tuple[str, str]) -> tuple[str, str]:
     """The two engines of a test, by their names or the beginnings of them."""
     known = sorted({name for raw in games.names if (name := naming(name_text(raw))) is not None})
-    found = [called(normal_name(word), known) for word in words]
+    found = [match_name(normal_name(word), known) for word in words]
     for word, name in zip(words, found, strict=True):
         if name is None:
             raise UsageRefused(
-                f"{word!r} has no games here{not_called(word, known) or near(word, known[:50])}", place="--sprt"
+                f"{word!r} has no games here{no_match_hint(word, known) or suggest(word, known[:50])}", place="--sprt"
             )
     one, other = map(str, found)
     if one == other:

@@ -27,8 +27,8 @@ from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field
 from enginetour.formats.rounds import PairingSystem, RoundsOptions
 from enginetour.interop.toml import refusal
 from enginetour.interop.trf import Cell, Entry, Header, Line, Odds, Report, header, odds_in, virtual_lines, with_odds
-from enginetour.model.errors import InputRefused, UsageRefused, called, near
-from enginetour.model.game import Placed
+from enginetour.model.errors import InputRefused, UsageRefused, match_name, suggest
+from enginetour.model.game import StandingsRow
 from enginetour.ratings import grades
 from enginetour.ratings.gor import FLOOR
 
@@ -96,7 +96,7 @@ class Foreign:
             if plain_label(known) == wanted or self.field.members[place].name.lower() == label.strip().lower():
                 return place
         names = [member.name for member in self.field.members]
-        name = None if label.strip().isdigit() else called(label.strip(), names)
+        name = None if label.strip().isdigit() else match_name(label.strip(), names)
         return None if name is None or names.count(name) > 1 else names.index(name)
 
 
@@ -511,7 +511,7 @@ def settings(words: Iterable[str]) -> dict[str, object]:
 def rounds_system(name: str) -> None:
     """UsageRefused unless the registry has a system of that name that pairs in rounds."""
     if name not in SYSTEMS:
-        raise UsageRefused(f"unknown system {name!r}{near(name, _in_rounds())}", place="--system")
+        raise UsageRefused(f"unknown system {name!r}{suggest(name, _in_rounds())}", place="--system")
     if not SYSTEMS[name].rounds:
         known = ", ".join(_in_rounds())
         raise UsageRefused(f"{name} does not pair in rounds; those that do: {known}", place="--system")
@@ -616,7 +616,7 @@ class Ranking:
     """The table of a file; `finished` where all its rounds are played."""
 
     title: str
-    placed: tuple[Placed, ...]
+    placed: tuple[StandingsRow, ...]
     finished: bool
     notes: tuple[str, ...]
 
@@ -630,14 +630,16 @@ def ranking(report: Report, codes: Sequence[str] | None, unplayed: tiebreaks.Unp
     field, notes = foreign.field, list(foreign.warnings)
     if codes is not None:
         try:
-            order = standings.checked(tuple(codes))
+            order = standings.check_codes(tuple(codes))
         except ValueError as error:
             raise UsageRefused(str(error), place="--placement") from None
     else:
         order, unknown = _order(said.codes)
         if unknown:
             notes.append(f"tie-break {unknown} of the file is not available: the table ends before it")
-    placed = standings.placed(field, order, tuple(range(len(field.members))), tiebreaks.Terms(unplayed=unplayed))
+    placed = standings.rank_by_codes(
+        field, order, tuple(range(len(field.members))), tiebreaks.PlacementTerms(unplayed=unplayed)
+    )
     if unplayed in _FIDE_RULES:
         notes.append(f"rounds without a game count by FIDE's rules of {_FIDE_RULES[unplayed]} (--unplayed {unplayed})")
     notes += _ranked_otherwise(report, placed, foreign)
@@ -666,7 +668,7 @@ def ranking_by(
     placed = system.table(field, tuple(range(len(field.members))))
     notes = [*foreign.warnings, *told]
     columns = columns if len(field.history) >= field.rounds else {}  # they are those after the last round
-    found = standings.values(field, tuple(columns), system.terms(field))
+    found = standings.code_values(field, tuple(columns), system.terms(field))
     for code, column in columns.items():
         lowest = code == "CAT" and min(column) > 0  # some count categories from 1
         mine = [Fraction(value, tiebreaks.PLACEMENT_CODES[code].per) + lowest for value in found[code]]
@@ -699,7 +701,7 @@ def _order(codes: Sequence[str]) -> tuple[tuple[str, ...], str]:
     return tuple(found), ""
 
 
-def _ranked_otherwise(report: Report, placed: Sequence[Placed], foreign: Foreign) -> list[str]:
+def _ranked_otherwise(report: Report, placed: Sequence[StandingsRow], foreign: Foreign) -> list[str]:
     """Entrants that the file gives other ranks, where all have one."""
     ranks = {entry.name: entry.rank for entry in report.entries}
     if None in ranks.values() or len(ranks) != len(foreign.labels):

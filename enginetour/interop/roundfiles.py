@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from enginetour.formats.options import Leave
+from enginetour.formats.options import RequestedByes
 from enginetour.formats.pairing.dutch_criteria import virtual_points
 from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.pairing.matching import Unpairable as ShortageUnpairable
 from enginetour.formats.pairing.matching import best_matching, relaxed_matching
-from enginetour.formats.rounds import PairingSystem, Reason, Rounds, RoundsState, Weighed
+from enginetour.formats.rounds import PairingSystem, Reason, Rounds, RoundsState, WeightedRound
 from enginetour.interop.pairers import Separated
 from enginetour.interop.tde import KOMI, ODDS_KOMI, UNPLAYED, written_rating
 from enginetour.interop.trf import MOST_ENTRIES, Cell, Entry, Line, Report, virtual_lines
@@ -100,7 +100,7 @@ def played(name: str, system: str, format_: Rounds, state: RoundsState, games: G
     )
 
 
-def _away(now: Field, leave: Leave, gone: Collection[int]) -> dict[tuple[int, str], list[int]]:
+def _away(now: Field, leave: RequestedByes, gone: Collection[int]) -> dict[tuple[int, str], list[int]]:
     """Those on leave in rounds to come, and those who have withdrawn."""
     found: dict[tuple[int, str], list[int]] = {}
     for number in range(len(now.history) + 1, now.rounds + 1):
@@ -321,7 +321,7 @@ def why(system: PairingSystem, field: Separated, paired: Paired, one: int, other
     return Why(pair, paired, together, tuple(told), rules, reasons, cost, instead)
 
 
-def _cost(weighed: Weighed, pair: tuple[int, int], *, together: bool) -> tuple[_Cost, Pairs | None]:
+def _cost(weighed: WeightedRound, pair: tuple[int, int], *, together: bool) -> tuple[_Cost, Pairs | None]:
     one, other = (weighed.members.index(place) for place in pair)
     best = relaxed_matching(weighed.weights, weighed.barred)
     count = len(weighed.members)
@@ -364,7 +364,7 @@ def _followed(
     return pairs if (pair in pairs) is not together else None
 
 
-def _slack_bound(weighed: Weighed, one: int, other: int) -> int | None:
+def _slack_bound(weighed: WeightedRound, one: int, other: int) -> int | None:
     """Half of the pair's slack, rounded up: the proof says as much; None if the best round had to bend the bars."""
     if weighed.barred[one, other]:
         return None

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from enginetour.interop.files import read_whole
-from enginetour.model.errors import InputRefused, near
-from enginetour.model.task import flag_and_word
+from enginetour.model.errors import InputRefused, suggest
+from enginetour.model.task import split_flag
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -206,7 +206,7 @@ def refusal(
     if first["type"] == "extra_forbidden":
         known = known_keys(model, first["loc"][:-1])
         return InputRefused(
-            f"unknown key {name!r}{meant(keys, known) or near(str(keys[-1]), known)}{more}", place=place
+            f"unknown key {name!r}{meant(keys, known) or suggest(str(keys[-1]), known)}{more}", place=place
         )
     if first["type"] == "missing":
         return InputRefused(f"{name} is missing{more}", place=place)
@@ -419,7 +419,7 @@ def found_here(value: Any, base: Path) -> Any:
 
 def _there(word: str, base: Path) -> str:
     """A script or net among arguments."""
-    flag, name = flag_and_word(word)
+    flag, name = split_flag(word)
     named = not name.startswith("-") and ("/" in name or "." in name)
     return f"{flag}{_path(name, base)}" if named and (base / name).is_file() else word
 

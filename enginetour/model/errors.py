@@ -108,7 +108,7 @@ class Unsupported(EngineFault):
     default_category = "unsupported"
 
 
-class Untellable(Unsupported):
+class InexpressiblePosition(Unsupported):
     """A CECP engine without setboard, and a position that `edit` cannot express."""
 
 
@@ -144,11 +144,11 @@ class InternalFailure(TaskFailed):
 
 # Which known word somebody may have meant who wrote another, as the end of a refusal; upper and lower case are one.
 
-MOST_NAMED = 3  # of several names that begin so
+_MOST_NAMED = 3  # of several names that begin so
 _BEGINNING = 3  # letters of a word that may be the beginning of another
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def closest_match(word: str, known: Iterable[str]) -> str | None:
     """The known word that is most like it, or the only one that begins so, as it is written; None if none is."""
     from difflib import get_close_matches  # here: slots start quicker without it
 
@@ -160,7 +160,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return names[close[0]] if close else None
 
 
-def called(word: str, names: Iterable[str]) -> str | None:
+def match_name(word: str, names: Iterable[str]) -> str | None:
     """The name that a user means by a word: that very name, or the only one that begins so; case may differ.
 
     None where it is none of them, or the beginning of several.
@@ -175,20 +175,20 @@ def called(word: str, names: Iterable[str]) -> str | None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``, did you mean 'x'?`` when something known is close, else nothing."""
-    close = nearest(word, known)
+    close = closest_match(word, known)
     return "" if close is None else f", did you mean {close!r}?"
 
 
-def near(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """As `did_you_mean`, with ``; known: ...`` when nothing is close."""
     names = sorted(set(known))
     return did_you_mean(word, names) or (f"; known: {', '.join(names)}" if names else "")
 
 
-def not_called(word: str, names: Iterable[str]) -> str:
+def no_match_hint(word: str, names: Iterable[str]) -> str:
     """The end of a refusal of a word that `called` finds no name for: those that begin so, a close one, or nothing."""
     begun = sorted({name for name in names if word and name.casefold().startswith(word.casefold())})
     if len(begun) > 1:
-        more = f" and {len(begun) - MOST_NAMED} more" if len(begun) > MOST_NAMED else ""
-        return f"; it is the beginning of {', '.join(map(repr, begun[:MOST_NAMED]))}{more}"
+        more = f" and {len(begun) - _MOST_NAMED} more" if len(begun) > _MOST_NAMED else ""
+        return f"; it is the beginning of {', '.join(map(repr, begun[:_MOST_NAMED]))}{more}"
     return did_you_mean(word, names)

@@ -171,7 +171,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class StandingsRow:
     """One line of a format's table. `rank` None is not ranked (withdrawn); equal ranks are shared places."""
 
     rank: int | None
@@ -308,6 +308,6 @@ class Game:
         return len(self.moves)
 
 
-def fixed(value: float, digits: int, *, signed: bool = False) -> str:
+def format_fixed(value: float, digits: int, *, signed: bool = False) -> str:
     """``12.5``, ``+0.3``; never minus nothing: that is noise, another on each processor."""
     return f"{round(value, digits) or 0.0:{'+' if signed else ''}.{digits}f}"

@@ -65,7 +65,7 @@ Restart = Literal["auto", "on", "off"]
 _FLAGGED = re.compile(r"(--?\w[\w-]*=)(.+)", re.DOTALL)
 
 
-def flag_and_word(argument: str) -> tuple[str, str]:
+def split_flag(argument: str) -> tuple[str, str]:
     """``--weights=net.pb`` as ``--weights=`` and ``net.pb``; of any other argument all is the word."""
     flagged = _FLAGGED.fullmatch(argument)
     return (flagged[1], flagged[2]) if flagged else ("", argument)
@@ -125,7 +125,7 @@ class ResignRule:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRule:
+class TablebaseRule:
     """The result of Syzygy tables in `folders`, for up to `pieces` pieces, kings included."""
 
     folders: tuple[str, ...]
@@ -145,7 +145,7 @@ class Rules:
     doubtful_flag: Literal["void", "loss"] = "void"
     draw: DrawRule | None = None
     resign: ResignRule | None = None
-    tables: TableRule | None = None
+    tables: TablebaseRule | None = None
     draw_offers: bool = False  # two engines may agree on a draw
 
 
@@ -161,7 +161,7 @@ class OwnBook:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TimeTerms:
     """What one colour plays by: its control, and by how many milliseconds it may be late without losing."""
 
     tc: TimeControl
@@ -177,14 +177,14 @@ class Side:
     margin_ms: int = 50
     variant: str = "standard"  # that it must be able to play
     own_book: OwnBook | None = None
-    black: Terms | None = None  # with Black, where that is other than with White
+    black: TimeTerms | None = None  # with Black, where that is other than with White
     speed: float | None = None  # of the machine, by which its times are divided
 
     def playing(self, *, white: bool) -> Side:
         """As it sits at the board with that colour."""
         if self.black is None:
             return self
-        terms = Terms(self.tc, self.margin_ms) if white else self.black
+        terms = TimeTerms(self.tc, self.margin_ms) if white else self.black
         return replace(self, tc=terms.tc, margin_ms=terms.margin_ms, black=None)
 
     def at_speed(self, speed: float | None) -> Side:
@@ -232,7 +232,7 @@ class ReenactTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Reenacted:
+class ReenactResult:
     """What the engine did: `category` as in an incident, "" for a legal move in time."""
 
     category: str
@@ -244,7 +244,7 @@ class Reenacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredOption:
     """An option an engine declares; `kind` is its protocol's word (check, spin, combo, string, button, ...)."""
 
     name: str
@@ -256,13 +256,13 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class ProbeResult:
     """What `ProbeTask` found. `problems` are sentences for the user; empty means fit to play."""
 
     name: str
     own_name: str = ""
     author: str = ""
-    options: tuple[Declared, ...] = ()
+    options: tuple[DeclaredOption, ...] = ()
     features: tuple[tuple[str, str], ...] = ()
     steps: tuple[tuple[str, bool, str], ...] = ()  # (what was tried, went well, words)
     problems: tuple[str, ...] = ()
@@ -303,23 +303,23 @@ for _kind in _VALUES:
 # formula. What a doubling of time is worth differs from engine to engine, so games at odds are no even games for
 # ratings.
 
-BAND = 100  # rating points of a band: a grade, so a handicap stone, of Go (Vuorinen 2010)
+_BAND = 100  # rating points of a band: a grade, so a handicap stone, of Go (Vuorinen 2010)
 _DOUBLING = 70  # rating points that a doubling of time is assumed to be worth: our choice between 50 and 100
-MOST = 32.0  # our choice: five doublings; shorter clocks measure the operating system, not the engine
+MAX_ODDS = 32.0  # our choice: five doublings; shorter clocks measure the operating system, not the engine
 
 
-def divisor(bands: int, table: Sequence[float] | None = None) -> float:
+def odds_divisor(bands: int, table: Sequence[float] | None = None) -> float:
     """By what the time of the giver of so many bands is divided; beyond the end of a table its last number holds."""
     if bands < 1:
         return 1.0
     if table:
         return table[min(bands, len(table)) - 1]
-    return float(min(MOST, 2 ** (bands * BAND / _DOUBLING)))
+    return float(min(MAX_ODDS, 2 ** (bands * _BAND / _DOUBLING)))
 
 
-def worth(bands: int, table: Sequence[float] | None = None) -> float:
+def odds_in_points(bands: int, table: Sequence[float] | None = None) -> float:
     """Rating points that so many bands are assumed to take from the giver, below 0 from the other side."""
-    lost = _DOUBLING * log2(divisor(abs(bands), table))
+    lost = _DOUBLING * log2(odds_divisor(abs(bands), table))
     return lost if bands > 0 else -lost
 
 
@@ -328,7 +328,7 @@ def is_divisible(tc: TimeControl) -> bool:
     return bool(tc.stages or tc.movetime_ms or tc.nodes)
 
 
-def divided(tc: TimeControl, by: float) -> TimeControl:
+def divide_times(tc: TimeControl, by: float) -> TimeControl:
     """Times in whole milliseconds and nodes, rounded down but never to nothing; moves of a stage and depth stay."""
     stages = tuple(Stage(stage.moves, _part(stage.base_ms, by), _part(stage.increment_ms, by)) for stage in tc.stages)
     movetime = None if tc.movetime_ms is None else _part(tc.movetime_ms, by)
@@ -336,13 +336,13 @@ def divided(tc: TimeControl, by: float) -> TimeControl:
     return replace(tc, stages=stages, movetime_ms=movetime, nodes=nodes)
 
 
-def at_odds(white: Side, black: Side, handicap: int, table: Sequence[float] | None = None) -> tuple[Side, Side]:
+def with_time_odds(white: Side, black: Side, handicap: int, table: Sequence[float] | None = None) -> tuple[Side, Side]:
     """Both sides as they play a game in which White gives `handicap` bands, or takes them below 0."""
-    by = divisor(abs(handicap), table)
+    by = odds_divisor(abs(handicap), table)
     if handicap > 0:
-        return replace(white, tc=divided(white.tc, by)), black
+        return replace(white, tc=divide_times(white.tc, by)), black
     if handicap < 0:
-        return white, replace(black, tc=divided(black.tc, by))
+        return white, replace(black, tc=divide_times(black.tc, by))
     return white, black
 
 

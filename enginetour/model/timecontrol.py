@@ -171,7 +171,7 @@ def pgn_control(text: str) -> str:
     return text.replace("hourglass=", "*")
 
 
-def told_by_colour(white: str, black: str) -> str:
+def format_controls(white: str, black: str) -> str:
     """What somebody plays by, for people: ``10+0.1``, or one control with each colour."""
     return white if white == black else f"{white} with White, {black} with Black"
 
@@ -185,12 +185,12 @@ def told_by_colour(white: str, black: str) -> str:
 # odds                             the sides are of different classes ours
 # unknown                          the control cannot be read         ours; games from files
 
-MOVES = 40  # Lichess: a game is taken to last 40 moves
+_MOVES = 40  # Lichess: a game is taken to last 40 moves
 _BOUNDS_S = {"ultrabullet": 30, "bullet": 180, "blitz": 480, "rapid": 1500}  # Lichess: estimated seconds, exclusive
 _SLOWEST = "classical"
-LIMITS = ("nodes", "depth", "movetime")  # the first that is there names the class
+_LIMITS = ("nodes", "depth", "movetime")  # the first that is there names the class
 ODDS, UNKNOWN = "odds", "unknown"
-TIME_CLASSES = (*_BOUNDS_S, _SLOWEST, *LIMITS, ODDS, UNKNOWN)
+TIME_CLASSES = (*_BOUNDS_S, _SLOWEST, *_LIMITS, ODDS, UNKNOWN)
 
 
 def time_class(white_tc: str, black_tc: str) -> str:
@@ -206,7 +206,7 @@ def class_of(control: str) -> str:
         parsed = TimeControl.parse(control)
     except ValueError:
         return UNKNOWN
-    for limit in LIMITS:
+    for limit in _LIMITS:
         if limit in parsed.limits:
             return limit
     seconds = _thinking_ms(parsed) / 1000
@@ -215,7 +215,7 @@ def class_of(control: str) -> str:
 
 def _thinking_ms(control: TimeControl) -> int:
     """What a clock gives one side for the first 40 moves; periods that repeat are counted as they begin."""
-    total, left, number = 0, MOVES, 0
+    total, left, number = 0, _MOVES, 0
     while left > 0:
         stage = control.stage(number)
         moves = min(stage.moves or left, left)
@@ -225,7 +225,7 @@ def _thinking_ms(control: TimeControl) -> int:
     return total
 
 
-def bounds_told(classes: tuple[str, ...]) -> str:
+def describe_time_classes(classes: tuple[str, ...]) -> str:
     """The classes with their bounds, for the caption of a list: ``blitz (180 to 480 s for 40 moves)``."""
     return ", ".join(_told(name) for name in classes)
 
@@ -233,8 +233,8 @@ def bounds_told(classes: tuple[str, ...]) -> str:
 def _told(name: str) -> str:
     ends = [0, *_BOUNDS_S.values()]
     if name == _SLOWEST:
-        return f"{name} (from {ends[-1]} s for {MOVES} moves)"
+        return f"{name} (from {ends[-1]} s for {_MOVES} moves)"
     if name not in _BOUNDS_S:
         return name
     place = list(_BOUNDS_S).index(name)
-    return f"{name} ({ends[place]} to {ends[place + 1]} s for {MOVES} moves)"
+    return f"{name} ({ends[place]} to {ends[place + 1]} s for {_MOVES} moves)"

@@ -31,7 +31,7 @@ BACK_RANKS = 960  # FIDE Laws of Chess, guidelines II
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class _Variant:
     """Of several words for it, the first that an engine declares is the one it is told."""
 
     name: str
@@ -48,28 +48,28 @@ class Variant:
 
 
 _SHUFFLED = ("fischerandom", "chess960", "fischerrandom")  # the first is of the protocol spec, the others are in use
-VARIANTS: Mapping[str, Variant] = {
+VARIANTS: Mapping[str, _Variant] = {
     variant.name: variant
     for variant in (
-        Variant(STANDARD, "Standard"),
-        Variant(CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
-        Variant(_DOUBLE_CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
-        Variant("crazyhouse", "Crazyhouse", ("crazyhouse",), ("crazyhouse",), fifty=False),
-        Variant("atomic", "Atomic", ("atomic",), ("atomic",)),
-        Variant("antichess", "Antichess", ("antichess",), ("antichess", "giveaway")),
-        Variant("giveaway", "Giveaway", ("giveaway",), ("giveaway",)),
-        Variant("suicide", "Suicide", ("suicide",), ("suicide",)),
-        Variant("kingofthehill", "King of the Hill", ("kingofthehill",), ("kingofthehill", "king-of-the-hill")),
-        Variant("racingkings", "Racing Kings", ("racingkings",), ("racingkings",)),
-        Variant("horde", "Horde", ("horde",), ("horde",)),
-        Variant("3check", "Three-check", ("3check",), ("3check",)),
+        _Variant(STANDARD, "Standard"),
+        _Variant(CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
+        _Variant(_DOUBLE_CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
+        _Variant("crazyhouse", "Crazyhouse", ("crazyhouse",), ("crazyhouse",), fifty=False),
+        _Variant("atomic", "Atomic", ("atomic",), ("atomic",)),
+        _Variant("antichess", "Antichess", ("antichess",), ("antichess", "giveaway")),
+        _Variant("giveaway", "Giveaway", ("giveaway",), ("giveaway",)),
+        _Variant("suicide", "Suicide", ("suicide",), ("suicide",)),
+        _Variant("kingofthehill", "King of the Hill", ("kingofthehill",), ("kingofthehill", "king-of-the-hill")),
+        _Variant("racingkings", "Racing Kings", ("racingkings",), ("racingkings",)),
+        _Variant("horde", "Horde", ("horde",), ("horde",)),
+        _Variant("3check", "Three-check", ("3check",), ("3check",)),
     )
 }
 _TAGS_OF_STANDARD = frozenset({"", "?", "standard", "chess", "classical", "normal", "from position"})
 _TAGS_OF_960 = frozenset({"chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"})
 
 
-def variant_named(name: str) -> Variant:
+def variant_named(name: str) -> _Variant:
     """ValueError with the nearest name for one that there is not."""
     if name not in VARIANTS:
         raise ValueError(f"unknown variant {name!r}{did_you_mean(name, VARIANTS)}; known: {', '.join(VARIANTS)}")
@@ -89,7 +89,7 @@ def board_of(name: str, fen: str | None = None) -> chess.Board:
     return board() if fen is None else board(fen)
 
 
-def usual_beginning(name: str) -> str:
+def describe_start(name: str) -> str:
     """Where games begin that have no file of openings; "" in standard chess, for which there is a suite of ours."""
     if VARIANTS[name].any_rank:
         return "back ranks by number"
@@ -141,7 +141,7 @@ def shuffled_fen(white: int, black: int) -> str:
 # Openings by their place in a suite, whatever stands behind it.
 
 
-class Numbered(Sequence[Opening]):
+class LazyOpenings(Sequence[Opening]):
     """Each is made, read or checked when it is asked for."""
 
     @abstractmethod
@@ -160,17 +160,17 @@ class Numbered(Sequence[Opening]):
 # Starts of Chess960 by number (Scharnagl's count, 0 to 959), and of double Chess960 by White's x 960 + Black's.
 
 
-def most(variant: str) -> int:
+def start_count(variant: str) -> int:
     """How many starts there are."""
     return BACK_RANKS**2 if variant == _DOUBLE_CHESS960 else BACK_RANKS
 
 
-class BackRanks(Numbered):
+class BackRanks(LazyOpenings):
     """Some starts, or all of them; made when they are asked for."""
 
     def __init__(self, variant: str, numbers: Sequence[int] | None = None) -> None:
         self._variant = variant
-        self._numbers = range(most(variant)) if numbers is None else numbers
+        self._numbers = range(start_count(variant)) if numbers is None else numbers
 
     def __len__(self) -> int:
         return len(self._numbers)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from enginetour.interop.files import file_digest, shipped_suite
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
-from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, most, usual_beginning
+from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, describe_start, start_count
 from enginetour.openings.polyglot import MOST_PLIES, BookLines, Choice
 from enginetour.openings.positions import NONE, IndexedPositions, LeftOut, needs_setboard
 from enginetour.openings.suites import MOST_OPENINGS, HeldGames, is_pgn, large_positions, read_suite
@@ -296,11 +296,11 @@ def _found(
         what = f"positions are numbers of back ranks, and {variant} is played"
         raise InputRefused(what, step='add variant = "chess960" under [play], or leave them out')
     if settings.file is None and VARIANTS[variant].any_rank:
-        if too_high := [number for number in settings.positions or () if number >= most(variant)]:
-            raise InputRefused(f"no start number {too_high[0]}: {variant} has 0 to {most(variant) - 1}")
-        return BackRanks(variant, settings.positions), usual_beginning(variant), NONE
+        if too_high := [number for number in settings.positions or () if number >= start_count(variant)]:
+            raise InputRefused(f"no start number {too_high[0]}: {variant} has 0 to {start_count(variant) - 1}")
+        return BackRanks(variant, settings.positions), describe_start(variant), NONE
     if settings.file is None and variant != STANDARD:
-        return (Opening(index=1, variant=variant),), usual_beginning(variant), NONE
+        return (Opening(index=1, variant=variant),), describe_start(variant), NONE
     path = (folder / Path(settings.file).expanduser()) if settings.file else shipped_suite()
     if path.suffix.lower() == ".bin":
         if variant != STANDARD:

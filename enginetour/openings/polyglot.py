@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from enginetour.interop.files import refuse_special
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
-from enginetour.model.variants import STANDARD, Numbered, board_of
+from enginetour.model.variants import STANDARD, LazyOpenings, board_of
 from enginetour.openings.positions import over
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Book:
         self._entries.close()
 
 
-class BookLines(Numbered):
+class BookLines(LazyOpenings):
     """Lines drawn from a book by seed and number, without end; or the one best line."""
 
     def __init__(self, path: Path, choice: Choice, seed: int, plies: int = MOST_PLIES) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
-from enginetour.model.variants import STANDARD, VARIANTS, Numbered, board_of, start_fen
+from enginetour.model.variants import STANDARD, VARIANTS, LazyOpenings, board_of, start_fen
 
 if TYPE_CHECKING:
     import chess  # not where every game begins at the usual start: it takes a tenth of the way to the first one
@@ -241,7 +241,7 @@ def _counters(half: str, full: str) -> str:
     return f"{half.lstrip('0') or '0'} {full.lstrip('0') or '1'}"
 
 
-class IndexedPositions(Numbered):
+class IndexedPositions(LazyOpenings):
     """The positions of a file that is kept open; each is read and checked when it is asked for.
 
     `index` is the place among all lines that hold something. InputRefused for a bad one, or with `skip_bad` the next

@@ -21,7 +21,7 @@ from typing import BinaryIO, NamedTuple, cast
 from enginetour.interop.files import MOST_TAGS, opened_input, refuse_bomb
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
-from enginetour.model.variants import STANDARD, Numbered, tag_fits
+from enginetour.model.variants import STANDARD, LazyOpenings, tag_fits
 from enginetour.openings.positions import LONGEST_LINE, Bad, Written, checked, position, shown, text_of
 
 # Opening suites as text: PGN, EPD and plain FEN lines, also compressed, read as a stream and checked game by game.
@@ -287,7 +287,7 @@ class _Packed(NamedTuple):
     sans: str
 
 
-class HeldGames(Numbered):
+class HeldGames(LazyOpenings):
     """All games of a file, cut after `plies`; InputRefused for a bad one when it is asked for."""
 
     def __init__(self, path: Path, plies: int | None = None, variant: str = STANDARD) -> None:

@@ -17,7 +17,7 @@ from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
 
 # Who can be compared with whom: pools, mutually reachable groups, the unbeaten and the winless.
 
-MOST_ROUNDS = 100  # a round reads all arrows; only chains of versions are longer
+_MOST_ROUNDS = 100  # a round reads all arrows; only chains of versions are longer
 Parts = tuple[tuple[str, ...], ...]
 
 
@@ -107,7 +107,7 @@ def _reached(tails: Index, heads: Index, first: int, met: NDArray[np.bool_]) -> 
     """All that met somebody, along the arrows; False also after so many rounds that a graph library is quicker."""
     seen = ~met
     seen[first] = True
-    for _ in range(MOST_ROUNDS):
+    for _ in range(_MOST_ROUNDS):
         seen[heads[seen[tails]]] = True
         if seen.all():
             return True
@@ -129,8 +129,8 @@ def _named(pairs: Pairs, parts: Iterable[set[int]]) -> Parts:
 # many more arrows make it one group as there are groups that nobody took anything from, or that took nothing from
 # others, whichever are more (Eswaran and Tarjan 1976).
 
-MOST_TOLD = 3  # further ones are counted: a caption is a line
-MOST_GROUPS = 200  # with more, hardly anything was played yet
+_MOST_NAMED = 3  # further ones are counted: a caption is a line
+_MOST_GROUPS = 200  # with more, hardly anything was played yet
 
 
 def connecting_games(pairs: Pairs, pools: Parts) -> tuple[tuple[str, str], ...]:
@@ -144,7 +144,7 @@ def connecting_points(pairs: Pairs, groups: Parts) -> tuple[tuple[str, str], ...
 
     Likeliest first choice: the best scorer of the weaker group against the worst of the stronger.
     """
-    if not 1 < len(groups) <= MOST_GROUPS:
+    if not 1 < len(groups) <= _MOST_GROUPS:
         return ()
     reach = _reach(pairs, groups)
     share = pairs.scored / pairs.played.clip(1.0)
@@ -153,18 +153,18 @@ def connecting_points(pairs: Pairs, groups: Parts) -> tuple[tuple[str, str], ...
     return tuple((best[taker], worst[giver]) for taker, giver in _arrows(reach))
 
 
-def games_told(games: tuple[tuple[str, str], ...], *, numbered: bool) -> str:
+def format_connecting_games(games: tuple[tuple[str, str], ...], *, numbered: bool) -> str:
     """A line of a caption; `numbered`: pools have the numbers that the list shows."""
     told = [
         f"a game {one} - {other} would connect {f'pools 1 and {number}' if numbered else 'their pools'}"
-        for number, (one, other) in enumerate(games[:MOST_TOLD], 2)
+        for number, (one, other) in enumerate(games[:_MOST_NAMED], 2)
     ]
     return ", ".join(told) + _more(len(games))
 
 
-def points_told(points: tuple[tuple[str, str], ...]) -> str:
+def format_connecting_points(points: tuple[tuple[str, str], ...]) -> str:
     """A line of a caption."""
-    told = [f"a point of {taker} against {giver}" for taker, giver in points[:MOST_TOLD]]
+    told = [f"a point of {taker} against {giver}" for taker, giver in points[:_MOST_NAMED]]
     return " and ".join(told) + _more(len(points)) + " would make them one group"
 
 
@@ -218,4 +218,4 @@ def _by(pairs: Pairs, column: Vector) -> Callable[[str], tuple[float, int]]:
 
 
 def _more(count: int) -> str:
-    return f" and {count - MOST_TOLD} more" if count > MOST_TOLD else ""
+    return f" and {count - _MOST_NAMED} more" if count > _MOST_NAMED else ""

@@ -29,15 +29,15 @@ FLOOR = 100.0  # Cieply 1998: 20 kyu, the lowest rating
 _CZECH_A = 115.0  # Cieply 1998
 EPS = 0.016  # Vuorinen 2010: against deflation
 _STONE = grades.WIDTH  # Vuorinen 2010: a handicap stone is worth one grade
-GRADES = "20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro"
-HIGHEST = {"kyu": 20, "dan": 7, "pro": 9}  # Cieply 1998: 20 kyu is the floor, 1 pro is as strong as 7 dan
-FARTHEST = 700.0  # exp overflows at 709.78 (IEEE 754): a gap of 80,000 points of the Czech scale
-CON = (  # Cieply 1998: con at 100, 200, ... 2700
+_GRADES = "20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro"
+_HIGHEST = {"kyu": 20, "dan": 7, "pro": 9}  # Cieply 1998: 20 kyu is the floor, 1 pro is as strong as 7 dan
+_FARTHEST = 700.0  # exp overflows at 709.78 (IEEE 754): a gap of 80,000 points of the Czech scale
+_CON = (  # Cieply 1998: con at 100, 200, ... 2700
     *(116, 110, 105, 100, 95, 90, 85, 80, 75, 70, 65, 60, 55, 51),
     *(47, 43, 39, 35, 31, 27, 24, 21, 18, 15, 13, 11, 10),
 )
-Variant = Literal["czech", "egf"]
-PRO_STEP: dict[Variant, float] = {
+_Variant = Literal["czech", "egf"]
+_PRO_STEP: dict[_Variant, float] = {
     "czech": 40.0,
     "egf": grades.PRO_STEP,
 }  # points of a professional grade: Cieply 1998, Vuorinen 2010
@@ -48,7 +48,7 @@ class GorSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-    variant: Variant = "czech"
+    variant: _Variant = "czech"
     mode: Mode = "batch"
     eps: float = Field(default=EPS, ge=0, lt=1, description="egf: points a game adds to the pool, by con")
     integer_steps: bool = Field(default=False, description="egf: a in whole steps of 20 points")
@@ -64,7 +64,7 @@ class GorSettings(BaseModel):
         try:
             return grade_rating(value, info.data.get("variant", "czech"))
         except InputRefused as refusal:
-            raise ValueError(f"{refusal.what}: write a number, or {GRADES}") from None
+            raise ValueError(f"{refusal.what}: write a number, or {_GRADES}") from None
 
     @model_validator(mode="after")
     def _of_the_variant(self) -> GorSettings:
@@ -87,14 +87,14 @@ class EgfSettings(GorSettings):
 
 def con(rating: float) -> float:
     """Points a game weighs: linear between hundreds, flat beyond the table's ends."""
-    place = min(max((rating - 100) / 100, 0.0), len(CON) - 1.0)
-    below = min(int(place), len(CON) - 2)
-    return CON[below] + (place - below) * (CON[below + 1] - CON[below])
+    place = min(max((rating - 100) / 100, 0.0), len(_CON) - 1.0)
+    below = min(int(place), len(_CON) - 2)
+    return _CON[below] + (place - below) * (_CON[below + 1] - _CON[below])
 
 
 def czech_expected(gap: float) -> float:
     """Of the side that is `gap` points ahead."""
-    return 1 / (exp(min(-gap / _CZECH_A, FARTHEST)) + 1)
+    return 1 / (exp(min(-gap / _CZECH_A, _FARTHEST)) + 1)
 
 
 def _egf_width(rating: float, *, integer_steps: bool = False) -> float:
@@ -108,7 +108,7 @@ def egf_expected(one: float, other: float, *, eps: float = EPS, integer_steps: b
     if one == other:
         return (1 - eps) / 2, (1 - eps) / 2
     weaker = min(one, other)
-    low = 1 / (exp(min(abs(one - other) / _egf_width(weaker, integer_steps=integer_steps), FARTHEST)) + 1)
+    low = 1 / (exp(min(abs(one - other) / _egf_width(weaker, integer_steps=integer_steps), _FARTHEST)) + 1)
     high = 1 - low - eps
     return (low, high) if one < other else (high, low)
 
@@ -122,17 +122,17 @@ def expected_total_change(one: float, other: float, *, eps: float = EPS) -> floa
     return eps * (con(one) * first + con(other) * second)
 
 
-def grade_rating(grade: str, variant: Variant = "czech") -> float:
+def grade_rating(grade: str, variant: _Variant = "czech") -> float:
     """Return the entry rating of a grade: 20 to 1 kyu, 1 to 7 dan, 1 to 9 pro. Source: Cieply 1998, Vuorinen 2010.
 
     Raises:
         InputRefused: the text is not one of these grades.
     """
     found = grades.parse(grade)
-    if found is None or found.number > HIGHEST[found.kind]:
-        raise InputRefused(f"no grade {grade!r}", step=f"write {GRADES}")
+    if found is None or found.number > _HIGHEST[found.kind]:
+        raise InputRefused(f"no grade {grade!r}", step=f"write {_GRADES}")
     if found.kind == "pro":
-        return grades.FIRST_PRO + PRO_STEP[variant] * (found.number - 1)
+        return grades.FIRST_PRO + _PRO_STEP[variant] * (found.number - 1)
     return found.rating()
 
 

@@ -80,7 +80,7 @@ class Version(NamedTuple):
     family: str = ""
 
 
-class Counted(Protocol):
+class _Counted(Protocol):
     """Anything that knows how many rated games it has."""
 
     @property
@@ -94,7 +94,7 @@ class Lineage:
 
     relatives: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
-    def predecessor(self, engine: str, standings: Mapping[str, Counted]) -> str | None:
+    def predecessor(self, engine: str, standings: Mapping[str, _Counted]) -> str | None:
         """Its newest relative with a rated game among `standings`; None for the first of its kind."""
         for kind in self.relatives.get(engine, ()):
             for relative in kind:
@@ -120,9 +120,9 @@ def lineage(versions: Iterable[Version]) -> Lineage:
 # Ratings that change game by game or event by event: one fold for Elo and the GoR family.
 
 Mode = Literal["sequential", "batch"]
-Tally = tuple[int, int, int]  # White's wins, draws, losses
+EventTally = tuple[int, int, int]  # White's wins, draws, losses
 Met = tuple[str, str, int]  # White, Black, the handicap that White gives
-Tallies = Mapping[Met, Tally]  # of one event
+_Tallies = Mapping[Met, EventTally]  # of one event
 
 
 class Standing(NamedTuple):
@@ -133,7 +133,7 @@ class Standing(NamedTuple):
     games: int = 0
 
 
-class Rule(Protocol):
+class _Rule(Protocol):
     """The arithmetic of one rating system."""
 
     @property
@@ -167,10 +167,10 @@ class RatingState:
     With a `lineage` an engine that nobody gave a rating enters with that of its predecessor.
     """
 
-    rule: Rule
+    rule: _Rule
     standings: Map[str, Standing] = field(default_factory=Map)
     event: str | None = None
-    pending: Map[Met, Tally] = field(default_factory=Map)
+    pending: Map[Met, EventTally] = field(default_factory=Map)
     lineage: Lineage | None = None
 
     def standing(self, engine: str) -> Standing:
@@ -189,7 +189,7 @@ class RatingState:
         return {name: self.standings[name].rating for name in sorted(self.standings)}
 
 
-def begin(rule: Rule, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
+def begin(rule: _Rule, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
     """The state before the first game; `start` holds the ratings given to engines."""
     standings = Map({name: Standing(rating, rating) for name, rating in start.items()})
     return RatingState(rule, standings, lineage=lineage)
@@ -218,7 +218,7 @@ def close(state: RatingState) -> tuple[RatingState, list[RatingEvent]]:
     return rate_event(closed, state.event or "", state.pending)
 
 
-def rate_event(state: RatingState, event: str, tallies: Tallies) -> tuple[RatingState, list[RatingEvent]]:
+def rate_event(state: RatingState, event: str, tallies: _Tallies) -> tuple[RatingState, list[RatingEvent]]:
     """Rate the games of an event from the ratings before it, whatever the mode; writes as `close` does."""
     surprises: dict[str, list[float]] = {}
     played: dict[str, int] = {}
@@ -261,8 +261,8 @@ def rate(games: Iterable[RatedGame], state: RatingState) -> tuple[RatingState, l
 
 
 def _tallied(
-    games: Iterable[RatedGame], begun: Mapping[str, dict[Met, Tally]] | None = None
-) -> dict[str, dict[Met, Tally]]:
+    games: Iterable[RatedGame], begun: Mapping[str, dict[Met, EventTally]] | None = None
+) -> dict[str, dict[Met, EventTally]]:
     """The games of each event added up, events by their first game, after those already `begun`."""
     events = dict(begun or {})
     for game in games:
@@ -277,14 +277,14 @@ def _pair(game: RatedGame) -> Met:
     return game.white, game.black, game.handicap
 
 
-def _counted(tally: Tally, game: RatedGame) -> Tally:
+def _counted(tally: EventTally, game: RatedGame) -> EventTally:
     won, drawn, lost = tally
     half_points = game.white_half_points
     return won + (half_points == 2), drawn + (half_points == 1), lost + (half_points == 0)
 
 
 def _rated(
-    rule: Rule, game: RatedGame, white: Standing, black: Standing
+    rule: _Rule, game: RatedGame, white: Standing, black: Standing
 ) -> tuple[tuple[Standing, RatingEvent], tuple[Standing, RatingEvent]]:
     """Both sides from their ratings before the game."""
     names = _pair(game)
@@ -297,7 +297,7 @@ def _rated(
 
 
 def _changed(
-    rule: Rule, engine: str, before: Standing, surprise: float, games: int, event: str, game: int | None
+    rule: _Rule, engine: str, before: Standing, surprise: float, games: int, event: str, game: int | None
 ) -> tuple[Standing, RatingEvent]:
     """`surprise` is score minus expectation. The event keeps the formula's change; a floor shows in `after` only."""
     rating, peak, played = before

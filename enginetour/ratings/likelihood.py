@@ -17,16 +17,16 @@ from enginetour.model.errors import InputRefused
 from enginetour.ratings.connectivity import groups
 from enginetour.ratings.models import (
     MODELS,
-    Belief,
     Model,
+    PoolPrior,
     Prior,
+    ResultColumns,
     Slopes,
-    Tally,
     VirtualDraws,
-    belief_of,
+    pool_prior,
     with_virtual_draws,
 )
-from enginetour.ratings.pairs import Counts, Dependence, Index, Pairs, Vector, pairs_of
+from enginetour.ratings.pairs import Counts, Index, OpeningDependence, Pairs, Vector, pairs_of
 
 # The inverse of a symmetric positive definite matrix, half by half: products instead of elimination.
 #
@@ -71,13 +71,13 @@ def _invert(matrix: Vector, out: Vector) -> None:
 # Unknowns are the ratings, then White's advantage, then the draw parameter: N+2 of them, natural units. The ratings'
 # block is a graph Laplacian, singular along the level when nothing fixes that.
 
-DENSE_ENGINES = 2000  # above, conjugate gradients: a dense step takes a third of a second there
+_DENSE_ENGINES = 2000  # above, conjugate gradients: a dense step takes a third of a second there
 _STEP_TOLERANCE = 1e-4  # of the residual in one Newton step; at 1e-6 the singular system stagnated, 695 Elo off
 _NEWTON_TOLERANCE = 1e-9  # of the residual in a dense step: Newton takes as many steps as with exact ones (measured)
 _ITERATED = 300  # unknowns; below, eliminating them is nearly as quick (measured)
 _ITERATIONS = 40  # a mesh takes a dozen; so many cost a third of the elimination of 1,000 unknowns (measured)
-EXACT = 1e-11  # of the residual, in rounds of STEP_TOLERANCE; what double precision leaves
-MOST_ROUNDS = 40  # ten times what a mesh needs
+_EXACT = 1e-11  # of the residual, in rounds of STEP_TOLERANCE; what double precision leaves
+_MOST_ROUNDS = 40  # ten times what a mesh needs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,17 +155,17 @@ class Curvature:
 
     def solve(self, right: Vector, *, dense: bool = False) -> Vector:
         """A Newton step: zero where held, of mean 0 where the level is free. LinAlgError when it is singular."""
-        if dense or len(self.pairs.names) <= DENSE_ENGINES:
+        if dense or len(self.pairs.names) <= _DENSE_ENGINES:
             return self._dense(right, exactly=dense or len(right) < _ITERATED)
         step, done = self._by_pairs(right)
         return step if done else self._dense(right)
 
     def solve_exactly(self, right: Vector) -> Vector:
         """The same to rounding: in large pools by rounds, each on what the last one left."""
-        if len(self.pairs.names) <= DENSE_ENGINES:
+        if len(self.pairs.names) <= _DENSE_ENGINES:
             return self._dense(right)
-        step, goal = np.zeros(len(right)), EXACT * float(np.linalg.norm(self._project(right)))
-        for _ in range(MOST_ROUNDS):
+        step, goal = np.zeros(len(right)), _EXACT * float(np.linalg.norm(self._project(right)))
+        for _ in range(_MOST_ROUNDS):
             left = self._project(right - self.times(step))
             if float(np.linalg.norm(left)) <= goal:
                 return step
@@ -236,7 +236,7 @@ def _conjugate(
 
 
 def curvature(
-    pairs: Pairs, slopes: Slopes, belief: Belief, ratings: Vector, free: Index, *, level_free: bool
+    pairs: Pairs, slopes: Slopes, belief: PoolPrior, ratings: Vector, free: Index, *, level_free: bool
 ) -> Curvature:
     """Of games and prior at these ratings."""
     lifted = belief.weights if belief.floating else None
@@ -252,20 +252,20 @@ _STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step 
 _RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
 _UPHILL = 1e-9  # share of the log likelihood that is rounding
 RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
-DRAWISH = 12.0  # natural units of a draw parameter: all but one in 100,000 games of equals are drawn
+MAX_DRAW_PARAMETER = 12.0  # natural units of a draw parameter: all but one in 100,000 games of equals are drawn
 MOST_STEPS = 1000  # far above any pool that has a maximum
-LINE_STEPS = 2  # steps along one line (our choice): from level ratings the first still overshoots
-PATIENCE = 15  # steps by conjugate gradients; a mesh takes 9, a chain of 3,000 versions 129
+_LINE_STEPS = 2  # steps along one line (our choice): from level ratings the first still overshoots
+_PATIENCE = 15  # steps by conjugate gradients; a mesh takes 9, a chain of 3,000 versions 129
 _IDENTIFIED = 1e-9  # share of the curvature of advantage and draw parameter that ratings may not explain away
-_ONE_EACH = Tally(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
+_ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
 
 
-class Undetermined(InputRefused):
+class NoMaximum(InputRefused):
     """The games have no likelihood maximum at finite ratings."""
 
 
 @dataclass(frozen=True, eq=False)
-class Elsewhere:
+class SharedParameters:
     """What pools without a common game say of advantage and draw parameter: a parabola, their ratings following.
 
     `slope` and `bend` are those of their likelihood at `at`, 0 in what is held; `spread` is the variance of the slope.
@@ -300,11 +300,11 @@ class _Problem:
 
     pairs: Pairs
     model: Model
-    belief: Belief
+    belief: PoolPrior
     free: Index
     level_free: bool
     imagined: bool  # ONE_EACH counts too
-    elsewhere: Elsewhere | None = None
+    elsewhere: SharedParameters | None = None
 
     def without_draws(self) -> _Problem:
         """The same with the draw parameter held."""
@@ -373,7 +373,7 @@ def _summit(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, int
     """
     try:
         return problem, *_climb(problem, at)
-    except Undetermined:
+    except NoMaximum:
         if problem.imagined or len(problem.pairs.names) + 1 not in problem.free:
             raise
     problem = replace(problem, imagined=True)
@@ -388,14 +388,14 @@ def _climb(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
     gradient, bent = problem.slopes(at)
     for steps in range(1, MOST_STEPS + 1):
         try:
-            step, height = problem.uphill(at, bent.solve(gradient, dense=steps > PATIENCE), height)
+            step, height = problem.uphill(at, bent.solve(gradient, dense=steps > _PATIENCE), height)
         except np.linalg.LinAlgError:
             break
         at = at + step
         if problem.level_free:
             at[:-2] -= at[:-2].mean()
         if (fitted and abs(at[-2]) > RUNAWAY) or (
-            count + 1 in problem.free and not problem.imagined and at[-1] > DRAWISH
+            count + 1 in problem.free and not problem.imagined and at[-1] > MAX_DRAW_PARAMETER
         ):
             break
         gradient, bent = problem.slopes(at)
@@ -404,7 +404,7 @@ def _climb(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
             if not _identified(problem, bent):  # so far out that nothing moves any more
                 break
             return at, residual, steps
-    raise Undetermined(
+    raise NoMaximum(
         "these games put no bound on White's advantage" if fitted else "these games bound no ratings",
         step="give the advantage as a number" if fitted else "use a prior",
     )
@@ -423,7 +423,7 @@ def _by_scores(problem: _Problem, at: Vector) -> Vector:
     if problem.level_free:
         way[:-2] -= way[:-2].mean()
     height = problem.height(at)
-    for _ in range(LINE_STEPS):
+    for _ in range(_LINE_STEPS):
         gradient, bent = problem.slopes(at)
         bend = float(way @ bent.times(way))
         if not bend > 0:
@@ -437,12 +437,12 @@ def _identified(problem: _Problem, bent: Curvature) -> bool:
     """What remains of the curvature in advantage and draw parameter when the ratings follow them must be something."""
     extra = problem.free[problem.free >= len(problem.pairs.names)]
     try:
-        return told_apart(*followed(problem, bent, extra)[1:])
+        return is_identified(*eliminate_ratings(problem, bent, extra)[1:])
     except np.linalg.LinAlgError:
         return False
 
 
-def followed(problem: _Problem, bent: Curvature, extra: Index) -> tuple[Vector, Vector, Vector]:
+def eliminate_ratings(problem: _Problem, bent: Curvature, extra: Index) -> tuple[Vector, Vector, Vector]:
     """How all unknowns move with these ones beyond the ratings, when the free ratings follow.
 
     With the curvature that remains then, and the one on its diagonal when they do not follow. LinAlgError where they
@@ -461,7 +461,7 @@ def followed(problem: _Problem, bent: Curvature, extra: Index) -> tuple[Vector, 
     return ways, rest, own
 
 
-def told_apart(rest: Vector, own: Vector) -> bool:
+def is_identified(rest: Vector, own: Vector) -> bool:
     """Whether enough of the curvature `own` remains when the ratings follow."""
     if not (own > 0).all():
         return not len(own)
@@ -495,7 +495,7 @@ class Fit:
     scale: float
     residual: float  # largest distance from the score equations, points per engine
     steps: int
-    dependence: Dependence | None = None  # of games that share an opening; None: all are taken as independent
+    dependence: OpeningDependence | None = None  # of games that share an opening; None: all are taken as independent
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -548,7 +548,7 @@ def fit(
     scale: float = ELO_SCALE,
     names: Collection[str] = (),
     start: Fit | None = None,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: SharedParameters | None = None,
 ) -> Fit:
     """The most likely ratings, centred on 0 unless anchors or a prior with means give the level.
 
@@ -567,7 +567,7 @@ def fit(
         raise ValueError("a draw parameter is a finite number above 0")
     unit, count = scale / log(10), len(pairs.names)
     counted = with_virtual_draws(pairs, prior.weight) if isinstance(prior, VirtualDraws) else pairs
-    belief = belief_of(pairs.names, prior, unit)
+    belief = pool_prior(pairs.names, prior, unit)
     _refuse_unlinked(counted, {*held, *(name for name, own in zip(pairs.names, belief.bound(), strict=True) if own)})
     games, drawn = float(counted.games.sum()), float(counted.draws.sum())
     draw_fitted = chosen.draws and draw == "fit" and (drawn > 0 or (elsewhere is not None and elsewhere.draws))
@@ -589,7 +589,7 @@ def fit(
     if elsewhere is not None:
         at[-2:] = elsewhere.at
     if fitted and not _identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
-        raise Undetermined(
+        raise NoMaximum(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"
         )
     climbed = problem.folded(at)
@@ -633,4 +633,4 @@ def _refuse_unlinked(pairs: Pairs, believed: Collection[str]) -> None:
     else:
         found = len(groups(pairs, believed)) + len(set(pairs.names) - met - set(believed))
     if found > 1:
-        raise Undetermined(f"no finite ratings: {found} groups that do not reach each other", step="use a prior")
+        raise NoMaximum(f"no finite ratings: {found} groups that do not reach each other", step="use a prior")

@@ -20,13 +20,13 @@ import numpy as np
 
 from enginetour.model.errors import UsageRefused
 from enginetour.ratings.pairs import Index, Pairs, Vector
-from enginetour.ratings.ratinglist import DENSE_ERRORS, RatingList, grounds_of
-from enginetour.ratings.uncertainty import NORMAL_95, Errors, Ground
+from enginetour.ratings.ratinglist import DENSE_ERRORS, RatingList, fit_bases
+from enginetour.ratings.uncertainty import NORMAL_95, Errors, FitBasis
 
 MatrixName = Literal["los", "diff", "errors", "score"]
 
 FURTHEST = 8.5  # standard deviations; what lies beyond, 1e-17, no double below 1 can tell from certainty
-STEPS = 512  # points of the table in one standard deviation: its parabolas miss by less than 1e-10
+_STEPS = 512  # points of the table in one standard deviation: its parabolas miss by less than 1e-10
 _ROWS_AT_ONCE = 32  # of a matrix of 1,000: what is worked on stays in the processor's cache
 
 
@@ -59,13 +59,13 @@ def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile
         return Matrix(kind, names, pools, points, games=games)
     values = np.full((len(names), len(names)), np.nan)
     errors = values.copy() if kind == "diff" else None
-    for pool, ground in grounds_of(found.rows).items():
+    for pool, ground in fit_bases(found.rows).items():
         inside = np.array([number for number, own in enumerate(pools) if own == pool], dtype=np.intp)
         place = {name: number for number, name in enumerate(ground.fit.names)}
         places = np.array([place[names[number]] for number in inside], dtype=np.intp)
         block = np.ix_(inside, inside)
         if kind == "los":
-            values[block] = superiority(ground, places)
+            values[block] = _superiority(ground, places)
         else:
             spread = _difference_errors(ground, places, quantile)
             values[block] = _differences(ground, places) if kind == "diff" else spread
@@ -74,7 +74,7 @@ def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile
     return Matrix(kind, names, pools, values, errors=errors)
 
 
-def superiority(ground: Ground, places: Index) -> Vector:
+def _superiority(ground: FitBasis, places: Index) -> Vector:
     """Likelihood that the row's engine is the stronger one; nan on the diagonal and between anchors."""
     errors, fit = _dense(ground), ground.fit
     cov, ratings = errors.covariance[np.ix_(places, places)], fit.ratings[places] / fit.unit
@@ -91,14 +91,14 @@ def superiority(ground: Ground, places: Index) -> Vector:
     return made
 
 
-def _differences(ground: Ground, places: Index) -> Vector:
+def _differences(ground: FitBasis, places: Index) -> Vector:
     ratings = ground.shown.ratings[places]
     made = ratings[:, None] - ratings
     np.fill_diagonal(made, np.nan)
     return np.asarray(made)
 
 
-def _difference_errors(ground: Ground, places: Index, quantile: float) -> Vector:
+def _difference_errors(ground: FitBasis, places: Index, quantile: float) -> Vector:
     errors = _dense(ground)
     cov = errors.covariance[np.ix_(places, places)]
     own = cov.diagonal()
@@ -107,7 +107,7 @@ def _difference_errors(ground: Ground, places: Index, quantile: float) -> Vector
     return np.asarray(made)
 
 
-def _blank(made: Vector, ground: Ground, places: Index) -> None:
+def _blank(made: Vector, ground: FitBasis, places: Index) -> None:
     """Nobody compares with itself, and between two anchors nothing is uncertain."""
     fixed = np.isin(places, list(ground.fit.fixed))
     made[np.ix_(fixed, fixed)] = np.nan
@@ -127,7 +127,7 @@ def _scores(names: tuple[str, ...], pairs: Pairs) -> tuple[Vector, Vector]:
     return np.where(games > 0, points, np.nan), games
 
 
-def _dense(ground: Ground) -> Errors:
+def _dense(ground: FitBasis) -> Errors:
     if not isinstance(ground.errors, Errors):
         raise UsageRefused(
             f"a pool of {len(ground.fit.names):,} engines is too large for a matrix of errors, the most is"
@@ -142,9 +142,9 @@ def _normal(number: Vector) -> Vector:
     """Standard normal distribution function to 1e-10: parabolas about the nearest point of a table."""
     value, slope, bend = _table()
     far = np.clip(number, -FURTHEST, FURTHEST)
-    far = np.where(np.isnan(far), 0.0, far) * STEPS + FURTHEST * STEPS
+    far = np.where(np.isnan(far), 0.0, far) * _STEPS + FURTHEST * _STEPS
     near = np.rint(far)
-    off, at = (far - near) / STEPS, near.astype(np.intp)
+    off, at = (far - near) / _STEPS, near.astype(np.intp)
     return np.asarray(
         np.clip(value[at] + off * (slope[at] + off * bend[at]), 0.0, 1.0)
     )  # rounding leaves 1e-17 below 0
@@ -153,6 +153,6 @@ def _normal(number: Vector) -> Vector:
 @cache
 def _table() -> tuple[Vector, Vector, Vector]:
     """The function, its slope and half its bend at every point."""
-    points = np.arange(-FURTHEST * STEPS, FURTHEST * STEPS + 1) / STEPS
+    points = np.arange(-FURTHEST * _STEPS, FURTHEST * _STEPS + 1) / _STEPS
     slope = np.exp(-(points**2) / 2) / np.sqrt(2 * np.pi)
     return np.array([erfc(-point / sqrt(2)) / 2 for point in points.tolist()]), slope, -points * slope / 2

@@ -27,23 +27,23 @@ from enginetour.ratings.pairs import Pairs, Vector
 # How a gap in strength becomes wins, draws and losses: what the likelihood of a list is made of.
 
 
-class Results(Protocol):
+class _Results(Protocol):
     """Counted games, one row per gap."""
 
     @property
-    def wins(self) -> Vector: ...  # noqa: D102
+    def wins(self) -> Vector: ...
     @property
-    def draws(self) -> Vector: ...  # noqa: D102
+    def draws(self) -> Vector: ...
     @property
-    def losses(self) -> Vector: ...  # noqa: D102
+    def losses(self) -> Vector: ...
     @property
-    def games(self) -> Vector: ...  # noqa: D102
+    def games(self) -> Vector: ...
     @property
-    def points(self) -> Vector: ...  # noqa: D102
+    def points(self) -> Vector: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ResultColumns:
     """Results of rows that are no pairs of a pool."""
 
     wins: Vector
@@ -78,16 +78,16 @@ class Model(Protocol):
     name: str
     draws: bool  # has a draw parameter
 
-    def height(self, results: Results, gap: Vector, draw: float) -> float:
+    def height(self, results: _Results, gap: Vector, draw: float) -> float:
         """Log likelihood without constants; -inf for a parameter that cannot be."""
 
-    def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:
+    def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
         """Its derivatives."""
 
-    def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:
+    def scores(self, results: _Results, gap: Vector, draw: float) -> tuple[Vector, float]:
         """The first ones alone, in half the time: per row in its gap, summed in the parameter."""
 
-    def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
+    def row_heights(self, results: _Results, gap: Vector, draw: float) -> Vector:
         """The parts of the log likelihood that depend on the gap, row by row."""
 
     def guess(self, rate: float) -> float:
@@ -103,7 +103,7 @@ class Model(Protocol):
         """Elo points that one point of the model is worth near equality."""
 
 
-def chance(gap: Vector) -> Vector:
+def logistic(gap: Vector) -> Vector:
     """s(x), also far out."""
     with np.errstate(over="ignore"):  # e^-x beyond all numbers is what makes 0
         return np.asarray(1 / (1 + np.exp(-gap)))
@@ -120,23 +120,23 @@ class _Logistic:
     name = "logistic"
     draws = False
 
-    def height(self, results: Results, gap: Vector, draw: float) -> float:
+    def height(self, results: _Results, gap: Vector, draw: float) -> float:
         """Of the points."""
         return float(self.row_heights(results, gap, draw).sum())
 
-    def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:  # noqa: ARG002
+    def row_heights(self, results: _Results, gap: Vector, draw: float) -> Vector:  # noqa: ARG002
         """Points won at gap x, all of them lost at ln(1+e^x)."""
         return np.asarray(results.points * gap - results.games * softplus(gap))
 
-    def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:  # noqa: ARG002
+    def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:  # noqa: ARG002
         """Points beyond expectation, and n p (1-p)."""
-        share = chance(gap)
+        share = logistic(gap)
         expected = results.games * share
         return Slopes(results.points - expected, expected * (1 - share), np.zeros(len(gap)), 0.0, 0.0)
 
-    def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:  # noqa: ARG002
+    def scores(self, results: _Results, gap: Vector, draw: float) -> tuple[Vector, float]:  # noqa: ARG002
         """Points beyond expectation."""
-        return results.points - results.games * chance(gap), 0.0
+        return results.points - results.games * logistic(gap), 0.0
 
     def guess(self, rate: float) -> float:  # noqa: ARG002
         """No parameter."""
@@ -155,22 +155,22 @@ class _Logistic:
         return 1.0
 
 
-class Davidson:
+class _Davidson:
     """The parameter is ln nu, -inf without draws."""
 
     name = "davidson"
     draws = True
 
-    def height(self, results: Results, gap: Vector, draw: float) -> float:
+    def height(self, results: _Results, gap: Vector, draw: float) -> float:
         """Needs ln nu only where there are draws."""
         drawn = float(results.draws.sum())
         return float(self.row_heights(results, gap, draw).sum()) + (drawn * draw if drawn else 0.0)
 
-    def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
+    def row_heights(self, results: _Results, gap: Vector, draw: float) -> Vector:
         """Half the gap for each decided game, less ln(e^(x/2) + nu + e^(-x/2)) for each game."""
         return np.asarray((results.wins - results.losses) * gap / 2 - results.games * _davidson_sum(gap, draw))
 
-    def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:
+    def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
         """In the notation of Davidson 1970, m = P(win) - P(loss)."""
         games, whole = results.games, _davidson_sum(gap, draw)
         won, lost, drawn = np.exp(gap / 2 - whole), np.exp(-gap / 2 - whole), np.exp(draw - whole)
@@ -183,7 +183,7 @@ class Davidson:
             draw_curve=float((expected * (1 - drawn)).sum()),
         )
 
-    def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:
+    def scores(self, results: _Results, gap: Vector, draw: float) -> tuple[Vector, float]:
         """Decided games beyond expectation, drawn ones beyond theirs."""
         games, whole = results.games, _davidson_sum(gap, draw)
         lead, drawn = np.exp(gap / 2 - whole) - np.exp(-gap / 2 - whole), np.exp(draw - whole)
@@ -212,22 +212,22 @@ class _RaoKupper:
     name = "raokupper"
     draws = True
 
-    def height(self, results: Results, gap: Vector, draw: float) -> float:
+    def height(self, results: _Results, gap: Vector, draw: float) -> float:
         """A draw is a win and a loss, each less d, times e^(2d) - 1."""
         drawn = float(results.draws.sum())
         if draw < 0 or (drawn and draw == 0):
             return -inf
         return float(self.row_heights(results, gap, draw).sum()) + (drawn * _log_expm1(2 * draw) if drawn else 0.0)
 
-    def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
+    def row_heights(self, results: _Results, gap: Vector, draw: float) -> Vector:
         """Each draw on both sides."""
         ahead, behind = results.wins + results.draws, results.losses + results.draws
         return np.asarray(-ahead * softplus(draw - gap) - behind * softplus(draw + gap))
 
-    def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:
+    def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
         """Observed, not expected: the curvature depends on the results."""
         ahead, behind = results.wins + results.draws, results.losses + results.draws
-        above, below = chance(gap - draw), chance(-gap - draw)
+        above, below = logistic(gap - draw), logistic(-gap - draw)
         up, down = ahead * (1 - above), behind * (1 - below)
         bent_up, bent_down = up * above, down * below
         drawn = float(results.draws.sum())
@@ -240,10 +240,10 @@ class _RaoKupper:
             draw_curve=float((bent_up + bent_down).sum()) + 4 * drawn * exp(-2 * draw) / shrunk**2,
         )
 
-    def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:
+    def scores(self, results: _Results, gap: Vector, draw: float) -> tuple[Vector, float]:
         """Surprise at what White did not lose, less that at what Black did not."""
-        up = (results.wins + results.draws) * chance(draw - gap)
-        down = (results.losses + results.draws) * chance(gap + draw)
+        up = (results.wins + results.draws) * logistic(draw - gap)
+        down = (results.losses + results.draws) * logistic(gap + draw)
         drawn = float(results.draws.sum())
         shrunk = -expm1(-2 * draw) if drawn else 1.0  # 1 - e^(-2d)
         return up - down, 2 * drawn / shrunk - float((up + down).sum())
@@ -277,7 +277,7 @@ def _log_expm1(value: float) -> float:
     return value + log(-expm1(-value))
 
 
-MODELS: dict[str, Model] = {model.name: model for model in (_Logistic(), Davidson(), _RaoKupper())}
+MODELS: dict[str, Model] = {model.name: model for model in (_Logistic(), _Davidson(), _RaoKupper())}
 
 
 # What is believed of ratings before any game.
@@ -329,7 +329,7 @@ _PRIORS: dict[str, type[Prior]] = {"gaussian": GaussianPrior, "draws": PhantomDr
 _LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
 
 
-def prior_of(words: str) -> Literal["auto", "none"] | Prior:
+def parse_prior(words: str) -> Literal["auto", "none"] | Prior:
     """What people mean who write a prior in a word; ValueError says what can be written."""
     if words in ("auto", "none"):
         return "auto" if words == "auto" else "none"
@@ -344,7 +344,7 @@ def prior_of(words: str) -> Literal["auto", "none"] | Prior:
     return _PRIORS[kind](size)
 
 
-def told(prior: Prior, name: str, level: float, point: float) -> str:
+def describe_prior(prior: Prior, name: str, level: float, point: float) -> str:
     """What an engine's rating rests on when its games bound none; `level` is the list's, `point` shrinks spreads."""
     if isinstance(prior, VirtualDraws):
         return f"virtual draws ({prior.weight:g})"
@@ -356,7 +356,7 @@ def told(prior: Prior, name: str, level: float, point: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Belief:
+class PoolPrior:
     """A prior in natural units over a pool's names: a parabola of weight `weights` and `draws` phantom draws.
 
     A floating one is about the weighted average of the ratings and blind to their level.
@@ -377,13 +377,13 @@ class Belief:
         """Its gradient, in points like the games'."""
         off = ratings - self.about
         pull = -self._weigh(off)
-        return pull + self.draws * (0.5 - chance(off)) if self.draws else pull
+        return pull + self.draws * (0.5 - logistic(off)) if self.draws else pull
 
     def stiffness(self, ratings: Vector) -> Vector:
         """Diagonal of its curvature, but for what floating takes off."""
         if not self.draws:
             return self.weights
-        share = chance(ratings - self.about)
+        share = logistic(ratings - self.about)
         return self.weights + self.draws * share * (1 - share)
 
     def bound(self) -> NDArray[np.bool_]:
@@ -395,7 +395,7 @@ class Belief:
         return pulled - self.weights * (pulled.sum() / self.weights.sum()) if self.floating else pulled
 
 
-def belief_of(names: tuple[str, ...], prior: Prior | None, unit: float) -> Belief:
+def pool_prior(names: tuple[str, ...], prior: Prior | None, unit: float) -> PoolPrior:
     """The prior's terms; those of virtual draws are in the counts. ValueError for means or spreads that cannot be."""
     if isinstance(prior, GaussianPrior):
         sd = np.array([prior.sd_of(name) for name in names], dtype=np.float64) / unit
@@ -403,17 +403,17 @@ def belief_of(names: tuple[str, ...], prior: Prior | None, unit: float) -> Belie
         if not (sd > 0).all() or not np.isfinite(mean).all():
             raise ValueError("a prior has finite means and a spread above 0")
         weights = sd**-2
-        return Belief(mean, weights, floating=prior.mean is None and bool(weights.any()))
+        return PoolPrior(mean, weights, floating=prior.mean is None and bool(weights.any()))
     nothing = np.zeros(len(names))
     if prior is None:
-        return Belief(nothing, nothing)
+        return PoolPrior(nothing, nothing)
     if not 0 < prior.weight < inf:
         raise ValueError("a prior of draws has a finite weight above 0")
     if isinstance(prior, VirtualDraws):
-        return Belief(nothing, nothing)
+        return PoolPrior(nothing, nothing)
     if not isfinite(prior.about):
         raise ValueError("phantom draws are against a finite rating")
-    return Belief(np.full(len(names), prior.about / unit), nothing, draws=prior.weight)
+    return PoolPrior(np.full(len(names), prior.about / unit), nothing, draws=prior.weight)
 
 
 def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
@@ -449,7 +449,7 @@ _SMALLEST_SD = 1.0  # points, as ratings are shown; below it residuals pass 1e-8
 _WORDS = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")
 
 
-class Near(NamedTuple):
+class LooseAnchor(NamedTuple):
     """Where an engine is believed to stand, with the standard deviation of that, in points of the list."""
 
     rating: float
@@ -461,14 +461,14 @@ class Near(NamedTuple):
         return f"{self.rating:g} ± {self.sd:g}"
 
 
-Loose = Mapping[str, Near]
+LooseAnchors = Mapping[str, LooseAnchor]
 
 
-def near(words: str) -> Near:
+def parse_loose_anchor(words: str) -> LooseAnchor:
     """What ``2784+-15`` or ``2784±15`` means; ValueError says what can be written."""
     found = _WORDS.fullmatch(words)
     try:
-        read = Near(*map(float, found.groups())) if found else None
+        read = LooseAnchor(*map(float, found.groups())) if found else None
     except ValueError:
         read = None
     if read is None or not (-LARGEST <= read.rating <= LARGEST and _SMALLEST_SD <= read.sd <= LARGEST):
@@ -477,7 +477,7 @@ def near(words: str) -> Near:
     return read
 
 
-def held(names: Iterable[str], loose: Loose, sd: float | None = None) -> GaussianPrior | None:
+def loose_anchor_prior(names: Iterable[str], loose: LooseAnchors, sd: float | None = None) -> GaussianPrior | None:
     """The belief in those of `names` that are loose anchors; None where there is none.
 
     With `sd` all others are believed to stand that near to where the loose anchors do on average, weighed by how sure
@@ -489,7 +489,7 @@ def held(names: Iterable[str], loose: Loose, sd: float | None = None) -> Gaussia
         return None
     weight = sum(each.sd**-2 for each in own.values())
     centre = sum(each.rating * each.sd**-2 for each in own.values()) / weight
-    others = {} if sd is None else {name: Near(centre, sd) for name in names if name not in own}
+    others = {} if sd is None else {name: LooseAnchor(centre, sd) for name in names if name not in own}
     believed = {**own, **others}
     return GaussianPrior(
         {name: each.sd for name, each in believed.items()}, {name: each.rating for name, each in believed.items()}

@@ -19,7 +19,7 @@ Counts = Mapping[tuple[str, str], tuple[int, int, int]]
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-ROOM = 3  # places a key: up to there a count for every place is quicker than sorting (measured)
+_ROOM = 3  # places a key: up to there a count for every place is quicker than sorting (measured)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Pairs:
         turned, count = self.white > self.black, len(self.names)
         keys = np.minimum(self.white, self.black) * count + np.maximum(self.white, self.black)
         wins, losses = np.where(turned, self.losses, self.wins), np.where(turned, self.wins, self.losses)
-        met, (wins, draws, losses) = summed(keys, count * count, wins, self.draws, losses)
+        met, (wins, draws, losses) = _summed(keys, count * count, wins, self.draws, losses)
         white, black = np.divmod(met, max(1, count))
         return Pairs(self.names, white, black, wins, draws, losses)
 
@@ -110,9 +110,9 @@ class Pairs:
         )
 
 
-def summed(keys: Index, size: int, *columns: Vector) -> tuple[Index, list[Vector]]:
+def _summed(keys: Index, size: int, *columns: Vector) -> tuple[Index, list[Vector]]:
     """The distinct keys, sorted, all below `size`, and the sum of each column over the rows of a key."""
-    if size <= ROOM * len(keys):
+    if size <= _ROOM * len(keys):
         met = np.flatnonzero(np.bincount(keys, minlength=size))
         return met, [np.bincount(keys, column, size)[met].astype(np.float64) for column in columns]
     met, row = np.unique(keys, return_inverse=True)
@@ -188,7 +188,7 @@ class OpeningPairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Surprise:
+class PairScoreSpread:
     """How far pair scores were from what was expected of them, in points squared, summed over pairs."""
 
     seen: float = 0.0
@@ -196,8 +196,8 @@ class Surprise:
     variance: float = 0.0  # of independent games
     pairs: int = 0
 
-    def __add__(self, more: Surprise) -> Surprise:
-        return Surprise(
+    def __add__(self, more: PairScoreSpread) -> PairScoreSpread:
+        return PairScoreSpread(
             self.seen + more.seen,
             self.expected + more.expected,
             self.variance + more.variance,
@@ -218,7 +218,7 @@ class Surprise:
 
 
 @dataclass(frozen=True, eq=False)
-class Dependence:
+class OpeningDependence:
     """What opening pairs make of a fit's errors: the ratio of variances, and the games it holds for, row by row."""
 
     ratio: float

@@ -16,14 +16,14 @@ from typing import NamedTuple
 ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
 NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
 FEW_GAMES = 20  # observations; below it the normal approximation of an error is lopsided
-EXTREME_SCORE = 0.05  # from either end: the same
-EMPTY = 0.001  # what an empty class counts as (Van den Bergh, fishtest), so that no logarithm is infinite
+_EXTREME_SCORE = 0.05  # from either end: the same
+_EMPTY = 0.001  # what an empty class counts as (Van den Bergh, fishtest), so that no logarithm is infinite
 GAME_CLASSES, PAIR_CLASSES = 3, 5
 NELO_UNIT = 800 / log(10)  # nElo per unit of (score - 1/2)/sd of a game: Elo's slope at equality (Van den Bergh)
 _ROOT_DONE = 1e-15  # of the multiplier, relative: double precision
 _MOST_HALVINGS = 200  # more than the exponents of a double
-BOUND_DONE = 1e-12  # of a score
-NEARLY = 1.5  # x an error by the slope at the score: the interval itself is never so much narrower (tested)
+_BOUND_DONE = 1e-12  # of a score
+_NEARLY = 1.5  # x an error by the slope at the score: the interval itself is never so much narrower (tested)
 
 Counts = Sequence[float]
 
@@ -90,11 +90,11 @@ def error_of(counts: Counts) -> float | None:
     return (elo_of(high) - elo_of(low)) / 2
 
 
-def is_known_to(error: float, counts: Counts) -> bool:
+def is_error_at_most(error: float, counts: Counts) -> bool:
     """Whether `error_of` is so small at most; where a glance tells that it is not, it is not worked out."""
     score, deviation = _mean(counts)
     slope = ELO_SCALE / log(10) / (score * (1 - score))  # Elo of a score
-    if NORMAL_95 * deviation * slope > NEARLY * error:
+    if NORMAL_95 * deviation * slope > _NEARLY * error:
         return False
     found = error_of(counts)
     return found is not None and found <= error
@@ -119,7 +119,7 @@ def games_each(counts: Counts) -> int:
 
 def regularised(counts: Counts) -> list[float]:
     """The counts with something in every class."""
-    return [count or EMPTY for count in counts]
+    return [count or _EMPTY for count in counts]
 
 
 def moments(chances: Sequence[float]) -> tuple[float, float]:
@@ -168,7 +168,7 @@ def log_ratio(counts: Counts, one: Sequence[float], other: Sequence[float]) -> f
     return sum(count * log(p / q) for count, p, q in zip(counts, one, other, strict=True))
 
 
-def paired(games: Iterable[tuple[Hashable, int]]) -> list[int]:
+def pair_half_points(games: Iterable[tuple[Hashable, int]]) -> list[int]:
     """Half points of every complete pair, 0 to 4, in the order in which the pairs were completed.
 
     Games come as (what the two games of a pair share, half points of the one side). A third game under one key
@@ -192,7 +192,7 @@ def class_counts(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-class Tallies(NamedTuple):
+class MatchTallies(NamedTuple):
     """Of a match: counts by games; by pairs where these are looked at, else None; half points of the complete pairs."""
 
     games: tuple[int, ...]
@@ -200,12 +200,12 @@ class Tallies(NamedTuple):
     couples: list[int]
 
 
-def tallies(games: Sequence[tuple[Hashable, int]]) -> Tallies:
+def tally_match(games: Sequence[tuple[Hashable, int]]) -> MatchTallies:
     """By pairs when at least half of the games stand in complete ones; `games` as `paired` takes them."""
-    couples = paired(games)
+    couples = pair_half_points(games)
     won = class_counts([half_points for _, half_points in games], GAME_CLASSES)
     by_pairs = 4 * len(couples) >= len(games) > 0
-    return Tallies(won, class_counts(couples, PAIR_CLASSES) if by_pairs else None, couples)
+    return MatchTallies(won, class_counts(couples, PAIR_CLASSES) if by_pairs else None, couples)
 
 
 def _mean(counts: Counts) -> tuple[float, float]:
@@ -221,7 +221,7 @@ def _ends(counts: Counts) -> tuple[float, float] | None:
     score, deviation = _mean(counts)
     low, high = score - NORMAL_95 * deviation, score + NORMAL_95 * deviation
     one_kind = sum(count > 0 for count in counts) == 1
-    few, extreme = round(sum(counts)) < FEW_GAMES, not EXTREME_SCORE <= score <= 1 - EXTREME_SCORE
+    few, extreme = round(sum(counts)) < FEW_GAMES, not _EXTREME_SCORE <= score <= 1 - _EXTREME_SCORE
     return None if few or one_kind or extreme or not 0 < low < high < 1 else (low, high)
 
 
@@ -244,7 +244,7 @@ def _profile(regular: Sequence[float], score: float) -> tuple[float, float, floa
     def end(outside: float) -> float:
         """Regula falsi of the Illinois kind (Dowell and Jarratt 1971): a sixth of the steps of halving."""
         inside, below, above, went = score, -NORMAL_95, nan, 0  # farthest out there may be no likelihood
-        while abs(outside - inside) > BOUND_DONE:
+        while abs(outside - inside) > _BOUND_DONE:
             middle = inside - below * (outside - inside) / (above - below)
             if not min(inside, outside) < middle < max(inside, outside):
                 middle = (inside + outside) / 2

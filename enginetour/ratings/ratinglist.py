@@ -15,37 +15,46 @@ from enginetour.ratings.connectivity import (
     Parts,
     connecting_games,
     connecting_points,
-    games_told,
+    format_connecting_games,
+    format_connecting_points,
     groups,
-    points_told,
     pools,
     unbeaten,
     winless,
 )
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import (
-    DRAWISH,
     ELO_SCALE,
+    MAX_DRAW_PARAMETER,
     MOST_STEPS,
     RUNAWAY,
     STEP_DONE,
-    Elsewhere,
     Fit,
     ModelName,
-    Undetermined,
+    NoMaximum,
+    SharedParameters,
+    eliminate_ratings,
     fit,
-    followed,
-    told_apart,
+    is_identified,
 )
-from enginetour.ratings.models import GaussianPrior, Loose, PhantomDraws, Prior, VirtualDraws, chance, held, told
+from enginetour.ratings.models import (
+    GaussianPrior,
+    LooseAnchors,
+    PhantomDraws,
+    Prior,
+    VirtualDraws,
+    describe_prior,
+    logistic,
+    loose_anchor_prior,
+)
 from enginetour.ratings.pairs import (
     Counts,
-    Dependence,
     Index,
+    OpeningDependence,
     OpeningPairs,
     Openings,
     Pairs,
-    Surprise,
+    PairScoreSpread,
     Vector,
     opening_pairs,
     pairs_of,
@@ -55,19 +64,19 @@ from enginetour.ratings.uncertainty import (
     FEW_GAMES,
     NORMAL_95,
     ErrorsOnRequest,
-    Ground,
-    Shown,
+    FitBasis,
+    ShownRatings,
     errors_of,
-    middle_of,
     moments,
-    surprise_of,
+    pair_score_spread,
+    sandwich_middle,
 )
 
 # Whom an engine met: how many, how evenly, and what the list says of each of its pairings.
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class OpponentRecord:
     """One pairing, from the engine's side. `gap` is the list's, `expected` and `performance` are as for a score.
 
     None is what cannot be given: anything but the score between engines rated apart, a performance at 0 or 100 %,
@@ -91,7 +100,7 @@ class Against:
         return (self.wins + self.draws / 2) / self.games
 
 
-def variety(pairs: Pairs) -> tuple[Index, Vector]:
+def opponent_diversity(pairs: Pairs) -> tuple[Index, Vector]:
     """How many opponents each engine has, and how many met equally often would be as mixed: exp of the entropy.
 
     Source: Ordo's manual, columns 13 and 14. 0 without games.
@@ -107,7 +116,7 @@ def variety(pairs: Pairs) -> tuple[Index, Vector]:
     return opponents.astype(np.intp), np.where(opponents > 0, np.exp(surprise), 0.0)
 
 
-def games_in(grounds: list[Ground]) -> Pairs:
+def rated_games(grounds: list[FitBasis]) -> Pairs:
     """The games inside the pools that were rated, in one; those between engines rated apart are not there."""
     names = tuple(sorted(name for ground in grounds for name in ground.fit.names))
     place = {name: number for number, name in enumerate(names)}
@@ -126,9 +135,9 @@ def games_in(grounds: list[Ground]) -> Pairs:
 _NOBODY = np.zeros(0, dtype=np.intp)
 
 
-def opposition(
-    pairs: Pairs, grounds: list[Ground], *, only: str | None = None
-) -> Iterator[tuple[str, tuple[Against, ...]]]:
+def opponents_of(
+    pairs: Pairs, grounds: list[FitBasis], *, only: str | None = None
+) -> Iterator[tuple[str, tuple[OpponentRecord, ...]]]:
     """Every engine of `pairs`, or only one, with its opponents by name; `grounds` are the pools that were rated."""
     count, rows = len(pairs.names), len(pairs.white)
     ends = np.concatenate((pairs.white, pairs.black))
@@ -148,9 +157,9 @@ def _pairings(
     rows: Index,
     as_white: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
     others: Index,
-    home: dict[str, tuple[Ground, int]],
+    home: dict[str, tuple[FitBasis, int]],
     name: str,
-) -> Iterator[Against]:
+) -> Iterator[OpponentRecord]:
     wins = np.where(as_white, pairs.wins[rows], pairs.losses[rows])
     losses = np.where(as_white, pairs.losses[rows], pairs.wins[rows])
     draws, games = pairs.draws[rows], pairs.games[rows]
@@ -159,7 +168,7 @@ def _pairings(
         part = slice(int(start), int(end))
         opponent = pairs.names[others[start]]
         won, drawn, lost = (int(column[part].sum()) for column in (wins, draws, losses))
-        met = Against(opponent, won + drawn + lost, won, drawn, lost)
+        met = OpponentRecord(opponent, won + drawn + lost, won, drawn, lost)
         ground, place = home.get(name, (None, 0))
         there, other = home.get(opponent, (None, 0))
         if ground is None or ground is not there:
@@ -169,7 +178,7 @@ def _pairings(
             yield _rated(met, ground, place, other, whites)
 
 
-def _rated(met: Against, ground: Ground, place: int, other: int, whites: float) -> Against:
+def _rated(met: OpponentRecord, ground: FitBasis, place: int, other: int, whites: float) -> OpponentRecord:
     """With what the pool's fit says; `whites` of the games the engine had White."""
     fit, ratings = ground.fit, ground.shown.ratings
     ahead = float(fit.at[place] - fit.at[other])
@@ -177,7 +186,7 @@ def _rated(met: Against, ground: Ground, place: int, other: int, whites: float) 
     certain = fit.fixed >= {place, other}
     asked = not certain and {fit.names[place], fit.names[other]} & ground.wanted
     score = met.score
-    return Against(
+    return OpponentRecord(
         met.opponent,
         met.games,
         met.wins,
@@ -195,11 +204,11 @@ def _expected(fit: Fit, gaps: Vector) -> Vector:
     """Share of the points at each gap in natural units, by the fit's model."""
     draw = float(fit.at[-1])
     if fit.model == "raokupper":
-        return np.asarray((chance(gaps - draw) + chance(gaps + draw)) / 2)
+        return np.asarray((logistic(gaps - draw) + logistic(gaps + draw)) / 2)
     if fit.model == "davidson":
         win, loss = np.exp(gaps / 2), np.exp(-gaps / 2)
         return np.asarray((win + np.exp(draw) / 2) / (win + np.exp(draw) + loss))
-    return np.asarray(chance(gaps))
+    return np.asarray(logistic(gaps))
 
 
 # The rows of one pool: shown ratings, errors that are honest in small samples, and what each rests on.
@@ -216,7 +225,7 @@ class _Grounded:
     """Room for the ground beside the fields: neither compared nor written out with them, but kept by `replace`."""
 
     __slots__ = ("ground",)
-    ground: Ground | None  # None for a row that was made by hand
+    ground: FitBasis | None  # None for a row that was made by hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,16 +255,16 @@ class Row(_Grounded):
     opponents_error: float | None = None  # None where an opponent has none
     opponent_count: int | None = None
     diversity: float | None = None
-    ground: InitVar[Ground | None] = None
+    ground: InitVar[FitBasis | None] = None
 
-    def __post_init__(self, ground: Ground | None) -> None:
+    def __post_init__(self, ground: FitBasis | None) -> None:
         object.__setattr__(self, "ground", ground)
 
 
 del Row.ground  # type: ignore[misc]  # the default of the argument, which would hide the room for it
 
 
-class Bounds(NamedTuple):
+class _Bounds(NamedTuple):
     """Distances down and up from a rating in the fit's points, and what to say about them."""
 
     minus: float | None
@@ -272,14 +281,14 @@ class _Told(NamedTuple):
     opponents_error: float | None
 
 
-def shown(fitted: Fit, prior: Prior | None, mean: float | None) -> Shown:
+def _shown(fitted: Fit, prior: Prior | None, mean: float | None) -> ShownRatings:
     """Points near equality made Elo points about what stays where it is: the anchor, the average, the prior's mean.
 
     Where several anchors or means by name hold the scale fast too, the model's own points are shown.
     """
     ratings, point = fitted.ratings, fitted.point
     if not fitted.fixed and (fitted.level_free or mean is not None):
-        return Shown((ratings - ratings.mean()) * point + (mean or 0.0), point)
+        return ShownRatings((ratings - ratings.mean()) * point + (mean or 0.0), point)
     if isinstance(prior, GaussianPrior) and prior.mean is not None:
         centre = None if fitted.fixed or not isinstance(prior.mean, float | int) else float(prior.mean)
     elif isinstance(prior, PhantomDraws):
@@ -287,21 +296,23 @@ def shown(fitted: Fit, prior: Prior | None, mean: float | None) -> Shown:
     else:
         centre = float(ratings[next(iter(fitted.fixed))]) if len(fitted.fixed) == 1 else None
     if centre is None or point == 1:
-        return Shown(ratings, 1.0)
-    return Shown(centre + (ratings - centre) * point, point)
+        return ShownRatings(ratings, 1.0)
+    return ShownRatings(centre + (ratings - centre) * point, point)
 
 
-def _rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Collection[str] | None) -> Iterator[Row]:
+def _rows_of(
+    fitted: Fit, prior: Prior | None, pool: int, seen: ShownRatings, asked: Collection[str] | None
+) -> Iterator[Row]:
     """The pool's rows, best first. In a pool too large for all errors only those `asked` for have some."""
     pairs, ratings = fitted.pairs, seen.ratings
     large = len(fitted.names) > DENSE_ERRORS
     errors = ErrorsOnRequest(fitted) if large else errors_of(fitted)
     wanted = frozenset(asked or ()) if large else frozenset(fitted.names)
-    ground = Ground(fitted, seen, errors, wanted)
+    ground = FitBasis(fitted, seen, errors, wanted)
     bounds = _bounds_in(ground)
     halves = _half_widths(ground, bounds)
     around = _around_opponents(fitted, halves)
-    met, diversity = variety(pairs)
+    met, diversity = opponent_diversity(pairs)
     level = float(ratings.mean())
     opponents = pairs.per_engine(pairs.games * ratings[pairs.black], pairs.games * ratings[pairs.white]) / pairs.played
     order = sorted(range(len(ratings)), key=lambda place: (-round(float(ratings[place]), SHARED), place))
@@ -338,13 +349,13 @@ def _rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Co
         )
 
 
-def bounded(row: Row, ground: Ground, bounds: Bounds, half: float, around: float) -> Row:
+def _with_bounds(row: Row, ground: FitBasis, bounds: _Bounds, half: float, around: float) -> Row:
     """The row with these bounds in place of its own; `half` and `around` are nan where there is none."""
     remarks = (*(each for each in row.remarks if each not in _OF_BOUNDS), *bounds.remarks)
     return replace(row, **_told(ground, bounds, half, around)._asdict(), remarks=remarks, ground=ground)
 
 
-def _told(ground: Ground, bounds: Bounds, half: float, around: float) -> _Told:
+def _told(ground: FitBasis, bounds: _Bounds, half: float, around: float) -> _Told:
     point = ground.shown.point
     return _Told(
         plus=None if bounds.plus is None else bounds.plus * point,
@@ -354,7 +365,7 @@ def _told(ground: Ground, bounds: Bounds, half: float, around: float) -> _Told:
     )
 
 
-def _bounds_in(ground: Ground) -> list[Bounds]:
+def _bounds_in(ground: FitBasis) -> list[_Bounds]:
     """Of every engine, in the order of the fit's names."""
     played, scored = ground.fit.pairs.played, ground.fit.pairs.scored
     return [
@@ -363,7 +374,7 @@ def _bounds_in(ground: Ground) -> list[Bounds]:
     ]
 
 
-def _half_widths(ground: Ground, bounds: list[Bounds]) -> Vector:
+def _half_widths(ground: FitBasis, bounds: list[_Bounds]) -> Vector:
     """Half of what each engine's bounds span, in shown points: 0 for an anchor, nan where there are none."""
     point, fixed = ground.shown.point, ground.fit.fixed
     halves = [
@@ -379,22 +390,22 @@ def _around_opponents(fitted: Fit, halves: Vector) -> Vector:
     return np.asarray(sums / pairs.played, dtype=np.float64)
 
 
-def grounds_of(rows: Iterable[Row]) -> dict[int, Ground]:
+def fit_bases(rows: Iterable[Row]) -> dict[int, FitBasis]:
     """What the pools rest on, by their number."""
     return {row.pool: row.ground for row in rows if row.ground is not None}
 
 
-def _bounds(ground: Ground, place: int, games: float, score: float) -> Bounds:
+def _bounds(ground: FitBasis, place: int, games: float, score: float) -> _Bounds:
     if place in ground.fit.fixed:
-        return Bounds(None, None, (_ANCHOR,))
+        return _Bounds(None, None, (_ANCHOR,))
     if ground.fit.names[place] not in ground.wanted:
-        return Bounds(None, None, (NOT_ASKED,))
+        return _Bounds(None, None, (NOT_ASKED,))
     if games >= FEW_GAMES and EXTREME_SCORE <= score <= 1 - EXTREME_SCORE:
-        return Bounds(error := NORMAL_95 * ground.errors.sd_of(place), error)
+        return _Bounds(error := NORMAL_95 * ground.errors.sd_of(place), error)
     bounds = ground.errors.bounds(place, ground.overfitting)
     if bounds is None:
-        return Bounds(None, None, (TOO_FEW,))
-    return Bounds(*bounds, (FEW if games < FEW_GAMES else EXTREME,))
+        return _Bounds(None, None, (TOO_FEW,))
+    return _Bounds(*bounds, (FEW if games < FEW_GAMES else EXTREME,))
 
 
 def _rests_on(
@@ -403,7 +414,9 @@ def _rests_on(
     """Named when only the prior holds a rating."""
     if prior is None or 0 < score < 1 or place in fitted.fixed:
         return ()
-    return (f"{'unbeaten' if score else 'winless'}: rests on {told(prior, fitted.names[place], level, point)}",)
+    return (
+        f"{'unbeaten' if score else 'winless'}: rests on {describe_prior(prior, fitted.names[place], level, point)}",
+    )
 
 
 # What of the games is rated together, and what is believed of it before: whole pools, or the groups of a pool.
@@ -412,14 +425,14 @@ _PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class _ListTerms:
     """What a whole list is made with."""
 
     model: ModelName
     anchors: Mapping[str, float]
     scale: float
     mean: float | None
-    loose: Loose = field(default_factory=dict)
+    loose: LooseAnchors = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -429,11 +442,11 @@ class Terms:
         return ", ".join(told) or f"pool average = {self.mean or 0:g}"
 
 
-def units(
+def _rating_units(
     pairs: Pairs,
     found: tuple[tuple[str, ...], ...],
     prior: Literal["auto", "none"] | Prior,
-    terms: Terms,
+    terms: _ListTerms,
     told: list[str],
 ) -> Iterator[tuple[tuple[str, ...], Prior | None]]:
     """Names with what is believed of them; what the list should say of it is added to `told`."""
@@ -447,20 +460,20 @@ def units(
     for pool in found:
         if not isinstance(prior, str):
             spread = prior.sd if isinstance(prior, GaussianPrior) else {}
-            own = None if isinstance(spread, Mapping) else held(pool, terms.loose, spread)
+            own = None if isinstance(spread, Mapping) else loose_anchor_prior(pool, terms.loose, spread)
             yield pool, own or prior
             continue
         inside = pairs.within(pool)
         parts = groups(inside, [name for name in pool if name in terms.anchors or name in terms.loose])
         if len(parts) == 1:
-            yield pool, held(pool, terms.loose)
+            yield pool, loose_anchor_prior(pool, terms.loose)
         elif prior == "none":
             told.append(f"{_parts_told(parts)} are rated apart: the games between them bound no difference")
             told += _bridged(inside, parts)
-            yield from ((part, held(part, terms.loose)) for part in parts)
+            yield from ((part, loose_anchor_prior(part, terms.loose)) for part in parts)
         else:
             sd = _PRIOR_SD * terms.scale / ELO_SCALE
-            near_anchors = held(pool, terms.loose, sd)
+            near_anchors = loose_anchor_prior(pool, terms.loose, sd)
             about = "the loose anchors" if near_anchors else "the pool mean"
             told.append(
                 f"no finite maximum, so a Gaussian prior (sd {sd:g} about {about}) is used: {_parts_told(parts)}"
@@ -475,7 +488,7 @@ def units(
 def _bridged(pairs: Pairs, parts: Parts) -> Iterator[str]:
     """What would make one group of a pool's groups."""
     if points := connecting_points(pairs, parts):
-        yield points_told(points)
+        yield format_connecting_points(points)
 
 
 def _parts_told(parts: tuple[tuple[str, ...], ...]) -> str:
@@ -499,7 +512,7 @@ class _Refit(Protocol):
         draw: float | Literal["fit"],
         *,
         start: Fit | None = None,
-        elsewhere: Elsewhere | None = None,
+        elsewhere: SharedParameters | None = None,
     ) -> Fit:
         """As `fit`."""
 
@@ -522,12 +535,12 @@ def _joint(refit: _Refit, pools: int, advantage: float | Literal["fit"], draw: f
         for pool, each in enumerate(found):
             gradient, bent = each.problem.slopes(each.at)
             slopes[pool][extra] = gradient[-2:][extra]
-            way, bends[pool][place], alone = followed(each.problem, bent, extra + len(each.names))
+            way, bends[pool][place], alone = eliminate_ratings(each.problem, bent, extra + len(each.names))
             own += alone
             ways.append(way)
         slope, bend = slopes.sum(axis=0), bends.sum(axis=0)
-        if not told_apart(bend[place], own):
-            raise Undetermined(
+        if not is_identified(bend[place], own):
+            raise NoMaximum(
                 "White's advantage does not show apart from the strengths", step="give the advantage as a number"
             )
         step = np.linalg.solve(bend[place], slope[extra])
@@ -538,16 +551,17 @@ def _joint(refit: _Refit, pools: int, advantage: float | Literal["fit"], draw: f
         if model.draws and 1 in extra:
             at[1] = at[1] if model.told(float(at[1]), unit) > 0 else lead.at[-1] / 2
             drawn = model.told(float(at[1]), unit)
-        if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > DRAWISH):
-            raise Undetermined("these games put no bound on White's advantage", step="give the advantage as a number")
+        if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > MAX_DRAW_PARAMETER):
+            raise NoMaximum("these games put no bound on White's advantage", step="give the advantage as a number")
     spreads = bends.copy()
     for pool, (each, way) in enumerate(zip(found, ways, strict=True)):
-        middle = middle_of(each)
+        middle = sandwich_middle(each)
         if middle is not None and len(extra):  # of the logistic model, which has no draw parameter
             spreads[pool][0, 0] = middle.square(way[0])
     spread = spreads.sum(axis=0)
     shared = [
-        Elsewhere(at.copy(), slope - slopes[pool], bend - bends[pool], spread - spreads[pool]) for pool in range(pools)
+        SharedParameters(at.copy(), slope - slopes[pool], bend - bends[pool], spread - spreads[pool])
+        for pool in range(pools)
     ]
     last: float | Literal["fit"] = "fit" if 1 in extra else drawn
     return [
@@ -559,7 +573,7 @@ def _joint(refit: _Refit, pools: int, advantage: float | Literal["fit"], draw: f
 # The rating list: who is rated with whom, by which model and prior, and what is told with the numbers.
 
 _SURPRISING = 3.3  # standard deviations; one in a thousand by chance
-FEW_NAMED = 10  # anchors in a note
+_FEW_NAMED = 10  # anchors in a note
 _OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is worth
 
 
@@ -593,7 +607,7 @@ class RatingList:
     @property
     def white_advantage_sd(self) -> float | None:
         """Of a fitted advantage, in the list's points; None for a given one."""
-        ground = grounds_of(self.rows).get(1)  # all pools share the advantage
+        ground = fit_bases(self.rows).get(1)  # all pools share the advantage
         sd = None if ground is None else ground.errors.advantage_sd
         return None if ground is None or sd is None else sd * ground.shown.point
 
@@ -624,7 +638,7 @@ def rating_list(
     model: ModelName = "logistic",
     prior: Literal["auto", "none"] | Prior = "auto",
     anchors: Mapping[str, float] | None = None,
-    loose: Loose | None = None,
+    loose: LooseAnchors | None = None,
     advantage: float | Literal["fit"] = 0.0,
     draw: float | Literal["fit"] = "fit",
     scale: float = ELO_SCALE,
@@ -643,7 +657,7 @@ def rating_list(
     counted. `openings` tells which of the counted games came in pairs on one opening: errors go by their pair scores.
     """
     pairs = pairs_of(counts, names)
-    terms = Terms(model, anchors or {}, scale, mean, loose or {})
+    terms = _ListTerms(model, anchors or {}, scale, mean, loose or {})
     if (terms.anchors or terms.loose) and mean is not None:
         raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
     if terms.loose and not isinstance(prior, str) and not _has_room(prior):
@@ -657,9 +671,9 @@ def rating_list(
     found = pools(pairs)
     if len(found) > 1:
         told.append(f"{len(found)} pools without a common game: nothing compares across them")
-        told.append(games_told(connecting_games(pairs, found), numbered=prior != "none"))
+        told.append(format_connecting_games(connecting_games(pairs, found), numbered=prior != "none"))
     members: list[tuple[Pairs, Prior | None]] = []
-    for part, belief in units(pairs, found, prior, terms, told):
+    for part, belief in _rating_units(pairs, found, prior, terms, told):
         inside = pairs.within(part)
         met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
         if len(met) < len(part):
@@ -671,7 +685,7 @@ def rating_list(
     for fitted, _ in rated:
         told += _contradictions(fitted)
     if rated:
-        told += _points(rated[0][0], shown(*rated[0], mean).point)
+        told += _points(rated[0][0], _shown(*rated[0], mean).point)
     residual = max((fitted.residual for fitted, _ in rated), default=0.0)
     largest = rated[0][0] if rated else None
     if terms.loose and not terms.anchors:
@@ -680,8 +694,8 @@ def rating_list(
         rated = _paired(rated, opening_pairs(openings, pairs.names), told)
     rows: list[Row] = []
     for number, (fitted, belief) in enumerate(rated, 1):
-        rows += _rows_of(fitted, belief, number, shown(fitted, belief, mean), errors_for)
-    point = shown(*rated[0], mean).point if rated else 1.0
+        rows += _rows_of(fitted, belief, number, _shown(fitted, belief, mean), errors_for)
+    point = _shown(*rated[0], mean).point if rated else 1.0
     if any("bounds" in remark for row in rows for remark in row.remarks):
         told.append(f"profile bounds where an engine has fewer than {FEW_GAMES} games or an extreme score")
     if any(NOT_ASKED in row.remarks for row in rows):
@@ -781,7 +795,7 @@ def _has_room(prior: Prior) -> bool:
     return isinstance(prior, GaussianPrior) and prior.mean is None and not isinstance(prior.sd, Mapping)
 
 
-def _level(terms: Terms, prior: Literal["auto", "none"] | Prior) -> str:
+def _level(terms: _ListTerms, prior: Literal["auto", "none"] | Prior) -> str:
     """Where the ratings lie, in words; without anchors or a mean phantom draws hold them."""
     if isinstance(prior, PhantomDraws) and not terms.anchors and terms.mean is None:
         return f"phantom draws at {prior.about:g}"
@@ -793,12 +807,14 @@ def _paired(
 ) -> list[tuple[Fit, Prior | None]]:
     """The fits with one ratio of variances for the whole list: single pools and engines have too few pairs."""
     inside = [couples.within(fitted.names) for fitted, _ in rated]
-    surprise = sum((surprise_of(fitted, own) for (fitted, _), own in zip(rated, inside, strict=True)), Surprise())
+    surprise = sum(
+        (pair_score_spread(fitted, own) for (fitted, _), own in zip(rated, inside, strict=True)), PairScoreSpread()
+    )
     if not surprise.pairs:
         return rated
     told.append(surprise.told)
     return [
-        (replace(fitted, dependence=Dependence(surprise.ratio, own.in_rows(fitted.problem.pairs))), belief)
+        (replace(fitted, dependence=OpeningDependence(surprise.ratio, own.in_rows(fitted.problem.pairs))), belief)
         for (fitted, belief), own in zip(rated, inside, strict=True)
     ]
 
@@ -813,7 +829,7 @@ def _alone(name: str, pairs: Pairs) -> str:
 
 def _fits(
     members: Sequence[tuple[Pairs, Prior | None]],
-    terms: Terms,
+    terms: _ListTerms,
     advantage: float | Literal["fit"],
     draw: float | Literal["fit"],
     told: list[str],
@@ -832,7 +848,7 @@ def _fits(
     if len(members) > 1 and (advantage == "fit" or (terms.model != "logistic" and draw == "fit")):
         try:
             return _joint(fitted, len(members), advantage, draw)
-        except Undetermined as failure:
+        except NoMaximum as failure:
             if advantage != "fit":
                 raise
             told.append(f"{failure.what}: taken as 0")
@@ -841,7 +857,7 @@ def _fits(
     for place in range(len(members)):
         try:
             found.append(fitted(place, advantage, draw))
-        except Undetermined as failure:
+        except NoMaximum as failure:
             if advantage != "fit":
                 raise
             told.append(f"{failure.what}: taken as 0")
@@ -863,7 +879,7 @@ def _contradictions(fitted: Fit) -> tuple[str, ...]:
         for place in sorted(fitted.fixed)
         if abs(off[place]) > _SURPRISING * variances[place] ** 0.5
     ]
-    few = "; ".join(told[:FEW_NAMED]) + "; ..." * (len(told) > FEW_NAMED)
+    few = "; ".join(told[:_FEW_NAMED]) + "; ..." * (len(told) > _FEW_NAMED)
     return (f"anchors that contradict the games: {few}",) if told else ()
 
 
@@ -890,20 +906,20 @@ def _points(fitted: Fit, point: float) -> tuple[str, ...]:
 # A likelihood bound lies where the log likelihood has fallen by z^2/2. With every game and every belief counted
 # (1.96/z)^2 times it falls that far by 1.96^2/2, so the bounds at one confidence are the 95 % bounds of that tally.
 
-USUAL = 95.0  # %
+_USUAL = 95.0  # %
 
 
 def quantile(percent: float) -> float:
     """Standard deviations to either side that hold this share of a normal distribution."""
-    return NORMAL_95 if percent == USUAL else NormalDist().inv_cdf((1 + percent / 100) / 2)
+    return NORMAL_95 if percent == _USUAL else NormalDist().inv_cdf((1 + percent / 100) / 2)
 
 
 def at_confidence(found: RatingList, percent: float) -> RatingList:
     """The list with plus, minus and errors at `percent`; rows made by hand stay as they are."""
-    if percent == USUAL:
+    if percent == _USUAL:
         return found
     told: dict[str, Row] = {}
-    for pool, ground in grounds_of(found.rows).items():
+    for pool, ground in fit_bases(found.rows).items():
         wider = _stretched(ground, (quantile(percent) / NORMAL_95) ** 2)
         bounds = _bounds_in(wider)
         halves = _half_widths(wider, bounds)
@@ -912,11 +928,11 @@ def at_confidence(found: RatingList, percent: float) -> RatingList:
         for row in found.rows:
             if row.pool == pool:
                 place = places[row.name]
-                told[row.name] = bounded(row, ground, bounds[place], float(halves[place]), float(around[place]))
+                told[row.name] = _with_bounds(row, ground, bounds[place], float(halves[place]), float(around[place]))
     return replace(found, rows=tuple(told.get(row.name, row) for row in found.rows))
 
 
-def _stretched(ground: Ground, wider: float) -> Ground:
+def _stretched(ground: FitBasis, wider: float) -> FitBasis:
     """The same with `wider` times the variance: every game and every belief counted 1/wider times."""
     fit = ground.fit
     belief, depends, beyond = fit.problem.belief, fit.dependence, fit.problem.elsewhere

@@ -30,23 +30,23 @@ from enginetour.ratings.pentanomial import (
     regularised,
     score_of,
     statistics_of,
-    tallies,
+    tally_match,
     tilted,
 )
 
 # Sequential probability ratio tests of a match: one engine is elo1 stronger (H1), or only elo0 (H0).
 
 Model = Literal["logistic", "normalized", "bayesian"]
-Verdict = Literal["", "H0", "H1"]  # "": no decision yet
+_Verdict = Literal["", "H0", "H1"]  # "": no decision yet
 MODELS: tuple[Model, ...] = get_args(Model)
 UNITS: dict[Model, str] = {"logistic": "Elo", "normalized": "nElo", "bayesian": "BayesElo"}
 
 ERROR = 0.05  # fishtest's alpha and beta
-FURTHEST = 1000.0  # Elo; further out a bound is a score of 99.7 %
+_FURTHEST = 1000.0  # Elo; further out a bound is a score of 99.7 %
 _FURTHEST_NELO = 200.0  # from equal classes on 230 is unreachable with pairs: (1 + 2) t sd/2 > 1/2
 _STABLE = 1e-12  # of a probability
-NEARLY = 1e-8  # of a probability: where rounding may keep it from settling further
-MOST_ROUNDS = 100  # five to ten are usual: each brings a factor of ten or more
+_NEARLY = 1e-8  # of a probability: where rounding may keep it from settling further
+_MOST_ROUNDS = 100  # five to ten are usual: each brings a factor of ten or more
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Sprt:
     beta: float = ERROR
 
     def __post_init__(self) -> None:
-        furthest = _FURTHEST_NELO if self.model == "normalized" else FURTHEST
+        furthest = _FURTHEST_NELO if self.model == "normalized" else _FURTHEST
         if self.model not in MODELS:
             raise ValueError(f"there is no model {self.model!r}, known: {', '.join(MODELS)}")
         if not all(isfinite(bound) and abs(bound) <= furthest for bound in (self.elo0, self.elo1)):
@@ -102,7 +102,7 @@ class Sprt:
         draw_elo = ELO_SCALE / 2 * log10((1 - loss) / loss * (1 - win) / win)
         return at_score(chances, (score_of(elo - draw_elo) + 1 - score_of(-elo - draw_elo)) / 2)
 
-    def meaning(self, verdict: Verdict, name: str) -> str:
+    def meaning(self, verdict: _Verdict, name: str) -> str:
         """A verdict about the engine `name` in words; "" without one."""
         unit = UNITS[self.model]
         words = {
@@ -135,7 +135,7 @@ class Walk:
     highest: float = 0.0
     down: float = 0.0
     up: float = 0.0
-    verdict: Verdict = ""
+    verdict: _Verdict = ""
     stopped: tuple[int, ...] = ()
 
     @property
@@ -165,13 +165,13 @@ def step(test: Sprt, walk: Walk, outcome: int) -> Walk:
         down=walk.down + fall * fall,
         up=walk.up + rise * rise,
     )
-    low, high = reach(test, after)
+    low, high = corrected_bounds(test, after)
     if low < llr < high:
         return after
     return replace(after, verdict="H1" if llr >= high else "H0", stopped=counts)
 
 
-def reach(test: Sprt, walk: Walk) -> tuple[float, float]:
+def corrected_bounds(test: Sprt, walk: Walk) -> tuple[float, float]:
     """Wald's bounds drawn in by the overshoot: where the test decides."""
     (low, high), (below, above) = test.bounds, walk.overshoot
     return low + below, high - above
@@ -191,13 +191,13 @@ def _at_nelo(chances: list[float], nelo: float) -> list[float]:
     top = len(chances) - 1
     target = nelo / NELO_UNIT * sqrt(games_each(chances))
     found, moved = [1 / len(chances)] * len(chances), 1.0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(_MOST_ROUNDS):
         mean, variance = moments(found)
         sd = sqrt(variance)
         values = [a - 0.5 - target * sd * (1 + ((a - mean) / sd) ** 2) / 2 for a in (i / top for i in range(top + 1))]
         before, found = found, tilted(chances, values)
         last, moved = moved, max(abs(new - old) for new, old in zip(found, before, strict=True))
-        if moved < _STABLE or last <= moved < NEARLY:
+        if moved < _STABLE or last <= moved < _NEARLY:
             break
     return found
 
@@ -208,7 +208,7 @@ def _at_nelo(chances: list[float], nelo: float) -> list[float]:
 # observation's log likelihood ratio. Source: Wald 1947 (Sequential Analysis, chapter 3); without drift its limit.
 
 _DRAWS_ASSUMED = 0.5  # share of draws before the first game (our choice; 0.3 to 0.9 between engines)
-STRAIGHT = 1e-6  # drift times width over variance; below it the path counts as one without drift
+_STRAIGHT = 1e-6  # drift times width over variance; below it the path counts as one without drift
 
 
 def assumed_chances(classes: int) -> tuple[float, ...]:
@@ -232,13 +232,13 @@ def sample_number(test: Sprt, chances: Sequence[float], llr: float = 0.0) -> flo
     if drift < 0:  # the mirror image, whose exponents cannot overflow
         drift, low, high = -drift, -high, -low
     steep = 2 * drift / variance
-    if steep * (high - low) < STRAIGHT:
+    if steep * (high - low) < _STRAIGHT:
         return -low * high / variance
     through = expm1(steep * low) / expm1(steep * (low - high))
     return (high * through + low * (1 - through)) / drift
 
 
-def foretold(test: Sprt, classes: int) -> dict[str, float]:
+def expected_lengths(test: Sprt, classes: int) -> dict[str, float]:
     """Mean observations before the first is seen, when elo0, the middle or elo1 is true, draws as assumed."""
     equals = assumed_chances(classes)
     middle = (test.elo0 + test.elo1) / 2
@@ -265,12 +265,12 @@ _FURTHEST_ESTIMATE = 2000.0  # Elo, a score of 0.99999; beyond it there is no te
 _SURE = 0.975  # leaves 2.5 % on either side
 _HALVINGS = 50  # to 4e-12 Elo
 _FAINT = 1e-14  # an image that adds less is the last
-SHARED = 0.5  # of the spread of the points (our choice: at 0.3 to 0.8 intervals held as well)
-TAIL = 30.0  # standard deviations; further out erfc is not a normal double for long (it ends at 38)
+_SHARED = 0.5  # of the spread of the points (our choice: at 0.3 to 0.8 intervals held as well)
+_TAIL = 30.0  # standard deviations; further out erfc is not a normal double for long (it ends at 38)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class _Estimate:
     """Elo after a stop and its 95 % interval, None beyond 2000; `observations` at the stop.
 
     Median-unbiased, or the `plain` figures where the stop told nothing.
@@ -283,7 +283,7 @@ class Estimate:
     plain: bool = False
 
 
-def estimate(test: Sprt, walk: Walk) -> Estimate | None:
+def estimate(test: Sprt, walk: Walk) -> _Estimate | None:
     """The strength as the walk saw it when it stopped; None for a walk that did not."""
     if not walk.verdict:
         return None
@@ -292,9 +292,9 @@ def estimate(test: Sprt, walk: Walk) -> Estimate | None:
     zero, one = test.hypotheses(walk.stopped)
     ratios = [log(q / p) for p, q in zip(zero, one, strict=True)]
     number = sum(walk.stopped)
-    if number in walk.stopped or _shared(seen, ratios) < SHARED:
+    if number in walk.stopped or _shared(seen, ratios) < _SHARED:
         plain = statistics_of(walk.stopped)
-        return Estimate(plain.elo, plain.low, plain.high, number, plain=True)
+        return _Estimate(plain.elo, plain.low, plain.high, number, plain=True)
 
     def elo_where(chance: float) -> float | None:
         """The Elo at which an outcome at most as good has this chance, which falls with the strength."""
@@ -307,7 +307,7 @@ def estimate(test: Sprt, walk: Walk) -> Estimate | None:
                 high = elo
         return None if low == -_FURTHEST_ESTIMATE or high == _FURTHEST_ESTIMATE else low
 
-    return Estimate(elo_where(0.5), elo_where(_SURE), elo_where(1 - _SURE), number)
+    return _Estimate(elo_where(0.5), elo_where(_SURE), elo_where(1 - _SURE), number)
 
 
 def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
@@ -323,7 +323,7 @@ def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
     return both * both / (variance * spread) if variance > 0 and spread > 0 else 0.0
 
 
-def _at_most(test: Sprt, verdict: Verdict, number: int, chances: Sequence[float], ratios: Sequence[float]) -> float:
+def _at_most(test: Sprt, verdict: _Verdict, number: int, chances: Sequence[float], ratios: Sequence[float]) -> float:
     """Chance of an outcome at most as good as this verdict after `number` observations.
 
     `ratios` are the log likelihood ratios of the classes, `chances` how often each comes.
@@ -359,7 +359,7 @@ def first_through(distance: float, width: float, drift: float, variance: float) 
 
 def _log_normal(x: float) -> float:
     """Logarithm of the normal distribution; far out by its first asymptotic term."""
-    return log(erfc(-x / sqrt(2)) / 2) if x > -TAIL else -x * x / 2 - log(-x * sqrt(2 * pi))
+    return log(erfc(-x / sqrt(2)) / 2) if x > -_TAIL else -x * x / 2 - log(-x * sqrt(2 * pi))
 
 
 def _exp(x: float) -> float:
@@ -384,7 +384,7 @@ class MatchTest:
     pairs: tuple[int, ...] | None
     walk: Walk
     statistics: MatchStatistics
-    after_stop: Estimate | None
+    after_stop: _Estimate | None
 
     @property
     def lone(self) -> int:
@@ -414,7 +414,7 @@ class MatchTest:
                 "by": "pairs" if self.walks_by_pairs else "games",
                 "llr": self.walk.llr,
                 "bounds": list(self.test.bounds),
-                "decides_at": list(reach(self.test, self.walk)),
+                "decides_at": list(corrected_bounds(self.test, self.walk)),
                 "verdict": self.walk.verdict or None,
                 "stopped_after": sum(self.walk.stopped) or None,
                 "estimate": after and {"elo": after.elo, "low": after.low, "high": after.high},
@@ -427,7 +427,7 @@ def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
 
     By pairs where `tallies` has them. ValueError without a game.
     """
-    won, pairs, couples = tallies(games)
+    won, pairs, couples = tally_match(games)
     if pairs is not None and test.model != "bayesian":
         walk = follow(test, couples, PAIR_CLASSES)
     else:

@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 
 from enginetour.ratings.likelihood import Curvature, Fit
-from enginetour.ratings.models import Model, Tally, chance
-from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, Surprise, Vector
+from enginetour.ratings.models import Model, ResultColumns, logistic
+from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, PairScoreSpread, Vector
 
 # Bounds of a rating by its profile likelihood, for few games and extreme scores where plus and minus differ.
 #
@@ -29,11 +29,11 @@ NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
 EXTREME_SCORE = 0.05  # of the score, from either end: the normal approximation is lopsided
 _CLOSE_OPPONENTS = 50  # re-rated one by one in a bound; further ones follow them linearly
 _LONGEST_STRIDE = 2.0  # natural units in one step to a bound, 347 Elo
-BOUND_DONE = 1e-9  # natural units, and log likelihood
+_BOUND_DONE = 1e-9  # natural units, and log likelihood
 _MOST_STRIDES = 200  # a bound further away than 400 natural units is none
 
 
-def profile(fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: float) -> tuple[float, float] | None:
+def _profile(fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: float) -> tuple[float, float] | None:
     """Distances down and up in points, by the steps of Venzon and Moolgavkar 1988; None without end.
 
     `near`: the engine, then its closest opponents; `inverse`: their columns of the inverse curvature. Draws narrow
@@ -57,7 +57,7 @@ class _Star:
 
     model: Model
     draw: float
-    results: Tally
+    results: ResultColumns
     gaps: Vector
     moves: Vector
     rest: Vector
@@ -81,7 +81,7 @@ def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
     as_white = pairs.white[mine] == place
     sign = np.where(as_white, 1.0, -1.0)
     others = np.where(as_white, pairs.black[mine], pairs.white[mine])
-    own = Tally(
+    own = ResultColumns(
         np.where(as_white, pairs.wins[mine], pairs.losses[mine]),
         pairs.draws[mine],
         np.where(as_white, pairs.losses[mine], pairs.wins[mine]),
@@ -119,7 +119,7 @@ def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | 
             continue
         room = 2 * (fall + drop + gradient @ home / 2) / (direction @ away)
         stride = home + side * sqrt(max(0.0, float(room))) * away
-        if np.abs(stride).max() < BOUND_DONE and abs(fall + drop) < BOUND_DONE:
+        if np.abs(stride).max() < _BOUND_DONE and abs(fall + drop) < _BOUND_DONE:
             return float(direction @ off)
         stride = stride * min(1.0, _LONGEST_STRIDE / max(float(np.abs(stride).max()), _LONGEST_STRIDE))
         off = off + stride
@@ -151,14 +151,14 @@ class _Middle:
         return float(response @ self.bent.times(response) + self.advantage * response[-2] ** 2)
 
 
-def middle_of(fit: Fit) -> _Middle | None:
+def sandwich_middle(fit: Fit) -> _Middle | None:
     """None where it is the curvature itself: davidson and raokupper know draws, and no games are paired."""
     depends = fit.dependence
     if fit.model != "logistic" and depends is None:
         return None
     rows = fit.curvature.rows
     if fit.model == "logistic":
-        share = chance(fit.lean.gaps(fit.at))
+        share = logistic(fit.lean.gaps(fit.at))
         rate = _draw_rate_of_equals(fit.lean.pairs, share)
         rows = rows - fit.lean.pairs.games * expected_draws(share, rate) / 4
     else:
@@ -174,30 +174,32 @@ def middle_of(fit: Fit) -> _Middle | None:
     return _Middle(replace(fit.curvature, rows=rows * wide, cross=cross, beyond=beyond, level_free=False), rate, own)
 
 
-def surprise_of(fit: Fit, openings: OpeningPairs) -> Surprise:
+def pair_score_spread(fit: Fit, openings: OpeningPairs) -> PairScoreSpread:
     """How the scores of a fit's opening pairs spread about their expectation."""
     number = openings.counts.sum(axis=1)
     if not number.any():
-        return Surprise()
+        return PairScoreSpread()
     gap = fit.at[openings.one] - fit.at[openings.other]
     means, variances = moments(fit, gap + np.array([[1.0], [-1.0]]) * fit.at[-2])  # with White, with Black
     off = PAIR_POINTS - means.sum(axis=0)[:, None]
     variance, pairs = float(number @ variances.sum(axis=0)), int(number.sum())
     fitted = _fitted(fit, openings.in_rows(fit.problem.pairs))
-    return Surprise(float((openings.counts * off**2).sum()), variance * max(0.0, 1 - fitted / pairs), variance, pairs)
+    return PairScoreSpread(
+        float((openings.counts * off**2).sum()), variance * max(0.0, 1 - fitted / pairs), variance, pairs
+    )
 
 
 def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
     """Mean and variance of White's score in one game at each gap."""
     if fit.model == "logistic":
-        share = chance(gap)
+        share = logistic(gap)
         return share, share * (1 - share) - expected_draws(share, draw_rate(fit)) / 4
     draw = float(fit.at[-1])
     if fit.model == "davidson":
         half = np.exp(np.stack((gap, -gap)) / 2)
         won, lost = half / (half.sum(axis=0) + np.exp(draw))
     else:
-        won, lost = chance(gap - draw), chance(-gap - draw)
+        won, lost = logistic(gap - draw), logistic(-gap - draw)
     lead = won - lost
     return (1 + lead) / 2, (won + lost - lead**2) / 4
 
@@ -205,7 +207,7 @@ def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
 def draw_rate(fit: Fit) -> float:
     """Between equals without White's advantage."""
     if fit.model == "logistic":
-        return _draw_rate_of_equals(fit.lean.pairs, chance(fit.lean.gaps(fit.at)))
+        return _draw_rate_of_equals(fit.lean.pairs, logistic(fit.lean.gaps(fit.at)))
     draw = float(fit.at[-1])
     return float(np.exp(draw) / (2 + np.exp(draw)) if fit.model == "davidson" else np.tanh(draw / 2))
 
@@ -337,7 +339,7 @@ class Errors:
         """How far down and up the 95 % profile likelihood reaches from the rating, in points; None without end."""
         near = _near(self.fit, place)
         narrowed = float(self.variances[place] / self.inverse[place, place])
-        return profile(self.fit, near, self.inverse[:, near], narrowed * wider)
+        return _profile(self.fit, near, self.inverse[:, near], narrowed * wider)
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +351,7 @@ class ErrorsOnRequest:
     _known: dict[int, float] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_middle", middle_of(self.fit))
+        object.__setattr__(self, "_middle", sandwich_middle(self.fit))
 
     def sd_of(self, place: int) -> float:
         """Of a rating in points."""
@@ -383,7 +385,7 @@ class ErrorsOnRequest:
         if not fit.fixed:
             column = column - column.mean()
         narrowed = (self.sd_of(place) / fit.unit) ** 2 / float(column[place])
-        return profile(fit, np.array([place], dtype=np.intp), column[:, None], narrowed * wider)
+        return _profile(fit, np.array([place], dtype=np.intp), column[:, None], narrowed * wider)
 
     def _direction(self, place: int) -> Vector:
         """Against the average, or the anchors."""
@@ -408,7 +410,7 @@ def errors_of(fit: Fit) -> Errors:
     inverse = fit.curvature.inverse()[:size, :size]
     if not fit.fixed:
         inverse[:count] -= inverse[:count].mean(axis=0)
-    middle = middle_of(fit)
+    middle = sandwich_middle(fit)
     if middle is not None:
         spread, response = inverse @ (middle.matrix() if len(extra) else middle.bent.of_ratings()), inverse
     else:
@@ -452,7 +454,7 @@ _MOST_OVERFITTING = 2.0  # our choice: below two games a fitted number its prior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class ShownRatings:
     """A fit as people read it. `point` is what the fit's points are multiplied with."""
 
     ratings: Vector
@@ -460,11 +462,11 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class FitBasis:
     """One pool; only the `wanted` have errors."""
 
     fit: Fit
-    shown: Shown
+    shown: ShownRatings
     errors: Errors | ErrorsOnRequest
     wanted: frozenset[str]
 

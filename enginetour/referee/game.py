@@ -14,7 +14,7 @@ import chess
 from enginetour.engines.machine import processor_count, processor_name
 from enginetour.engines.pipes import escape_bytes
 from enginetour.engines.position import Position
-from enginetour.model.errors import InputRefused, MachineFailure, Untellable
+from enginetour.model.errors import InexpressiblePosition, InputRefused, MachineFailure
 from enginetour.model.game import Game, Incident, Opening
 from enginetour.model.task import GameTask, OwnBook
 from enginetour.referee import verdict as verdicts
@@ -253,7 +253,11 @@ class Contest:
         _play_opening(self._task.opening, self._position, self._ends, self._books)
         faults = sit_down(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
         self._books.begin(*self.seats)
-        if faults and self._task.spare is not None and all(isinstance(each, Untellable) for each in faults.values()):
+        if (
+            faults
+            and self._task.spare is not None
+            and all(isinstance(each, InexpressiblePosition) for each in faults.values())
+        ):
             leave(self.seats, self._shelf)
             return None
         if faults:

@@ -11,7 +11,7 @@ from enginetour.engines.process import kill_running_engines
 from enginetour.engines.protocol import Ask, Engine
 from enginetour.engines.wire import Message, MessageKind
 from enginetour.model.errors import Unsupported
-from enginetour.model.task import Probe, ProbeTask
+from enginetour.model.task import ProbeResult, ProbeTask
 from enginetour.model.variants import STANDARD
 from enginetour.referee.link import Link
 from enginetour.referee.startup import end, start_fault
@@ -42,7 +42,7 @@ class _Findings:
         self.settled = self.settled or settled
 
 
-def probe(task: ProbeTask, link: Link) -> Probe:
+def probe(task: ProbeTask, link: Link) -> ProbeResult:
     """Try one engine, up to three times; nothing of it is alive afterwards.
 
     An earlier try that failed stays among the steps. Raises MachineFailure when told to stop now.
@@ -59,7 +59,7 @@ def probe(task: ProbeTask, link: Link) -> Probe:
     return replace(report, steps=(*failed, *report.steps))
 
 
-def _try(task: ProbeTask, link: Link) -> tuple[_Findings, Probe]:
+def _try(task: ProbeTask, link: Link) -> tuple[_Findings, ProbeResult]:
     found = _Findings(task.spec.name)
     (greeted,) = greet([task.spec], link)
     engine = greeted.engine
@@ -153,8 +153,8 @@ def _leave(engine: Engine, found: _Findings) -> None:
         found.good("quit")
 
 
-def _report(found: _Findings, engine: Engine | None) -> Probe:
-    return Probe(
+def _report(found: _Findings, engine: Engine | None) -> ProbeResult:
+    return ProbeResult(
         name=found.name,
         own_name=engine.own_name if engine is not None else "",
         author=engine.author if engine is not None else "",

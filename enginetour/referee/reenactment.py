@@ -19,7 +19,7 @@ from enginetour.engines.protocol import MS, OWED_NS, Engine, Setup
 from enginetour.engines.start import open_engine
 from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
-from enginetour.model.task import Reenacted, ReenactTask
+from enginetour.model.task import ReenactResult, ReenactTask
 from enginetour.referee.clock import Clock
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
@@ -31,7 +31,7 @@ _STOP = {"uci": b"stop", "cecp": b"?"}
 _Search = Generator[int, Message | None, Message | None]
 
 
-def reenact(task: ReenactTask, link: Link) -> Reenacted:
+def reenact(task: ReenactTask, link: Link) -> ReenactResult:
     """Once through; nothing of the engine is alive afterwards. MachineFailure when told to stop now."""
     return _Reenactment(task, link).run()
 
@@ -48,11 +48,11 @@ class _Reenactment:
             self._position.push(chess.Move.from_uci(text))
         self._moves = task.moves
 
-    def run(self) -> Reenacted:
+    def run(self) -> ReenactResult:
         try:
             engine = open_engine(self._own.side.spec)
         except StartFailed as fault:
-            return Reenacted(fault.category, fault.detail)
+            return ReenactResult(fault.category, fault.detail)
         self._own.sit(engine)
         try:
             if self._task.last_only:
@@ -67,7 +67,7 @@ class _Reenactment:
             end([engine])
         return found
 
-    def _begun(self, engine: Engine) -> Reenacted | None:
+    def _begun(self, engine: Engine) -> ReenactResult | None:
         """Handshake and new game; what went wrong there."""
         fault = self._talk(engine, engine.handshake())
         if fault is None:
@@ -76,13 +76,13 @@ class _Reenactment:
         if fault is None:
             return None
         fault = start_fault(fault) if not isinstance(fault, Unsupported) else fault
-        return Reenacted(fault.category, fault.detail, status=engine.process.exit_status())
+        return ReenactResult(fault.category, fault.detail, status=engine.process.exit_status())
 
     def _talk(self, engine: Engine, script: Any) -> EngineFault | None:
         result = converse({engine: script}, self._link)[engine]
         return result if isinstance(result, EngineFault) else None
 
-    def _played(self, engine: Engine) -> Reenacted:
+    def _played(self, engine: Engine) -> ReenactResult:
         """Each recorded move in its turn, then the search in which it happened."""
         for uci, elapsed_ms in self._moves:
             if elapsed_ms is None:
@@ -113,14 +113,14 @@ class _Reenactment:
     def _is_own_turn(self) -> bool:
         return (self._position.board.turn == chess.WHITE) == self._own.white
 
-    def _earlier(self, engine: Engine, until: int, uci: str) -> Reenacted | None:
+    def _earlier(self, engine: Engine, until: int, uci: str) -> ReenactResult | None:
         """A search that went well then: the same time to think, and what it now does wrong."""
         answer = self._asked(engine, max(MS, until - time.monotonic_ns()))
         if answer is None:
             answer = self._stopped(engine)
             if answer is None:
                 return self._told("time", "silent in an earlier search, and after stop", engine)
-        if isinstance(answer, Reenacted):
+        if isinstance(answer, ReenactResult):
             return answer
         if isinstance(answer, EngineFault):
             return self._fault(answer, engine)
@@ -143,10 +143,10 @@ class _Reenactment:
         result: Message | EngineFault | None = converse({engine: script()}, self._link)[engine]
         return result
 
-    def _last(self, engine: Engine) -> Reenacted:
+    def _last(self, engine: Engine) -> ReenactResult:
         clock: Clock = self._own.clock
         answer = self._asked(engine, clock.wait_ns())
-        if isinstance(answer, Reenacted):
+        if isinstance(answer, ReenactResult):
             return answer
         if isinstance(answer, EngineFault):
             return self._fault(answer, engine)
@@ -168,7 +168,7 @@ class _Reenactment:
         found = self._afterwards(engine)  # a claim that came with its move then may come a moment later now
         return found if found.category else plays
 
-    def _afterwards(self, engine: Engine) -> Reenacted:
+    def _afterwards(self, engine: Engine) -> ReenactResult:
         """It has moved; what it then says or does out of turn."""
 
         def script() -> _Search:
@@ -184,7 +184,7 @@ class _Reenactment:
         found = None if said is None else self._claimed(engine, said, thinking=False)
         return found or self._told("", "says nothing after its move", engine)
 
-    def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | Reenacted | None:
+    def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | ReenactResult | None:
         """One search: its answer, what it did instead, or None for silence."""
         for said in engine.discard():  # since its last move
             if (found := self._claimed(engine, said, thinking=False)) is not None:
@@ -209,16 +209,16 @@ class _Reenactment:
                 return said
         return engine.overdue()
 
-    def _claimed(self, engine: Engine, said: Message, *, thinking: bool) -> Reenacted | None:
+    def _claimed(self, engine: Engine, said: Message, *, thinking: bool) -> ReenactResult | None:
         """What would end a game with these words."""
         verdict = of_talk(self._own, said, thinking=thinking, aborts=0)
         return None if verdict is None else self._told(verdict.category or "resign", verdict.cause, engine)
 
-    def _fault(self, fault: EngineFault, engine: Engine) -> Reenacted:
+    def _fault(self, fault: EngineFault, engine: Engine) -> ReenactResult:
         if isinstance(fault, EngineCrashed):
             return self._told("crash", f"crashes: {fault.detail}", engine)
         category = "stall" if isinstance(fault, EngineStalled) else fault.category
         return self._told(category, fault.detail, engine)
 
-    def _told(self, category: str, words: str, engine: Engine, ms: int | None = None, text: str = "") -> Reenacted:
-        return Reenacted(category, words, engine.process.exit_status(), len(self._position.moves), ms, text)
+    def _told(self, category: str, words: str, engine: Engine, ms: int | None = None, text: str = "") -> ReenactResult:
+        return ReenactResult(category, words, engine.process.exit_status(), len(self._position.moves), ms, text)

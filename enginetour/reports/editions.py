@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from enginetour.model.game import fixed
+from enginetour.model.game import format_fixed
 from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.reports import ratinglist
 from enginetour.reports.sheet import Column, Sheet
@@ -182,7 +182,7 @@ def _whole(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _signed(value: float | None) -> str:
     """One decimal with its sign; nothing for None."""
-    return "" if value is None else fixed(value, 1, signed=True)
+    return "" if value is None else format_fixed(value, 1, signed=True)
 
 
 def _edition_cells(row: Mapping[str, Any], marks: list[str], *, first: bool) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from enginetour.model.game import Note, Placed
+from enginetour.model.game import Note, StandingsRow
 from enginetour.reports.sheet import Column, Sheet, lines_of, render, safe
 from enginetour.reports.standings import standings
 
@@ -35,7 +35,7 @@ def steps(notes: Iterable[Note]) -> list[dict[str, Any]]:
 def text(
     title: str,
     notes: Sequence[Note],
-    ranking: Sequence[Placed],
+    ranking: Sequence[StandingsRow],
     by_rating: Sequence[str],
     *,
     most: int | None = None,
@@ -60,14 +60,14 @@ def text(
     return "\n".join(lines) + "\n"
 
 
-def sheet(title: str, notes: Sequence[Note], ranking: Sequence[Placed]) -> Sheet:
+def sheet(title: str, notes: Sequence[Note], ranking: Sequence[StandingsRow]) -> Sheet:
     """The ladder as a table: each coming and going with its round robin and the games finished by then."""
     columns = (Column("step", "RR"), Column("games", "games"), Column("told", "decision", left=True))
     rows = tuple({"step": step, "games": games, "told": told} for step, games, told in _briefs(notes, ranking))
     return Sheet(title, columns, rows)
 
 
-def _briefs(notes: Sequence[Note], ranking: Sequence[Placed]) -> Iterator[tuple[int, int | None, str]]:
+def _briefs(notes: Sequence[Note], ranking: Sequence[StandingsRow]) -> Iterator[tuple[int, int | None, str]]:
     """Each note in few words with its round robin; games finished in all where it is a decision."""
     place = sum(line.rank is not None for line in ranking)
     for note in notes:
@@ -102,7 +102,7 @@ def _matches(count: int) -> str:
     return "1 match" if count == 1 else f"{count} matches"
 
 
-def one(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[Placed], width: int) -> str:
+def one(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[StandingsRow], width: int) -> str:
     """A round robin in full: its crosstable, what was decided and why, the parking queue, the interim ranking."""
     parts = [f"after {step['games_total']} games" if step["decision"] else "playing", *step["told"]]
     parked = ", ".join(step["parked"]) or "nobody"
@@ -113,7 +113,7 @@ def one(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[Placed
     return "\n".join([*lines, "", *render(standings("interim ranking", plain), width).splitlines()]) + "\n"
 
 
-def _rankings(ranking: Sequence[Placed], by_rating: Sequence[str]) -> list[str]:
+def _rankings(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> list[str]:
     """Both orders side by side; the ratings from the same games order the list better (Kendall tau .90 against .88)."""
     ended = all(line.status in ("final", "withdrawn") for line in ranking)
     columns = (

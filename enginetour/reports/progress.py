@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from enginetour.engines.machine import describe_load
-from enginetour.model.game import Game, Pairing, Placed, fixed
+from enginetour.model.game import Game, Pairing, StandingsRow, format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
 from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
@@ -145,7 +145,7 @@ def _as_cutechess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
         yield f"Elo difference: {strength}, DrawRatio: {share:.1f} %"
     if test is not None:
         low, high = test.test.bounds
-        told = f"SPRT: llr {_short(test.walk.llr)} ({fixed(100 * test.walk.llr / high, 1)}%)"
+        told = f"SPRT: llr {_short(test.walk.llr)} ({format_fixed(100 * test.walk.llr / high, 1)}%)"
         yield f"{told}, lbound {_short(low)}, ubound {_short(high)}{_VERDICTS[test.walk.verdict]}"
 
 
@@ -154,7 +154,7 @@ def _as_fastchess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
     yield f"Results of {match.first} vs {match.second} ({match.terms}):"
     error, nelo, spread = _error(found), found.nelo, found.nelo_error
     if found.elo is not None and error is not None and nelo is not None and spread is not None:
-        yield f"Elo: {fixed(found.elo, 2)} +/- {error:.2f}, nElo: {fixed(nelo, 2)} +/- {spread:.2f}"
+        yield f"Elo: {format_fixed(found.elo, 2)} +/- {error:.2f}, nElo: {format_fixed(nelo, 2)} +/- {spread:.2f}"
     level = match.pairs[2] / sum(match.pairs) if match.pairs and match.is_paired else draws / match.games
     yield f"LOS: {100 * found.los:.2f} %, DrawRatio: {100 * level:.2f} %{_pairs_ratio(match)}"
     points, share = wins + draws / 2, 100 * (wins + draws / 2) / match.games
@@ -168,7 +168,7 @@ def _as_fastchess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
         elos = f"[{test.test.elo0:.2f}, {test.test.elo1:.2f}]"
         llr = test.walk.llr
         share = llr / (high if llr >= 0 else -low)  # of the bound on its side; cutechess-cli takes the upper one always
-        yield f"LLR: {fixed(llr, 2)} ({fixed(100 * share, 1)}%) ({low:.2f}, {high:.2f}) {elos}"
+        yield f"LLR: {format_fixed(llr, 2)} ({format_fixed(100 * share, 1)}%) ({low:.2f}, {high:.2f}) {elos}"
 
 
 def _counts(results: Results) -> str:
@@ -258,7 +258,7 @@ class Progress:
     _running: Running | None = None
 
     @cached_property
-    def placed(self) -> tuple[Placed, ...]:
+    def placed(self) -> tuple[StandingsRow, ...]:
         """Who stands where."""
         return () if self._format is None else tuple(self._format.standings(self._state))
 
@@ -433,7 +433,7 @@ def table(picture: Progress, room: int = _MOST_SHOWN) -> Sheet:
     return Sheet("", columns, tuple(rows), notes=(f"… {left} more: enginetour standings",) if left else ())
 
 
-def _seen(placed: tuple[Placed, ...], room: int) -> list[Placed]:
+def _seen(placed: tuple[StandingsRow, ...], room: int) -> list[StandingsRow]:
     """All lines, or the most interesting of them in their order with a line of the room for the others."""
     if len(placed) <= room:
         return list(placed)

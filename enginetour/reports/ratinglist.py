@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from enginetour.model.game import fixed
+from enginetour.model.game import format_fixed
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.matrices import Matrix
 from enginetour.ratings.pairs import Vector
-from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, Against, RatingList, Row, grounds_of, quantile
+from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, OpponentRecord, RatingList, Row, fit_bases, quantile
 from enginetour.ratings.uncertainty import Errors
 from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, lines_of, points, safe, shortened
@@ -114,7 +114,7 @@ def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
         {"rank": rank, "name": name, "rating": round(rating, 6), "games": games}
         for rank, (name, (rating, games)) in enumerate(ordered, 1)
     )
-    shown = tuple({"rating": fixed(rating, 1)} for _, (rating, _games) in ordered)
+    shown = tuple({"rating": format_fixed(rating, 1)} for _, (rating, _games) in ordered)
     return Sheet(title, columns, rows, shown, (CAPTION, "by the games of all tournaments of the store"))
 
 
@@ -181,7 +181,7 @@ def advantage(found: RatingList, confidence: float) -> str:
     sd = found.white_advantage_sd
     if sd is None:
         return f"{found.white_advantage:g}, given"
-    return f"{fixed(found.white_advantage, 1)} ± {distance(quantile(confidence) * sd)}"
+    return f"{format_fixed(found.white_advantage, 1)} ± {distance(quantile(confidence) * sd)}"
 
 
 # A likelihood list laid out as other programs and lists print theirs, so that scripts and eyes find their way.
@@ -234,8 +234,8 @@ def laid_out(
         lines += table([row for row in found.rows if row.pool == number], room)
     if layout == "ordo":
         sd = found.white_advantage_sd
-        error = "" if sd is None else f" +/- {fixed(quantile(confidence) * sd, 2)}"  # as Ordo with -s
-        lines += ["", f"White advantage = {fixed(found.white_advantage, 2)}{error}", *_draw_rate(found), ""]
+        error = "" if sd is None else f" +/- {format_fixed(quantile(confidence) * sd, 2)}"  # as Ordo with -s
+        lines += ["", f"White advantage = {format_fixed(found.white_advantage, 2)}{error}", *_draw_rate(found), ""]
     told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
     return "\n".join([*lines, *wrapped(told, room)]) + "\n"
 
@@ -248,7 +248,7 @@ def wrapped(notes: Sequence[str], room: int) -> list[str]:
 
 def _draw_rate(found: RatingList) -> list[str]:
     """Expected between equals, of the largest pool."""
-    ground = grounds_of(found.rows).get(1)
+    ground = fit_bases(found.rows).get(1)
     if ground is None or not isinstance(ground.errors, Errors):
         return []
     return [f"Draw rate (equal opponents) = {100 * ground.errors.draw_rate:.2f} %"]
@@ -344,7 +344,7 @@ def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
     for rank, row in zip(ranks, rows, strict=True):
         score, draws = (f"{100 * share:.1f}%" for share in (row.score, row.draws / row.games))
         los = "" if row.los is None else f"{100 * row.los:.1f}%"
-        apart = fixed(row.opponents - row.rating, 1, signed=True).replace("-", "−")
+        apart = format_fixed(row.opponents - row.rating, 1, signed=True).replace("-", "−")
         yield (
             f"{rank:>{first}}  {_name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, 5, '+')}"
             f" {_bound(row.minus, 5, '−')}  {score:>6} {apart:>8}  {draws:>6} {row.games:6} {los:>6}"
@@ -447,7 +447,7 @@ def _cell(matrix: Matrix, row: int, column: int) -> str:
 
 # Who did what against whom, beside what the list expects: one engine as a table, all of them in blocks as Ordo's.
 
-Met = Mapping[str, Sequence[Against]]
+Met = Mapping[str, Sequence[OpponentRecord]]
 """Opponents by engine."""
 
 _COLUMNS = (
@@ -472,7 +472,7 @@ _HEADING = 30  # signs of a name over a block, where the numbers leave more room
 def one(
     title: str,
     name: str,
-    met: Sequence[Against],
+    met: Sequence[OpponentRecord],
     found: RatingList,
     *,
     quantile: float,
@@ -513,14 +513,14 @@ def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, no
         own, row = met[name], rated.get(name)
         games, wins, draws, losses = (sum(getattr(each, key) for each in own) for key in _COUNTS)
         share = 100 * (wins + draws / 2) / games if games else 0.0
-        rating = "----" if row is None else fixed(row.rating, 1)
+        rating = "----" if row is None else format_fixed(row.rating, 1)
         heading = _name_field(name, max(wide - _RATING, min(_HEADING, name_width(name))))
         head = f"{number}) {heading} {rating:>7}"
         lines += ["", f"{head} : {games:6} (+{wins},={draws},-{losses}), {share:5.1f} %", ""]
         indent = " " * digits
         lines.append(f"{indent}{_name_field('vs.', wide)} :  games (  +,  =,  -),   (%) :    Diff,    SD, CFS (%)")
         for each in _ordered(own, found):
-            diff = "----" if each.gap is None else fixed(each.gap, 1, signed=True)
+            diff = "----" if each.gap is None else format_fixed(each.gap, 1, signed=True)
             sd = "----" if each.sd is None else f"{max(each.sd, 0.1):.1f}"
             cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
             counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"
@@ -535,7 +535,7 @@ def head_to_head_json(met: Met, found: RatingList, *, quantile: float, confidenc
     return {"confidence": confidence, "engines": told}
 
 
-def line(each: Against, quantile: float) -> dict[str, object]:
+def line(each: OpponentRecord, quantile: float) -> dict[str, object]:
     """One pairing by the keys of JSON and CSV."""
     value = asdict(each)
     return value | {"score": each.score, "gap_error": None if each.sd is None else each.sd * quantile}
@@ -550,7 +550,7 @@ def _names(met: Met, found: RatingList) -> Iterable[str]:
     return [*listed, *sorted(name for name in met if met[name] and name not in set(listed))]
 
 
-def _ordered(met: Sequence[Against], found: RatingList) -> list[Against]:
+def _ordered(met: Sequence[OpponentRecord], found: RatingList) -> list[OpponentRecord]:
     place = {row.name: number for number, row in enumerate(found.rows)}
     return sorted(met, key=lambda each: (place.get(each.opponent, len(place)), each.opponent))
 
@@ -561,7 +561,7 @@ def _rating(row: Row) -> str:
     return f"{round(row.rating)} +{distance(row.plus)} -{distance(row.minus)}"
 
 
-def _against_shown(each: Against, quantile: float) -> dict[str, str]:
+def _against_shown(each: OpponentRecord, quantile: float) -> dict[str, str]:
     return {
         "score": f"{100 * each.score:.1f}%",
         "expected": "" if each.expected is None else f"{100 * each.expected:.1f}%",

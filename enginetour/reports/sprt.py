@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from enginetour.model.game import fixed
-from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tallies
-from enginetour.ratings.sequential import UNITS, MatchTest, reach
+from enginetour.model.game import format_fixed
+from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tally_match
+from enginetour.ratings.sequential import UNITS, MatchTest, corrected_bounds
 from enginetour.reports.sheet import Column, Sheet, safe
 from enginetour.reports.standings import duration
 
 if TYPE_CHECKING:
-    from enginetour.formats.simulation import Compared, Estimate, Rehearsed
+    from enginetour.formats.simulation import ComparisonResult, Estimate, SimulationResult
 
 
 # A sequential test as people read it: whole, as lines beside a running match, as one line of CSV.
@@ -39,7 +39,7 @@ def result(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
 
     `scored` as `match_test` takes it.
     """
-    won, pairs, _ = tallies(scored)
+    won, pairs, _ = tally_match(scored)
     losses, draws, wins = won
     statistics = statistics_of(pairs or won)
     lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
@@ -110,7 +110,7 @@ def _strength(statistics: MatchStatistics) -> list[tuple[str, str]]:
 
 def _decision(engines: tuple[str, str], found: MatchTest) -> list[tuple[str, str]]:
     test, walk = found.test, found.walk
-    (low, high), (lower, upper) = test.bounds, reach(test, walk)
+    (low, high), (lower, upper) = test.bounds, corrected_bounds(test, walk)
     each = "pairs" if found.walks_by_pairs else "games"
     lines = [
         ("test", f"{test.elo1:g} {UNITS[test.model]} (H1) against {test.elo0:g} (H0), {test.model}, by {each}"),
@@ -158,7 +158,7 @@ def _between(value: float | None, low: float | None, high: float | None) -> str:
 
 
 def _signed(value: float) -> str:
-    return fixed(value, 1, signed=True)
+    return format_fixed(value, 1, signed=True)
 
 
 def _percent(chance: float) -> str:
@@ -189,7 +189,7 @@ _MEANING = (
 _ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differences are told in words
 
 
-def comparison(title: str, found: Sequence[Compared]) -> Sheet:
+def comparison(title: str, found: Sequence[ComparisonResult]) -> Sheet:
     """A line a system; below, how far the others are above the first on the same fields."""
     columns = [Column("system", "system", left=True, flexible=True)]
     columns += [Column(key, words, continues=True) for key, (words, _) in SHOWN.items()]
@@ -206,7 +206,7 @@ def comparison(title: str, found: Sequence[Compared]) -> Sheet:
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, _MEANING))
 
 
-def compared_rows(found: Sequence[Compared]) -> Sheet:
+def compared_rows(found: Sequence[ComparisonResult]) -> Sheet:
     """The same as numbers; `..._above` is the difference to the first system."""
     rows: list[dict[str, object]] = []
     for line in found:
@@ -215,7 +215,7 @@ def compared_rows(found: Sequence[Compared]) -> Sheet:
     return Sheet("", tuple(Column(key, key) for key in rows[0]), tuple(rows))
 
 
-def rehearsal(title: str, found: Rehearsed, hours: float | None) -> Sheet:
+def rehearsal(title: str, found: SimulationResult, hours: float | None) -> Sheet:
     """Figures line by line. `hours` is for the expected number of games, None where no clock bounds it."""
     lines = {
         "games, at least": f"{found.fewest}",
@@ -239,7 +239,7 @@ LINES = (
 )
 
 
-def rehearsed_row(found: Rehearsed, hours: float | None) -> Sheet:
+def rehearsed_row(found: SimulationResult, hours: float | None) -> Sheet:
     """The same as numbers, in one row; `low` and `high` bound 80 % of the simulated numbers of games."""
     row: dict[str, object] = {"fewest": found.fewest, "most": found.most, "low": found.low, "high": found.high}
     row |= {"hours": hours, **_numbers(found.figures)}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from enginetour.formats.pairing.field import Field, Kind, Paired, Turn
 from enginetour.formats.pairing.standings import legend
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
-from enginetour.model.game import Note, Placed
-from enginetour.model.task import Probe
+from enginetour.model.game import Note, StandingsRow
+from enginetour.model.task import ProbeResult
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, lines_of, points, words
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _BYES = "byes: points without a game, among the points"
 _QUARTERS = ("", "¼", "½", "¾")
 
 
-def tiebreaks(line: Placed) -> dict[str, float]:
+def tiebreaks(line: StandingsRow) -> dict[str, float]:
     """The tie-breaks of a line by code: points where their unit is a part of a point, else what they count."""
     return {
         code: value / PLACEMENT_CODES[code].per if PLACEMENT_CODES[code].per > 1 else value * PLACEMENT_CODES[code].per
@@ -35,7 +35,7 @@ def tiebreaks(line: Placed) -> dict[str, float]:
     }
 
 
-def in_words(line: Placed) -> dict[str, str]:
+def in_words(line: StandingsRow) -> dict[str, str]:
     """The same for people: halves and quarters of a point as testers write them: ``9½``, ``30¾``, ``-¼``."""
     found = {}
     for code, value in tiebreaks(line).items():
@@ -46,7 +46,7 @@ def in_words(line: Placed) -> dict[str, str]:
     return found
 
 
-def standings(title: str, placed: Sequence[Placed], odds: Mapping[str, int] | None = None) -> Sheet:
+def standings(title: str, placed: Sequence[StandingsRow], odds: Mapping[str, int] | None = None) -> Sheet:
     """The table of a format, with the tie-breaks it has and the status where there is one.
 
     `odds` is how many games of an entrant were at time odds, told where there are any.
@@ -89,7 +89,7 @@ def crosstable(
     title: str,
     names: Sequence[str],
     cells: Mapping[tuple[str, str], str],
-    totals: Sequence[Placed],
+    totals: Sequence[StandingsRow],
     codes: Sequence[str] = (),
     notes: tuple[str, ...] = (),
 ) -> Sheet:
@@ -114,7 +114,7 @@ def crosstable(
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, *legend(codes)))
 
 
-def apart(placed: Iterable[Placed], half_points: Mapping[str, int], *, by_match: bool = False) -> tuple[str, ...]:
+def apart(placed: Iterable[StandingsRow], half_points: Mapping[str, int], *, by_match: bool = False) -> tuple[str, ...]:
     """Why the points of a table are not those of the games in the crosstable, `half_points`, and whose."""
     byes, struck, gone = list[str](), list[str](), list[str]()
     for line in placed:
@@ -131,7 +131,7 @@ def apart(placed: Iterable[Placed], half_points: Mapping[str, int], *, by_match:
     return (*notes, *(["points are those of matches, signs those of games"] if by_match else []))
 
 
-def probes(found: Mapping[str, Probe]) -> Sheet:
+def probes(found: Mapping[str, ProbeResult]) -> Sheet:
     """What starting every engine once has shown."""
     columns = (
         Column("name", "engine", left=True, flexible=True),

@@ -9,7 +9,7 @@ from math import log10
 
 from sqlalchemy import Connection, func, or_, select
 
-from enginetour.model.errors import UsageRefused, called, near, not_called
+from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.model.game import Outcome
 from enginetour.ratings.incremental import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
@@ -120,10 +120,10 @@ def _versions(store: Store, engine: str) -> tuple[set[int], str]:
         shown = rated_names(connection)
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
     known = {*shown.values(), *plain.values()}
-    meant = engine if engine in known else called(engine, plain.values()) or called(engine, known)
+    meant = engine if engine in known else match_name(engine, plain.values()) or match_name(engine, known)
     found = {key for key, name in shown.items() if name == meant} or {k for k, name in plain.items() if name == meant}
     if not found:
-        raise UsageRefused(f"{engine!r} is not in this store{not_called(engine, known) or near(engine, known)}")
+        raise UsageRefused(f"{engine!r} is not in this store{no_match_hint(engine, known) or suggest(engine, known)}")
     return found, plain[min(found)]
 
 

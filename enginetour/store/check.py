@@ -21,7 +21,7 @@ from sqlalchemy import ColumnElement, Connection, LargeBinary, String, Table, ca
 
 from enginetour.engines.enginefile import LOST_COMMAND, parse_json, salvaged_spec
 from enginetour.model.errors import StoreRefused, TourError
-from enginetour.model.game import fixed
+from enginetour.model.game import format_fixed
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.address import Address
@@ -578,4 +578,8 @@ def _same(one: EditionLine | None, other: EditionLine | None) -> bool:
 
 
 def _words(line: EditionLine | None) -> str:
-    return "not at all" if line is None else f"{fixed(line.rating, 2)} from +{line.wins} ={line.draws} -{line.losses}"
+    return (
+        "not at all"
+        if line is None
+        else f"{format_fixed(line.rating, 2)} from +{line.wins} ={line.draws} -{line.losses}"
+    )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, insert, select
 
-from enginetour.model.errors import StoreRefused, UsageRefused, near
+from enginetour.model.errors import StoreRefused, UsageRefused, suggest
 from enginetour.model.game import Outcome
 from enginetour.model.variants import STANDARD
 from enginetour.store import codecs
@@ -115,7 +115,7 @@ def _meant(word: str, known: Sequence[Any]) -> list[Any]:
     standing = [row for row in fits if row.at is None]
     if not fits:
         step = "enginetour imports lists them" if known else "nothing was imported yet"
-        what = f"{word!r} is no import{near(word, {row.name for row in known})}"
+        what = f"{word!r} is no import{suggest(word, {row.name for row in known})}"
         raise UsageRefused(what, place="--remove", step=step)
     if not standing:
         day = datetime.fromtimestamp(fits[-1].at, UTC)

@@ -12,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from sqlalchemy import Connection, func, insert, select
 
 from enginetour.interop.gamefilter import ENDINGS
-from enginetour.model.errors import StoreRefused, UsageRefused, near
+from enginetour.model.errors import StoreRefused, UsageRefused, suggest
 from enginetour.model.timecontrol import TIME_CLASSES
 from enginetour.model.variants import STANDARD, variant_named
 from enginetour.ratings.likelihood import ELO_SCALE
-from enginetour.ratings.models import near as near_rating
-from enginetour.ratings.models import prior_of
+from enginetour.ratings.models import parse_loose_anchor, parse_prior
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.address import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS
@@ -71,7 +70,7 @@ class ListDefinition(BaseModel):
     def _known_classes(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if name not in TIME_CLASSES:
-                raise ValueError(f"unknown time class {name!r}{near(name, TIME_CLASSES)}")
+                raise ValueError(f"unknown time class {name!r}{suggest(name, TIME_CLASSES)}")
         return tuple(name for name in TIME_CLASSES if name in names)
 
     @field_validator("exclude_termination")
@@ -79,7 +78,7 @@ class ListDefinition(BaseModel):
     def _known_endings(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if name not in ENDINGS:
-                raise ValueError(f"unknown termination {name!r}{near(name, tuple(ENDINGS))}")
+                raise ValueError(f"unknown termination {name!r}{suggest(name, tuple(ENDINGS))}")
         return tuple(name for name in ENDINGS if name in names)
 
     @field_validator("variant")
@@ -90,13 +89,13 @@ class ListDefinition(BaseModel):
     @field_validator("prior")
     @classmethod
     def _known_prior(cls, words: str) -> str:
-        prior_of(words)
+        parse_prior(words)
         return words
 
     @field_validator("loose")
     @classmethod
     def _known_loose(cls, anchors: dict[str, str]) -> dict[str, str]:
-        return {name: near_rating(words).told for name, words in anchors.items()}
+        return {name: parse_loose_anchor(words).told for name, words in anchors.items()}
 
     @model_validator(mode="after")
     def _fits_together(self) -> ListDefinition:
@@ -132,7 +131,7 @@ class ListDefinition(BaseModel):
         known = sorted(set(type(own).model_fields) - fixed)
         for name in self.settings:
             if name not in known:
-                raise ValueError(f"{self.system} has no setting {name!r}{near(name, known)}")
+                raise ValueError(f"{self.system} has no setting {name!r}{suggest(name, known)}")
         try:
             return type(own).model_validate({**own.model_dump(), **self.settings})
         except ValidationError as error:
@@ -212,7 +211,7 @@ def revisions_in(connection: Connection, name: str) -> list[Revision]:
     if not found:
         known = sorted({row.name for row in connection.execute(select(LISTS.c.name))})
         step = "enginetour lists define NAME makes one; a tournament is named by -t"
-        raise UsageRefused(f"there is no list {name!r}{near(name, known)}", step=step)
+        raise UsageRefused(f"there is no list {name!r}{suggest(name, known)}", step=step)
     return [_revision(row) for row in found]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
 from enginetour.interop.gametags import NOT_TOLD, Partners
-from enginetour.model.errors import StoreRefused, UsageRefused, called, near, not_called
+from enginetour.model.errors import StoreRefused, UsageRefused, match_name, no_match_hint, suggest
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -777,11 +777,11 @@ def _versions(connection: Connection, shown: dict[int, str], name: str) -> tuple
     """The rows of an engine, those shown under the name or else all that bear it, and its name if that is a part."""
     plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
     known = [*shown.values(), *plain.values()]
-    meant = name if name in known else called(name, plain.values()) or called(name, known)
+    meant = name if name in known else match_name(name, plain.values()) or match_name(name, known)
     found = {key for key, words in shown.items() if words == meant} or {k for k, own in plain.items() if own == meant}
     if not found or meant is None:
         raise UsageRefused(
-            f"{name!r} is not in this store{not_called(name, known) or near(name, known)}", place="--sprt"
+            f"{name!r} is not in this store{no_match_hint(name, known) or suggest(name, known)}", place="--sprt"
         )
     return found, meant
 

@@ -10,13 +10,12 @@ from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, select
 
-from enginetour.model.errors import UsageRefused, called, near, not_called
+from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.model.game import Outcome
-from enginetour.model.timecontrol import bounds_told
+from enginetour.model.timecontrol import describe_time_classes
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import Lineage, RatedGame, Version, lineage
-from enginetour.ratings.models import Near, prior_of
-from enginetour.ratings.models import near as near_rating
+from enginetour.ratings.models import LooseAnchor, parse_loose_anchor, parse_prior
 from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, incremental_list, rating_list
 from enginetour.store.games import describe_scores, scores_at_odds
@@ -25,7 +24,7 @@ from enginetour.store.selection import Pentanomial, Selection, game_filter, is_w
 from enginetour.store.tables import ENGINES, EVEN, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 
-Held = TypeVar("Held", float, Near)
+Held = TypeVar("Held", float, LooseAnchor)
 
 
 def rate_selection(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
@@ -69,9 +68,9 @@ def likelihood_list(
     found = rating_list(
         pairs,
         model=terms.model,
-        prior=prior_of(terms.prior),
+        prior=parse_prior(terms.prior),
         anchors=(fixed := _named(selection, pairs, terms.anchors)),
-        loose=_named(selection, pairs, {name: near_rating(words) for name, words in terms.loose.items()}, fixed),
+        loose=_named(selection, pairs, {name: parse_loose_anchor(words) for name, words in terms.loose.items()}, fixed),
         advantage=terms.advantage,
         scale=terms.scale,
         mean=terms.average,
@@ -92,12 +91,12 @@ def _named(
     fixed: dict[str, Held] = {}
     for anchor, rating in anchors.items():
         meant = (anchor,) if anchor in pairs.names else selection.meant.get(anchor, ())
-        meant = meant or tuple(filter(None, [called(anchor, pairs.names)]))
+        meant = meant or tuple(filter(None, [match_name(anchor, pairs.names)]))
         if len(meant) > 1:
             what = f"{anchor!r} has several versions in this list: {', '.join(meant)}"
             raise UsageRefused(what, place="anchor", step="name one of them, or add them up: --by name")
         if not meant or meant[0] not in pairs.names:
-            slip = not_called(anchor, pairs.names) or near(anchor, pairs.names[:50])
+            slip = no_match_hint(anchor, pairs.names) or suggest(anchor, pairs.names[:50])
             what = f"{anchor!r} has no games in this list{slip}"
             raise UsageRefused(what, place="anchor", step="name an engine that has")
         if meant[0] in fixed or meant[0] in there:
@@ -109,7 +108,7 @@ def _named(
 def told(selection: Selection) -> tuple[str, ...]:
     """What a list says of its filter: the bounds of its time classes, and what was left out."""
     classes = selection.definition.time_classes
-    words = [f"time classes: {bounds_told(classes)}"] if classes else []
+    words = [f"time classes: {describe_time_classes(classes)}"] if classes else []
     if selection.left_out:
         parts = ", ".join(f"{games:,} by {part}" for part, games in selection.left_out.items())
         words.append(f"games left out: {parts}")

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import Format
 from enginetour.interop.toml import refusal
-from enginetour.model.errors import TourError, UsageRefused, called, not_called
+from enginetour.model.errors import TourError, UsageRefused, match_name, no_match_hint
 from enginetour.model.game import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
-from enginetour.model.task import EngineSpec, Side, Terms
-from enginetour.model.timecontrol import TimeControl, told_by_colour
+from enginetour.model.task import EngineSpec, Side, TimeTerms
+from enginetour.model.timecontrol import TimeControl, format_controls
 from enginetour.model.variants import STANDARD
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.config.entrants import CLOCK_MARGIN_MS, refuse_limits
@@ -67,7 +67,7 @@ def default_side(log: TournamentLog, spec: EngineSpec) -> Side:
     for tc in tcs:
         refuse_limits(spec, tc, log.title)
     white, black = tcs
-    other = Terms(black, CLOCK_MARGIN_MS) if black != white else None
+    other = TimeTerms(black, CLOCK_MARGIN_MS) if black != white else None
     return Side(spec, white, variant=play.get("variant", STANDARD), black=other)
 
 
@@ -174,7 +174,7 @@ class TournamentEditor:
         own = has if had is None else [had["tc"], had.get("black", had)["tc"]]
         if own == has:
             return ""
-        told = f"{name} plays by {told_by_colour(*has)}, {old} had {told_by_colour(*own)} of its own"
+        told = f"{name} plays by {format_controls(*has)}, {old} had {format_controls(*own)} of its own"
         return f"{told}; an entrant added to the configuration may have its own too."
 
     def _newcomer(self, request: Add | Replace) -> tuple[Entrant, EngineSpec]:
@@ -203,8 +203,8 @@ class TournamentEditor:
     def _known(self, word: str) -> str:
         """The entrant of that name, or the only one whose name begins so."""
         names = [line.name for line in self.format.standings(self.state())]
-        if (name := called(word, names)) is None:
-            meant = not_called(word, names) or f"; entrants: {', '.join(names)}"
+        if (name := match_name(word, names)) is None:
+            meant = no_match_hint(word, names) or f"; entrants: {', '.join(names)}"
             raise UsageRefused(f"{word!r} is not in {self.log.title}{meant}")
         return name
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from enginetour.engines.machine import Cores, allowed_processors, find_cores
 from enginetour.model.errors import InputRefused, UsageRefused
-from enginetour.model.task import Declared, Side
+from enginetour.model.task import DeclaredOption, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.reports.sheet import counted
 from enginetour.tournament.config.entrants import control_warnings, describe_controls, describe_tables
@@ -61,7 +61,7 @@ def own_cores(sides: Iterable[Side], slots: int, place: str) -> Cores:
     return found
 
 
-def silent_ponderers(side: Side, declared: Iterable[Declared]) -> Iterator[str]:
+def silent_ponderers(side: Side, declared: Iterable[DeclaredOption]) -> Iterator[str]:
     """A warning where pondering was asked of an engine that will not be told to."""
     spec = side.spec
     if not spec.ponder or spec.protocol == "cecp":

@@ -33,7 +33,7 @@ from enginetour.engines.sandbox import (
 )
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
-from enginetour.model.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
+from enginetour.model.task import GameTask, ProbeResult, ProbeTask, ReenactResult, ReenactTask
 from enginetour.referee.link import VERSION, Environment, Frames, Stop, frame
 from enginetour.referee.quickgames import TOGETHER
 
@@ -324,7 +324,7 @@ class LocalExecutor:
 
     def submit(
         self, task: GameTask | ProbeTask | ReenactTask | ComplianceTask, prefer: int | None = None
-    ) -> Future[Game | Probe | Reenacted | Compliance]:
+    ) -> Future[Game | ProbeResult | ReenactResult | Compliance]:
         """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
 
         The future raises MachineFailure when the slot was killed, stopped, or lacked something, InternalFailure when

@@ -18,7 +18,7 @@ from enginetour.engines.registry import Registry, of_workspace, to_spec
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.formats.rounds import Rounds
 from enginetour.model import task
-from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, near
+from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, suggest
 from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.variants import STANDARD
@@ -125,7 +125,7 @@ class Plan:
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
         """The game of a pairing, with its opening, its odds and clocks by the machine's speed."""
         seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
-        given = task.at_odds(*seats, pairing.handicap, self.config.play.odds)
+        given = task.with_time_odds(*seats, pairing.handicap, self.config.play.odds)
         white, black = (self._booked(side.at_speed(self.speed), pairing) for side in given)
         opening = self.suite.pick(pairing)
         is_hard = any(side.spec.protocol == "cecp" for side in given) and needs_setboard(opening)
@@ -206,7 +206,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     _refuse_seeds(config, names)
     for name in config.ratings.anchor:
         if name not in names:
-            what = f"anchor {name!r} is no entrant{near(name, sides)}"
+            what = f"anchor {name!r} is no entrant{suggest(name, sides)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
     plan = replace(plan, entrants=tuple(entrants), sides=sides, files=files)
     whole = len(entrants) >= FEWEST and not absent

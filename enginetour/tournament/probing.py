@@ -18,7 +18,7 @@ from enginetour.engines.registry import candidates
 from enginetour.interop.files import shipped
 from enginetour.model.errors import EngineRefused, InputRefused, TaskFailed, TourError
 from enginetour.model.game import Opening
-from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side
+from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.positions import needs_setboard
@@ -35,8 +35,8 @@ _TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
 _HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
 MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 
-StopRequested = Callable[[Mapping[str, Probe]], bool]
-_Tried = dict[tuple[int, str], Probe]
+StopRequested = Callable[[Mapping[str, ProbeResult]], bool]
+_Tried = dict[tuple[int, str], ProbeResult]
 
 
 def probe_executor(hidden: Path | None = None) -> LocalExecutor:
@@ -50,7 +50,7 @@ def probe_all(
     hidden: Path | None = None,
     enough: StopRequested = lambda _: False,
     place: LocalExecutor | None = None,
-) -> dict[str, Probe]:
+) -> dict[str, ProbeResult]:
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
 
     `place`: where, else in a `probe_executor` of its own. As soon as what was found is `enough`, the other probes are
@@ -59,7 +59,7 @@ def probe_all(
     what it had not told is tried again, TourError after three in a row that told nothing.
     """
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
-    found: dict[str, Probe] = {}
+    found: dict[str, ProbeResult] = {}
     failures = 0
     with nullcontext(place) if place is not None else probe_executor(hidden) as slots:
         while len(found) < len(tasks) and not enough(found):
@@ -80,12 +80,12 @@ def probe_all(
 def _round(
     place: LocalExecutor,
     tasks: Mapping[str, ProbeTask],
-    known: Mapping[str, Probe],
+    known: Mapping[str, ProbeResult],
     heed: Callable[[], None],
     enough: StopRequested,
-) -> tuple[dict[str, Probe], TaskFailed | None]:
+) -> tuple[dict[str, ProbeResult], TaskFailed | None]:
     """What could be told of the engines not yet `known`, and why of others it could not."""
-    found: dict[str, Probe] = {}
+    found: dict[str, ProbeResult] = {}
     failure: TaskFailed | None = None
     try:
         futures = {name: place.submit(task) for name, task in tasks.items() if name not in known}
@@ -99,17 +99,17 @@ def _round(
         if future in waiting:
             continue
         try:
-            found[name] = cast("Probe", future.result())
+            found[name] = cast("ProbeResult", future.result())
         except TaskFailed as one:
             failure = one
     return found, failure
 
 
-def _ended_well(futures: Mapping[str, Future[Any]]) -> dict[str, Probe]:
+def _ended_well(futures: Mapping[str, Future[Any]]) -> dict[str, ProbeResult]:
     return {name: future.result() for name, future in futures.items() if future.done() and not future.exception()}
 
 
-def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, Probe]:
+def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, ProbeResult]:
     """The first protocol in which the program answers; EngineRefused when it answers in none.
 
     Relative paths of the command begin at `folder`.
@@ -119,7 +119,7 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 
 def detect_each(
     commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, place: LocalExecutor | None = None
-) -> list[tuple[EngineSpec, Probe]]:
+) -> list[tuple[EngineSpec, ProbeResult]]:
     """As `detect`, for several at a time, in a `place` if one is given.
 
     Most engines speak UCI and answer at once. Those that do not are started in each protocol, for as long as a start
@@ -160,7 +160,7 @@ def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, place: Lo
     keys = {f"{number} {word}": (number, word) for number, word in specs}
     sides = {name: Side(specs[key], TimeControl.parse("1+0")) for name, key in keys.items()}
 
-    def enough(found: Mapping[str, Probe]) -> bool:
+    def enough(found: Mapping[str, ProbeResult]) -> bool:
         now = {**known, **{keys[name]: probe for name, probe in found.items()}}
         return all(_spoken(now, number) is not None for number, _ in specs)
 
@@ -172,7 +172,7 @@ def _spoken(found: _Tried, number: int) -> str | None:
     return next((word for word in _PROTOCOLS if (number, word) in found and not found[number, word].problems), None)
 
 
-def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
+def refuse_unfit(found: Mapping[str, ProbeResult], sides: Mapping[str, Side]) -> None:
     """EngineRefused naming the first that cannot play; wrong options and variants are the configuration's fault."""
     unfit = {name: probe for name, probe in found.items() if probe.problems}
     for name in found:
@@ -193,7 +193,7 @@ def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
         raise EngineRefused(f"{'; '.join(probe.problems)}{more}", place=f"engine {name}", step=by_hand)
 
 
-def release_warnings(found: Mapping[str, Probe], files: Mapping[str, EngineEntry]) -> Iterator[str]:
+def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, EngineEntry]) -> Iterator[str]:
     """A sentence for each engine that reports another release than its engine file states."""
     for name, probe in found.items():
         entry = files.get(name)
@@ -205,7 +205,7 @@ def release_warnings(found: Mapping[str, Probe], files: Mapping[str, EngineEntry
         yield f"{name}: the engine file says {stated!r}, the engine reports {probe.own_name!r}. Hint: {step}"
 
 
-def _lacks_nps(probe: Probe, side: Side) -> bool:
+def _lacks_nps(probe: ProbeResult, side: Side) -> bool:
     """A CECP engine whose control has nodes, which it can be told by `nps` alone (protocol spec, "nps")."""
     controls = (side.tc, side.black.tc) if side.black is not None else (side.tc,)
     asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in controls)
@@ -217,7 +217,9 @@ def _lacks_nps(probe: Probe, side: Side) -> bool:
 # `edit` lists the pieces. Castling rights and en passant follow from the squares, or cannot be expressed.
 
 
-def unsupported_openings(suite: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, Probe]) -> Iterator[str]:
+def unsupported_openings(
+    suite: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, ProbeResult]
+) -> Iterator[str]:
     """A sentence for each engine that was probed and gets other openings than those of the suite in some games.
 
     EngineRefused where there are none for it.
@@ -245,7 +247,7 @@ def unsupported_openings(suite: OpeningSuite, sides: Mapping[str, Side], probes:
         )
 
 
-def _sets_board(probe: Probe) -> bool:
+def _sets_board(probe: ProbeResult) -> bool:
     return dict(probe.features).get("setboard", "0") not in ("0", "")
 
 

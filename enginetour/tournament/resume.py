@@ -18,7 +18,7 @@ from enginetour.formats.base import Format
 from enginetour.interop.files import shipped_suite
 from enginetour.model.errors import InputRefused, StoreRefused
 from enginetour.model.game import Added, Extended
-from enginetour.model.task import EngineSpec, OwnBook, Side, Terms
+from enginetour.model.task import EngineSpec, OwnBook, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.config.sections import PlaySection
@@ -44,8 +44,8 @@ def _control(side: Side) -> dict[str, Any]:
     return {**terms, "black": {"tc": str(side.black.tc), "margin_ms": side.black.margin_ms}}
 
 
-def _terms(control: Mapping[str, Any]) -> Terms:
-    return Terms(TimeControl.parse(control["tc"]), control["margin_ms"])
+def _terms(control: Mapping[str, Any]) -> TimeTerms:
+    return TimeTerms(TimeControl.parse(control["tc"]), control["margin_ms"])
 
 
 def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> Side:

@@ -19,9 +19,9 @@ from enginetour.engines.process import EngineProcess
 from enginetour.engines.protocol import Ask, Setup
 from enginetour.engines.start import open_engine
 from enginetour.engines.wire import LineBuffer, Message, MessageKind, SearchInfo
-from enginetour.model.errors import StartFailed, Unsupported, Untellable
+from enginetour.model.errors import InexpressiblePosition, StartFailed, Unsupported
 from enginetour.model.game import Opening, Termination
-from enginetour.model.task import Declared, EngineSpec, Quirks
+from enginetour.model.task import DeclaredOption, EngineSpec, Quirks
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
@@ -64,25 +64,25 @@ def test_features_without_end_cost_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "option"),
     [
-        ("Hash -spin 16 1 1024", Declared("Hash", "spin", "16", 1, 1024)),
-        ("Use -own book -check 1", Declared("Use -own book", "check", "1")),
-        ("Use -check book -check 1", Declared("Use -check book", "check", "1")),
-        ("Wipe -button now -button", Declared("Wipe -button now", "button")),
-        ("Start -string --log -file x -check 1", Declared("Start", "string", "--log -file x -check 1")),
+        ("Hash -spin 16 1 1024", DeclaredOption("Hash", "spin", "16", 1, 1024)),
+        ("Use -own book -check 1", DeclaredOption("Use -own book", "check", "1")),
+        ("Use -check book -check 1", DeclaredOption("Use -check book", "check", "1")),
+        ("Wipe -button now -button", DeclaredOption("Wipe -button now", "button")),
+        ("Start -string --log -file x -check 1", DeclaredOption("Start", "string", "--log -file x -check 1")),
         (
             "Kind -combo -file /// *-path /// -spin",
-            Declared("Kind", "combo", "-path", None, None, ("-file", "-path", "-spin")),
+            DeclaredOption("Kind", "combo", "-path", None, None, ("-file", "-path", "-spin")),
         ),
-        ("Large -spin 0 0 " + "9" * 25, Declared("Large", "spin", "0", 0, int("9" * 25))),
-        ("Level -combo Easy /// *Hard", Declared("Level", "combo", "Hard", None, None, ("Easy", "Hard"))),
-        ("Wipe -button", Declared("Wipe", "button")),
-        ("Book -file book.bin", Declared("Book", "file", "book.bin")),
+        ("Large -spin 0 0 " + "9" * 25, DeclaredOption("Large", "spin", "0", 0, int("9" * 25))),
+        ("Level -combo Easy /// *Hard", DeclaredOption("Level", "combo", "Hard", None, None, ("Easy", "Hard"))),
+        ("Wipe -button", DeclaredOption("Wipe", "button")),
+        ("Book -file book.bin", DeclaredOption("Book", "file", "book.bin")),
         ("Odd -wheel 3", None),
         ("Odd -spin x 1 2", None),
         ("-spin 1 1 1", None),
     ],
 )
-def test_options_of_features(text: str, option: Declared | None) -> None:
+def test_options_of_features(text: str, option: DeclaredOption | None) -> None:
     """The kind is the first known word with a dash that leaves a complete option; numbers stay as declared."""
     assert read_option(text) == option
 
@@ -218,7 +218,7 @@ def test_a_position_by_edit() -> None:
 )
 def test_what_edit_cannot_express(fen: str) -> None:
     """Other castling rights than the squares give, and en passant."""
-    with pytest.raises(Untellable):
+    with pytest.raises(InexpressiblePosition):
         edit_lines(chess.Board(fen), b"a2a3")
 
 

@@ -29,7 +29,7 @@ from enginetour.engines.machine import (
 from enginetour.engines.process import EngineProcess, end_all
 from enginetour.model.errors import InputRefused, MachineFailure
 from enginetour.model.game import Game, Opening, Pairing
-from enginetour.model.task import EngineSpec, GameTask, Rules, Side, Terms
+from enginetour.model.task import EngineSpec, GameTask, Rules, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Store
 from enginetour.tournament import places
@@ -266,7 +266,7 @@ def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_times_are_divided_and_nodes_are_not(control: str, speed: float, expected: str) -> None:
     """A machine twice as fast has half the time; a number of nodes is the same work anywhere."""
-    side = Side(EngineSpec("E", ("/e",), "uci"), TimeControl.parse(control), black=Terms(TimeControl.parse("1"), 9))
+    side = Side(EngineSpec("E", ("/e",), "uci"), TimeControl.parse(control), black=TimeTerms(TimeControl.parse("1"), 9))
     played = side.playing(white=True).at_speed(speed)
     assert (str(played.tc), played.speed) == (expected, speed)
     assert side.at_speed(None) is side

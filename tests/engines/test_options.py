@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from enginetour.engines.options import check_settings, standard_settings
-from enginetour.model.task import Declared
+from enginetour.model.task import DeclaredOption
 
 DECLARED = (
-    Declared("Hash", "spin", "16", 1, 1024),
-    Declared("Ponder", "check", "true"),
-    Declared("Style", "combo", "Solid", None, None, ("Solid", "Very Risky")),
-    Declared("Clear Hash", "button"),
-    Declared("Log", "string", "<empty>"),
-    Declared("OwnBook", "spin", "1", 1, 2),
-    Declared("Odd", "wheel"),
-    Declared("Big", "spin", "0", 0, 2**64 - 1),
-    Declared("Case", "combo", "a", None, None, ("a", "A", "default")),
+    DeclaredOption("Hash", "spin", "16", 1, 1024),
+    DeclaredOption("Ponder", "check", "true"),
+    DeclaredOption("Style", "combo", "Solid", None, None, ("Solid", "Very Risky")),
+    DeclaredOption("Clear Hash", "button"),
+    DeclaredOption("Log", "string", "<empty>"),
+    DeclaredOption("OwnBook", "spin", "1", 1, 2),
+    DeclaredOption("Odd", "wheel"),
+    DeclaredOption("Big", "spin", "0", 0, 2**64 - 1),
+    DeclaredOption("Case", "combo", "a", None, None, ("a", "A", "default")),
 )
 
 
@@ -97,8 +97,8 @@ def test_the_standard_settings() -> None:
 def test_no_default_is_relied_on() -> None:
     """Own books, pondering, analysis and other variants go off, wherever they are declared."""
     checks = ("OwnBook", "ponder", "UCI_AnalyseMode", "UCI_Chess960")
-    declared = (*(Declared(name, "check", "true") for name in checks), Declared("UCI_Variant", "combo", "crazyhouse",
-                choices=("crazyhouse", "chess")))  # fmt: skip
+    variant = DeclaredOption("UCI_Variant", "combo", "crazyhouse", choices=("crazyhouse", "chess"))
+    declared = (*(DeclaredOption(name, "check", "true") for name in checks), variant)
     settings, problems = check_settings(declared, standard_settings(declared, ()))
     assert not problems
     assert {option.name: text for option, text in settings} == {

@@ -26,7 +26,7 @@ from enginetour.engines.wire import SearchInfo
 from enginetour.interop.files import shipped
 from enginetour.model.errors import StartFailed
 from enginetour.model.game import Game, Outcome, Termination
-from enginetour.model.task import Declared, EngineSpec
+from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EngineShelf
@@ -40,46 +40,49 @@ from tests.support.tournaments import config, tour
 @pytest.mark.parametrize(
     ("line", "option"),
     [
-        ("option name Hash type spin default 16 min 1 max 33554432", Declared("Hash", "spin", "16", 1, 33554432)),
-        ("option name Clear Hash type button", Declared("Clear Hash", "button")),
-        ("option name Ponder type check default false", Declared("Ponder", "check", "false")),
-        ("option name SyzygyPath type string default <empty>", Declared("SyzygyPath", "string", "<empty>")),
+        ("option name Hash type spin default 16 min 1 max 33554432", DeclaredOption("Hash", "spin", "16", 1, 33554432)),
+        ("option name Clear Hash type button", DeclaredOption("Clear Hash", "button")),
+        ("option name Ponder type check default false", DeclaredOption("Ponder", "check", "false")),
+        ("option name SyzygyPath type string default <empty>", DeclaredOption("SyzygyPath", "string", "<empty>")),
         (
             "option name NullMove Pruning type combo default Always var Always var Fail High var Never",
-            Declared("NullMove Pruning", "combo", "Always", None, None, ("Always", "Fail High", "Never")),
+            DeclaredOption("NullMove Pruning", "combo", "Always", None, None, ("Always", "Fail High", "Never")),
         ),
         (
             "option name a name of type default type check default true",
-            Declared("a name of type default", "check", "true"),
+            DeclaredOption("a name of type default", "check", "true"),
         ),
-        ("option name Big type spin default 0 min -9 max " + "9" * 25, Declared("Big", "spin", "0", -9, int("9" * 25))),
+        (
+            "option name Big type spin default 0 min -9 max " + "9" * 25,
+            DeclaredOption("Big", "spin", "0", -9, int("9" * 25)),
+        ),
         (
             "option name Mode type combo default default var default var Tal var max",
-            Declared("Mode", "combo", "default", None, None, ("default", "Tal", "max")),
+            DeclaredOption("Mode", "combo", "default", None, None, ("default", "Tal", "max")),
         ),
         (
             "option name Mode type combo var default var var var min 3 default var",
-            Declared("Mode", "combo", "var", None, None, ("default", "var", "min 3")),
+            DeclaredOption("Mode", "combo", "var", None, None, ("default", "var", "min 3")),
         ),
         (
             "option name Mode type combo default var Solid var Wild",
-            Declared("Mode", "combo", "", None, None, ("Solid", "Wild")),
+            DeclaredOption("Mode", "combo", "", None, None, ("Solid", "Wild")),
         ),
         (
             "option name Time type type combo default type spin var type spin var name",
-            Declared("Time type", "combo", "type spin", None, None, ("type spin", "name")),
+            DeclaredOption("Time type", "combo", "type spin", None, None, ("type spin", "name")),
         ),
         (
             "option name Script type string default min 5 type check default true",
-            Declared("Script", "string", "min 5 type check default true"),
+            DeclaredOption("Script", "string", "min 5 type check default true"),
         ),
-        ("option name type string type string default x", Declared("type string", "string", "x")),
-        ("option name Low type spin min 1 max 9 default 2", Declared("Low", "spin", "2", 1, 9)),
-        ("option name Low type spin default min 1 max 9", Declared("Low", "spin", "", 1, 9)),
-        ("option name Calm type check true", Declared("Calm", "check")),
+        ("option name type string type string default x", DeclaredOption("type string", "string", "x")),
+        ("option name Low type spin min 1 max 9 default 2", DeclaredOption("Low", "spin", "2", 1, 9)),
+        ("option name Low type spin default min 1 max 9", DeclaredOption("Low", "spin", "", 1, 9)),
+        ("option name Calm type check true", DeclaredOption("Calm", "check")),
     ],
 )
-def test_options_as_declared(line: str, option: Declared) -> None:
+def test_options_as_declared(line: str, option: DeclaredOption) -> None:
     """Names and values with blanks and words of the protocol; numbers beyond 64 bits stay as declared."""
     assert read_option(line) == option
 
@@ -225,7 +228,7 @@ def test_the_opponent_is_named_where_that_is_an_option() -> None:
     setup = Setup(Position(), TimeControl.parse("1"), "M\u00fcller\n 2")
     next(engine.new_game(setup))
     assert not any("UCI_Opponent" in line for line in engine.process.traffic())
-    engine._options["uci_opponent"] = Declared("UCI_Opponent", "string")
+    engine._options["uci_opponent"] = DeclaredOption("UCI_Opponent", "string")
     next(engine.new_game(setup))
     sent = [line.split(" > ", 1)[1] for line in engine.process.traffic(3)]
     assert sent == ["setoption name UCI_Opponent value none none computer Mller 2", "ucinewgame", "isready"]

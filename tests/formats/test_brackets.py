@@ -5,14 +5,14 @@ from itertools import permutations, product
 
 import pytest
 
-from enginetour.formats.brackets import Kinship, labels, leaves, size_for
+from enginetour.formats.brackets import FamilySeparation, bracket_leaves, bracket_size, seed_labels
 
 
 def test_labels_are_those_of_seeds() -> None:
     """Whoever is better wins: every round is first against last."""
-    assert [size_for(count) for count in (2, 3, 4, 5, 8, 9)] == [2, 4, 4, 8, 8, 16]
+    assert [bracket_size(count) for count in (2, 3, 4, 5, 8, 9)] == [2, 4, 4, 8, 8, 16]
     for size in (2, 4, 8, 16, 32):
-        row = list(labels(size))
+        row = list(seed_labels(size))
         while len(row) > 1:
             couples = list(zip(row[::2], row[1::2], strict=True))
             assert all(one + other == len(row) + 1 for one, other in couples)
@@ -21,9 +21,9 @@ def test_labels_are_those_of_seeds() -> None:
 
 def test_five_with_passes_for_the_top() -> None:
     """Fourth and fifth play, the others wait; by lot who passes stands where its seed says."""
-    assert leaves(range(5), [0, 1, 2], folded=True) == (0, None, 3, 4, 1, None, 2, None)
-    assert leaves(range(5), [4, 2, 3], folded=True) == (0, 1, 4, None, 2, None, 3, None)
-    assert leaves([3, 0, 4, 1, 2], [4, 1, 2], folded=False) == (3, 0, 2, None, 4, None, 1, None)
+    assert bracket_leaves(range(5), [0, 1, 2], folded=True) == (0, None, 3, 4, 1, None, 2, None)
+    assert bracket_leaves(range(5), [4, 2, 3], folded=True) == (0, 1, 4, None, 2, None, 3, None)
+    assert bracket_leaves([3, 0, 4, 1, 2], [4, 1, 2], folded=False) == (3, 0, 2, None, 4, None, 1, None)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -31,11 +31,11 @@ def test_families_are_parted_as_well_as_can_be(seed: int) -> None:
     """Against all ways to seat equals, in fields up to eight; nobody is lost, passes and tiers stay."""
     dice = random.Random(seed)
     count = dice.randint(5, 8)
-    row = leaves(range(count), range(8 - count), folded=True)
-    kin = Kinship(row, tuple(dice.choice(["", "x", "y", "z"]) for _ in range(count)))
+    row = bracket_leaves(range(count), range(8 - count), folded=True)
+    kin = FamilySeparation(row, tuple(dice.choice(["", "x", "y", "z"]) for _ in range(count)))
     found = kin.parted(folded=True)
     tiers: dict[object, list[int]] = {}
-    for leaf, label in enumerate(labels(8)):
+    for leaf, label in enumerate(seed_labels(8)):
         if row[leaf] is not None:
             tiers.setdefault(((label - 1).bit_length(), row[leaf ^ 1] is None), []).append(leaf)
     for tier in tiers.values():

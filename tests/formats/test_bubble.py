@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from enginetour.formats.base import replay
 from enginetour.formats.bubble import Bubble, BubbleOptions
-from enginetour.formats.bubble_state import BubbleState, Due
+from enginetour.formats.bubble_state import BubbleState, PlannedWithdrawal
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -18,8 +18,8 @@ from enginetour.model.game import (
     GameVoided,
     Outcome,
     Pairing,
-    Placed,
     Replaced,
+    StandingsRow,
     Withdrawn,
 )
 
@@ -47,7 +47,7 @@ def play(bubble: Bubble, state: BubbleState, games: int = 10**6, judge: Judge = 
     return state
 
 
-def by_status(lines: Iterable[Placed], status: str) -> list[str]:
+def by_status(lines: Iterable[StandingsRow], status: str) -> list[str]:
     return [line.name for line in lines if line.status == status]
 
 
@@ -106,9 +106,9 @@ def test_names_twice_and_unknown_withdrawals_are_refused() -> None:
     with pytest.raises(ValueError, match="A stands there twice"):
         Bubble(SMALL).start((Entrant("A"), Entrant("A")))
     with pytest.raises(ValueError, match="X"):
-        Bubble(SMALL, due=[Due("X", 1)]).start(field(2))
+        Bubble(SMALL, due=[PlannedWithdrawal("X", 1)]).start(field(2))
     with pytest.raises(ValueError, match="E1 stands there twice"):
-        Bubble(SMALL, due=[Due("E1", 1), Due("E1", 2)]).start(field(2))
+        Bubble(SMALL, due=[PlannedWithdrawal("E1", 1), PlannedWithdrawal("E1", 2)]).start(field(2))
 
 
 def test_an_edition_in_the_right_order_keeps_the_order() -> None:
@@ -224,7 +224,7 @@ def test_ranked_waiting_and_parked_engines_withdraw() -> None:
 
 def test_everybody_withdraws() -> None:
     """All at once there is no champion; one by one the last who is left is it, and its place stands."""
-    at_once = Bubble(SMALL, due=[Due(entrant.name, 1) for entrant in field(4)])
+    at_once = Bubble(SMALL, due=[PlannedWithdrawal(entrant.name, 1) for entrant in field(4)])
     state = play(at_once, at_once.start(field(4)))
     assert (state.finished, told(at_once, state)[-1]) == (1, ("finish", None))
     bubble = Bubble(SMALL)
@@ -291,7 +291,7 @@ def test_results_of_games_never_offered_are_refused() -> None:
 
 def test_planned_withdrawals_come_before_the_decision() -> None:
     """Due after the last game of a round robin, an engine leaves first and a replacement plays before the table."""
-    planned = Bubble(SMALL, due=[Due("E5", 3)])
+    planned = Bubble(SMALL, due=[PlannedWithdrawal("E5", 3)])
     state = play(planned, planned.start(field(6)), 3)
     assert state.number == 1 and state.section == ("E4", "E3", "E2")
     assert [note.kind for note in planned.notes(state)] == ["enter", "withdraw"]

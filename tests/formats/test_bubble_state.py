@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from enginetour.formats.bubble import Bubble, BubbleOptions
-from enginetour.formats.bubble_state import BubbleState, Due
+from enginetour.formats.bubble_state import BubbleState, PlannedWithdrawal
 from enginetour.model.game import Entrant, GameFinished, GameVoided, Outcome, Pairing, Withdrawn
 
 OPTIONS = BubbleOptions(size=6, min_matches=7, unpark_threshold=2, games_per_pairing=2)
@@ -40,7 +40,7 @@ def test_the_last_round_robin_and_planned_withdrawals_have_no_lookahead() -> Non
     """Nothing follows the one, and of the other nobody knows who enters."""
     bubble = Bubble(OPTIONS)
     assert bubble.ahead(nearly_over(bubble, 1, FIELD[:6])) == ()
-    planned = Bubble(OPTIONS, due=[Due("E0", 40)])
+    planned = Bubble(OPTIONS, due=[PlannedWithdrawal("E0", 40)])
     assert planned.ahead(nearly_over(planned, 1)) == ()
 
 

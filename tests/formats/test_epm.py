@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.epm import Epm, EpmOptions, Steps, TooLong, backtracked, first_round, floats
 from enginetour.formats.pairing.field import Field, Unpairable
-from enginetour.formats.pairing.gorounds import Bars
+from enginetour.formats.pairing.gorounds import Restrictions
 from tests.support.databases import field_of, names, random_field, rated
 
 
@@ -40,13 +40,13 @@ def plain(field: Field, order: list[int]) -> list[tuple[int, int]] | None:
 def test_pointers_find_what_recursion_finds(seed: int, count: int, rounds: int) -> None:
     """Pair for pair, and that there is no round where there is none."""
     field = random_field(seed, count, rounds)
-    assert backtracked(field, range(count), noise, Bars(), Steps(10**6)) == plain(field, list(range(count)))
+    assert backtracked(field, range(count), noise, Restrictions(), Steps(10**6)) == plain(field, list(range(count)))
 
 
 def test_the_middle_floats_to_the_middle() -> None:
     """Of three the second, to the second of three; then the nearest pairs, the lower group's choice of equals last."""
     field = field_of(rated(*[1] * 6))
-    chosen = list(floats(field, [[0, 1, 2], [3, 4, 5]], Bars()))
+    chosen = list(floats(field, [[0, 1, 2], [3, 4, 5]], Restrictions()))
     assert chosen[0] == [(1, 4)] and chosen[1:3] == [[(1, 3)], [(1, 5)]] and chosen[3:5] == [[(0, 4)], [(2, 4)]]
     assert len(chosen) == 9
 
@@ -54,23 +54,23 @@ def test_the_middle_floats_to_the_middle() -> None:
 def test_floats_go_on_to_lower_groups() -> None:
     """A group made odd by a float floats itself; whoever has met is passed over; an empty group is too."""
     field = field_of(rated(*[1] * 6), "A=C")
-    assert next(floats(field, [[0], [1, 2, 3, 4], [5]], Bars())) == [(0, 3), (2, 5)]
-    assert next(floats(field, [[0], [1], [2], [3]], Bars())) == [(0, 1), (2, 3)]
-    assert list(floats(field, [[0], [2]], Bars())) == []
+    assert next(floats(field, [[0], [1, 2, 3, 4], [5]], Restrictions())) == [(0, 3), (2, 5)]
+    assert next(floats(field, [[0], [1], [2], [3]], Restrictions())) == [(0, 1), (2, 3)]
+    assert list(floats(field, [[0], [2]], Restrictions())) == []
 
 
 def test_the_next_float_is_tried() -> None:
     """A met C, D and F, so it cannot do without B or E, who float first; with B - D it meets E."""
     field = field_of(rated(*[1] * 6), "A=C", "A=D", "A=F")
     groups = [[0, 1, 2], [3, 4, 5]]
-    assert first_round(field, groups, lambda *_: 0, Bars(), Steps(99)) == ([(0, 4), (1, 3), (2, 5)], 2)
+    assert first_round(field, groups, lambda *_: 0, Restrictions(), Steps(99)) == ([(0, 4), (1, 3), (2, 5)], 2)
 
 
 def test_steps_run_out() -> None:
     """Then the whole round is matched by the same weights, and that is said."""
     field = field_of(rated(*[1] * 6))
     with pytest.raises(TooLong):
-        backtracked(field, range(6), noise, Bars(), Steps(2))
+        backtracked(field, range(6), noise, Restrictions(), Steps(2))
     paired = epm(steps=2).pair(field)
     assert paired.guarantee == "fallback: 2 steps without a round; maximum weight, certified"
     assert paired.remarks == ("2 steps without a round: the whole round is matched by the same weights",)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.godraw import Draw, GoDraw, GoDrawOptions, Stuck, fell_and_won, lost_last
 from enginetour.formats.pairing.field import Dice, Field, Unpairable
-from enginetour.formats.pairing.gorounds import Bars, group_of, score_groups
+from enginetour.formats.pairing.gorounds import Restrictions, group_of, score_groups
 from tests.support.databases import field_of, names, random_field, rated
 
 
@@ -26,7 +26,7 @@ def drawn(field: Field, *, colours: bool = False) -> set[frozenset[tuple[int, in
     found = set()
     for number in range(60):
         with suppress(Stuck):
-            pairs = Draw(field, Bars(), colours, Dice(number)).pairs(field.present)
+            pairs = Draw(field, Restrictions(), colours, Dice(number)).pairs(field.present)
             found.add(frozenset((min(pair), max(pair)) for pair in pairs))
     return found
 
@@ -46,7 +46,7 @@ def test_origins_meet_each_other() -> None:
     apart = drawn(field_of(rated(*[1] * 4, origins="xxyy")))
     assert apart == {frozenset({(0, 2), (1, 3)}), frozenset({(0, 3), (1, 2)})}
     field = field_of(rated(*[1] * 6, origins="xxxyyz"))
-    first = {Draw(field, Bars(), colours=False, dice=Dice(number)).pairs(range(6))[0] for number in range(40)}
+    first = {Draw(field, Restrictions(), colours=False, dice=Dice(number)).pairs(range(6))[0] for number in range(40)}
     assert {one for one, _ in first} == {0, 1, 2} and {other for _, other in first} == {3, 4}
 
 
@@ -54,7 +54,7 @@ def test_families_meet_each_other_inside_one_origin() -> None:
     """And across origins the sibling is passed over."""
     assert all((0, 1) not in found for found in drawn(field_of(rated(*[1] * 4, families="ff"))))
     field = field_of(rated(*[1] * 4, families="f f ", origins="xxyy"))
-    first = {Draw(field, Bars(), colours=False, dice=Dice(number)).pairs(range(4))[0] for number in range(40)}
+    first = {Draw(field, Restrictions(), colours=False, dice=Dice(number)).pairs(range(4))[0] for number in range(40)}
     assert {pair for pair in first if 0 in pair} == {(0, 3), (3, 0)}
 
 
@@ -84,7 +84,7 @@ def test_who_floats() -> None:
 def test_the_bye_is_drawn_first_from_the_last_group() -> None:
     """Never somebody who had one while another had none."""
     field = field_of(rated(*[1] * 5), "A1B C1D E")
-    byes = {Draw(field, Bars(), False, Dice(number)).bye(field.present) for number in range(40)}
+    byes = {Draw(field, Restrictions(), False, Dice(number)).bye(field.present) for number in range(40)}
     assert byes == {1, 3}
 
 

@@ -69,7 +69,7 @@ def test_wide_fields_have_the_groups_of_the_table(
     found, count = made.starts(field), len(field.members)
     sizes = Counter(found.wins)
     possible = most_groups(found.bands)
-    assert mcmahon.most_groups(found.bands) == possible == len(mcmahon.merged(found.bands, count))
+    assert mcmahon.most_groups(found.bands) == possible == len(mcmahon.merge_bands(found.bands, count))
     fewest, most = (limit(count, rounds) for limit in (mcmahon.fewest_groups, mcmahon.groups_wanted))
     assert min(fewest, possible) <= len(sizes) <= most
     assert len(sizes) >= min(2, most, possible)

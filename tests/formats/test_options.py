@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from enginetour.formats.base import SYSTEMS, make_format, options_model, replay
 from enginetour.formats.options import RatingHandicap, without_odds_colours
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
-from enginetour.formats.pairing.mcmahon import founders
+from enginetour.formats.pairing.mcmahon import first_round_members
 from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.interop.pairers import Foreign, Separated, pairer
 from enginetour.model.errors import UsageRefused
@@ -208,9 +208,9 @@ def test_limits_do_not_move_with_leave() -> None:
     """Bar and floor follow from those paired in round 1, before it and after it alike."""
     format_ = rounds("mcmahon", half_bye={"E": [1]}, bar="auto", floor="auto")
     state = format_.start(FIVE)
-    before = founders(state.field)
+    before = first_round_members(state.field)
     state, _ = played(format_, state)
-    assert founders(state.field) == before == (0, 1, 2, 3)
+    assert first_round_members(state.field) == before == (0, 1, 2, 3)
 
 
 @pytest.mark.parametrize(

@@ -8,26 +8,26 @@ import pytest
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.simulation import (
-    Course,
     Population,
-    World,
+    SimulatedTournament,
+    SimulationModel,
     accuracy,
-    cast,
     compare,
-    contender,
-    drawn,
+    draw_population,
     estimate,
-    play,
-    rehearse,
+    parse_system,
+    population_of,
+    simulate,
+    simulate_many,
     tau,
 )
 from enginetour.model.errors import UsageRefused
-from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing, Placed
+from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing, StandingsRow
 
 # How near a simulated tournament came to the truth.
 
 TRUTH = {"A": 300.0, "B": 100.0, "C": 0.0}
-THREE = Population(tuple(map(Entrant, "ABC")), TRUTH, World(white=0.0), "x")
+THREE = Population(tuple(map(Entrant, "ABC")), TRUTH, SimulationModel(white=0.0), "x")
 GAMES = (
     (Pairing("A", "B"), Outcome.WHITE),
     (Pairing("C", "B"), Outcome.WHITE),
@@ -35,9 +35,9 @@ GAMES = (
 )
 
 
-def course(*ranks: int | None) -> Course:
-    table = tuple(Placed(rank, name, 0, 2) for name, rank in zip("ABC", ranks, strict=True))
-    return Course(GAMES, table, (3, 3))
+def course(*ranks: int | None) -> SimulatedTournament:
+    table = tuple(StandingsRow(rank, name, 0, 2) for name, rank in zip("ABC", ranks, strict=True))
+    return SimulatedTournament(GAMES, table, (3, 3))
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_standard_errors() -> None:
 
 def test_the_same_system_twice_differs_by_nothing() -> None:
     """Both play the same engines with the same luck."""
-    twice = [contender("entropy", 3), contender("entropy:rerate=true", 3)]
-    one, other = compare(twice, World(), entrants=8, count=4, seed=1)
+    twice = [parse_system("entropy", 3), parse_system("entropy:rerate=true", 3)]
+    one, other = compare(twice, SimulationModel(), entrants=8, count=4, seed=1)
     assert one.figures == other.figures
     assert {(figure.mean, figure.error) for figure in other.above.values()} == {(0.0, 0.0)}
     assert one.figures["games"].mean == 12
@@ -85,8 +85,8 @@ def test_the_same_system_twice_differs_by_nothing() -> None:
 
 def test_more_games_tell_more() -> None:
     """A round robin is nearer to the truth than two rounds, by more than five standard errors of the difference."""
-    pair = [contender("entropy:placement=['PTS']", 2), contender("roundrobin", 2)]
-    rounds, everybody = compare(pair, World(), entrants=10, count=20, seed=1)
+    pair = [parse_system("entropy:placement=['PTS']", 2), parse_system("roundrobin", 2)]
+    rounds, everybody = compare(pair, SimulationModel(), entrants=10, count=20, seed=1)
     for key in ("tau_table", "tau_fit"):
         assert everybody.above[key].mean > 5 * everybody.above[key].error > 0
         assert everybody.above[key].mean == pytest.approx(everybody.figures[key].mean - rounds.figures[key].mean)
@@ -95,7 +95,7 @@ def test_more_games_tell_more() -> None:
 def test_told_field_by_field() -> None:
     """Once for each, whatever the number of systems."""
     told: list[int] = []
-    compare([contender("roundrobin", 1)] * 2, World(), entrants=3, count=5, seed=1, told=told.append)
+    compare([parse_system("roundrobin", 1)] * 2, SimulationModel(), entrants=3, count=5, seed=1, told=told.append)
     assert told == [1] * 5
 
 
@@ -103,7 +103,7 @@ def test_fields_that_do_not_suit_a_system() -> None:
     """The refusal names it."""
     for words in ("entropy", "match"):
         with pytest.raises(UsageRefused, match=f"^{words}|{words}") as refusal:
-            compare([contender(words, 6)], World(), entrants=4, count=1, seed=1)
+            compare([parse_system(words, 6)], SimulationModel(), entrants=4, count=1, seed=1)
         assert str(refusal.value).startswith(f"{words}: ")
 
 
@@ -113,9 +113,13 @@ def test_a_format_rehearsed() -> None:
     entrants = [Entrant(f"E{place}", rating=1500.0 - 40 * place) for place in range(8)]
 
     def rehearsed(seed: int) -> object:
-        return rehearse(lambda number: make_format("bubble", options, number), entrants, World(), count=8, seed=seed)
+        return simulate_many(
+            lambda number: make_format("bubble", options, number), entrants, SimulationModel(), count=8, seed=seed
+        )
 
-    found = rehearse(lambda number: make_format("bubble", options, number), entrants, World(), count=8, seed=1)
+    found = simulate_many(
+        lambda number: make_format("bubble", options, number), entrants, SimulationModel(), count=8, seed=1
+    )
     assert found.fewest <= found.low <= found.figures["games"].mean <= found.high <= found.most
     assert rehearsed(1) == found != rehearsed(2)
 
@@ -124,8 +128,8 @@ def test_a_format_rehearsed() -> None:
 @pytest.mark.parametrize(("noise", "better"), [(150.0, 1), (400.0, -1)])
 def test_mcmahon_lives_on_good_ratings(words: str, noise: float, better: int) -> None:
     """Its table beats that of a Swiss when ratings are off by 150 Elo, and loses when they are off by 400."""
-    pair = [contender("swiss-gotha", 6), contender(words, 6)]
-    lead = compare(pair, World(noise=noise), entrants=32, count=24, seed=1)[1].above["tau_table"]
+    pair = [parse_system("swiss-gotha", 6), parse_system(words, 6)]
+    lead = compare(pair, SimulationModel(noise=noise), entrants=32, count=24, seed=1)[1].above["tau_table"]
     assert better * lead.mean > 2 * lead.error
 
 
@@ -134,11 +138,11 @@ def test_mcmahon_lives_on_good_ratings(words: str, noise: float, better: int) ->
 
 def test_usual_settings_and_own_ones() -> None:
     """Rounds and one game a match where there are such; what is written after the name goes first."""
-    plain = contender("entropy", 6).options
+    plain = parse_system("entropy", 6).options
     assert (plain.rounds, plain.games_per_pairing, plain.model) == (6, 1, "elo")
-    own = contender("entropy:model=gor:rounds=4:placement=['PTS','SOS']", 6).options
+    own = parse_system("entropy:model=gor:rounds=4:placement=['PTS','SOS']", 6).options
     assert (own.rounds, own.model, own.placement) == (4, "gor", ("PTS", "SOS"))
-    assert not hasattr(contender("bubble:size=8", 6).options, "rounds")
+    assert not hasattr(parse_system("bubble:size=8", 6).options, "rounds")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +158,7 @@ def test_usual_settings_and_own_ones() -> None:
 def test_refusals(words: str, told: str) -> None:
     """One line: which system, what was found, what there is."""
     with pytest.raises(UsageRefused) as refusal:
-        contender(words, 6)
+        parse_system(words, 6)
     assert told in str(refusal.value) and "\n" not in str(refusal.value)
 
 
@@ -164,8 +168,8 @@ def test_refusals(words: str, told: str) -> None:
 @pytest.mark.parametrize("system", sorted(set(SYSTEMS) - {"match"}))
 def test_every_format_comes_to_its_end(system: str) -> None:
     """Any registered format, as many games as it foretold, everybody in the table, and twice the same."""
-    field = drawn(World(), 12, "1/0")
-    courses = [play(make_format(system, options_model(system)(), 1), field) for _ in range(2)]
+    field = draw_population(SimulationModel(), 12, "1/0")
+    courses = [simulate(make_format(system, options_model(system)(), 1), field) for _ in range(2)]
     fewest, most = courses[0].bounds
     assert fewest <= len(courses[0].games) <= most
     assert {line.name for line in courses[0].table} == set(field.strengths)
@@ -177,8 +181,8 @@ def test_a_test_between_two_stops_at_its_verdict() -> None:
     options = options_model("match").model_validate(
         {"games": 4000, "games_per_pairing": 2, "sprt": {"elo0": 0.0, "elo1": 50.0}}
     )
-    format_, field = make_format("match", options, 1), drawn(World(spread=300), 2, "1/0")
-    course = play(format_, field)
+    format_, field = make_format("match", options, 1), draw_population(SimulationModel(spread=300), 2, "1/0")
+    course = simulate(format_, field)
     assert len(course.games) < 4000
     shorter = format_.start(field.entrants)
     for number, (pairing, outcome) in enumerate(course.games):
@@ -192,9 +196,9 @@ def test_a_test_between_two_stops_at_its_verdict() -> None:
 
 def test_chances_between_equals() -> None:
     """Without White's advantage 45 % are drawn and the rest is halved; far apart nothing is drawn."""
-    level = World(white=0.0)
+    level = SimulationModel(white=0.0)
     assert level.chances(0, 0) == pytest.approx((0.275, 0.45, 0.275))
-    won, drawn_, lost = World().chances(100, 0)
+    won, drawn_, lost = SimulationModel().chances(100, 0)
     assert won + drawn_ / 2 == pytest.approx(1 / (1 + 10 ** (-120 / 400)))
     assert won + drawn_ + lost == pytest.approx(1)
     assert level.chances(4000, 0)[1] == pytest.approx(0, abs=1e-9)
@@ -202,8 +206,8 @@ def test_chances_between_equals() -> None:
 
 def test_a_population_is_as_wide_as_its_world() -> None:
     """2,000 engines: spread and noise within five standard errors, the best believed first, the median at the level."""
-    world = World(spread=150, noise=90)
-    crowd = drawn(world, 2000, "crowd")
+    world = SimulationModel(spread=150, noise=90)
+    crowd = draw_population(world, 2000, "crowd")
     truth = [crowd.strengths[entrant.name] for entrant in crowd.entrants]
     ratings = [entrant.rating or 0.0 for entrant in crowd.entrants]
     assert pstdev(truth) == pytest.approx(150, abs=5 * 150 / 4000**0.5)
@@ -214,7 +218,7 @@ def test_a_population_is_as_wide_as_its_world() -> None:
 
 def test_games_end_as_often_as_they_should() -> None:
     """Over 4,000 meetings of one pair the shares are the chances, within five standard errors."""
-    pair = cast(World(noise=0.0), (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0)), "pair")
+    pair = population_of(SimulationModel(noise=0.0), (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0)), "pair")
     ends = [pair.outcome(Pairing("A", "B", meeting)) for meeting in range(1, 4001)]
     for outcome, chance in zip(
         (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK), pair.world.chances(1600, 1500), strict=True
@@ -224,7 +228,7 @@ def test_games_end_as_often_as_they_should() -> None:
 
 def test_luck_belongs_to_the_pair() -> None:
     """The same game ends the same whenever it is played; without White's advantage also with colours reversed."""
-    field = drawn(World(white=0.0), 8, "luck")
+    field = draw_population(SimulationModel(white=0.0), 8, "luck")
     for meeting in range(1, 40):
         once = field.outcome(Pairing("E1", "E2", meeting))
         again = field.outcome(Pairing("E2", "E1", meeting))
@@ -234,11 +238,11 @@ def test_luck_belongs_to_the_pair() -> None:
 def test_odds_cost_the_giver_what_a_doubling_of_time_is_assumed_to_be_worth() -> None:
     """A band takes 100 points up to five doublings of 70; a table of divisors is asked instead of the formula."""
     rated = (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0))
-    pair = cast(World(noise=0.0), rated, "odds")
+    pair = population_of(SimulationModel(noise=0.0), rated, "odds")
     leads = [pair.lead(Pairing("A", "B", handicap=bands)) for bands in (0, 1, 3, 9)]
     assert leads == pytest.approx([100, 0, -200, 100 - 350])
     assert pair.lead(Pairing("B", "A", handicap=-1)) == pytest.approx(0)
-    doubled = cast(World(noise=0.0, odds=(2.0, 4.0)), rated, "odds")
+    doubled = population_of(SimulationModel(noise=0.0, odds=(2.0, 4.0)), rated, "odds")
     assert doubled.lead(Pairing("A", "B", handicap=2)) == pytest.approx(100 - 140)
     ends = [pair.outcome(Pairing("A", "B", meeting, handicap=3)) for meeting in range(1, 2001)]
     share = fmean(end.half_points(white=True) / 2 for end in ends)
@@ -249,8 +253,8 @@ def test_odds_cost_the_giver_what_a_doubling_of_time_is_assumed_to_be_worth() ->
 def test_rated_entrants_are_as_strong_as_rated() -> None:
     """Without noise exactly; with one unrated among them all are drawn, in the order they stand."""
     rated = (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0))
-    assert cast(World(noise=0.0), rated, "x").strengths == {"A": 1600.0, "B": 1500.0}
-    assert cast(World(noise=50.0), rated, "x").strengths["A"] != 1600.0
-    some = cast(World(noise=0.0), (*rated, Entrant("C")), "x")
+    assert population_of(SimulationModel(noise=0.0), rated, "x").strengths == {"A": 1600.0, "B": 1500.0}
+    assert population_of(SimulationModel(noise=50.0), rated, "x").strengths["A"] != 1600.0
+    some = population_of(SimulationModel(noise=0.0), (*rated, Entrant("C")), "x")
     assert some.strengths["A"] > some.strengths["B"] > some.strengths["C"]
     assert some.entrants[0].rating == 1600.0

@@ -21,7 +21,7 @@ from enginetour.interop.pgn import read_games
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.pairs import Openings
-from enginetour.ratings.pentanomial import paired
+from enginetour.ratings.pentanomial import pair_half_points
 from enginetour.reports.pgn import games_text
 from enginetour.store.tournaments import Store
 from tests.cli.test_rate import invoke as invoke_rate
@@ -150,7 +150,7 @@ def test_colours_swapped_on_one_position_are_a_pair(path: Path) -> None:
     )
     games = met(path)
     assert [points for _, points in games] == [2, 1, 0, 2, 0]
-    assert paired(games) == [4, 0]
+    assert pair_half_points(games) == [4, 0]
 
 
 def test_long_and_packed_files(tmp_path: Path, path: Path) -> None:
@@ -159,11 +159,11 @@ def test_long_and_packed_files(tmp_path: Path, path: Path) -> None:
         *[(*("AB" if number % 2 else "BA"), "1-0", fen(number // 2 % 4 + 1)) for number in range(40)]
     )
     path.write_text(text)
-    assert len(paired(met(path))) == 20
+    assert len(pair_half_points(met(path))) == 20
     packed = tmp_path / "more.pgn.gz"
     packed.write_bytes(gzip.compress((text + pgnmatch_written(("A", "B", "1-0", fen(6)))).encode()))
     path.write_text(text + pgnmatch_written(("B", "A", "1-0", fen(6))))
-    assert len(paired(match_games(read_games([path, packed]), Naming(), "A", "B"))) == 41
+    assert len(pair_half_points(match_games(read_games([path, packed]), Naming(), "A", "B"))) == 41
 
 
 def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_scores_by_hand() -> None:
     """The grade makes the start, half a point for an absence is rounded down, a game by default counts as met."""
     found = opengotha_read(EVENING.encode(), "x.xml").foreign()
     system, _ = pairer("mcmahon", found, {})
-    values = standings.values(found.field, ("MMS", "SOSM"), system.terms(found.field))
+    values = standings.code_values(found.field, ("MMS", "SOSM"), system.terms(found.field))
     assert [value / 2 for value in values["MMS"]] == [31, 31, 30.5, 24, 12, 28.5]
     met = ((31, 28.5), (31, 30.5), (28.5, 31), (12, 24), (24, 10), (30.5, 31))
     given = (1, 0, 0, 9, -9, -1)  # handicap given counts in the sum
@@ -288,7 +288,7 @@ def test_the_table_of_a_result_file() -> None:
     assert found.settings["corrections"] == {"Cat Eve": 1} and found.notes == ()
     before = found.foreign(ended=True)
     system, told = pairer(found.system, before, {})
-    values = standings.values(before.field, tuple(found.values), system.terms(before.field))
+    values = standings.code_values(before.field, tuple(found.values), system.terms(before.field))
     assert told == () and list(values) == ["MMS", "SOSM", "SOSOSM"]
     for code, column in found.values.items():
         assert [value / 2 for value in values[code]] == [*map(float, column)], code

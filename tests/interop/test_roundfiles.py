@@ -15,7 +15,7 @@ from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.pairing.field import Board, Field, Kind, Member, Paired
 from enginetour.formats.pairing.matching import relaxed_matching
-from enginetour.formats.rounds import PairingSystem, Reason, Rounds, RoundsOptions, Weighed
+from enginetour.formats.rounds import PairingSystem, Reason, Rounds, RoundsOptions, WeightedRound
 from enginetour.interop import tde, trf
 from enginetour.interop.pairers import Separated, foreign, next_round
 from enginetour.interop.roundfiles import Played, Sat, facts, played, register, report, why
@@ -211,11 +211,11 @@ def test_names_that_nothing_is_left_of() -> None:
 class Heaviest(PairingSystem):
     """Any weights; those who have met are barred."""
 
-    def weighed(self, field: Field) -> Weighed:
+    def weighed(self, field: Field) -> WeightedRound:
         size = len(field.present)
         weights = np.array([[(7 * i * j + 3 * (i + j)) % 31 for j in range(size)] for i in range(size)])
         barred = np.array([[field.meetings[i].get(j, 0) for j in range(size)] for i in range(size)])
-        return Weighed(field.present, weights, barred)
+        return WeightedRound(field.present, weights, barred)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         return (Reason("chance", int(self.weighed(field).weights[one, other]), 30, "here"),)

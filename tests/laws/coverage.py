@@ -12,9 +12,9 @@ from math import log
 import numpy as np
 
 from enginetour.ratings.likelihood import Fit, ModelName, fit
-from enginetour.ratings.pairs import Dependence, Index, OpeningPairs, Pairs, Vector
+from enginetour.ratings.pairs import Index, OpeningDependence, OpeningPairs, Pairs, Vector
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.ratings.uncertainty import NORMAL_95, errors_of, expected_draws, surprise_of
+from enginetour.ratings.uncertainty import NORMAL_95, errors_of, expected_draws, pair_score_spread
 
 UNIT = 400 / log(10)
 WHITE = 30 / UNIT
@@ -125,5 +125,5 @@ def shown_to_cover(field: Field, rounds: int) -> float:
 
 
 def _with_pairs(fitted: Fit, openings: OpeningPairs) -> Fit:
-    ratio = surprise_of(fitted, openings).ratio
-    return replace(fitted, dependence=Dependence(ratio, openings.in_rows(fitted.problem.pairs)))
+    ratio = pair_score_spread(fitted, openings).ratio
+    return replace(fitted, dependence=OpeningDependence(ratio, openings.in_rows(fitted.problem.pairs)))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import networkx as nx
 
-from enginetour.formats.pairing.dutch_criteria import Card, Float, cards
+from enginetour.formats.pairing.dutch_criteria import Float, PlayerCard, player_cards
 from enginetour.formats.pairing.field import Field
 
 Weigh = Callable[[int, int], int]
@@ -22,11 +22,11 @@ class Illegal(Exception):
 
 def oracle(field: Field, accelerated: int = 0) -> tuple[set[frozenset[int]], tuple[int, ...]]:
     """Pairs and byes as places; Illegal without a legal round."""
-    return Round(field, cards(field, accelerated)).paired()
+    return Round(field, player_cards(field, accelerated)).paired()
 
 
 class Round:
-    def __init__(self, field: Field, there: Sequence[Card]) -> None:
+    def __init__(self, field: Field, there: Sequence[PlayerCard]) -> None:
         self.field, self.there = field, there
         self.base = len(there) + 1
         self.scores = sorted({card.score for card in there})
@@ -176,7 +176,7 @@ class Round:
             weight = weight * base + value
         return weight
 
-    def games(self, card: Card, left: list[int]) -> int:
+    def games(self, card: PlayerCard, left: list[int]) -> int:
         """The last position of its number of games among those of its score, most games first."""
         others = sorted((self.there[i].played for i in left if self.there[i].score == card.score), reverse=True)
         return max(place for place, played in enumerate(others) if played == card.played)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.dutch import BREACH, CERTIFIED, Law, by_brackets, pair_dutch
-from enginetour.formats.pairing.dutch_criteria import Bye, Card, Colours, Float, cards, placed
+from enginetour.formats.dutch import BREACH, CERTIFIED, LegalRounds, pair_brackets, pair_dutch
+from enginetour.formats.pairing.dutch_criteria import Bye, Colours, Float, PlayerCard, player_cards, settle_bye
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Paired, Unpairable
 from enginetour.formats.pairing.matching import Face
 from tests.laws.dutch_oracle import Illegal, Round, oracle
@@ -63,7 +63,7 @@ def test_deep_tournaments_as_the_plain_reading(seed: int) -> None:
 
 def cost(field: Field, pairs: list[tuple[int, int]], byes: tuple[int, ...]) -> list[int]:
     """Rematches, those of each round from the latest, second byes, clashes of colour."""
-    known = {card.place: card for card in cards(field)}
+    known = {card.place: card for card in player_cards(field)}
     again = [field.meetings[i][j] for i, j in pairs if field.met(i, j)]
     clashes = sum(known[i].colours.clashes(known[j].colours) and not (known[i].top or known[j].top) for i, j in pairs)
     latest = [again.count(number) for number in range(len(field.history), 0, -1)]
@@ -97,7 +97,7 @@ def test_the_law_is_broken_as_little_as_can_be(seed: int) -> None:
             assert any(best) == paired.guarantee.startswith(BREACH)
 
 
-def any_cards(dice: random.Random) -> tuple[Field, list[Card]]:
+def any_cards(dice: random.Random) -> tuple[Field, list[PlayerCard]]:
     """Colours, floats and scores that no tournament need have brought together, and random meetings."""
     count, scores = dice.randint(2, 11), dice.choice([1, 2, 3])
     coloured, floated = dice.random() < 0.6, dice.random() < 0.6
@@ -107,7 +107,7 @@ def any_cards(dice: random.Random) -> tuple[Field, list[Card]]:
         pairs = [Board(*order[i : i + 2]) for i in range(0, len(order), 2)]
         field = after(field, Paired(tuple(pairs), tuple(set(range(count)) - set(order))), dice)
     drawn = [
-        Card(
+        PlayerCard(
             place,
             2 * dice.randrange(scores),
             Colours.of([dice.choice([WHITE, BLACK]) for _ in range(dice.randint(0, 5) * coloured)]),
@@ -124,20 +124,20 @@ def any_cards(dice: random.Random) -> tuple[Field, list[Card]]:
 def agree_on_cards(seed: int) -> None:
     """Pairs and bye of one round are the oracle's, or both find no legal one."""
     field, there = any_cards(random.Random(seed))
-    face, legal = Law(field, there, forbid_family=False).face(strict=False)
+    face, legal = LegalRounds(field, there, forbid_family=False).face(strict=False)
     try:
         expected = Round(field, there).paired()
     except Illegal:
         assert not legal
     else:
-        pairs, mates = by_brackets(*placed_with(face, there))
+        pairs, mates = pair_brackets(*placed_with(face, there))
         byes = (there[mates[-1]].place,) if len(there) % 2 else ()
         assert ({frozenset((there[i].place, there[j].place)) for i, j in pairs}, byes) == expected
 
 
-def placed_with(face: Face, there: list[Card]) -> tuple[Face, list[Card], Bye | None]:
+def placed_with(face: Face, there: list[PlayerCard]) -> tuple[Face, list[PlayerCard], Bye | None]:
     """What the brackets are told."""
-    narrowed, bye = placed(face, there)
+    narrowed, bye = settle_bye(face, there)
     return narrowed, there, bye
 
 
@@ -149,10 +149,10 @@ def test_exchanges_as_the_plain_reading(seed: int) -> None:
     count = dice.choice([8, 10, 12])
     every = list(combinations(range(count), 2))
     field = unmet(count, dice.sample(every, dice.randint(count, 2 * count)))
-    there = [Card(place, 0, Colours(), (Float.NONE, Float.NONE), False, 0, False) for place in range(count)]
-    face, legal = Law(field, there, forbid_family=False).face(strict=False)
+    there = [PlayerCard(place, 0, Colours(), (Float.NONE, Float.NONE), False, 0, False) for place in range(count)]
+    face, legal = LegalRounds(field, there, forbid_family=False).face(strict=False)
     if legal:
-        pairs, _ = by_brackets(*placed_with(face, there))
+        pairs, _ = pair_brackets(*placed_with(face, there))
         assert {frozenset(pair) for pair in pairs} == Round(field, there).paired()[0]
 
 

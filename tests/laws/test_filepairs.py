@@ -15,7 +15,7 @@ from enginetour.cli.main import cli
 from enginetour.interop.gamefilter import Naming
 from enginetour.interop.gamepairs import match_games
 from enginetour.interop.pgn import read_games
-from enginetour.ratings.pentanomial import paired
+from enginetour.ratings.pentanomial import pair_half_points
 from enginetour.store.games import head_to_head
 from enginetour.store.tournaments import Store
 
@@ -42,7 +42,7 @@ def test_a_store_says_what_files_say(files: list[list[Any]], careful: bool) -> N
         for number, (path, games) in enumerate(zip(paths, files, strict=True)):
             plain = (("A", "B"), "1-0", ("", "1. d4"), "")
             path.write_text("".join(written(one, f"{number}.{at}", careful) for at, one in enumerate([plain, *games])))
-        pairs = paired(match_games(read_games(paths), Naming(), "A", "B"))
+        pairs = pair_half_points(match_games(read_games(paths), Naming(), "A", "B"))
         theirs = figures("rate", *paths)
         told("import", *paths, "--name", "all", "--db", folder / "one.db")
         for path in paths:
@@ -50,7 +50,7 @@ def test_a_store_says_what_files_say(files: list[list[Any]], careful: bool) -> N
         for db in (folder / "one.db", folder / "each.db"):
             assert figures("ratings", "--all", "--db", db) == theirs
             with Store.open(db, readonly=True) as store:
-                assert paired(head_to_head(store.database, "A", "B").scheduled) == pairs
+                assert pair_half_points(head_to_head(store.database, "A", "B").scheduled) == pairs
 
 
 def written(game: Any, number: str, careful: bool) -> str:

@@ -11,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.standings import Scored, cross, ordered, values
-from enginetour.formats.pairing.tiebreaks import CODES, PLACEMENT_CODES, Terms, Unplayed
+from enginetour.formats.pairing.standings import Scored, code_values, cross, order_by_codes
+from enginetour.formats.pairing.tiebreaks import CODES, PLACEMENT_CODES, PlacementTerms, Unplayed
 from enginetour.model.game import Outcome
 from enginetour.reports.standings import pairing_error, pairing_figures, relative_strengths
 
 WITHOUT = (Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE, Kind.ABSENT)
 
 
-def some_field(dice: random.Random, *, whole: bool = False, games: tuple[int, ...] = (1, 1, 2)) -> tuple[Field, Terms]:
+def some_field(
+    dice: random.Random, *, whole: bool = False, games: tuple[int, ...] = (1, 1, 2)
+) -> tuple[Field, PlacementTerms]:
     """Rounds of random pairs and results, of so many games a match; `whole`: everybody plays in each."""
     count, win = 2 * dice.randint(1, 5) if whole else dice.randint(2, 10), 2 * dice.choice(games)
     rounds = dice.randint(0, 6)
@@ -44,7 +46,7 @@ def some_field(dice: random.Random, *, whole: bool = False, games: tuple[int, ..
     ratings = [dice.choice([None, dice.randint(-300, 3000)]) for _ in range(count)]
     members = tuple(Member(f"E{place}", rating) for place, rating in enumerate(ratings))
     field = Field(members, tuple(history), tuple(range(count)), rounds + dice.randint(0, 2), win)
-    return field, Terms(
+    return field, PlacementTerms(
         starts=dice.choice([(), tuple(dice.randint(0, 4) for _ in range(count))]),
         categories=dice.choice([(), tuple(dice.randint(0, 2) for _ in range(count))]),
         cup=frozenset(dice.sample(range(count), dice.randint(0, count))),
@@ -55,7 +57,7 @@ def some_field(dice: random.Random, *, whole: bool = False, games: tuple[int, ..
     )
 
 
-def relabelled(field: Field, terms: Terms, places: list[int]) -> tuple[Field, Terms]:
+def relabelled(field: Field, terms: PlacementTerms, places: list[int]) -> tuple[Field, PlacementTerms]:
     """Whoever was at ``places[i]`` enters at i."""
     new = {old: place for place, old in enumerate(places)}
 
@@ -81,13 +83,13 @@ def test_values_follow_whoever_they_belong_to(seed: int) -> None:
     count = len(field.members)
     places = dice.sample(range(count), count)
     other, moved = relabelled(field, terms, places)
-    here, there = values(field, list(PLACEMENT_CODES), terms), values(other, list(PLACEMENT_CODES), moved)
+    here, there = code_values(field, list(PLACEMENT_CODES), terms), code_values(other, list(PLACEMENT_CODES), moved)
     for code in PLACEMENT_CODES:
         assert {type(value) for value in here[code]} == {int}
         assert [here[code][old] for old in places] == list(there[code])
     chosen = dice.sample(sorted(PLACEMENT_CODES), 4)
     groups = [
-        [(key, {f.members[member].name for member in tied}) for key, tied in ordered(f, chosen, range(count), t)]
+        [(key, {f.members[member].name for member in tied}) for key, tied in order_by_codes(f, chosen, range(count), t)]
         for f, t in ((field, terms), (other, moved))
     ]
     assert groups[0] == groups[1]
@@ -99,7 +101,7 @@ def test_sums_over_opponents_add_up(seed: int) -> None:
     """When everybody plays each round, SOS counts each score once a round, SOSOS each SOS, SODOS the points lost."""
     field, _ = some_field(random.Random(seed), whole=True)
     field = replace(field, history=tuple(tuple(replace(turn, handicap=0) for turn in row) for row in field.history))
-    found = values(field, ["PTS", "SOSW", "SOSOSW", "SODOSW", "SOSW-1", "BH-M1", "CUSSW"])
+    found = code_values(field, ["PTS", "SOSW", "SOSOSW", "SODOSW", "SOSW-1", "BH-M1", "CUSSW"])
     rounds, scores = len(field.history), field.scores
     assert sum(found["SOSW"]) == rounds * sum(scores)
     assert sum(found["SOSOSW"]) == rounds * sum(found["SOSW"])
@@ -121,7 +123,7 @@ def test_shared_codes_are_the_same_in_round_robins(seed: int, code: str) -> None
         if turn.colour == WHITE and turn.opponent is not None
     ]
     expected = CODES[code](names, cross(games), dict(zip(names, field.scores, strict=True)))
-    assert dict(zip(names, values(field, [code])[code], strict=True)) == expected
+    assert dict(zip(names, code_values(field, [code])[code], strict=True)) == expected
 
 
 @settings(max_examples=25, deadline=None)

@@ -7,40 +7,40 @@ from pathlib import Path
 import pytest
 
 from enginetour.interop.files import shipped
-from enginetour.model.errors import called, did_you_mean, near, nearest, not_called
+from enginetour.model.errors import closest_match, did_you_mean, match_name, no_match_hint, suggest
 from tests.support.tournaments import config, tour
 
 
 def test_the_nearest_is_offered_as_it_is_written() -> None:
     """Upper and lower case are one: neither hides what was meant."""
-    assert nearest("FRIUT 2.1", ("Toga II", "Fruit 2.1")) == "Fruit 2.1"
+    assert closest_match("FRIUT 2.1", ("Toga II", "Fruit 2.1")) == "Fruit 2.1"
     assert did_you_mean("hush", ("Hash", "Ponder")) == ", did you mean 'Hash'?"
 
 
 def test_of_two_that_differ_by_case_the_first_in_order_is_offered() -> None:
     """Whatever order they come in."""
-    assert nearest("frut", ("fruit", "Fruit")) == nearest("frut", ("Fruit", "fruit")) == "Fruit"
+    assert closest_match("frut", ("fruit", "Fruit")) == closest_match("frut", ("Fruit", "fruit")) == "Fruit"
 
 
 def test_what_is_like_nothing_is_told_what_there_is() -> None:
     """A guess that is none would mislead."""
-    assert nearest("crazy", ("hash", "ponder")) is None
+    assert closest_match("crazy", ("hash", "ponder")) is None
     assert did_you_mean("crazy", ("hash", "ponder")) == ""
-    assert near("crazy", ("ponder", "hash", "hash")) == "; known: hash, ponder"
-    assert near("crazy", ()) == ""
+    assert suggest("crazy", ("ponder", "hash", "hash")) == "; known: hash, ponder"
+    assert suggest("crazy", ()) == ""
 
 
 def test_the_nearest_is_told_alone() -> None:
     """A long list beside it would hide it."""
-    assert near("pondr", ("ponder", "hash")) == ", did you mean 'ponder'?"
+    assert suggest("pondr", ("ponder", "hash")) == ", did you mean 'ponder'?"
 
 
 def test_the_beginning_of_one_name_is_that_name() -> None:
     """Versions are long: "Toga" was told all names there are."""
     engines = ("Toga II 3.0", "Glaurung 2.2", "GNU Chess 6.2.7", "GNU Chess 6.2.7 (CECP)")
-    assert near("toga", engines) == ", did you mean 'Toga II 3.0'?"
-    assert near("GNU", engines).startswith("; known: ")  # two begin so
-    assert near("Gl", engines).startswith("; known: ")
+    assert suggest("toga", engines) == ", did you mean 'Toga II 3.0'?"
+    assert suggest("GNU", engines).startswith("; known: ")  # two begin so
+    assert suggest("Gl", engines).startswith("; known: ")
 
 
 ENGINES = ("Toga II 3.0", "Glaurung 2.2", "GNU Chess 6.2.7", "GNU Chess 6.2.7 (CECP)", "Ada", "ada")
@@ -66,14 +66,14 @@ ENGINES = ("Toga II 3.0", "Glaurung 2.2", "GNU Chess 6.2.7", "GNU Chess 6.2.7 (C
 )
 def test_a_name_may_be_its_only_beginning(word: str, name: str | None) -> None:
     """The very name goes before all, then the name in other letters, then the only one that begins so."""
-    assert called(word, ENGINES) == name
+    assert match_name(word, ENGINES) == name
 
 
 def test_what_begins_several_names_is_told_so() -> None:
     """Three of them at most; a word that begins none is answered with a close one."""
-    assert not_called("GNU", ENGINES) == "; it is the beginning of 'GNU Chess 6.2.7', 'GNU Chess 6.2.7 (CECP)'"
-    assert not_called("x", [f"x{n}" for n in range(5)]).endswith("'x0', 'x1', 'x2' and 2 more")
-    assert not_called("Tuga II 3.0", ENGINES) == ", did you mean 'Toga II 3.0'?"
+    assert no_match_hint("GNU", ENGINES) == "; it is the beginning of 'GNU Chess 6.2.7', 'GNU Chess 6.2.7 (CECP)'"
+    assert no_match_hint("x", [f"x{n}" for n in range(5)]).endswith("'x0', 'x1', 'x2' and 2 more")
+    assert no_match_hint("Tuga II 3.0", ENGINES) == ", did you mean 'Toga II 3.0'?"
 
 
 def test_every_command_takes_the_beginning_of_a_name(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.model.task import MOST, EngineSpec, Side, at_odds, divided, divisor, is_divisible
+from enginetour.model.task import MAX_ODDS, EngineSpec, Side, divide_times, is_divisible, odds_divisor, with_time_odds
 from enginetour.model.timecontrol import TimeControl
 from tests.support.tournaments import config, read, tour
 
@@ -20,15 +20,15 @@ WHOLE, GIVEN = "60,depth=1", "22.289,depth=1"
 
 def test_formula() -> None:
     """Seven bands are ten doublings, more than the most that is given; none is no odds."""
-    assert divisor(0) == 1
-    assert divisor(1) == pytest.approx(2 ** (10 / 7))
-    assert divisor(3) == pytest.approx(19.504, abs=0.001)
-    assert divisor(4) == divisor(7) == MOST == 32
+    assert odds_divisor(0) == 1
+    assert odds_divisor(1) == pytest.approx(2 ** (10 / 7))
+    assert odds_divisor(3) == pytest.approx(19.504, abs=0.001)
+    assert odds_divisor(4) == odds_divisor(7) == MAX_ODDS == 32
 
 
 def test_table() -> None:
     """A table replaces the formula, and its last number holds for all further bands."""
-    assert [divisor(bands, [2, 4, 64]) for bands in range(5)] == [1, 2, 4, 64, 64]
+    assert [odds_divisor(bands, [2, 4, 64]) for bands in range(5)] == [1, 2, 4, 64, 64]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_table() -> None:
 )
 def test_divided(control: str, by: float, expected: str) -> None:
     """Times and nodes are divided, rounded down, never to nothing; depth and moves of a stage stay."""
-    shorter = divided(TimeControl.parse(control), by)
+    shorter = divide_times(TimeControl.parse(control), by)
     assert str(shorter) == expected
     assert TimeControl.parse(str(shorter)) == shorter
 
@@ -62,11 +62,11 @@ def test_only_the_giver_has_less(bands: int, base: int) -> None:
     """White gives what is above nothing, Black what is below; the other keeps its clock, both their margins."""
     tc = TimeControl.parse(f"{base}+1")
     side = Side(EngineSpec("e", ("/e",), "uci"), tc, 70)
-    white, black = at_odds(side, side, bands)
+    white, black = with_time_odds(side, side, bands)
     assert (white.tc == tc) == (bands <= 0)
     assert (black.tc == tc) == (bands >= 0)
     giver = white if bands > 0 else black
-    assert giver.tc == divided(tc, divisor(abs(bands)))
+    assert giver.tc == divide_times(tc, odds_divisor(abs(bands)))
     assert white.margin_ms == black.margin_ms == 70
 
 

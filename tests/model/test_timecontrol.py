@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.model.timecontrol import TIME_CLASSES, Stage, TimeControl, bounds_told, class_of, time_class
+from enginetour.model.timecontrol import TIME_CLASSES, Stage, TimeControl, class_of, describe_time_classes, time_class
 
 # The grammar of time controls.
 
@@ -115,7 +115,7 @@ def test_odds() -> None:
 
 def test_bounds_are_told() -> None:
     """A list says what its classes are."""
-    assert bounds_told(("ultrabullet", "blitz", "classical", "nodes")) == (
+    assert describe_time_classes(("ultrabullet", "blitz", "classical", "nodes")) == (
         "ultrabullet (0 to 30 s for 40 moves), blitz (180 to 480 s for 40 moves), "
         "classical (from 1500 s for 40 moves), nodes"
     )

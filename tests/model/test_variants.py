@@ -15,7 +15,7 @@ from enginetour.engines.position import MAX_LINE, Position, read_move
 from enginetour.engines.uci import UciEngine
 from enginetour.model.errors import Unsupported
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
-from enginetour.model.task import Declared, EngineSpec, Rules
+from enginetour.model.task import DeclaredOption, EngineSpec, Rules
 from enginetour.model.variants import (
     BACK_RANKS,
     CHESS960,
@@ -173,9 +173,9 @@ def test_uci_words(uci: UciEngine) -> None:
         uci.variant_lines("chess960")
     with pytest.raises(Unsupported, match="atomic: no such value"):
         uci.variant_lines("atomic")
-    uci._options["uci_chess960"] = Declared("UCI_Chess960", "check", "false")
+    uci._options["uci_chess960"] = DeclaredOption("UCI_Chess960", "check", "false")
     assert uci.variant_lines("double-chess960") == [b"setoption name UCI_Chess960 value true"]
-    uci._options["uci_variant"] = Declared("UCI_Variant", "combo", "chess", None, None, ("chess", "Atomic"))
+    uci._options["uci_variant"] = DeclaredOption("UCI_Variant", "combo", "chess", None, None, ("chess", "Atomic"))
     assert uci.variant_lines("atomic") == [
         b"setoption name UCI_Variant value Atomic",
         b"setoption name UCI_Chess960 value false",

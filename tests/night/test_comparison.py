@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.formats.simulation import Compared, World, compare, contender
+from enginetour.formats.simulation import ComparisonResult, SimulationModel, compare, parse_system
 
 # Five bands about the median rating, which World puts at 2000.
 MCMAHON = "mcmahon:base=2000:groups=bands:bar=2:floor=-2"
@@ -12,9 +12,9 @@ ENTROPY = "entropy:placement=['PTS','SOS']"
 WIDE = 0.02  # two standard errors of 200 fields and the same of the published figures, together
 
 
-def compared(noise: float) -> dict[str, Compared]:
-    contenders = [contender(words, 6) for words in ("swiss-gotha", MCMAHON, ENTROPY)]
-    found = compare(contenders, World(noise=noise), entrants=32, count=200, seed=1)
+def compared(noise: float) -> dict[str, ComparisonResult]:
+    contenders = [parse_system(words, 6) for words in ("swiss-gotha", MCMAHON, ENTROPY)]
+    found = compare(contenders, SimulationModel(noise=noise), entrants=32, count=200, seed=1)
     return {line.words: line for line in found}
 
 

@@ -9,7 +9,7 @@ import chess.syzygy
 import pytest
 
 from enginetour.model.game import Opening, Outcome, Termination
-from enginetour.model.task import Rules, TableRule
+from enginetour.model.task import Rules, TablebaseRule
 from enginetour.referee.tablebases import found_in, opened
 from tests.support import engines
 from tests.support.engines import game, sound
@@ -59,7 +59,7 @@ def won(board: chess.Board, tables: chess.syzygy.Tablebase) -> bool:
 def test_a_win_by_the_tables_can_be_won_in_time(folder: Path) -> None:
     """Whatever is on the counter."""
     dice = random.Random(5)
-    judge = opened(Rules(tables=TableRule((str(folder),), 4)), "standard")
+    judge = opened(Rules(tables=TablebaseRule((str(folder),), 4)), "standard")
     assert judge is not None
     wins = 0
     with chess.syzygy.open_tablebase(str(folder)) as tables:
@@ -88,7 +88,7 @@ def test_a_game_ends_where_the_tables_know_it(folder: Path) -> None:
     """The capture leaves three pieces, which White wins."""
     opening = Opening(fen="7k/8/8/8/8/5n2/8/K4Q2 w - - 12 60")
     white, black = sound(moves="f1f3"), sound(moves="h8g7")
-    played = game(white, black, opening=opening, tables=TableRule((str(folder),), 4))
+    played = game(white, black, opening=opening, tables=TablebaseRule((str(folder),), 4))
     assert (played.outcome, played.termination) == (Outcome.WHITE, Termination.ADJUDICATION_TABLEBASE)
     assert played.cause == "White wins by adjudication: SyzygyTB"
     assert played.plies == 1

@@ -12,7 +12,7 @@ from enginetour.engines import strays
 from enginetour.engines.process import EngineProcess, end_all, wait
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Outcome, Termination
-from enginetour.model.task import GameTask, Probe, ProbeTask
+from enginetour.model.task import GameTask, ProbeResult, ProbeTask
 from enginetour.referee import slot
 from enginetour.referee.link import Link
 
@@ -108,8 +108,8 @@ def ended(task: GameTask, cause: str) -> Game:
     return Game(task.pairing, Outcome.DRAW, Termination.AGREEMENT, cause=cause)
 
 
-def probe(task: ProbeTask, link: Link) -> Probe:
-    return Probe(task.spec.name, own_name="probed")
+def probe(task: ProbeTask, link: Link) -> ProbeResult:
+    return ProbeResult(task.spec.name, own_name="probed")
 
 
 def put(name: str, **content: Any) -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from enginetour.ratings.connectivity import (
     connecting_games,
     connecting_points,
-    games_told,
+    format_connecting_games,
+    format_connecting_points,
     groups,
-    points_told,
     pools,
     unbeaten,
     winless,
@@ -137,7 +137,7 @@ def test_whom_to_play() -> None:
         ("Fruit 2.1", "Rebel"): (1, 1, 1),
     }
     assert rating_list(counts).caption[1] == "a game Fruit 2.1 - Joker would connect pools 1 and 2"
-    assert games_told((("A", "B"),), numbered=False) == "a game A - B would connect their pools"
+    assert format_connecting_games((("A", "B"),), numbered=False) == "a game A - B would connect their pools"
     strong: Counts = {("A", "B"): (2, 1, 1), ("C", "D"): (2, 1, 1), ("A", "C"): (1, 0, 0), ("B", "D"): (1, 0, 0)}
     for prior in ("auto", "none"):
         made = rating_list(strong, prior=prior)
@@ -147,7 +147,7 @@ def test_whom_to_play() -> None:
 def test_a_caption_stays_a_line() -> None:
     """Of many only the first are named."""
     many = tuple((name, "Z") for name in NAMES)
-    assert points_told(many).endswith("a point of C against Z and 7 more would make them one group")
-    assert games_told(many, numbered=True).endswith("would connect pools 1 and 4 and 7 more")
+    assert format_connecting_points(many).endswith("a point of C against Z and 7 more would make them one group")
+    assert format_connecting_games(many, numbered=True).endswith("would connect pools 1 and 4 and 7 more")
     counts = {(f"{number:03}", "x"): (1, 0, 0) for number in range(250)}
     assert connecting_points(pairs_of(counts), groups(counts)) == ()

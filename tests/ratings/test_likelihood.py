@@ -16,7 +16,7 @@ import pytest
 from benches.parity import BAYESELO_PRIOR, ORDO_SCALE, Case, digest
 from benches.parity import CASES as ParityCASES
 from enginetour.ratings import likelihood
-from enginetour.ratings.likelihood import WHOLE, Fit, ModelName, Undetermined, fit, inverse_of
+from enginetour.ratings.likelihood import WHOLE, Fit, ModelName, NoMaximum, fit, inverse_of
 from enginetour.ratings.models import GaussianPrior, Prior
 from enginetour.ratings.pairs import Counts, Pairs, Vector, pairs_of
 from enginetour.ratings.ratinglist import rating_list
@@ -66,7 +66,7 @@ def test_fitted_advantage() -> None:
 )
 def test_advantage_that_cannot_be_told(counts: Counts, why: str) -> None:
     """An engine that always had White, or White winning all: the advantage is refused, not invented."""
-    with pytest.raises(Undetermined, match=why):
+    with pytest.raises(NoMaximum, match=why):
         fit(counts, advantage="fit")
 
 
@@ -123,7 +123,7 @@ def test_anchors_link_groups() -> None:
 )
 def test_no_finite_maximum(counts: Counts) -> None:
     """Groups that do not reach each other are refused without a prior, and rated with one."""
-    with pytest.raises(Undetermined, match="groups"):
+    with pytest.raises(NoMaximum, match="groups"):
         fit(counts)
     assert np.isfinite(fit(counts, prior=GaussianPrior()).ratings).all()
 
@@ -157,7 +157,7 @@ def test_engines_without_games() -> None:
     """An engine that only has a prior rests on its mean."""
     prior = GaussianPrior({"A": 50.0, "B": 50.0, "Z": 50.0}, {"A": 0.0, "B": 0.0, "Z": 77.0})
     assert fit(MATCH, prior=prior, names=("Z",)).by_name()["Z"] == pytest.approx(77, abs=1e-9)
-    with pytest.raises(Undetermined):
+    with pytest.raises(NoMaximum):
         fit(MATCH, names=("Z",))
 
 
@@ -276,7 +276,7 @@ def test_large_pools_fit_the_same(
 ) -> None:
     """By conjugate gradients the maximum is that of the dense fit, to 1e-7 Elo and to the promised residual."""
     dense = fitted(model, prior, anchors)
-    monkeypatch.setattr(likelihood, "DENSE_ENGINES", 10)
+    monkeypatch.setattr(likelihood, "_DENSE_ENGINES", 10)
     sparse = fitted(model, prior, anchors)
     assert sparse.ratings == pytest.approx(dense.ratings, abs=1e-7)
     assert (sparse.advantage, sparse.draw) == pytest.approx((dense.advantage, dense.draw), abs=1e-7)
@@ -290,7 +290,7 @@ def test_errors_on_request_are_the_errors(
     """One solution for each number gives what the square arrays give."""
     made = fitted(model, prior, anchors)
     errors = errors_of(made)
-    monkeypatch.setattr(likelihood, "DENSE_ENGINES", 10)
+    monkeypatch.setattr(likelihood, "_DENSE_ENGINES", 10)
     asked = ErrorsOnRequest(made)
     for place in (0, 3, 17):
         assert asked.sd_of(place) == pytest.approx(errors.sd_of(place), abs=1e-6)
@@ -305,13 +305,13 @@ def test_exact_solutions_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     right = np.zeros(len(bent.stiff) + 2)
     right[[0, 5]] = 1.0, -1.0
     dense = bent.solve_exactly(right)
-    monkeypatch.setattr(likelihood, "DENSE_ENGINES", 10)
+    monkeypatch.setattr(likelihood, "_DENSE_ENGINES", 10)
     assert bent.solve_exactly(right) == pytest.approx(dense, abs=1e-10)
 
 
 def test_a_long_chain_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where conjugate gradients crawl the dense solution finishes: a chain is still the sum of its links."""
-    monkeypatch.setattr(likelihood, "DENSE_ENGINES", 10)
+    monkeypatch.setattr(likelihood, "_DENSE_ENGINES", 10)
     chain = {(f"v{number:03}", f"v{number + 1:03}"): (110 - number % 50, 40, 50 + number % 50) for number in range(150)}
     made = fit(chain)
     links = [np.log10((w + 20) / (lost + 20)) * 400 for w, _, lost in chain.values()]

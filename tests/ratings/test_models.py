@@ -9,20 +9,20 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Outcome
-from enginetour.ratings.likelihood import Fit, ModelName, Undetermined, fit
+from enginetour.ratings.likelihood import Fit, ModelName, NoMaximum, fit
 from enginetour.ratings.models import (
     MODELS,
     GaussianPrior,
-    Near,
+    LooseAnchor,
     PhantomDraws,
-    Tally,
+    ResultColumns,
     VirtualDraws,
-    belief_of,
-    chance,
-    held,
-    near,
+    describe_prior,
+    logistic,
+    loose_anchor_prior,
+    parse_loose_anchor,
+    pool_prior,
     softplus,
-    told,
     with_virtual_draws,
 )
 from enginetour.ratings.pairs import Counts, pairs_of
@@ -33,7 +33,7 @@ from tests.support.databases import draft, record, row
 from tests.support.tournaments import tour
 
 MATCH = {("A", "B"): (30, 40, 15)}
-ROWS = Tally(np.array([30.0, 4.0, 0.0]), np.array([40.0, 0.0, 3.0]), np.array([15.0, 9.0, 1.0]))
+ROWS = ResultColumns(np.array([30.0, 4.0, 0.0]), np.array([40.0, 0.0, 3.0]), np.array([15.0, 9.0, 1.0]))
 GAPS = np.array([0.7, -1.3, 3.1])
 DRAW = {"logistic": 0.0, "davidson": log(1.4), "raokupper": 0.6}
 ALL = pytest.mark.parametrize("name", sorted(MODELS))
@@ -173,7 +173,7 @@ def test_far_out_nothing_overflows(name: str) -> None:
     slopes = model.slopes(ROWS, far, draw)
     assert np.isfinite(model.height(ROWS, far, draw))
     assert np.isfinite([slopes.score, slopes.curve, slopes.cross]).all()
-    mirrored = model.slopes(Tally(ROWS.losses, ROWS.draws, ROWS.wins), -GAPS, draw)
+    mirrored = model.slopes(ResultColumns(ROWS.losses, ROWS.draws, ROWS.wins), -GAPS, draw)
     assert mirrored.score == pytest.approx(-model.slopes(ROWS, GAPS, draw).score, abs=1e-12)
 
 
@@ -192,7 +192,7 @@ def test_guess_is_the_draw_rate_of_equals(name: str) -> None:
 
 def test_logistic_curve_and_its_integral() -> None:
     """Chance and softplus, also where a plain exponential would overflow."""
-    assert chance(np.array([0.0, 800.0, -800.0])) == pytest.approx([0.5, 1, 0], abs=1e-12)
+    assert logistic(np.array([0.0, 800.0, -800.0])) == pytest.approx([0.5, 1, 0], abs=1e-12)
     assert softplus(np.array([0.0, 800.0, -800.0])) == pytest.approx([log(2), 800, 0], abs=1e-12)
 
 
@@ -207,7 +207,7 @@ def test_logistic_curve_and_its_integral() -> None:
 @pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
 def test_an_advantage_without_bound_is_not_believed(counts: Counts, model: ModelName) -> None:
     """Where one engine lost nothing as White the advantage grows until nothing moves: refused, not believed."""
-    with pytest.raises(Undetermined):
+    with pytest.raises(NoMaximum):
         fit(counts, model=model, advantage="fit")
     made = rating_list(counts, model=model, advantage="fit")
     assert made.white_advantage == 0
@@ -221,8 +221,8 @@ MATCH_SD = 27.455981  # of the difference
 @pytest.mark.parametrize("words", ["2784+-15", "2784±15", " 2784.0 +/- 15 ", "2784 ± 15"])
 def test_words(words: str) -> None:
     """However plus and minus are typed it is one belief, and what is told reads back."""
-    assert near(words) == Near(2784, 15)
-    assert near(near(words).told) == near(words)
+    assert parse_loose_anchor(words) == LooseAnchor(2784, 15)
+    assert parse_loose_anchor(parse_loose_anchor(words).told) == parse_loose_anchor(words)
 
 
 @pytest.mark.parametrize(
@@ -231,12 +231,12 @@ def test_words(words: str) -> None:
 def test_words_that_are_none(words: str) -> None:
     """What cannot be read, or holds nothing, is told with what can be written."""
     with pytest.raises(ValueError, match=r"write RATING\+-SD"):
-        near(words)
+        parse_loose_anchor(words)
 
 
 def test_one_loose_anchor_gives_the_level() -> None:
     """It stands where it is believed, the other as far off as by the games; errors are those of the games, and told."""
-    made = rating_list(MATCH, loose={"A": Near(2784, 15)})
+    made = rating_list(MATCH, loose={"A": LooseAnchor(2784, 15)})
     assert row(made, "A").rating == pytest.approx(2784, abs=1e-6)
     assert row(made, "B").rating == pytest.approx(2784 - 400 * log10(50 / 35), abs=1e-6)
     assert [each.plus for each in made.rows] == pytest.approx([NORMAL_95 * MATCH_SD / 2] * 2, abs=1e-5)
@@ -245,7 +245,7 @@ def test_one_loose_anchor_gives_the_level() -> None:
 
 def test_two_loose_anchors_give_way_to_the_games() -> None:
     """Each is pulled by its games as hard as it is held: points in excess, over the spread squared."""
-    made = rating_list(MATCH, loose={"A": Near(2700, 20), "B": Near(2700, 40)})
+    made = rating_list(MATCH, loose={"A": LooseAnchor(2700, 20), "B": LooseAnchor(2700, 40)})
     high, low = row(made, "A").rating, row(made, "B").rating
     excess = (50 - 85 / (1 + 10 ** ((low - high) / 400))) * log(10) / 400
     assert excess == pytest.approx((high - 2700) / 20**2, abs=1e-9)
@@ -255,7 +255,7 @@ def test_two_loose_anchors_give_way_to_the_games() -> None:
 
 def test_loose_anchors_on_both_sides_link_groups() -> None:
     """Two engines that both are believed somewhere need no further prior, even when one lost all games."""
-    made = rating_list({("A", "B"): (9, 0, 0)}, loose={"A": Near(2700, 50), "B": Near(2600, 50)})
+    made = rating_list({("A", "B"): (9, 0, 0)}, loose={"A": LooseAnchor(2700, 50), "B": LooseAnchor(2600, 50)})
     assert row(made, "A").remarks[0] == "unbeaten: rests on the prior (2700 ± 50)"
     assert not any("no finite maximum" in each for each in made.caption)
 
@@ -265,7 +265,9 @@ def test_loose_anchors_on_both_sides_link_groups() -> None:
 def test_a_high_level_is_found_by_those_between(level: float, sd: float) -> None:
     """Engines of which nothing is believed were begun at 0, so far off that their games told no direction."""
     chain = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "D"): (30, 20, 35)}
-    high, low = (rating_list(chain, loose={"A": Near(at, sd), "D": Near(at + 100, sd)}) for at in (level, 0))
+    high, low = (
+        rating_list(chain, loose={"A": LooseAnchor(at, sd), "D": LooseAnchor(at + 100, sd)}) for at in (level, 0)
+    )
     assert high.residual < 1e-8
     assert [row(high, name).rating - level for name in "ABCD"] == pytest.approx(
         [row(low, name).rating for name in "ABCD"], abs=1e-6
@@ -275,37 +277,37 @@ def test_a_high_level_is_found_by_those_between(level: float, sd: float) -> None
 def test_who_is_unbeaten_beside_a_loose_anchor_is_told() -> None:
     """The usual prior holds it, about the loose anchors; without a prior it has no rating."""
     counts = {**MATCH, ("C", "A"): (4, 0, 0)}
-    made = rating_list(counts, loose={"A": Near(2784, 15)})
+    made = rating_list(counts, loose={"A": LooseAnchor(2784, 15)})
     assert row(made, "C").remarks[0] == "unbeaten: rests on the prior (2784 ± 350)"
     assert "sd 350 about the loose anchors" in made.caption[0]
-    apart = rating_list(counts, prior="none", loose={"A": Near(2784, 15)})
+    apart = rating_list(counts, prior="none", loose={"A": LooseAnchor(2784, 15)})
     assert [each.name for each in apart.unrated] == ["C"]
     assert row(apart, "A").rating == pytest.approx(2784, abs=1e-6)
 
 
 def test_pools_without_one_keep_their_average() -> None:
     """A loose anchor says nothing of a pool it is not in."""
-    made = rating_list({**MATCH, ("X", "Y"): (20, 40, 20)}, loose={"A": Near(2784, 15)})
+    made = rating_list({**MATCH, ("X", "Y"): (20, 40, 20)}, loose={"A": LooseAnchor(2784, 15)})
     assert row(made, "X").rating == pytest.approx(0, abs=1e-6)
 
 
 def test_a_spread_for_all_leaves_the_anchors_theirs() -> None:
     """Others stand about the average of the anchors, weighed by how sure they are."""
-    prior = held(("A", "B", "C"), {"A": Near(100, 10), "B": Near(200, 20)}, 300)
+    prior = loose_anchor_prior(("A", "B", "C"), {"A": LooseAnchor(100, 10), "B": LooseAnchor(200, 20)}, 300)
     assert prior == GaussianPrior({"A": 10, "B": 20, "C": 300}, {"A": 100, "B": 200, "C": 120})
-    made = rating_list(MATCH, loose={"A": Near(100, 10)}, prior=GaussianPrior(300))
-    assert row(made, "B").rating > row(rating_list(MATCH, loose={"A": Near(100, 10)}), "B").rating
+    made = rating_list(MATCH, loose={"A": LooseAnchor(100, 10)}, prior=GaussianPrior(300))
+    assert row(made, "B").rating > row(rating_list(MATCH, loose={"A": LooseAnchor(100, 10)}), "B").rating
     assert made.caption == ("a Gaussian prior is used: sd 300 about the loose anchors", DOUBT)
 
 
 def test_beliefs_that_contradict() -> None:
     """Loose anchors beside another level, another belief, or of strangers, are refused."""
-    own = {"A": Near(0, 10)}
+    own = {"A": LooseAnchor(0, 10)}
     for terms in ({"mean": 5.0}, {"prior": PhantomDraws()}, {"anchors": {"A": 1.0}}, {"prior": GaussianPrior(5, 5)}):
         with pytest.raises(InputRefused):
             rating_list(MATCH, loose=own, **terms)
     with pytest.raises(InputRefused, match="Fruit is not among the rated"):
-        rating_list(MATCH, loose={"Fruit": Near(0, 10)})
+        rating_list(MATCH, loose={"Fruit": LooseAnchor(0, 10)})
 
 
 @pytest.fixture
@@ -418,7 +420,7 @@ def test_priors_that_cannot_be(prior: PhantomDraws | VirtualDraws | GaussianPrio
 )
 def test_pull_and_stiffness_are_the_derivatives(prior: PhantomDraws | GaussianPrior) -> None:
     """What a prior adds to gradient and curvature are the differences of its height."""
-    belief, h = belief_of(("A", "B", "C"), prior, 400 / log(10)), 1e-4
+    belief, h = pool_prior(("A", "B", "C"), prior, 400 / log(10)), 1e-4
     ratings = np.array([0.5, -0.8, 2.0])
     lift = belief.weights**2 / belief.weights.sum() if belief.floating else np.zeros(3)
     for place in range(3):
@@ -431,7 +433,7 @@ def test_pull_and_stiffness_are_the_derivatives(prior: PhantomDraws | GaussianPr
 
 def test_what_a_rating_rests_on() -> None:
     """Each prior is told in its own words, spreads in shown points."""
-    assert told(GaussianPrior(), "A", 12.04, 1.0) == "the prior (12 ± 350)"
-    assert told(GaussianPrior(100, 50), "A", 0, 0.5) == "the prior (50 ± 50)"
-    assert told(PhantomDraws(3), "A", 0, 1.0) == "phantom draws (3)"
-    assert told(VirtualDraws(), "A", 0, 1.0) == "virtual draws (2)"
+    assert describe_prior(GaussianPrior(), "A", 12.04, 1.0) == "the prior (12 ± 350)"
+    assert describe_prior(GaussianPrior(100, 50), "A", 0, 0.5) == "the prior (50 ± 50)"
+    assert describe_prior(PhantomDraws(3), "A", 0, 1.0) == "phantom draws (3)"
+    assert describe_prior(VirtualDraws(), "A", 0, 1.0) == "virtual draws (2)"

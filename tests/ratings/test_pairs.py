@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from enginetour.ratings.pairs import BELIEVED_PAIRS, Surprise, opening_pairs, pairs_of
+from enginetour.ratings.pairs import BELIEVED_PAIRS, PairScoreSpread, opening_pairs, pairs_of
 from enginetour.ratings.ratinglist import rating_list
 
 COUNTS = {("A", "B"): (10, 6, 4), ("B", "A"): (8, 6, 6), ("B", "C"): (3, 1, 1), ("C", "B"): (2, 2, 1)}
@@ -43,15 +43,15 @@ def test_pairs_are_of_counted_games(openings: dict[tuple[str, str], tuple[int, i
 
 def test_few_pairs_hardly_count() -> None:
     """The ratio starts at that of independent games and goes to the measured one as pairs come in."""
-    assert Surprise().ratio == 1
-    assert Surprise(0.0, 0.4, 0.4, 1).ratio == pytest.approx(BELIEVED_PAIRS / (BELIEVED_PAIRS + 1))
-    whole = sum((Surprise(0.2, 0.4, 0.4, 1) for _ in range(2000)), Surprise())
+    assert PairScoreSpread().ratio == 1
+    assert PairScoreSpread(0.0, 0.4, 0.4, 1).ratio == pytest.approx(BELIEVED_PAIRS / (BELIEVED_PAIRS + 1))
+    whole = sum((PairScoreSpread(0.2, 0.4, 0.4, 1) for _ in range(2000)), PairScoreSpread())
     assert whole.pairs == 2000
     assert whole.ratio == pytest.approx(0.5, abs=0.01)
-    assert np.isfinite(Surprise(0.0, 0.0, 0.5, 3).ratio)
+    assert np.isfinite(PairScoreSpread(0.0, 0.0, 0.5, 3).ratio)
 
 
 @pytest.mark.parametrize(("pairs", "words"), [(1, "1 pair"), (2, "2 pairs")])
 def test_a_pair_alone_is_one(pairs: int, words: str) -> None:
     """The caption of a list counts in English."""
-    assert Surprise(0.2, 0.4, 0.4, pairs).told.endswith(f", {words}")
+    assert PairScoreSpread(0.2, 0.4, 0.4, pairs).told.endswith(f", {words}")

@@ -17,8 +17,8 @@ from enginetour.ratings.pentanomial import (
     class_counts,
     elo_of,
     error_of,
-    is_known_to,
-    paired,
+    is_error_at_most,
+    pair_half_points,
     statistics_of,
     tilted,
 )
@@ -133,7 +133,7 @@ def test_the_tilt_keeps_its_digits_next_to_a_pole() -> None:
 def test_pairs_are_completed_in_any_order() -> None:
     """A pair stands where its second game ended; a lone game waits; a third game opens another pair."""
     games = [("a", 2), ("b", 0), ("b", 1), ("c", 2), ("a", 2), ("a", 1), ("a", 0)]
-    assert paired(games) == [1, 4, 1]
+    assert pair_half_points(games) == [1, 4, 1]
     assert class_counts([1, 4, 1], 5) == (0, 2, 0, 0, 1)
 
 
@@ -154,9 +154,9 @@ def test_a_glance_never_hides_that_it_is_known(counts: list[int]) -> None:
     error, told = error_of(counts), statistics_of(counts)
     if error is None:
         assert told.low is None or told.high is None
-        assert not is_known_to(1e9, counts)
+        assert not is_error_at_most(1e9, counts)
         return
     assert told.low is not None and told.high is not None
     assert error == pytest.approx((told.high - told.low) / 2)
-    assert is_known_to(error, counts)
-    assert not is_known_to(error * 0.999, counts)
+    assert is_error_at_most(error, counts)
+    assert not is_error_at_most(error * 0.999, counts)

@@ -19,11 +19,11 @@ from enginetour.ratings.ratinglist import (
     TOO_FEW,
     at_confidence,
     bubble_rating_order,
-    grounds_of,
-    opposition,
+    fit_bases,
+    opponent_diversity,
+    opponents_of,
     quantile,
     rating_list,
-    variety,
 )
 from enginetour.ratings.uncertainty import NORMAL_95, errors_of
 from tests.support.databases import row
@@ -409,16 +409,18 @@ FIELD = {("A", "B"): (30, 40, 15), ("B", "A"): (9, 30, 20), ("B", "C"): (20, 40,
 def against(counts: Counts, name: str, opponent: str, **terms: Any) -> Any:
     found = rating_list(counts, **terms)
     pairs = pairs_of(counts)
-    met = dict(opposition(pairs, list(grounds_of(found.rows).values())))
+    met = dict(opponents_of(pairs, list(fit_bases(found.rows).values())))
     return next(each for each in met[name] if each.opponent == opponent)
 
 
 def test_diversity_is_the_number_of_opponents_met_equally_often() -> None:
     """Both colours are one opponent; exp of the entropy is the count where all shares are equal, and less elsewhere."""
-    opponents, diversity = variety(pairs_of({("A", "B"): (1, 0, 4), ("B", "A"): (0, 5, 0), ("A", "C"): (10, 0, 0)}))
+    opponents, diversity = opponent_diversity(
+        pairs_of({("A", "B"): (1, 0, 4), ("B", "A"): (0, 5, 0), ("A", "C"): (10, 0, 0)})
+    )
     assert opponents.tolist() == [2, 1, 1]
     assert diversity == pytest.approx([2, 1, 1])
-    uneven = variety(pairs_of({("A", "B"): (9, 0, 0), ("A", "C"): (1, 0, 0)}))[1]
+    uneven = opponent_diversity(pairs_of({("A", "B"): (9, 0, 0), ("A", "C"): (1, 0, 0)}))[1]
     assert uneven[0] == pytest.approx(exp(-0.9 * log(0.9) - 0.1 * log(0.1)))
 
 
@@ -440,7 +442,7 @@ def test_a_pairing_is_told_from_its_own_side() -> None:
 def test_expectations_add_up_to_the_points(model: ModelName) -> None:
     """With White's advantage fitted, of each engine the points that it has are expected; both colours count."""
     found = rating_list(FIELD, model=model, advantage="fit")
-    for name, met in opposition(pairs_of(FIELD), list(grounds_of(found.rows).values())):
+    for name, met in opponents_of(pairs_of(FIELD), list(fit_bases(found.rows).values())):
         row = next(row for row in found.rows if row.name == name)
         expected = sum(each.games * (each.expected or 0.0) for each in met)
         assert expected == pytest.approx(row.games * row.score, abs=1e-6)

@@ -16,12 +16,12 @@ from enginetour.ratings.sequential import (
     Sprt,
     Walk,
     assumed_chances,
+    corrected_bounds,
     estimate,
+    expected_lengths,
     first_through,
     follow,
-    foretold,
     match_test,
-    reach,
     sample_number,
     step,
 )
@@ -164,7 +164,7 @@ def test_overshoot_is_that_of_the_steps() -> None:
     walk = follow(test, [2] * 50, 3)
     steps = np.diff([test.llr((0, 0, number)) for number in range(51)])
     assert walk.overshoot == pytest.approx((0.0, (steps**2).sum() / steps.sum() / 2))
-    low, high = reach(test, walk)
+    low, high = corrected_bounds(test, walk)
     assert low == test.bounds[0]
     assert high == pytest.approx(test.bounds[1] - walk.overshoot[1])
 
@@ -302,7 +302,7 @@ def test_without_drift_it_is_the_product_of_the_ways_over_the_variance() -> None
     straight = sample_number(test, even)
     for aside in (-0.01, 0.01):
         assert sample_number(test, test.likeliest(even, aside)) == pytest.approx(straight, rel=1e-3)
-    told = foretold(test, 5)
+    told = expected_lengths(test, 5)
     assert told["elo0"] == pytest.approx(told["elo1"], rel=1e-6)
     assert told["middle"] == pytest.approx(straight)
 

@@ -18,7 +18,7 @@ from enginetour.engines import protocol as base
 from enginetour.engines.process import running_engines
 from enginetour.model.errors import InputRefused, MachineFailure
 from enginetour.model.game import Outcome
-from enginetour.model.task import EngineSpec, Probe, ProbeTask, Quirks, Side, Terms
+from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Quirks, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import probe as probes
 from enginetour.referee import talk
@@ -38,7 +38,7 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
 
 
-def tried(spec: EngineSpec) -> Probe:
+def tried(spec: EngineSpec) -> ProbeResult:
     """A probe; nothing of the engine is alive afterwards."""
     found = probe(ProbeTask(spec), Link())
     assert not running_engines
@@ -262,7 +262,7 @@ def tries(folder: Path) -> int:
     return int((folder / "tries").read_text())
 
 
-def probe_tried(spec: EngineSpec) -> Probe:
+def probe_tried(spec: EngineSpec) -> ProbeResult:
     found = probes.probe(ProbeTask(spec), Link())
     assert not running_engines
     return found
@@ -318,12 +318,12 @@ def test_a_stop_ends_the_wait_for_the_next_try(tmp_path: Path, monkeypatch: pyte
 def test_nodes_that_a_cecp_engine_cannot_be_told_are_refused() -> None:
     """Its file may list them: each game was void then, and every pairing stayed open."""
     spec, nodes, clock = scripted("cecp", name="Ada"), TimeControl.parse("nodes=500"), TimeControl.parse("9")
-    told = Probe("Ada", features=(("nps", "1"), ("ping", "1")))
-    for side in (Side(spec, nodes, 0), Side(spec, clock, 0, black=Terms(nodes, 0))):
+    told = ProbeResult("Ada", features=(("nps", "1"), ("ping", "1")))
+    for side in (Side(spec, nodes, 0), Side(spec, clock, 0, black=TimeTerms(nodes, 0))):
         refuse_unfit({"Ada": told}, {"Ada": side})
         with pytest.raises(InputRefused, match="Ada cannot be limited by nodes: it does not declare nps"):
-            refuse_unfit({"Ada": Probe("Ada", features=(("ping", "1"),))}, {"Ada": side})
-    refuse_unfit({"Ada": Probe("Ada")}, {"Ada": Side(spec, clock, 0)})
+            refuse_unfit({"Ada": ProbeResult("Ada", features=(("ping", "1"),))}, {"Ada": side})
+    refuse_unfit({"Ada": ProbeResult("Ada")}, {"Ada": Side(spec, clock, 0)})
     for beside in ("9,nodes=500", "movetime=1,nodes=500"):
         with pytest.raises(InputRefused, match="no nodes beside a time"):
             refuse_limits(spec, TimeControl.parse(beside), "play.tc")

@@ -12,7 +12,7 @@ import pytest
 from enginetour.cli.games import is_reproduced
 from enginetour.engines import protocol
 from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
-from enginetour.model.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side
+from enginetour.model.task import EngineSpec, GameTask, ReenactResult, ReenactTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock
 from enginetour.referee.link import Link
@@ -160,9 +160,9 @@ def test_an_opening_and_the_program_that_is_gone(tmp_path: Path) -> None:
 def test_another_signal_is_another_crash() -> None:
     """Neither another signal nor another illegal move is the same incident; old ones have the status in their words."""
     old = Incident("x", "crash", "White disconnects: signal 11 (SIGSEGV)")
-    assert is_reproduced(old, Reenacted("crash", "", "signal 11 (SIGSEGV)"))
-    assert not is_reproduced(old, Reenacted("crash", "", "signal 1 (SIGHUP)"))
-    assert not is_reproduced(old, Reenacted("", "plays e2e4"))
+    assert is_reproduced(old, ReenactResult("crash", "", "signal 11 (SIGSEGV)"))
+    assert not is_reproduced(old, ReenactResult("crash", "", "signal 1 (SIGHUP)"))
+    assert not is_reproduced(old, ReenactResult("", "plays e2e4"))
     illegal = Incident("x", "illegal-move", "White makes an illegal move: e2e5 in 8/8")
-    assert is_reproduced(illegal, Reenacted("illegal-move", "", text="e2e5"))
-    assert not is_reproduced(illegal, Reenacted("illegal-move", "", text="e2e6"))
+    assert is_reproduced(illegal, ReenactResult("illegal-move", "", text="e2e5"))
+    assert not is_reproduced(illegal, ReenactResult("illegal-move", "", text="e2e6"))

@@ -11,7 +11,7 @@ import pytest
 
 from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Opening, Outcome, Termination
-from enginetour.model.task import Rules, TableRule
+from enginetour.model.task import Rules, TablebaseRule
 from enginetour.referee import tablebases
 from enginetour.referee.tablebases import TableJudge, found_in
 from tests.support.engines import game, scripted, sound
@@ -39,7 +39,7 @@ class Saying:
 
 def said(fen: str, wdl: int | None, dtz: int | None = None, *, fifty_moves: int = 50, **rule: Any) -> Outcome | None:
     """The result of a position of which the tables say this, for the side to move."""
-    rules = Rules(fifty=fifty_moves, tables=TableRule(("/tables",), **{"pieces": 5, **rule}))
+    rules = Rules(fifty=fifty_moves, tables=TablebaseRule(("/tables",), **{"pieces": 5, **rule}))
     return TableJudge(cast("Tablebase", Saying(wdl, dtz)), rules).result(chess.Board(fen))
 
 
@@ -143,7 +143,7 @@ def test_variants_have_their_own_tables(tmp_path: Path) -> None:
 def test_a_table_that_cannot_be_read_is_the_machines_failure(tmp_path: Path) -> None:
     """Neither engine has lost a game in which a table is no table."""
     where = folder_with(tmp_path, "KQvK.rtbw")
-    judge = tablebases.opened(Rules(tables=TableRule((where,), 3)), "standard")
+    judge = tablebases.opened(Rules(tables=TablebaseRule((where,), 3)), "standard")
     assert judge is not None
     with pytest.raises(MachineFailure, match=r"a tablebase cannot be read: .*KQvK\.rtbw"):
         judge.result(chess.Board(KQK.format("w", 0)))
@@ -166,7 +166,7 @@ KNOWN_END = "White wins by adjudication: SyzygyTB"
 
 def test_a_game_ends_where_the_tables_know_it(tmp_path: Path) -> None:
     """With the move that leads there, and only by the rule; the moves before it are played."""
-    tables, opening = TableRule((of_one_value(tmp_path / "tables"),), 3), Opening(fen=TAKES)
+    tables, opening = TablebaseRule((of_one_value(tmp_path / "tables"),), 3), Opening(fen=TAKES)
     white, black = sound(moves="a1a2,d1d5"), sound("cecp", moves="h8g8")
     ended = game(white, black, opening=opening, tables=tables, max_moves=2)
     assert (ended.outcome, ended.termination) == (Outcome.WHITE, Termination.ADJUDICATION_TABLEBASE)
@@ -194,7 +194,7 @@ def test_a_tournament_with_tables(tmp_path: Path) -> None:
 
 def test_tables_are_opened_once_in_a_process(tmp_path: Path) -> None:
     """Two games of one slot share them."""
-    rules = Rules(tables=TableRule((folder_with(tmp_path, "KQvK.rtbw"),), 3))
+    rules = Rules(tables=TablebaseRule((folder_with(tmp_path, "KQvK.rtbw"),), 3))
     first, second = (tablebases.opened(rules, "standard") for _ in range(2))
     assert first is not None
     assert second is not None

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from enginetour.cli.screen import Lines, WrongClaims, status
-from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, Placed, SideRecord, Termination
+from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, SideRecord, StandingsRow, Termination
 from enginetour.ratings.sequential import OPEN_GAMES, Sprt, match_test
 from enginetour.reports import progress
 from enginetour.reports.progress import (
@@ -38,7 +38,7 @@ from tests.support.tournaments import LONG_S, config, ended, read, scheduler, to
 def picture() -> Progress:
     made = Progress("bubble", "autumn", done=57, remaining=(33, 84))
     made.estimate = 3600.0
-    made.placed = (Placed(1, "Fruit 2.1", 19, 12, "active"), Placed(2, "Fairy-Max", 16, 12, "parked"))
+    made.placed = (StandingsRow(1, "Fruit 2.1", 19, 12, "active"), StandingsRow(2, "Fairy-Max", 16, 12, "parked"))
     made.elo = {"Fruit 2.1": (2641.4, 61.0, 57.0), "Fairy-Max": (2598.0, None, None)}
     made.incidents = {"Fairy-Max": 1}
     return made
@@ -55,7 +55,7 @@ def test_byes_are_no_score_of_games() -> None:
     """Who lost two and had a bye has 0 of 2, not 2 of 2; without byes there is no such column."""
     made = picture()
     assert "byes" not in render(table(made))
-    made.placed = (Placed(1, "Fruit 2.1", 7, 4), Placed(2, "Fairy-Max", 4, 2, unplayed=4))
+    made.placed = (StandingsRow(1, "Fruit 2.1", 7, 4), StandingsRow(2, "Fairy-Max", 4, 2, unplayed=4))
     first, second = render(table(made)).splitlines()[1:]
     assert "3½/4 " in first
     assert "0/2    +2" in second
@@ -154,7 +154,7 @@ def test_a_small_window_shows_who_plays() -> None:
     """Of a long list the section stays, then parking; those who wait or are done are counted."""
     made = picture()
     status = ["waiting"] * 30 + ["parked", "active", "active"] + ["final"] * 20
-    made.placed = tuple(Placed(rank, f"E{rank}", 0, 0, what) for rank, what in enumerate(status, 1))
+    made.placed = tuple(StandingsRow(rank, f"E{rank}", 0, 0, what) for rank, what in enumerate(status, 1))
     text = render(table(made, 6))
     assert [line.split()[1] for line in text.splitlines()[1:]] == ["E31", "E32", "E33", "E34", "E35", "48"]
     assert text.endswith("… 48 more: enginetour standings\n")
@@ -169,9 +169,9 @@ class Counting:
     def remaining(self, state: int) -> tuple[int, int]:
         return state, 2 * state
 
-    def standings(self, state: int) -> tuple[Placed, ...]:
+    def standings(self, state: int) -> tuple[StandingsRow, ...]:
         self.asked["standings"] += 1
-        return (Placed(1, f"{state} left", 0, 0),)
+        return (StandingsRow(1, f"{state} left", 0, 0),)
 
     def likely(self, state: int) -> int:
         self.asked["likely"] += 1

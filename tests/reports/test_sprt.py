@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from enginetour.formats.simulation import FIGURES, Compared, Estimate, Rehearsed
+from enginetour.formats.simulation import FIGURES, ComparisonResult, Estimate, SimulationResult
 from enginetour.reports.sheet import render
 from enginetour.reports.sprt import compared_rows, comparison, rehearsal, rehearsed_row
 
 SOME = {name: Estimate(0.5, 0.0123) for name in FIGURES}
 NONE = {name: Estimate(0.0, 0.0) for name in FIGURES}
 FOUND = [
-    Compared("swiss-gotha", {**SOME, "games": Estimate(96, 0.0), "gap": Estimate(188.4, 1.6)}, NONE),
-    Compared("mcmahon:base=2000:groups=bands:bar=2:floor=-2", {**SOME, "games": Estimate(96.5, 0.04)}, SOME),
+    ComparisonResult("swiss-gotha", {**SOME, "games": Estimate(96, 0.0), "gap": Estimate(188.4, 1.6)}, NONE),
+    ComparisonResult("mcmahon:base=2000:groups=bands:bar=2:floor=-2", {**SOME, "games": Estimate(96.5, 0.04)}, SOME),
 ]
 
 
@@ -27,7 +27,7 @@ def test_a_comparison_keeps_to_the_window() -> None:
     lines = render(comparison("title", FOUND[:1]), 80).splitlines()
     assert lines[1].split()[0] == "system" and lines[1].endswith("gap")
     sure = {name: Estimate(0.98765, 0.00012) for name in FIGURES} | {"games": Estimate(1_999_000.0, 0.04)}
-    text = render(comparison("title", [*FOUND, Compared("swiss" + "-gotha" * 9, sure, sure)]), 80)
+    text = render(comparison("title", [*FOUND, ComparisonResult("swiss" + "-gotha" * 9, sure, sure)]), 80)
     assert max(map(len, text.splitlines())) <= 80
     assert all(text.count(word) == 1 for word in ("1999000.00±0.04", "188±2", "tau by fit", "gap\n"))
 
@@ -41,7 +41,7 @@ def test_rows_have_figure_and_error() -> None:
 
 def test_one_configuration() -> None:
     """Bounds, expectation with the middle 80 %, and hours where a clock bounds them."""
-    found = Rehearsed({**SOME, "games": Estimate(1270.0, 3.0)}, 1000, 2000, 1200.0, 1340.0)
+    found = SimulationResult({**SOME, "games": Estimate(1270.0, 3.0)}, 1000, 2000, 1200.0, 1340.0)
     text = render(rehearsal("title", found, 2.0))
     assert "1270 ± 3, 80 % within 1200 to 1340" in text and "2 h 00 min if every game is long" in text
     assert "time" not in render(rehearsal("title", found, None)).partition("tau:")[0]

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import bindparam, func, insert, select
 
 from enginetour.model.errors import StorageFailed, StoreRefused
-from enginetour.ratings.pentanomial import paired
+from enginetour.ratings.pentanomial import pair_half_points
 from enginetour.store import database as prepared
 from enginetour.store.database import Database, Prepared
 from enginetour.store.definition import ListDefinition
@@ -433,7 +433,7 @@ def test_fifth_schema(tmp_path: Path) -> None:
     changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, "PRAGMA user_version=5")
     with Store.open(path, create=False) as upgraded:
         met = head_to_head(upgraded.database, "Fruit", "Toga")
-    assert (paired(met.games), dict(met.unopened)) == ([], {"club": 2})
+    assert (pair_half_points(met.games), dict(met.unopened)) == ([], {"club": 2})
     assert schema_of(path) == schema_of_new(tmp_path)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws, prior_of
+from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws, parse_prior
 from enginetour.store.definition import ListDefinition, parse_definition
 
 
@@ -64,7 +64,7 @@ def test_settings_of_a_system() -> None:
 
 def test_priors() -> None:
     """A prior is written as its kind and its size."""
-    assert prior_of("none") == "none"
-    assert prior_of("gaussian=200") == GaussianPrior(200.0)
-    assert prior_of("draws=1.5") == PhantomDraws(1.5)
-    assert prior_of("virtual=2") == VirtualDraws(2.0)
+    assert parse_prior("none") == "none"
+    assert parse_prior("gaussian=200") == GaussianPrior(200.0)
+    assert parse_prior("draws=1.5") == PhantomDraws(1.5)
+    assert parse_prior("virtual=2") == VirtualDraws(2.0)

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.sqlite import dialect
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameFinished, GameVoided, Outcome
 from enginetour.ratings.gor import con, czech_expected
-from enginetour.ratings.pentanomial import paired
+from enginetour.ratings.pentanomial import pair_half_points
 from enginetour.store.address import Address
 from enginetour.store.database import lock_of
 from enginetour.store.definition import ListDefinition
@@ -43,7 +43,7 @@ def test_half_points_are_the_first_engines(tmp_path: Path) -> None:
         own, foe = head_to_head(store.database, "Fruit", "Toga"), head_to_head(store.database, "Toga", "Fruit")
     assert [points for _, points in own.games] == [2, 0, 1]
     assert [points for _, points in foe.games] == [0, 2, 1]
-    assert paired(own.games) == [2]
+    assert pair_half_points(own.games) == [2]
     assert own.versions == (("Fruit",), ("Toga",))
 
 
@@ -55,12 +55,12 @@ def test_a_void_leg_counts_when_it_is_replayed(tmp_path: Path) -> None:
         add_game(log, game("Toga", "Fruit", Outcome.VOID, leg=2))
         add_game(log, game("Fruit", "Toga", Outcome.DRAW, meeting=2, leg=1))
         add_game(log, game("Toga", "Fruit", Outcome.DRAW, meeting=2, leg=2))
-        assert paired(head_to_head(store.database, "Fruit", "Toga").games) == [2]
+        assert pair_half_points(head_to_head(store.database, "Fruit", "Toga").games) == [2]
         add_game(log, game("Toga", "Fruit", Outcome.BLACK, leg=2, replay=1))
-        assert paired(head_to_head(store.database, "Fruit", "Toga").games) == [2, 4]
+        assert pair_half_points(head_to_head(store.database, "Fruit", "Toga").games) == [2, 4]
         struck = game("Fruit", "Toga", Outcome.DRAW, meeting=2, leg=1)
         log.record_event(GameVoided(struck.pairing, struck.outcome, "power cut"))
-        assert paired(head_to_head(store.database, "Fruit", "Toga").games) == [4]
+        assert pair_half_points(head_to_head(store.database, "Fruit", "Toga").games) == [4]
 
 
 def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
         for leg, outcome in ((1, Outcome.WHITE), (3, Outcome.BLACK), (4, Outcome.WHITE), (2, Outcome.BLACK)):
             white, black = ("Fruit", "Toga") if leg % 2 else ("Toga", "Fruit")
             add_game(log, game(white, black, outcome, leg=leg))
-        assert paired(head_to_head(store.database, "Fruit", "Toga").games) == [0, 4]
+        assert pair_half_points(head_to_head(store.database, "Fruit", "Toga").games) == [0, 4]
 
 
 def test_tournaments_apart_and_together(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_tournaments_apart_and_together(tmp_path: Path) -> None:
         add_game(later, game("Toga", "Fruit", Outcome.DRAW, leg=2))
         both = head_to_head(store.database, "Fruit", "Toga")
         assert [points for _, points in both.games] == [2, 1]
-        assert paired(both.games) == []
+        assert pair_half_points(both.games) == []
         assert both.versions == (("Fruit [f1]", "Fruit [f2]"), ("Toga [f1]", "Toga [f2]"))
         assert [points for _, points in head_to_head(store.database, "Fruit", "Toga", tournament=later.id).games] == [1]
         alone = head_to_head(store.database, "Fruit [f1]", "Toga")

@@ -15,7 +15,7 @@ from enginetour.model.errors import StorageFailed, UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.gor import CzechSettings, rate
 from enginetour.ratings.incremental import RatedGame
-from enginetour.ratings.pentanomial import paired
+from enginetour.ratings.pentanomial import pair_half_points
 from enginetour.reports.pgn import games_text
 from enginetour.store import sqlite
 from enginetour.store.definition import ListDefinition, define_list
@@ -188,7 +188,7 @@ def test_a_sequential_test_counts_imports_alone(tmp_path: Path, file: Path) -> N
         enter(store, file)
         met = head_to_head(store.database, "Fruit", "Toga")
     assert [points for _, points in met.games] == [2, 1]
-    assert (paired(met.games), dict(met.unopened)) == ([], {})
+    assert (pair_half_points(met.games), dict(met.unopened)) == ([], {})
 
 
 def test_names_of_tournaments_and_imports_are_apart(tmp_path: Path, file: Path) -> None:
@@ -420,7 +420,7 @@ def invoke(folder: Path, *words: object) -> Result:
 def pairs_in(folder: Path) -> tuple[list[int], dict[str, int]]:
     with Store.open(folder / "x.db", readonly=True) as store:
         met = head_to_head(store.database, "Fruit", "Toga")
-    return paired(met.scheduled), dict(met.unopened)
+    return pair_half_points(met.scheduled), dict(met.unopened)
 
 
 def test_pairs_of_a_file_that_grows_and_goes(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from enginetour.engines import safeguards
 from enginetour.model.errors import StorageFailed, StoreRefused
-from enginetour.model.task import EngineSpec, Probe, ProbeTask, Sandbox
+from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Sandbox
 from enginetour.tournament import control
 from enginetour.tournament.control import (
     LONGEST_REQUEST,
@@ -337,7 +337,7 @@ def test_an_engine_is_not_heard(
     command = (sys.executable, "-I", "-S", str(ASKER), how, bytes(server.path).hex())
     spec = EngineSpec("asker", command, "uci", dir="scratch", sandbox=sandbox)
     with LocalExecutor(1) as place:
-        told = cast("Probe", place.submit(ProbeTask(spec)).result(60)).own_name
+        told = cast("ProbeResult", place.submit(ProbeTask(spec)).result(60)).own_name
     expected = "refused the running tournament rejects this program" if sandbox == "none" else "none "
     assert told.startswith(expected), told
     assert ask(path, {"do": "void", "game": 1}) == {"ok": True, "do": "void", "game": 1}
@@ -352,7 +352,7 @@ def test_results_are_hidden_from_a_sandboxed_engine() -> None:
         with ControlServer(path, SimpleQueue()), LocalExecutor(1, hidden=Path(name)) as place:
             command = (sys.executable, "-I", "-S", str(ASKER), "plain", bytes(path).hex())
             spec = EngineSpec("asker", command, "uci", dir="scratch", sandbox="bwrap")
-            told = cast("Probe", place.submit(ProbeTask(spec)).result(60)).own_name
+            told = cast("ProbeResult", place.submit(ProbeTask(spec)).result(60)).own_name
     assert told == "none No such file or directory"
 
 

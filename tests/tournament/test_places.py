@@ -21,7 +21,7 @@ from enginetour.engines import strays
 from enginetour.engines.sandbox import TAG_LINK
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
-from enginetour.model.task import EngineSpec, Probe, ProbeTask, Side
+from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION, frame
 from enginetour.store.tournaments import Store
@@ -90,7 +90,7 @@ def processes(place_of_places: LocalExecutor) -> list[int]:
 def test_a_probe_is_a_task_too(place_of_places: LocalExecutor) -> None:
     """An engine is probed by the same kind of process that plays."""
     probe = place_of_places.submit(ProbeTask(odd("quiet"))).result(LONG_S)
-    assert isinstance(probe, Probe)
+    assert isinstance(probe, ProbeResult)
     assert probe.own_name == "probed"
 
 
@@ -486,12 +486,12 @@ def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
     with LocalExecutor(2, command=command) as place:
         there = ProbeTask(scripted(name="Ada"))
-        assert isinstance(place.submit(there, prefer=0).result(LONG_S), Probe)
+        assert isinstance(place.submit(there, prefer=0).result(LONG_S), ProbeResult)
         mark.touch()
         with pytest.raises(TourError, match=r"was updated while this run goes on: .* then, 9\.9\.9") as told:
             place.submit(there, prefer=1).result(LONG_S)
         assert (told.value.exit_code, told.value.step) == (1, "start it again by the same command")
-        assert isinstance(place.submit(there, prefer=0).result(LONG_S), Probe)
+        assert isinstance(place.submit(there, prefer=0).result(LONG_S), ProbeResult)
 
 
 def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from enginetour.model.errors import EngineRefused
 from enginetour.model.game import Opening, Pairing
-from enginetour.model.task import EngineSpec, Probe, Side
+from enginetour.model.task import EngineSpec, ProbeResult, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.polyglot import BookLines
@@ -36,7 +36,9 @@ SUITE = (
 def named(openings: tuple[Opening, ...], setboard: str | None, protocol: str = "cecp") -> list[str]:
     side = Side(EngineSpec("Shy", ("/x",), protocol), TimeControl.parse("1"))  # type: ignore[arg-type]
     features = () if setboard is None else (("setboard", setboard),)
-    return list(unsupported_openings(OpeningSuite(openings), {"Shy": side}, {"Shy": Probe("Shy", features=features)}))
+    return list(
+        unsupported_openings(OpeningSuite(openings), {"Shy": side}, {"Shy": ProbeResult("Shy", features=features)})
+    )
 
 
 @pytest.mark.parametrize("setboard", ["0", None])
@@ -83,7 +85,7 @@ def test_endless_lines_of_a_book_are_not_all_looked_at(monkeypatch: pytest.Monke
     book.choice = "weight"
     monkeypatch.setattr(BookLines, "__getitem__", lambda book, place: SUITE[0])
     side = Side(EngineSpec("Shy", ("/x",), "cecp"), TimeControl.parse("1"))
-    assert not list(unsupported_openings(OpeningSuite(book), {"Shy": side}, {"Shy": Probe("Shy")}))
+    assert not list(unsupported_openings(OpeningSuite(book), {"Shy": side}, {"Shy": ProbeResult("Shy")}))
 
 
 @pytest.fixture

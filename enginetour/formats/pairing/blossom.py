@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 #
 # Numbers below n are vertices, each a trivial blossom; larger numbers are shrunk ones. Source: Edmonds 1965.
 
-Vertices = NDArray[np.intp]
-Link = tuple[int, int]  # vertices: one in a child, one in the next
+_Vertices = NDArray[np.intp]
+_Link = tuple[int, int]  # vertices: one in a child, one in the next
 
 
 @dataclass(slots=True, eq=False)
@@ -27,12 +27,12 @@ class _Blossom:
     """`links[k]` joins child k to the next, the last to child 0; child 0 holds `base`, 1-2, 3-4 ... are matched."""
 
     children: list[int]
-    links: list[Link]
+    links: list[_Link]
     base: int
-    members: Vertices
+    members: _Vertices
     z: int
 
-    def even_way(self, start: int) -> list[tuple[int, int, Link]]:
+    def even_way(self, start: int) -> list[tuple[int, int, _Link]]:
         """Steps (child, next child, link) from the child at `start` to child 0, the first along a matched link."""
         size = len(self.children)
         if start % 2:
@@ -56,7 +56,7 @@ class _Nest:
         self._next = len(mate)
         self._alone = np.arange(len(mate)).reshape(-1, 1)
 
-    def members(self, number: int) -> Vertices:
+    def members(self, number: int) -> _Vertices:
         """Vertices inside."""
         return self.shrunk[number].members if number in self.shrunk else self._alone[number]
 
@@ -64,7 +64,7 @@ class _Nest:
         """The one vertex not matched inside."""
         return self.shrunk[number].base if number in self.shrunk else number
 
-    def shrink(self, children: list[int], links: list[Link], z: int) -> int:
+    def shrink(self, children: list[int], links: list[_Link], z: int) -> int:
         """A new outermost blossom; child 0 gives it its base."""
         members = np.concatenate([self.members(child) for child in children])
         number, self._next = self._next, self._next + 1
@@ -123,7 +123,7 @@ Allowed = NDArray[np.bool_]
 WORD_SPREAD = (
     1 << 50
 )  # heaviest minus lightest weight in machine words (pairing spec 7); duals then have 5 bits to grow
-WORD_FAR = 1 << 60  # twice this and a dual still fit a word
+_WORD_FAR = 1 << 60  # twice this and a dual still fit a word
 _HEADROOM = 5  # bits between the largest dual and `far`: sums of four duals and a cost stay apart from it
 _SPARE = 8  # bits of `far` above n times the spread, in Python's integers: duals are at most a few times that
 
@@ -192,16 +192,16 @@ def allowed_pairs(weights: Numbers, forbidden: ArrayLike | None) -> Allowed:
 def costs_of(weights: Numbers, allowed: Allowed, *, wide: bool = False) -> Costs:
     """In machine words if the weights' spread permits and not `wide`, else in Python's integers."""
     if not allowed.any():
-        return Costs(np.full(weights.shape, WORD_FAR, dtype=np.int64), WORD_FAR, 0)
+        return Costs(np.full(weights.shape, _WORD_FAR, dtype=np.int64), _WORD_FAR, 0)
     known = weights[np.unravel_index(allowed.argmax(), allowed.shape)]
     lightest = int(np.min(weights, where=allowed, initial=known))
     heaviest = int(np.max(weights, where=allowed, initial=known))
     spread = heaviest - lightest
     if not wide and spread < WORD_SPREAD:
         # the difference may wrap round at forbidden pairs only, and there it is not taken
-        matrix = np.where(allowed, heaviest - weights, WORD_FAR // 2).astype(np.int64, copy=False)
+        matrix = np.where(allowed, heaviest - weights, _WORD_FAR // 2).astype(np.int64, copy=False)
         matrix *= 2
-        return Costs(matrix, WORD_FAR, heaviest)
+        return Costs(matrix, _WORD_FAR, heaviest)
     far = 1 << (spread.bit_length() + len(weights).bit_length() + _SPARE + _HEADROOM)
     wider = 2 * (heaviest - weights.astype(object))
     wider[~allowed] = far
@@ -240,7 +240,7 @@ class Search:
         self.costs.within(self.y)
         self.nest.open_empty()
 
-    def tree(self) -> tuple[list[int], list[Vertices]]:
+    def tree(self) -> tuple[list[int], list[_Vertices]]:
         """Inner vertices, and the vertices of each outer blossom: a tree that cannot be augmented holds no other."""
         inner = np.flatnonzero(self.state == _INNER).tolist()
         return inner, [self.nest.members(number) for number, label in self.label.items() if label == _OUTER]
@@ -250,7 +250,7 @@ class Search:
         self.grown = 0
         self.label: dict[int, int] = {}
         self.carried: dict[int, int] = {}  # stored z of inner shrunk blossoms: used up when `grown` reaches it
-        self.entry: dict[int, Link] = {}  # of inner blossoms: the outer vertex it was reached from, the vertex inside
+        self.entry: dict[int, _Link] = {}  # of inner blossoms: the outer vertex it was reached from, the vertex inside
         self.state = np.zeros(count, dtype=np.int8)
         self.least = self.costs.filled(far)  # stored slack to the nearest outer vertex
         self.nearest = np.full(count, -1)
@@ -301,7 +301,7 @@ class Search:
         self.factor[members] = (2, 1, 0)[state]
         self.offset[members] = (0, 0, 2 * self.costs.far)[state]
 
-    def _inner(self, number: int, entry: Link) -> None:
+    def _inner(self, number: int, entry: _Link) -> None:
         self._relabel(number, _INNER, -self.grown)
         self.label[number], self.entry[number] = _INNER, entry
         if number in self.nest.shrunk:
@@ -317,7 +317,7 @@ class Search:
             self.nest.shrunk[number].z -= self.grown
         self._scan(self.nest.members(number), self.nest.members(number))
 
-    def _scan(self, vertices: Vertices, own: Vertices) -> None:
+    def _scan(self, vertices: _Vertices, own: _Vertices) -> None:
         """Slacks from new outer vertices to all outside their own blossom."""
         matrix, y, least, nearest = self.costs.matrix, self.y, self.least, self.nearest
         for vertex in vertices.tolist():
@@ -343,7 +343,7 @@ class Search:
             self.nest.shrunk[number].z += self.grown if self.label[number] == _OUTER else -self.grown
             self.carried.pop(number, None)
 
-    def _up(self, number: int) -> Link:
+    def _up(self, number: int) -> _Link:
         """From a blossom of the tree towards the root: a vertex inside and one in the next."""
         if self.label[number] == _INNER:
             return self.entry[number][::-1]

@@ -69,7 +69,7 @@ class Lineup:
         return replace(self, size=size, place=place)
 
 
-def line_up(
+def lineup_of(
     field: Field,
     points: Sequence[Sequence[int]],
     span: Span,
@@ -136,17 +136,17 @@ def _balances(field: Field) -> list[int]:
 
 # A random number for every pair of a round: the same on every machine, and for a whole matrix at once.
 
-Chance = Callable[[Ints, Ints, int], Ints]
+PairRandom = Callable[[Ints, Ints, int], Ints]
 """(places in the entry order, places, top) -> a number from 0 to top, both included, for each pair."""
 
-WIDE = 1 << 63
+_WIDE = 1 << 63
 GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # Steele, Lea, Flood 2014: SplitMix
 _RECORDED_FACTOR = 1_234_567  # OpenGotha 3.51, as its recorded tournaments show
 
 
-def seeded(dice: Dice, members: int) -> Chance:
+def random_by_seed(dice: Dice, members: int) -> PairRandom:
     """By one throw of the dice and a mixing function of the pair. `top` stays below 2**32."""
-    key = np.uint64(dice.below(WIDE))
+    key = np.uint64(dice.below(_WIDE))
 
     def number(one: Ints, other: Ints, top: int) -> Ints:
         pair = np.minimum(one, other) * np.int64(members) + np.maximum(one, other) + 1
@@ -159,7 +159,7 @@ def seeded(dice: Dice, members: int) -> Chance:
     return number
 
 
-def by_names(names: Sequence[str]) -> Chance:
+def random_by_names(names: Sequence[str]) -> PairRandom:
     """As OpenGotha draws it, from the two names alone, first names behind them: to compare with its tournaments."""
     plain = np.array([sum(map(ord, name)) for name in names], dtype=np.int64)
     risen = np.array([sum(ord(c) * at for at, c in enumerate(name, 1)) for name in names], dtype=np.int64)
@@ -192,7 +192,7 @@ def by_names(names: Sequence[str]) -> Chance:
 # Seeding, floats and kinship have modules of their own.
 
 PROGRAM = "OpenGotha 3.51"
-STRIP = 128  # rows of the matrix weighed at once: what they need stays in the processor's cache
+_STRIP = 128  # rows of the matrix weighed at once: what they need stays in the processor's cache
 Value = Callable[[Ints, Ints], Ints]
 """(numbers in the lineup, numbers) -> the worth of each pair; symmetric, the two arrays are broadcast."""
 
@@ -216,12 +216,12 @@ def weigh(criteria: Sequence[Criterion], count: int) -> Ints:
     """The weight of every pair of a lineup of `count`, as a symmetric matrix; the diagonal means nothing."""
     weights = np.zeros((count, count), dtype=np.int64)
     numbers = np.arange(count, dtype=np.int64)
-    for first in range(0, count, STRIP):
-        rows, columns = numbers[first : first + STRIP, None], numbers[None, first:]
-        strip = weights[first : first + STRIP, first:]
+    for first in range(0, count, _STRIP):
+        rows, columns = numbers[first : first + _STRIP, None], numbers[None, first:]
+        strip = weights[first : first + _STRIP, first:]
         for criterion in criteria:
             strip += criterion.value(rows, columns)
-        weights[first + STRIP :, first : first + STRIP] = strip[:, STRIP:].T
+        weights[first + _STRIP :, first : first + _STRIP] = strip[:, _STRIP:].T
     return weights
 
 
@@ -236,7 +236,7 @@ def not_met(met: Flags) -> Criterion:
     return Criterion("not met", most, PROGRAM, lambda one, other: np.where(met[one, other], 0, most))
 
 
-def random(lineup: Lineup, chance: Chance, most: int) -> Criterion:
+def random(lineup: Lineup, chance: PairRandom, most: int) -> Criterion:
     """A number from 0 to `most`."""
     member = lineup.member
     return Criterion("random", most, "ours", lambda one, other: chance(member[one], member[other], most))
@@ -297,7 +297,7 @@ _UPPERMOST = 10**11  # OpenGotha 3.51: what the criterion is worth at most if it
 _STRANGERS, _ALLIED, SAME = 0, 1, 2  # families that differ, differ inside a declared group, are one
 
 
-def codes(words: Sequence[str]) -> Ints:
+def _word_numbers(words: Sequence[str]) -> Ints:
     """One number for each word, capitals or not; a blank is unlike every other."""
     known: dict[str, int] = {}
     folded = [word.strip().casefold() for word in words]
@@ -305,14 +305,14 @@ def codes(words: Sequence[str]) -> Ints:
     return np.array(numbers, dtype=np.int64)
 
 
-def families(field: Field, lineup: Lineup) -> Ints:
+def _family_numbers(field: Field, lineup: Lineup) -> Ints:
     """A number for the family of everybody in the lineup."""
-    return codes([field.members[at].family for at in lineup.member.tolist()])
+    return _word_numbers([field.members[at].family for at in lineup.member.tolist()])
 
 
 def same_family(field: Field, lineup: Lineup) -> Flags:
     """Which pairs are of one family, as a matrix over the lineup."""
-    family = families(field, lineup)
+    family = _family_numbers(field, lineup)
     return np.equal(family[:, None], family)
 
 
@@ -330,7 +330,10 @@ def kinship(
     Families of one of the declared `groups` are half strange. May be negative where `most` is above the score's
     weight, as in the Swiss by category.
     """
-    family, origin = families(field, lineup), codes([field.members[at].origin for at in lineup.member.tolist()])
+    family, origin = (
+        _family_numbers(field, lineup),
+        _word_numbers([field.members[at].origin for at in lineup.member.tolist()]),
+    )
     declared = {name.strip().casefold(): number for number, names in enumerate(groups) for name in names}
     names = [field.members[at].family.strip().casefold() for at in lineup.member.tolist()]
     alliance = np.array([declared.get(name, -1 - at) for at, name in enumerate(names)], dtype=np.int64)
@@ -381,18 +384,18 @@ def _worth(most: int, groups: int, origin: float, family: float) -> int:
 # so far, whatever the handicap of the pair. The last four are secondary: two exempt entrants get the maximum of each, a
 # pair with one exempt entrant the mean of that and the computed value.
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 OlderSeeding = Literal["fold", "slip", "split-random"]
-SOURCE = "Gotha documentation, about 2005"
+_SOURCE = "Gotha documentation, about 2005"
 MILLION = 10**6  # weights in millionths, so that fractions of a point still tell pairs apart
-FARTHEST = 20  # points beyond which a difference of scores does not grow
+_FARTHEST = 20  # points beyond which a difference of scores does not grow
 _MOST_STONES = 40  # beyond which a handicap does not grow
 _SEEDING = 100  # points
 _TENTH = 0.1  # split-random: the share of its points that chance moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Older:
+class OlderGotha:
     """The function for one lineup in groups of half steps.
 
     `strength` in bands and the `correction` give the handicap, which is 0 without a correction; `exempt` by number.
@@ -401,7 +404,7 @@ class Older:
     field: Field
     lineup: Lineup
     met: Flags
-    chance: Chance
+    chance: PairRandom
     exempt: Flags
     strength: Ints | None = None
     correction: int | None = None
@@ -410,20 +413,20 @@ class Older:
 
     def criteria(self) -> tuple[Criterion, ...]:
         """All of them, in the order of the table."""
-        family, member = families(self.field, self.lineup), self.lineup.member
-        origin = codes([self.field.members[at].origin for at in member.tolist()])
+        family, member = _family_numbers(self.field, self.lineup), self.lineup.member
+        origin = _word_numbers([self.field.members[at].origin for at in member.tolist()])
         drawn = Criterion(
             "random",
             self.random * MILLION,
-            SOURCE,
+            _SOURCE,
             lambda a, b: self.chance(member[a], member[b], self.random) * MILLION,
         )
         return (
             _points("not met", 1_000_000, lambda a, b: np.where(self.met[a, b], 0.0, 1_000_000.0)),
             *((drawn,) if self.random else ()),
             _points("colours", 100, self._colours),
-            _points("score", 50_000, lambda a, b: 50_000 * (FARTHEST - self._gap(a, b)) / FARTHEST),
-            _points("small gaps", 6_250, lambda a, b: _parabola(25_000, self._gap(a, b), FARTHEST)),
+            _points("score", 50_000, lambda a, b: 50_000 * (_FARTHEST - self._gap(a, b)) / _FARTHEST),
+            _points("small gaps", 6_250, lambda a, b: _parabola(25_000, self._gap(a, b), _FARTHEST)),
             _points("seeding", _SEEDING, self._seeding),
             _points("position", 100, lambda a, b: np.where(self._gap(a, b) > 0, 100 * self._position(a, b), 0.0)),
             _points("compensation", 100, self._compensation),
@@ -433,9 +436,9 @@ class Older:
             self._secondary("family", 20_000, lambda a, b: np.where(family[a] != family[b], 20_000.0, 0.0)),
         )
 
-    def _gap(self, one: Ints, other: Ints) -> Floats:
+    def _gap(self, one: Ints, other: Ints) -> _Floats:
         group = self.lineup.group
-        gap: Floats = np.minimum(abs(group[one] - group[other]) / self.lineup.span.step, FARTHEST)
+        gap: _Floats = np.minimum(abs(group[one] - group[other]) / self.lineup.span.step, _FARTHEST)
         return gap
 
     def _h(self, one: Ints, other: Ints) -> Ints:
@@ -443,10 +446,10 @@ class Older:
             return np.zeros(np.broadcast_shapes(one.shape, other.shape), dtype=np.int64)
         return stones(self.strength, self.correction, _MOST_STONES)(one, other)
 
-    def _colours(self, one: Ints, other: Ints) -> Floats:
+    def _colours(self, one: Ints, other: Ints) -> _Floats:
         return np.where(self.lineup.balance[one] * self.lineup.balance[other] < 0, 100.0, 0.0)
 
-    def _seeding(self, one: Ints, other: Ints) -> Floats:
+    def _seeding(self, one: Ints, other: Ints) -> _Floats:
         p, q, n = self.lineup.place[one], self.lineup.place[other], self.lineup.size[one]
         if self.seeding == "split-random":
             across = (2 * p < n) != (2 * q < n)
@@ -459,15 +462,15 @@ class Older:
             share = 1 - (off / last) ** 2
         return np.where(self._gap(one, other) == 0, _SEEDING * share, 0.0)
 
-    def _position(self, one: Ints, other: Ints) -> Floats:
+    def _position(self, one: Ints, other: Ints) -> _Floats:
         """How near the two are to each other in their groups, up to 1."""
         place, size = self.lineup.place, self.lineup.size
         first = self.lineup.group[one] < self.lineup.group[other]
         upper, lower = np.where(first, one, other), np.where(first, other, one)
-        share: Floats = (place[lower] + 1) * (size[upper] - place[upper]) / (size[upper] * size[lower])
+        share: _Floats = (place[lower] + 1) * (size[upper] - place[upper]) / (size[upper] * size[lower])
         return share
 
-    def _compensation(self, one: Ints, other: Ints) -> Floats:
+    def _compensation(self, one: Ints, other: Ints) -> _Floats:
         """Our decision: only the range of F and its direction are published."""
         group = self.lineup.group
         owed_up, owed_down = self.lineup.down > self.lineup.up, self.lineup.up > self.lineup.down
@@ -475,21 +478,21 @@ class Older:
         worth = 100 * (0.5 + 0.5 * self._position(one, other))
         return np.where(betters & (self._gap(one, other) > 0), worth, 0.0)
 
-    def _secondary(self, name: str, most: int, points: Callable[[Ints, Ints], Floats]) -> Criterion:
+    def _secondary(self, name: str, most: int, points: Callable[[Ints, Ints], _Floats]) -> Criterion:
         """As computed, as the best possible for two exempt, the mean of both for one."""
 
-        def softened(one: Ints, other: Ints) -> Floats:
+        def softened(one: Ints, other: Ints) -> _Floats:
             share = (self.exempt[one].astype(np.float64) + self.exempt[other]) / 2
             return (1 - share) * points(one, other) + share * most
 
         return _points(name, most, softened)
 
 
-def _parabola(most: int, steps: Floats | Ints, farthest: int) -> Floats:
-    worth: Floats = most * steps * (farthest - steps) / farthest**2
+def _parabola(most: int, steps: _Floats | Ints, farthest: int) -> _Floats:
+    worth: _Floats = most * steps * (farthest - steps) / farthest**2
     return worth
 
 
-def _points(name: str, most: int, points: Callable[[Ints, Ints], Floats]) -> Criterion:
+def _points(name: str, most: int, points: Callable[[Ints, Ints], _Floats]) -> Criterion:
     """A criterion in points, in millionths; each is rounded by itself, so that they add up to the weight."""
-    return Criterion(name, most * MILLION, SOURCE, lambda a, b: np.rint(points(a, b) * MILLION).astype(np.int64))
+    return Criterion(name, most * MILLION, _SOURCE, lambda a, b: np.rint(points(a, b) * MILLION).astype(np.int64))

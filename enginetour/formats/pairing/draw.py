@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from enginetour.formats.pairing import matching
-from enginetour.formats.pairing.criteria import PROGRAM, Chance, Criterion, Flags, Ints, Lineup, Value
+from enginetour.formats.pairing.criteria import PROGRAM, Criterion, Flags, Ints, Lineup, PairRandom, Value
 from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Unpairable
 
 # Who goes down when a group is odd, and to whom: floats that undo earlier ones first, then by place or by a rule.
@@ -23,15 +23,15 @@ from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Unpairab
 # compensate    whom it evens out, no more       the same                          Gotha
 # fide          bottom; floats of two rounds     top                               FIDE C.04.3
 
-Position = Literal["top", "middle", "bottom"]
-Rule = Literal["position", "sos-even", "godraw", "information", "compensate", "fide"]
-REACH = 4  # OpenGotha 3.51: groups this far apart and farther are no float any more
+FloatPosition = Literal["top", "middle", "bottom"]
+FloatRule = Literal["position", "sos-even", "godraw", "information", "compensate", "fide"]
+_REACH = 4  # OpenGotha 3.51: groups this far apart and farther are no float any more
 MEMORY: dict[str, int] = {"fide": 2, "godraw": 1}  # rounds in which a float counts: FIDE C.04.3; GoDraw: last time
-WINDOW = (100.0, 300.0)  # rating points above the strongest beaten, Vuorinen 2010
+_WINDOW = (100.0, 300.0)  # rating points above the strongest beaten, Vuorinen 2010
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Suited:
+class FloatSuitability:
     """How well everybody in the lineup suits a float, each from 0 to half a unit; `pair` adds up to as much."""
 
     down: Ints
@@ -39,7 +39,7 @@ class Suited:
     pair: Value | None = None
 
 
-def floats(lineup: Lineup, suited: Suited, unit: int = 2 * 10**7, *, compensate: bool = True) -> Criterion:
+def floats(lineup: Lineup, suited: FloatSuitability, unit: int = 2 * 10**7, *, compensate: bool = True) -> Criterion:
     """Worth of a pair of near groups, up to five units.
 
     Two units for two who never floated that way, one more for each whose balance it evens; none if both did before.
@@ -50,7 +50,7 @@ def floats(lineup: Lineup, suited: Suited, unit: int = 2 * 10**7, *, compensate:
     if compensate:
         above = unit * (1 - was_down + (lineup.up > lineup.down))
         below = unit * (1 - was_up + (lineup.down > lineup.up))
-    reach = REACH * lineup.span.step
+    reach = _REACH * lineup.span.step
 
     def downwards(upper: Ints, lower: Ints) -> Ints:
         worth = above[upper] + below[lower]
@@ -70,34 +70,36 @@ def floats(lineup: Lineup, suited: Suited, unit: int = 2 * 10**7, *, compensate:
     return Criterion("floats", 5 * unit, PROGRAM, value)
 
 
-def by_position(lineup: Lineup, down: Position, up: Position, unit: int = 2 * 10**7) -> Suited:
+def by_position(lineup: Lineup, down: FloatPosition, up: FloatPosition, unit: int = 2 * 10**7) -> FloatSuitability:
     """By place in the own group."""
-    return Suited(_position(lineup, down, unit // 2), _position(lineup, up, unit // 2))
+    return FloatSuitability(_position(lineup, down, unit // 2), _position(lineup, up, unit // 2))
 
 
-def _position(lineup: Lineup, where: Position, most: int) -> Ints:
+def _position(lineup: Lineup, where: FloatPosition, most: int) -> Ints:
     size, place = lineup.size, lineup.place
     off = {"top": place, "middle": abs(2 * place - size + 1), "bottom": size - 1 - place}[where]
     return most * (size - 1 - off) // size
 
 
-def by_rule(field: Field, lineup: Lineup, rule: Rule, sos: Sequence[int], unit: int = 2 * 10**7) -> Suited:
+def by_rule(
+    field: Field, lineup: Lineup, rule: FloatRule, sos: Sequence[int], unit: int = 2 * 10**7
+) -> FloatSuitability:
     """By a rule other than `position`; `sos` is of everybody in the lineup."""
     most, there = unit // 2, lineup.member.tolist()
     nothing = np.zeros(len(lineup), dtype=np.int64)
     if rule == "sos-even":
         rank = _ranks(lineup, np.array(sos, dtype=np.int64))
-        return Suited(most * (lineup.size - 1 - rank) // lineup.size, most * rank // lineup.size)
+        return FloatSuitability(most * (lineup.size - 1 - rank) // lineup.size, most * rank // lineup.size)
     if rule == "fide":
         return by_position(lineup, "bottom", "top", unit)
     if rule == "compensate" or not field.history:
-        return Suited(nothing, nothing)
+        return FloatSuitability(nothing, nothing)
     if rule == "godraw":
         last = field.history[-1]
         won = [2 * last[at].points > field.win for at in there]
         lost = [last[at].paired and 2 * last[at].points < field.win for at in there]
         returns = (lineup.down > 0) & np.array(won)
-        return Suited(most * np.array(lost, dtype=np.int64), most * returns.astype(np.int64))
+        return FloatSuitability(most * np.array(lost, dtype=np.int64), most * returns.astype(np.int64))
     return _information(field, lineup, most)
 
 
@@ -110,7 +112,7 @@ def _ranks(lineup: Lineup, values: Ints) -> Ints:
     return rank
 
 
-def _information(field: Field, lineup: Lineup, most: int) -> Suited:
+def _information(field: Field, lineup: Lineup, most: int) -> FloatSuitability:
     """Ratings that are unknown suit nobody."""
     known = [float("nan") if member.rating is None else member.rating for member in field.members]
     wins, strongest = [0] * len(known), [float("nan")] * len(known)
@@ -124,10 +126,10 @@ def _information(field: Field, lineup: Lineup, most: int) -> Suited:
 
     def pair(upper: Ints, lower: Ints) -> Ints:
         ahead = rating[upper] - beaten[lower]
-        fits: Flags = (ahead >= WINDOW[0]) & (ahead <= WINDOW[1])
+        fits: Flags = (ahead >= _WINDOW[0]) & (ahead <= _WINDOW[1])
         return np.where(fits, most, 0)
 
-    return Suited(np.zeros(len(lineup), dtype=np.int64), most * won // max(1, int(won.max(initial=0))), pair)
+    return FloatSuitability(np.zeros(len(lineup), dtype=np.int64), most * won // max(1, int(won.max(initial=0))), pair)
 
 
 # Who meets whom inside a group of n, numbered 0 .. n-1 by placement.
@@ -143,10 +145,10 @@ def _information(field: Field, lineup: Lineup, most: int) -> Suited:
 # The worth falls with the square of the distance from the ideal partner.
 
 Seeding = Literal["fold", "slip", "split-random", "double-fold", "adjacent", "random"]
-SPREAD = 5  # OpenGotha 3.51: across the halves chance takes away up to a fifth
+_SPREAD = 5  # OpenGotha 3.51: across the halves chance takes away up to a fifth
 
 
-def seeding(lineup: Lineup, kind: Seeding, chance: Chance, most: int = 5 * 10**6) -> Criterion:
+def seeding(lineup: Lineup, kind: Seeding, chance: PairRandom, most: int = 5 * 10**6) -> Criterion:
     """The worth of a pair inside its group; nothing between groups."""
     group, size, place, member = lineup.group, lineup.size, lineup.place, lineup.member
 
@@ -156,7 +158,7 @@ def seeding(lineup: Lineup, kind: Seeding, chance: Chance, most: int = 5 * 10**6
             worth = chance(member[one], member[other], most)
         elif kind == "split-random":
             across = (2 * p < n) != (2 * q < n)
-            worth = np.where(across, most - chance(member[one], member[other], most // SPREAD), 0)
+            worth = np.where(across, most - chance(member[one], member[other], most // _SPREAD), 0)
         else:
             off, of = _DISTANCES[kind](p, q, n)
             worth = most - most * off // of * off // of
@@ -238,13 +240,13 @@ def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
     return rounds
 
 
-def bars(meetings: Ints, kin: Flags | None) -> Ints:
+def bar_levels(meetings: Ints, kin: Flags | None) -> Ints:
     """How much each pair is barred: 1 for a family, for a rematch the more the later its round."""
     related = np.zeros(meetings.shape, dtype=np.int64) if kin is None else kin.astype(np.int64)
     return np.where(meetings > 0, meetings + 1, related)
 
 
-def held(pairs: Sequence[tuple[int, int]], member: Ints, group: Ints) -> tuple[Flags, Flags]:
+def fix_floats(pairs: Sequence[tuple[int, int]], member: Ints, group: Ints) -> tuple[Flags, Flags]:
     """Who of these pairs floats, and, as a matrix, which pairs are out of question once the floats stand.
 
     `member` are the places in the entry order that `pairs` are about, `group` is of each.
@@ -261,7 +263,7 @@ def held(pairs: Sequence[tuple[int, int]], member: Ints, group: Ints) -> tuple[F
     return floating, apart
 
 
-def heaviest(
+def pair_heaviest(
     field: Field,
     members: Ints,
     weights: Ints,
@@ -284,7 +286,7 @@ def heaviest(
     except matching.Unpairable as error:
         if strict:
             raise Unpairable(_without_rematch(field, members, error.shortage)) from None
-        found = matching.relaxed_matching(weights, bars(meetings, kin), apart)
+        found = matching.relaxed_matching(weights, bar_levels(meetings, kin), apart)
     return _told(field, members, found.pairs, meetings, related)
 
 
@@ -310,7 +312,7 @@ def _told(
     return drawn, tuple(remarks)
 
 
-def seated(
+def assign_colours(
     field: Field,
     lineup: Lineup,
     pairs: Sequence[tuple[int, int]],
@@ -318,7 +320,7 @@ def seated(
     stones: Value | None,
     strength: Ints,
     *,
-    named: Chance | None = None,
+    named: PairRandom | None = None,
 ) -> tuple[Board, ...]:
     """Boards with their colors, best group first.
 

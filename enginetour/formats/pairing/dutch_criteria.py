@@ -21,7 +21,7 @@ from enginetour.formats.pairing.matching import Face
 # Colours in the Dutch system: what an entrant is due, how badly, and who of a pair has White. Source: FIDE C.04.3.
 
 
-class Due(IntEnum):
+class PreferenceStrength(IntEnum):
     """How strong a colour preference is; the order counts."""
 
     NOT = 0
@@ -38,7 +38,7 @@ class Colours:
     difference: int = 0  # Whites less Blacks
     twice: int = NEITHER  # the colour of the last two games or more, if it was the same
     wish: int = NEITHER
-    due: Due = Due.NOT
+    due: PreferenceStrength = PreferenceStrength.NOT
 
     @classmethod
     def of(cls, played: Sequence[int]) -> Colours:
@@ -48,18 +48,18 @@ class Colours:
         twice = last if tuple(played[-2:]) == (last, last) else NEITHER
         rarer = NEITHER if not difference else -1 if difference > 0 else 1
         if abs(difference) > 1:
-            wish, due = rarer, Due.ABSOLUTE
+            wish, due = rarer, PreferenceStrength.ABSOLUTE
         elif twice:
-            wish, due = -twice, Due.ABSOLUTE
+            wish, due = -twice, PreferenceStrength.ABSOLUTE
         elif difference:
-            wish, due = rarer, Due.STRONG
+            wish, due = rarer, PreferenceStrength.STRONG
         else:
-            wish, due = -last, Due.MILD if played else Due.NOT
+            wish, due = -last, PreferenceStrength.MILD if played else PreferenceStrength.NOT
         return cls(tuple(played), difference, twice, wish, due)
 
     def clashes(self, other: Colours) -> bool:
         """Both have an absolute right to the same colour."""
-        return self.due == other.due == Due.ABSOLUTE and self.wish == other.wish
+        return self.due == other.due == PreferenceStrength.ABSOLUTE and self.wish == other.wish
 
 
 def colour_of_first(first: Colours, second: Colours, without: int) -> int:
@@ -79,7 +79,7 @@ def colour_of_first(first: Colours, second: Colours, without: int) -> int:
 
 def _size(colours: Colours) -> int:
     """By which absolute preferences differ; the others do not."""
-    return abs(colours.difference) if colours.due == Due.ABSOLUTE else 0
+    return abs(colours.difference) if colours.due == PreferenceStrength.ABSOLUTE else 0
 
 
 # What the Dutch system knows of every entrant before a round: score, colours, floats, and whether a bye is barred.
@@ -94,7 +94,7 @@ class Float(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class PlayerCard:
     """One entrant before a round. `score` is in half points, virtual ones included; `floats` of the last two rounds."""
 
     place: int
@@ -111,7 +111,7 @@ class Card:
         return -self.score, self.place
 
 
-def cards(field: Field, accelerated: int = 0, *, colour_blind: bool = False) -> list[Card]:
+def player_cards(field: Field, accelerated: int = 0, *, colour_blind: bool = False) -> list[PlayerCard]:
     """Of all present, in order. `accelerated` rounds have virtual points (Baku)."""
     before = [
         [points + extra for points, extra in zip(row, virtual_points(field, number, accelerated), strict=True)]
@@ -151,10 +151,10 @@ def entered(field: Field) -> list[int]:
     ]
 
 
-def _card(field: Field, before: list[list[int]], member: int) -> Card:
+def _card(field: Field, before: list[list[int]], member: int) -> PlayerCard:
     turns = field.turns(member)
     last = field.number == field.rounds
-    return Card(
+    return PlayerCard(
         place=member,
         score=before[-1][member],
         colours=Colours.of([turn.colour for turn in turns if turn.met and turn.colour]),
@@ -191,7 +191,7 @@ class Bye:
     here: bool
 
 
-def placed(face: Face, cards: Sequence[Card]) -> tuple[Face, Bye | None]:
+def settle_bye(face: Face, cards: Sequence[PlayerCard]) -> tuple[Face, Bye | None]:
     """The rounds whose bye goes to the lowest score that it can; cards in order, the bye is the last vertex."""
     if len(cards) % 2 == 0:
         return face, None
@@ -211,14 +211,14 @@ def placed(face: Face, cards: Sequence[Card]) -> tuple[Face, Bye | None]:
 
 # The criteria of a bracket as digits of a weight, most important first.
 
-Marks = NDArray[np.bool_]
+_Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Digits:
+class CriteriaDigits:
     """Of a bracket that ends before card `inside`, the next one before card `following`."""
 
-    cards: Sequence[Card]
+    cards: Sequence[PlayerCard]
     moved: int
     inside: int
     following: int
@@ -282,7 +282,7 @@ class Digits:
         same = (wish[:, None] == wish) & (wish != 0)
         wide = size > 1
         yield ~(same & wide[:, None] & wide)
-        absolute = due == Due.ABSOLUTE
+        absolute = due == PreferenceStrength.ABSOLUTE
         equal = size[:, None] == size
         both_twice = (twice[:, None] == twice) & (twice != 0)
         hi_yields = (size[:, None] < size) & (twice == -wish)[:, None]
@@ -290,10 +290,10 @@ class Digits:
         third = np.where(equal, both_twice, hi_yields | lo_yields)
         yield ~(same & absolute[:, None] & absolute & third)
         yield ~same
-        strong = due >= Due.STRONG
+        strong = due >= PreferenceStrength.STRONG
         yield ~(same & strong[:, None] & strong & ~(absolute[:, None] & absolute))
 
-    def _marks(self, back: int) -> tuple[Marks, Marks, Allowed, Allowed]:
+    def _marks(self, back: int) -> tuple[_Marks, _Marks, Allowed, Allowed]:
         """Who floated down, who up; which pairs have two of one order, which an upper from a higher score."""
         scores = self._scores
         down = np.array([card.floats[back] is Float.DOWN for card in self.cards])
@@ -327,9 +327,9 @@ _COLOUR_CRITERIA = (
 _UP_CRITERIA = (("no second float up, a round back", "C15"), ("no second float up, two rounds back", "C17"))
 
 
-def of_pair(cards: Sequence[Card], *, colour_blind: bool) -> Iterator[tuple[str, bool, str]]:
+def check_pair(cards: Sequence[PlayerCard], *, colour_blind: bool) -> Iterator[tuple[str, bool, str]]:
     """What the criteria say of two cards in order: (criterion, met, its number); not those of a whole bracket."""
-    digits = Digits(cards, int(cards[0].score != cards[1].score), 2, 2, None)
+    digits = CriteriaDigits(cards, int(cards[0].score != cards[1].score), 2, 2, None)
     yield "inside one score group", cards[0].score == cards[1].score, "C6"
     if not colour_blind:
         for (name, number), good in zip(_COLOUR_CRITERIA, digits._colours(), strict=True):

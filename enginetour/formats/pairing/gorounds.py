@@ -20,7 +20,7 @@ Worth = Callable[[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class Restrictions:
     """What may not be: rematches, and families among themselves; unless nothing else is possible and not `strict`."""
 
     strict: bool = False
@@ -43,7 +43,7 @@ def same_origin(field: Field, one: int, other: int) -> bool:
     return origin != "" and origin == field.members[other].origin.casefold()
 
 
-def whole_round(field: Field, there: Sequence[int], worth: Worth, bars: Bars) -> tuple[Pairs, tuple[str, ...]]:
+def best_round(field: Field, there: Sequence[int], worth: Worth, bars: Restrictions) -> tuple[Pairs, tuple[str, ...]]:
     """The heaviest round of those there, and remarks on bars it had to break.
 
     Families give way first, then rematches: as few as possible, then the least recent. Pairs keep the order of `there`.
@@ -60,13 +60,13 @@ def whole_round(field: Field, there: Sequence[int], worth: Worth, bars: Bars) ->
             again[row][column] = again[column][row] = field.meetings[one].get(other, 0)
     found = _matched(weights, kin, again, bars)
     pairs = [(there[one], there[other]) for one, other in found.pairs]
-    remarks = tuple(remark for pair in pairs for remark in broken(field, *pair, bars))
+    remarks = tuple(remark for pair in pairs for remark in broken_restrictions(field, *pair, bars))
     if bars.strict and remarks:
         raise Unpairable("; ".join(remarks) + "; strict = false allows it")
     return pairs, remarks
 
 
-def _matched(weights: list[list[int]], kin: list[list[int]], again: list[list[int]], bars: Bars) -> Matching:
+def _matched(weights: list[list[int]], kin: list[list[int]], again: list[list[int]], bars: Restrictions) -> Matching:
     met = [[bool(number) for number in row] for row in again]
     try:
         return relaxed_matching(weights, kin, met)
@@ -86,7 +86,7 @@ def rematch(field: Field, one: int, other: int) -> str:
     return f"{names} is a rematch of round {field.meetings[one][other]}"
 
 
-def broken(field: Field, one: int, other: int, bars: Bars) -> tuple[str, ...]:
+def broken_restrictions(field: Field, one: int, other: int, bars: Restrictions) -> tuple[str, ...]:
     """A sentence for each bar this pair breaks."""
     remarks = []
     if field.met(one, other):
@@ -130,18 +130,18 @@ def remarks_on_unrated(field: Field) -> tuple[str, ...]:
     return tuple(f"{name} brought no rating: the average of the others is taken" for name in late)
 
 
-def in_order(ratings: Sequence[int], members: Sequence[int]) -> list[int]:
+def order_by_rating(ratings: Sequence[int], members: Sequence[int]) -> list[int]:
     """Members by rating, best first, then in entry order."""
     return sorted(members, key=lambda place: (-ratings[place], place))
 
 
 # Who has White: whoever had it less often, then who had Black when their colours last differed, then by lot.
 
-Count = Callable[[Field, int], int]
+_Count = Callable[[Field, int], int]
 """(field, member) -> what White goes to the smaller of."""
 
 
-def balance(field: Field, member: int) -> int:
+def _balance(field: Field, member: int) -> int:
     """Whites less Blacks."""
     return field.balance(member)
 
@@ -151,12 +151,14 @@ def whites(field: Field, member: int) -> int:
     return sum(turn.met and turn.colour == WHITE for turn in field.turns(member))
 
 
-def seated(field: Field, pairs: Iterable[tuple[int, int]], system: str, count: Count = balance) -> tuple[Board, ...]:
+def assign_colours(
+    field: Field, pairs: Iterable[tuple[int, int]], system: str, count: _Count = _balance
+) -> tuple[Board, ...]:
     """Boards in the order of the pairs. Where a match has both colours there is nothing to even out, only the lot."""
     return tuple(Board(*_white_first(field, *pair, system, count)) for pair in pairs)
 
 
-def _white_first(field: Field, one: int, other: int, system: str, count: Count) -> tuple[int, int]:
+def _white_first(field: Field, one: int, other: int, system: str, count: _Count) -> tuple[int, int]:
     had = count(field, one) - count(field, other)
     if had == 0:
         latest = zip(_back(field, one), _back(field, other), strict=False)  # as far back as both have played
@@ -179,7 +181,7 @@ def _back(field: Field, member: int) -> list[int]:
 # conditions are dropped one after the other, in the order of gopair: to stay, no missed round, the middle, a loss. Of
 # the candidates that remain, those that missed the fewest rounds are drawn from. Source: gopair manual, 2005.
 
-CUT = 10  # gopair manual 2005: a tenth at each end of the rating order is not asked
+_CUT = 10  # gopair manual 2005: a tenth at each end of the rating order is not asked
 
 
 def candidates(field: Field, there: Sequence[int]) -> list[int]:
@@ -204,7 +206,7 @@ def gopair_bye(
 
 
 def _pool(field: Field, there: Sequence[int], ratings: Sequence[int], leaving: Collection[int]) -> list[int]:
-    by_rating, cut = in_order(ratings, there), len(there) // CUT
+    by_rating, cut = order_by_rating(ratings, there), len(there) // _CUT
     conditions = [
         {member for member in there if member not in leaving},
         {member for member in there if not _missed(field, member)},

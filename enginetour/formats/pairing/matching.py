@@ -33,7 +33,7 @@ from enginetour.model.errors import InputRefused, TourError
 # 1)): it has at most (size - 1) / 2 pairs inside a set. A matching that weighs just that is a heaviest one. Source:
 # Edmonds 1965.
 
-STRIP = 128  # rows checked at once: a strip of 5000 columns stays in the cache
+_STRIP = 128  # rows checked at once: a strip of 5000 columns stays in the cache
 _WORD_DUAL = 1 << 60  # two of them, and twice a weight below 2^60, fit a machine word
 
 
@@ -95,14 +95,14 @@ def _least_slack(weights: Numbers, allowed: Allowed, proof: Certificate) -> int:
     touching: dict[int, list[tuple[NDArray[np.intp], NDArray[np.intp], int]]] = {}
     for odd in proof.sets:
         vertices = np.array(odd.vertices)
-        strips = vertices // STRIP
+        strips = vertices // _STRIP
         for strip in set(strips.tolist()):
-            touching.setdefault(strip, []).append((vertices[strips == strip] % STRIP, vertices, 2 * odd.z))
+            touching.setdefault(strip, []).append((vertices[strips == strip] % _STRIP, vertices, 2 * odd.z))
     least = 0
-    for start in range(0, len(y), STRIP):
-        rows = slice(start, start + STRIP)
+    for start in range(0, len(y), _STRIP):
+        rows = slice(start, start + _STRIP)
         slack = y[rows, None] + y - 2 * weights[rows].astype(kind, copy=False)
-        for near, vertices, twice in touching.get(start // STRIP, ()):
+        for near, vertices, twice in touching.get(start // _STRIP, ()):
             slack[near[:, None], vertices] += twice
         least = min(least, int(np.min(slack, where=allowed[rows], initial=0)))
     return least
@@ -119,7 +119,7 @@ def _failed(what: str) -> ProofFailed:
 
 # Why not everybody can be paired: a few vertices that too many odd parts depend on.
 
-SHOWN = 8  # vertices named in a message; all of them are in the shortage
+_SHOWN = 8  # vertices named in a message; all of them are in the shortage
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Unpairable(InputRefused):
     def __init__(self, shortage: Shortage) -> None:
         self.shortage = shortage
         named = sorted(vertex for part in shortage.parts for vertex in part)
-        who = ", ".join(str(vertex + 1) for vertex in named[:SHOWN]) + (" ..." if len(named) > SHOWN else "")
+        who = ", ".join(str(vertex + 1) for vertex in named[:_SHOWN]) + (" ..." if len(named) > _SHOWN else "")
         parts, barrier = len(shortage.parts), len(shortage.barrier)
         what = f"{shortage.left_over} cannot be paired: entrants {who} make {parts} groups of odd size"
         what += f" with only {barrier} entrants outside to meet" if barrier else " that may only meet inside themselves"

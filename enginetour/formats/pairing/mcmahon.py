@@ -22,13 +22,13 @@ from enginetour.formats.pairing.field import Field, Kind, Member
 
 _CONTENDERS = 8  # our decision: entrants that are enough for the top group, or twice the rounds if that is more
 _CONTENTION = 300.0  # our decision: points behind the best from which a tournament can still be won
-ROWS = (  # Vuorinen 2010, table of groups for five rounds: entrants up to, fewest groups, most groups
+_ROWS = (  # Vuorinen 2010, table of groups for five rounds: entrants up to, fewest groups, most groups
     *((20, 1, 4), (30, 3, 6), (50, 5, 8), (70, 6, 10), (90, 9, 12)),
     *((110, 10, 15), (150, 11, 20), (200, 12, 25)),
 )
-MOST_GROUPS = 20  # Vuorinen 2010: 170 entrants and more have 20 groups or more
+_MOST_GROUPS = 20  # Vuorinen 2010: 170 entrants and more have 20 groups or more
 _TABLE_ROUNDS = 5  # Vuorinen 2010: the rounds the table is for
-UNPLAYED = (Kind.ABSENT, Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE)
+_UNPLAYED = (Kind.ABSENT, Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def bands(members: Sequence[Member], base: float = 0.0, width: float = 100.0) ->
     ]
 
 
-def founders(field: Field) -> tuple[int, ...]:
+def first_round_members(field: Field) -> tuple[int, ...]:
     """Who was to be paired in round 1: limits follow from them alone, so nobody's start moves when somebody joins."""
     if not field.history:
         there = field.present if field.bye is None else tuple(sorted((*field.present, field.bye)))
@@ -79,13 +79,13 @@ def floor_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int
     return -bar_of([-rating for rating in ratings], [-grade for grade in bands], rounds)
 
 
-def laddered(bands: Sequence[int], bar: int, floor: int, zero: int, corrections: Sequence[int]) -> Starts:
+def band_starts(bands: Sequence[int], bar: int, floor: int, zero: int, corrections: Sequence[int]) -> Starts:
     """One point more for each band between floor and bar; `zero` is the band that starts from nothing."""
     wins = (min(max(grade, floor), bar) - zero + more for grade, more in zip(bands, corrections, strict=True))
     return Starts(tuple(bands), tuple(wins), bar - zero, floor - zero)
 
 
-def grouped(limits: Sequence[int], bands: Sequence[int], corrections: Sequence[int]) -> Starts:
+def group_starts(limits: Sequence[int], bands: Sequence[int], corrections: Sequence[int]) -> Starts:
     """One point more for each group; `limits` are the lowest bands of the groups, from below."""
     groups = (max(0, bisect_right(limits, grade) - 1) for grade in bands)
     wins = (group + more for group, more in zip(groups, corrections, strict=True))
@@ -105,14 +105,14 @@ def fewest_groups(entrants: int, rounds: int) -> int:
 
 def _row(entrants: int) -> tuple[int, int]:
     """Return fewest and most groups of the first row that is long enough."""
-    return next(((low, high) for most, low, high in ROWS if entrants <= most), (MOST_GROUPS, MOST_GROUPS))
+    return next(((low, high) for most, low, high in _ROWS if entrants <= most), (_MOST_GROUPS, _MOST_GROUPS))
 
 
 def _for_rounds(groups: Fraction, rounds: int) -> int:
     return max(1, (groups * _TABLE_ROUNDS / rounds + Fraction(1, 2)) // 1)
 
 
-def merged(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
+def merge_bands(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
     """Return the lowest bands of at most `wanted` groups, none of them of one entrant unless it is alone.
 
     Groups of one entrant are merged first, then groups beyond `wanted`: always the two neighbors that are smallest
@@ -141,19 +141,21 @@ def most_groups(bands: Sequence[int]) -> int:
     return max(1, sum(size // 2 if alone else size for alone, size in sizes))
 
 
-def between(bands: Sequence[int], bar: int, floor: int) -> list[int]:
+def clamp_bands(bands: Sequence[int], bar: int, floor: int) -> list[int]:
     """Return the bands with those above the bar as the bar and those below the floor as the floor."""
     return [min(max(grade, floor), bar) for grade in bands]
 
 
-def apart(bands: Sequence[int], bar: int, floor: int, *, fewest: int, rises: bool, falls: bool) -> tuple[int, int]:
+def spread_limits(
+    bands: Sequence[int], bar: int, floor: int, *, fewest: int, rises: bool, falls: bool
+) -> tuple[int, int]:
     """Return bar and floor moved until they leave `fewest` groups, or as many as the bands allow.
 
     The bar rises and the floor falls, where they may, by one band at a time, at the larger end first.
     """
-    widest = between(bands, max(bands) if rises else bar, min(bands) if falls else floor)
+    widest = clamp_bands(bands, max(bands) if rises else bar, min(bands) if falls else floor)
     wanted = min(fewest, most_groups(widest))
-    while most_groups(between(bands, bar, floor)) < wanted:
+    while most_groups(clamp_bands(bands, bar, floor)) < wanted:
         above = min((grade for grade in bands if rises and grade > bar), default=None)
         below = max((grade for grade in bands if falls and grade < floor), default=None)
         if above is None and below is None:
@@ -178,7 +180,7 @@ def mcmahon_points(
     rows = [tuple(played)]
     for row in field.history:
         for member, turn in enumerate(row):
-            if turn.kind not in UNPLAYED:
+            if turn.kind not in _UNPLAYED:
                 played[member] += turn.points
             elif turn.kind is not Kind.ABSENT:
                 rested[member] += turn.points

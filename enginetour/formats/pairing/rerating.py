@@ -20,7 +20,7 @@ ENTRY_DRAWS = 2  # AccelRat: virtual draws that hold everybody at its entry rati
 Score = tuple[int, int, int]  # wins, draws, losses
 
 
-def scores(field: Field) -> list[list[tuple[int, int, Score]]]:
+def match_scores(field: Field) -> list[list[tuple[int, int, Score]]]:
     """Round by round the matches played: two places, the lower first, and what the first of them did.
 
     A match counts as many games as its two scores have points together, so it is one game where matches are scored.
@@ -42,7 +42,7 @@ def by_likelihood(field: Field, entry: Sequence[float]) -> list[float]:
     """The most likely Elo ratings; each has `ENTRY_DRAWS` draws against an engine fixed at its entry rating."""
     names = [f"{place:06}" for place in range(len(entry))]
     counts: dict[tuple[str, str], Score] = {(name, f"{name} at entry"): (0, ENTRY_DRAWS, 0) for name in names}
-    for played in scores(field):
+    for played in match_scores(field):
         for one, other, (wins, draws, losses) in played:
             pair = names[one], names[other]
             before = counts.get(pair, (0, 0, 0))
@@ -55,7 +55,7 @@ def by_likelihood(field: Field, entry: Sequence[float]) -> list[float]:
 def by_gor(field: Field, entry: Sequence[float], *, integer_steps: bool = False) -> list[float]:
     """GoR of the thesis with epsilon 0. InputRefused when somebody enters below its floor of 100."""
     games: list[RatedGame] = []
-    for number, played in enumerate(scores(field), 1):
+    for number, played in enumerate(match_scores(field), 1):
         for one, other, (wins, draws, losses) in played:
             for points in (*(2,) * wins, *(1,) * draws, *(0,) * losses):
                 games.append(RatedGame(str(one), str(other), points, len(games) + 1, str(number)))

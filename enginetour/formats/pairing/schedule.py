@@ -19,26 +19,26 @@ from enginetour.model.game import GameKey, Outcome, Pairing
 
 # Open games offered at once: two of an encounter for 1000 slots and some (our choice), grown by `for_entrant` so that
 # one suspended engine's games never fill it.
-WINDOW = 2304
+_WINDOW = 2304
 LONGEST_WINDOW = 4096  # an encounter of two games for 2000 slots (our choice)
 MOST_GAMES = 2_000_000  # of one tournament, all listed: a round robin of 2000 engines; 0.5 kB each (measured)
 MOST_EACH = 10_000  # games_per_pairing where rounds follow each other: all of a match are listed at once
-BLOCK = 64  # of the window: the square root of the longest, so that a game costs little to take out (measured)
+_BLOCK = 64  # of the window: the square root of the longest, so that a game costs little to take out (measured)
 
 
-def window(for_entrant: int) -> int:
+def window_size(for_entrant: int) -> int:
     """Games to offer at once when one entrant has `for_entrant` games: two idle entrants leave room for others."""
-    return min(WINDOW + 2 * for_entrant, LONGEST_WINDOW)
+    return min(_WINDOW + 2 * for_entrant, LONGEST_WINDOW)
 
 
-def fair(games: int) -> int:
+def fair_count(games: int) -> int:
     """A number of games of one match that gives both the same colours, or a single game; ValueError otherwise."""
     if games > 1 and games % 2:
         raise ValueError(f"games_per_pairing {games} is odd: 1 or an even number gives both the same colours")
     return games
 
 
-def legs(pair_games: int) -> int:
+def games_per_opening(pair_games: int) -> int:
     """Games played from one opening: both colours, or the only game there is."""
     return min(2, pair_games)
 
@@ -60,14 +60,14 @@ def match_games(
     `white` gives `handicap` bands in every game of it, whatever its colour there.
     """
     for game in range(games):
-        meeting, leg = divmod(game, legs(games))
+        meeting, leg = divmod(game, games_per_opening(games))
         turned = swap and game % 2 == 1
         pair, given = ((black, white), -handicap) if turned else ((white, black), handicap)
         yield Pairing(*pair, earlier + meeting + 1, leg + 1, encounter + meeting, number, given)
 
 
 @dataclass(frozen=True, slots=True)
-class Docket:
+class GameSchedule:
     """`games` in playing order; `played` remembers all finished games, also of dockets before this one.
 
     `off` holds games called off while they may have been in the air, with None until they come in all the same.
@@ -83,16 +83,16 @@ class Docket:
     left: int = 0
     front: int = 0
     reach: int = 0
-    width: int = WINDOW
+    width: int = _WINDOW
     blocks: tuple[tuple[Pairing, ...], ...] = ()
     base: int = 0
 
-    def renewed(self, games: Iterable[Pairing], width: int = WINDOW) -> Docket:
+    def renewed(self, games: Iterable[Pairing], width: int = _WINDOW) -> GameSchedule:
         """A docket of other games that remembers what became of the earlier ones."""
         blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width, blocks=(), base=0)
         return blank.extended(games)
 
-    def extended(self, games: Iterable[Pairing]) -> Docket:
+    def extended(self, games: Iterable[Pairing]) -> GameSchedule:
         """More games at the end."""
         more = tuple(games)
         place = self.place.update({game.key: len(self.games) + i for i, game in enumerate(more)})
@@ -105,11 +105,11 @@ class Docket:
         """Games that may be played now; once shown, a game stays until it is played or called off."""
         return tuple(chain.from_iterable(self.blocks))
 
-    def _in_blocks(self) -> Docket:
-        played, base = self.played, min(self.front, self.reach) // BLOCK
+    def _in_blocks(self) -> GameSchedule:
+        played, base = self.played, min(self.front, self.reach) // _BLOCK
         blocks = tuple(
-            tuple(game for game in self.games[begin : min(begin + BLOCK, self.reach)] if game.key not in played)
-            for begin in range(base * BLOCK, self.reach, BLOCK)
+            tuple(game for game in self.games[begin : min(begin + _BLOCK, self.reach)] if game.key not in played)
+            for begin in range(base * _BLOCK, self.reach, _BLOCK)
         )
         return replace(self, blocks=blocks, base=base)
 
@@ -143,17 +143,17 @@ class Docket:
         """Whether such a game was ever scheduled or called off."""
         return key in self.place or key in self.played or key in self.off
 
-    def renumbered(self, games: Iterable[Pairing]) -> Docket:
+    def renumbered(self, games: Iterable[Pairing]) -> GameSchedule:
         """The same games with other colours or numbers."""
         other = {self.place[game.key]: game for game in games if self.scheduled(game.key) is not None}
         games = tuple(other.get(place, game) for place, game in enumerate(self.games))
         return replace(self, games=games)._in_blocks()
 
-    def set_aside(self, games: Mapping[GameKey, Outcome | None]) -> Docket:
+    def set_aside(self, games: Mapping[GameKey, Outcome | None]) -> GameSchedule:
         """Games that count for nothing, and None for those that may still come in."""
         return replace(self, off=self.off.update(games)) if games else self
 
-    def finished(self, pairing: Pairing, outcome: Outcome) -> Docket:
+    def finished(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
         """One game less to play; ask `counts` first. A game called off is only remembered."""
         key = pairing.key
         if key in self.off:
@@ -165,14 +165,14 @@ class Docket:
         blocks, reach = self._blocks_without(self.place[key]), self.reach
         if reach < len(self.games):
             more = () if self.games[reach].key in played else (self.games[reach],)
-            blocks = (*blocks[:-1], blocks[-1] + more) if reach % BLOCK else (*blocks, more)
+            blocks = (*blocks[:-1], blocks[-1] + more) if reach % _BLOCK else (*blocks, more)
             reach += 1
-        base = min(front, reach) // BLOCK
+        base = min(front, reach) // _BLOCK
         blocks, left = blocks[base - self.base :], self.left - 1
         return replace(self, played=played, left=left, front=front, reach=reach, blocks=blocks, base=base)
 
     def _blocks_without(self, place: int) -> tuple[tuple[Pairing, ...], ...]:
-        number = place // BLOCK - self.base
+        number = place // _BLOCK - self.base
         if not 0 <= number < len(self.blocks):
             return self.blocks
         gone = self.games[place]
@@ -189,17 +189,17 @@ class Docket:
             raise ValueError(f"{_called(pairing)} is not a finished game")
         return self.played.get(key) if key in self.place else None
 
-    def reopened(self, pairing: Pairing) -> Docket:
+    def reopened(self, pairing: Pairing) -> GameSchedule:
         """The game is on offer again."""
         key = pairing.key
         front = min(self.front, self.place[key])
         return replace(self, played=self.played.delete(key), left=self.left + 1, front=front)._in_blocks()
 
-    def struck_out(self, pairing: Pairing, outcome: Outcome) -> Docket:
+    def struck_out(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
         """The game is void for the ratings; what was decided with it stands."""
         return replace(self, struck=self.struck.set(pairing.key, outcome))
 
-    def without(self, name: str) -> tuple[Docket, tuple[Pairing, ...]]:
+    def without(self, name: str) -> tuple[GameSchedule, tuple[Pairing, ...]]:
         """The docket without the unplayed games of one entrant, and those games."""
         called_off = tuple(game for game in self.unfinished() if name in game.pair)
         keys = {game.key for game in called_off}
@@ -225,17 +225,17 @@ def _called(pairing: Pairing) -> str:
 #
 # A round is a tuple of pairs of seats in board order; with an odd number of seats one of them rests.
 
-Round = tuple[tuple[int, int], ...]
+_Round = tuple[tuple[int, int], ...]
 
 
-def berger(seats: int) -> tuple[Round, ...]:
+def berger(seats: int) -> tuple[_Round, ...]:
     """Rounds of (white, black) seats by the Berger tables; nobody's colours differ by more than one.
 
     An odd field sits with a dummy in the last seat and then has equal colours. Source: FIDE C.05 annex 1.
     """
     even = seats + seats % 2
     ring = even - 1
-    rounds: list[Round] = []
+    rounds: list[_Round] = []
     for number in range(ring if seats > 1 else 0):
         pivot = number * (even // 2) % ring
         pairs = [(pivot, ring) if number % 2 == 0 else (ring, pivot)]
@@ -244,13 +244,13 @@ def berger(seats: int) -> tuple[Round, ...]:
     return tuple(rounds)
 
 
-def circle(seats: int) -> tuple[Round, ...]:
+def circle(seats: int) -> tuple[_Round, ...]:
     """Rounds by the circle method: the i-th meets the i-th from the end, the first stays, the last moves to second.
 
     The pairs carry no colours. An odd field sits with a dummy in the last seat.
     """
     order = list(range(seats + seats % 2))
-    rounds: list[Round] = []
+    rounds: list[_Round] = []
     for _ in range(len(order) - 1 if seats > 1 else 0):
         pairs = ((order[i], order[-1 - i]) for i in range(len(order) // 2))
         rounds.append(tuple(pair for pair in pairs if max(pair) < seats))
@@ -258,7 +258,7 @@ def circle(seats: int) -> tuple[Round, ...]:
     return tuple(rounds)
 
 
-def slide(front: int, back: int) -> tuple[Round, ...]:
+def slide(front: int, back: int) -> tuple[_Round, ...]:
     """Rounds in which each of `front` seats meets each of `back` seats once, the rows sliding past each other.
 
     Pairs are (front seat, back seat), both counted from 0; nobody sits twice in a round.
@@ -283,7 +283,7 @@ Order = Literal["berger", "seats", "circle"]
 Colours = Literal["balanced", "rows"]
 
 
-def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[Round, ...]:
+def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ...]:
     """Rounds of (white, black); an odd field sits with a dummy in the last seat.
 
     Balanced colours differ by one at most, by two in an odd field of `seats` and `circle`, by nothing in one of
@@ -292,12 +292,12 @@ def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[Round, ...
     return berger(entrants) if order == "berger" else _rotation(order, colours, entrants)
 
 
-def _rotation(order: Order, colours: Colours, entrants: int) -> tuple[Round, ...]:
+def _rotation(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ...]:
     even = entrants + entrants % 2
     upper, lower = list(range(even // 2)), list(range(even // 2, even))
     if order == "circle":
         lower.reverse()
-    rounds: list[Round] = []
+    rounds: list[_Round] = []
     for number in range(even - 1 if entrants > 1 else 0):
         boards = []
         for column, (one, other) in enumerate(zip(upper, lower, strict=True)):

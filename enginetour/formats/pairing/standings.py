@@ -11,9 +11,18 @@ from immutables import Map
 from pydantic import AfterValidator, BeforeValidator
 
 from enginetour.formats.pairing.field import Field
-from enginetour.formats.pairing.tiebreaks import CODES, EVENED, NOTHING, PLACEMENT_CODES, Cross, Ledger, Tally, Terms
+from enginetour.formats.pairing.tiebreaks import (
+    CODES,
+    EVENED,
+    NOTHING,
+    PLACEMENT_CODES,
+    Cross,
+    PlacementData,
+    PlacementTerms,
+    Tally,
+)
 from enginetour.model.errors import did_you_mean
-from enginetour.model.game import Outcome, Placed
+from enginetour.model.game import Outcome, StandingsRow
 
 # Games and scores -> tables: standings with tie-breaks, crosstable. Scores are half points.
 
@@ -70,7 +79,7 @@ def total(tallies: Cross, name: str, among: Iterable[str] | None = None) -> Tall
     return Tally(sum(t.half_points for t in chosen), sum(t.games for t in chosen), sum(t.wins for t in chosen))
 
 
-def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_CODES) -> tuple[Placed, ...]:
+def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_CODES) -> tuple[StandingsRow, ...]:
     """Standings from the games of `names` among each other: points, then the codes in their order.
 
     Each code splits those still tied on everything before it. Who is tied on all of them shares a rank and
@@ -85,11 +94,11 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
             for key, tied in _groups(keys)
             for name, value in CODES[code](tied, tallies, scores).items()
         }
-    lines: list[Placed] = []
+    lines: list[StandingsRow] = []
     for key, tied in _groups({name: keys[name] for name in names}):
         rank = len(lines) + 1
         breaks = tuple(zip(codes, key[1:], strict=True))
-        lines += [Placed(rank, name, scores[name], sums[name].games, "", breaks) for name in tied]
+        lines += [StandingsRow(rank, name, scores[name], sums[name].games, "", breaks) for name in tied]
     return tuple(lines)
 
 
@@ -100,7 +109,7 @@ def _groups(keys: dict[str, tuple[int, ...]]) -> list[tuple[tuple[int, ...], lis
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class _Cell:
     """One pair seen from the row: half points of each game in order, and as text, "1=0"."""
 
     half_points: tuple[int, ...] = ()
@@ -121,7 +130,7 @@ class CrossRow(Generic[C]):
     cells: tuple[C | None, ...]
 
 
-def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[Cell], ...]:
+def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[_Cell], ...]:
     """Who did what against whom, rows and columns in the order of `names`; others' games and voids are left out."""
     met: dict[tuple[str, str], list[int]] = {}
     for game in games:
@@ -130,7 +139,7 @@ def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[
                 met.setdefault((name, other), []).append(game.half_points(name))
     rows = []
     for name in names:
-        cells = tuple(None if name == other else Cell(tuple(met.get((name, other), ()))) for other in names)
+        cells = tuple(None if name == other else _Cell(tuple(met.get((name, other), ()))) for other in names)
         points = [points for cell in cells if cell for points in cell.half_points]
         rows.append(CrossRow(name, sum(points), len(points), cells))
     return tuple(rows)
@@ -138,15 +147,17 @@ def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[
 
 # Members in the order of some codes: each splits those still tied on everything before it.
 
-SHOWN = ("PTS", "NBW")  # are the points of the table's line already
-PLAIN = Terms()
+_SHOWN = ("PTS", "NBW")  # are the points of the table's line already
+_PLAIN = PlacementTerms()
 
-Groups = list[tuple[tuple[int, ...], list[int]]]
+_TiedGroups = list[tuple[tuple[int, ...], list[int]]]
 
 
-def ordered(field: Field, codes: Sequence[str], members: Sequence[int], terms: Terms = PLAIN) -> Groups:
+def order_by_codes(
+    field: Field, codes: Sequence[str], members: Sequence[int], terms: PlacementTerms = _PLAIN
+) -> _TiedGroups:
     """Members of equal values together, best first, each group in entry order, with the values by `codes`."""
-    ledger = Ledger(field, terms)
+    ledger = PlacementData(field, terms)
     keys: dict[int, tuple[int, ...]] = dict.fromkeys(sorted(members), ())
     for code in map(PLACEMENT_CODES.__getitem__, codes):
         groups = [tied for _, tied in _tied_groups(keys)] if code.tied else [list(keys)]
@@ -157,20 +168,22 @@ def ordered(field: Field, codes: Sequence[str], members: Sequence[int], terms: T
     return _tied_groups(keys)
 
 
-def values(field: Field, codes: Sequence[str], terms: Terms = PLAIN) -> dict[str, tuple[int, ...]]:
+def code_values(field: Field, codes: Sequence[str], terms: PlacementTerms = _PLAIN) -> dict[str, tuple[int, ...]]:
     """Each code's values of all members, by place in the entry order; codes of tied groups take all as tied."""
-    ledger, everybody = Ledger(field, terms), range(len(field.members))
+    ledger, everybody = PlacementData(field, terms), range(len(field.members))
     return {code: tuple(PLACEMENT_CODES[code].of(ledger, everybody)) for code in codes}
 
 
-def placed(field: Field, codes: Sequence[str], members: Sequence[int], terms: Terms = PLAIN) -> tuple[Placed, ...]:
+def rank_by_codes(
+    field: Field, codes: Sequence[str], members: Sequence[int], terms: PlacementTerms = _PLAIN
+) -> tuple[StandingsRow, ...]:
     """Standings by the codes; whoever is tied on all of them shares a rank."""
-    lines: list[Placed] = []
-    for key, tied in ordered(field, codes, members, terms):
+    lines: list[StandingsRow] = []
+    for key, tied in order_by_codes(field, codes, members, terms):
         rank = len(lines) + 1
-        breaks = tuple((code, value) for code, value in zip(codes, key, strict=True) if code not in SHOWN)
+        breaks = tuple((code, value) for code, value in zip(codes, key, strict=True) if code not in _SHOWN)
         lines += [
-            Placed(
+            StandingsRow(
                 rank,
                 field.members[member].name,
                 field.scores[member],
@@ -183,18 +196,18 @@ def placed(field: Field, codes: Sequence[str], members: Sequence[int], terms: Te
     return tuple(lines)
 
 
-def _tied_groups(keys: dict[int, tuple[int, ...]]) -> Groups:
+def _tied_groups(keys: dict[int, tuple[int, ...]]) -> _TiedGroups:
     by_key = sorted(keys, key=lambda member: keys[member], reverse=True)
     return [(key, list(tied)) for key, tied in groupby(by_key, key=lambda member: keys[member])]
 
 
 # What somebody may choose as the order of a table: what cannot be is refused, what works against itself is told.
 
-MOST = 6  # Gotha's number of placement criteria
-FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")  # what a table can be about; the rest break ties
+_MOST = 6  # Gotha's number of placement criteria
+_FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")  # what a table can be about; the rest break ties
 
 
-def checked(codes: Sequence[str]) -> tuple[str, ...]:
+def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
     """The same, at most `MOST`, each known and there once; ValueError says what to write instead."""
     for number, code in enumerate(codes):
         if code not in PLACEMENT_CODES:
@@ -202,8 +215,8 @@ def checked(codes: Sequence[str]) -> tuple[str, ...]:
             raise ValueError(f"unknown code {code!r}{meant}")
         if code in codes[:number]:
             raise ValueError(f"{code} stands there twice")
-    if len(codes) > MOST:
-        raise ValueError(f"{len(codes)} codes are too many: at most {MOST}")
+    if len(codes) > _MOST:
+        raise ValueError(f"{len(codes)} codes are too many: at most {_MOST}")
     return tuple(codes)
 
 
@@ -213,7 +226,7 @@ def _listed(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-Codes = Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(checked)]
+Codes = Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(check_codes)]
 """The setting `placement` of a format; empty for the format's own order."""
 
 
@@ -221,7 +234,7 @@ def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...
     """A sentence for each pair of aims that cancel; `evens_sos`: the pairing gives everybody a like SOS."""
     by_basis = {basis: [code for code in codes if PLACEMENT_CODES[code].basis == basis] for basis in ("wins", "mms")}
     found = []
-    if codes and codes[0] not in FIRST:
+    if codes and codes[0] not in _FIRST:
         found.append(f"placement begins with {codes[0]}, a tie-break: points come first if PTS or NBW does")
     if by_basis["wins"] and by_basis["mms"]:
         wins, mms = ", ".join(by_basis["wins"]), ", ".join(by_basis["mms"])

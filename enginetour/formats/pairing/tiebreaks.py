@@ -76,7 +76,7 @@ class Tally:
 
 # name -> opponent -> what name scored against that opponent
 Cross = Mapping[str, Mapping[str, Tally]]
-Scores = Mapping[str, int]
+_Scores = Mapping[str, int]
 NOTHING = Tally()
 
 
@@ -86,7 +86,7 @@ def against(cross: Mapping[K, Mapping[K, Tally]], name: K, opponent: K) -> Tally
     return NOTHING if row is None else row.get(opponent, NOTHING)
 
 
-def sonneborn_berger(name: str, cross: Cross, scores: Scores) -> int:
+def sonneborn_berger(name: str, cross: Cross, scores: _Scores) -> int:
     """Points against each opponent of `scores` times that opponent's score, in quarter points.
 
     Quarters keep half of a half point exact. Only opponents listed in `scores` count. Source: FIDE C.07 9.
@@ -102,17 +102,17 @@ def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) 
     return {name: sum(tally.half_points for tally in row) for name, row in rows.items()}
 
 
-def wins(name: str, cross: Cross, scores: Scores) -> int:
+def wins(name: str, cross: Cross, scores: _Scores) -> int:
     """Games won against opponents listed in `scores`. Source: FIDE C.07 7."""
     return sum(against(cross, name, other).wins for other in scores if other != name)
 
 
-def _each(one: Callable[[str, Cross, Scores], int]) -> Callable[[Collection[str], Cross, Scores], dict[str, int]]:
+def _each(one: Callable[[str, Cross, _Scores], int]) -> Callable[[Collection[str], Cross, _Scores], dict[str, int]]:
     return lambda tied, cross, scores: {name: one(name, cross, scores) for name in tied}
 
 
 # code -> (tied, cross, scores) -> value of each of the tied
-CODES: dict[str, Callable[[Collection[str], Cross, Scores], dict[str, int]]] = {
+CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = {
     "SB": _each(sonneborn_berger),
     "DE": lambda tied, cross, _: direct_encounter(tied, cross),
     "WIN": _each(wins),
@@ -126,14 +126,14 @@ Unplayed = Literal["own", "start", "zero", "fide", "fide-2023", "fide-2009"]
 
 FIDE's rules are those of 2026, of 2023 (no ceiling for the dummy) and of 2009 to 2023 (a virtual opponent).
 """
-FIDE = ("fide", "fide-2023", "fide-2009")
+_FIDE = ("fide", "fide-2023", "fide-2009")
 
 Absence = Literal["standings", "pairing-only", "nothing"]
 """Where the half win of an absence counts in a McMahon score; pairing-only: and in the opponents' SOS (EPM)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PlacementTerms:
     """All by place in the entry order; what is empty is the same for everybody, `bands` then follow the ratings."""
 
     starts: tuple[int, ...] = ()  # in won matches
@@ -157,11 +157,11 @@ _Account = Literal["wins", "mms", "sts"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ledger:
+class PlacementData:
     """Scores in half points of games, as in the field."""
 
     field: Field
-    terms: Terms
+    terms: PlacementTerms
 
     @cached_property
     def turns(self) -> tuple[tuple[Turn, ...], ...]:
@@ -273,13 +273,13 @@ def _open(row: Sequence[Turn], turn: Turn) -> bool:
 _Mutual = dict[int, dict[int, Tally]]  # each of the tied -> those of them it met -> what it scored
 
 
-def direct(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _direct(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     """DE: half points against the others of the tied; 0 for all unless all have met."""
     found = direct_encounter(tied, _mutual(ledger, tied))
     return [found[member] for member in tied]
 
 
-def simple(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _simple(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     """SDC: how many of the tied each has beaten; 0 for all unless each pair has met and none is level."""
     met = _mutual(ledger, tied)
     decided = all(
@@ -291,7 +291,7 @@ def simple(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     return [len(_beaten(met, member)) if decided else 0 for member in tied]
 
 
-def confrontation(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _confrontation(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     """DC: the layers of the tied sorted by who beat whom, from 0 at the bottom; who beat each other in a ring are one.
 
     Whoever nobody else of the tied has beaten is in the top layer. Our decision where the published order leaves
@@ -311,7 +311,7 @@ def confrontation(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     return [depth - 1 - layers[member] for member in tied]
 
 
-def _least_predictable_removed(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _least_predictable_removed(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     """LPR: half points without the game whose expectation is nearest 1/2, the latest of several.
 
     That is the smallest gap between the ratings; games without two of them can be predicted by nobody and stay.
@@ -329,7 +329,7 @@ def _least_predictable_removed(ledger: Ledger, tied: Sequence[int]) -> list[int]
     return found
 
 
-def _mutual(ledger: Ledger, tied: Sequence[int]) -> _Mutual:
+def _mutual(ledger: PlacementData, tied: Sequence[int]) -> _Mutual:
     met: _Mutual = {member: {} for member in tied}
     for member in tied:
         for turn in ledger.turns[member]:
@@ -378,7 +378,7 @@ class _Summand:
     by_choice: bool = False
 
 
-def summands(ledger: Ledger, account: _Account) -> tuple[tuple[_Summand, ...], ...]:
+def _summands(ledger: PlacementData, account: _Account) -> tuple[tuple[_Summand, ...], ...]:
     """Of every member, one a round; a handicap given is added to the opponent's score (but not to its wins)."""
     seen = _adjusted(ledger, ledger.seen(account))
     step = 0 if account == "wins" else ledger.field.win
@@ -395,17 +395,17 @@ def summands(ledger: Ledger, account: _Account) -> tuple[tuple[_Summand, ...], .
     return tuple(found)
 
 
-def summed(rows: Sequence[Sequence[_Summand]], lowest: int = 0, highest: int = 0) -> list[int]:
+def _summed(rows: Sequence[Sequence[_Summand]], lowest: int = 0, highest: int = 0) -> list[int]:
     """SOS of each, without so many of the lowest and highest summands; 0 when none is left."""
     return [sum(_kept([(s.by_choice, s.score) for s in row], lowest, highest)) for row in rows]
 
 
-def weighted(rows: Sequence[Sequence[_Summand]]) -> list[int]:
+def _weighted(rows: Sequence[Sequence[_Summand]]) -> list[int]:
     """SODOS, Sonneborn-Berger: each score times the points against it."""
     return [sum(summand.score * summand.points for summand in row) for row in rows]
 
 
-def second(ledger: Ledger, account: _Account, sums: Sequence[int]) -> list[int]:
+def _second(ledger: PlacementData, account: _Account, sums: Sequence[int]) -> list[int]:
     """SOSOS: the opponents' `sums`; without a game the own one, or what the own start would have given, or 0."""
     rounds, begun = len(ledger.field.history), ledger.begun(account)
     found = []
@@ -422,7 +422,7 @@ def second(ledger: Ledger, account: _Account, sums: Sequence[int]) -> list[int]:
     return found
 
 
-def extended(ledger: Ledger, *, won: bool) -> list[int]:
+def _extended(ledger: PlacementData, *, won: bool) -> list[int]:
     """EXT: opponents' wins, up to three times for those met on better terms than the bands ask for; EXR: `won` ones."""
     found = []
     for member, turns in enumerate(ledger.turns):
@@ -436,7 +436,7 @@ def extended(ledger: Ledger, *, won: bool) -> list[int]:
     return found
 
 
-def _without_game(ledger: Ledger, account: _Account, member: int, number: int, seen: Sequence[int]) -> _Summand:
+def _without_game(ledger: PlacementData, account: _Account, member: int, number: int, seen: Sequence[int]) -> _Summand:
     turn = ledger.turns[member][number]
     begun, own = ledger.begun(account)[member], ledger.scores(account)[member]
     match ledger.terms.unplayed:
@@ -454,21 +454,21 @@ def _without_game(ledger: Ledger, account: _Account, member: int, number: int, s
     return _Summand(min(own, cap), turn.points, _by_choice(ledger, turn))
 
 
-def _virtual(ledger: Ledger, member: int, number: int) -> int:
+def _virtual(ledger: PlacementData, member: int, number: int) -> int:
     """What the virtual opponent of round `number`, from 0, has at the end (C.02 annex, 13.15.2)."""
     field, turn = ledger.field, ledger.turns[member][number]
     left = field.rounds - number - 1
     return field.points[number][member] + max(0, field.win - turn.points) + left * field.level
 
 
-def _by_choice(ledger: Ledger, turn: Turn) -> bool:
+def _by_choice(ledger: PlacementData, turn: Turn) -> bool:
     """C.07 16.1.2: a bye by request, or a forfeit that was not won."""
     return turn.kind in _ASKED_FOR or (turn.kind is Kind.FORFEIT and not ledger.won(turn))
 
 
-def _adjusted(ledger: Ledger, scores: Sequence[int]) -> Sequence[int]:
+def _adjusted(ledger: PlacementData, scores: Sequence[int]) -> Sequence[int]:
     """Under FIDE's rules, with the byes asked for at the end as draws."""
-    if ledger.terms.unplayed not in FIDE:
+    if ledger.terms.unplayed not in _FIDE:
         return scores
     draw, found = ledger.field.level, list(scores)
     for member, turns in enumerate(ledger.turns):
@@ -502,17 +502,17 @@ _DIFFERENCES = (
 )
 
 
-def rating(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _rating(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     """As it is now; 0 without one, as in a TRF."""
     return [_whole(ledger.ratings[member] or 0.0) for member in tied]
 
 
-def _opponents_average(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _opponents_average(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     """ARO: over rated opponents met over the board (C.07 15.2); 0 without one."""
     return [_whole(fsum(met) / len(met)) if met else 0 for met, _ in (_rated(ledger, member) for member in tied)]
 
 
-def performance(ledger: Ledger, tied: Sequence[int]) -> list[int]:
+def _performance(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     """TPR: ARO and the difference that FIDE's table has for the score against them; 0 without one."""
     found = []
     for member, average in zip(tied, _opponents_average(ledger, tied), strict=True):
@@ -524,7 +524,7 @@ def performance(ledger: Ledger, tied: Sequence[int]) -> list[int]:
     return found
 
 
-def _rated(ledger: Ledger, member: int) -> tuple[list[float], int]:
+def _rated(ledger: PlacementData, member: int) -> tuple[list[float], int]:
     """Ratings of the rated opponents, and half points against them."""
     met, points = [], 0
     for turn in ledger.turns[member]:
@@ -540,53 +540,53 @@ def _whole(number: float) -> int:
 
 # All codes by which a table in rounds is ordered, as integers: more is better.
 
-Criterion = Callable[[Ledger, Sequence[int]], Sequence[int]]
+_Criterion = Callable[[PlacementData, Sequence[int]], Sequence[int]]
 """(ledger, members) -> a value for each of these."""
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class _Code:
     """How a code is worked out. `per`: units in the one people read, negative where the lower comes first."""
 
-    of: Criterion
+    of: _Criterion
     per: int = 1
     basis: Literal["", "wins", "mms"] = ""  # the score it belongs to, where mixing would contradict
     tied: bool = False  # looks at the tied alone; the others are the same for whatever group
 
 
-def _all(values: Callable[[Ledger], Sequence[int]]) -> Criterion:
-    def chosen(ledger: Ledger, members: Sequence[int]) -> list[int]:
+def _all(values: Callable[[PlacementData], Sequence[int]]) -> _Criterion:
+    def chosen(ledger: PlacementData, members: Sequence[int]) -> list[int]:
         found = values(ledger)
         return [found[member] for member in members]
 
     return chosen
 
 
-def _sos(account: _Account | None, lowest: int = 0, highest: int = 0) -> Criterion:
-    return _all(lambda ledger: summed(summands(ledger, account or ledger.main), lowest, highest))
+def _sos(account: _Account | None, lowest: int = 0, highest: int = 0) -> _Criterion:
+    return _all(lambda ledger: _summed(_summands(ledger, account or ledger.main), lowest, highest))
 
 
-def _sosos(account: _Account | None) -> Criterion:
-    def values(ledger: Ledger) -> Sequence[int]:
+def _sosos(account: _Account | None) -> _Criterion:
+    def values(ledger: PlacementData) -> Sequence[int]:
         over = account or ledger.main
-        return second(ledger, over, summed(summands(ledger, over)))
+        return _second(ledger, over, _summed(_summands(ledger, over)))
 
     return _all(values)
 
 
-def _sodos(account: _Account | None) -> Criterion:
-    return _all(lambda ledger: weighted(summands(ledger, account or ledger.main)))
+def _sodos(account: _Account | None) -> _Criterion:
+    return _all(lambda ledger: _weighted(_summands(ledger, account or ledger.main)))
 
 
-def _cuss(account: _Account | None) -> Criterion:
-    def values(ledger: Ledger) -> Sequence[int]:
+def _cuss(account: _Account | None) -> _Criterion:
+    def values(ledger: PlacementData) -> Sequence[int]:
         rows = ledger.field.points if (account or ledger.main) == "wins" else ledger.mms
         return [sum(row[member] for row in rows[1:]) for member in range(len(ledger.field.members))]
 
     return _all(values)
 
 
-def _cup(ledger: Ledger) -> list[int]:
+def _cup(ledger: PlacementData) -> list[int]:
     """Everybody's is doubled when a round begins, so who is still playing stays ahead of whom it has beaten."""
     found = [0] * len(ledger.turns)
     for row in ledger.field.history:
@@ -594,78 +594,78 @@ def _cup(ledger: Ledger) -> list[int]:
     return found
 
 
-def _opponents_buchholz(ledger: Ledger) -> list[int]:
-    sums = summed(summands(ledger, "wins"))
+def _opponents_buchholz(ledger: PlacementData) -> list[int]:
+    sums = _summed(_summands(ledger, "wins"))
     met = [[opponent for turn in turns if (opponent := ledger.faced(turn)) is not None] for turns in ledger.turns]
     return [(100 * sum(sums[other] for other in row) + len(row)) // (2 * len(row)) if row else 0 for row in met]
 
 
-def _koya(ledger: Ledger) -> list[int]:
+def _koya(ledger: PlacementData) -> list[int]:
     """Points against opponents with half of what all rounds are worth, or more."""
     enough = {m for m, score in enumerate(ledger.field.scores) if 2 * score >= ledger.field.win * ledger.field.rounds}
     return [sum(turn.points for turn in turns if turn.met and turn.opponent in enough) for turns in ledger.turns]
 
 
-def _blacks(ledger: Ledger) -> list[int]:
+def _blacks(ledger: PlacementData) -> list[int]:
     """Colours change from game to game of a match, so the rest of dividing by two has the colour of the first."""
     return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in ledger.turns]
 
 
-def _categories(ledger: Ledger) -> list[int]:
+def _categories(ledger: PlacementData) -> list[int]:
     return [-category for category in ledger.terms.categories or (0,) * len(ledger.turns)]
 
 
-def _won(ledger: Ledger, *, over_the_board: bool) -> list[int]:
+def _won(ledger: PlacementData, *, over_the_board: bool) -> list[int]:
     return [sum(ledger.won(turn) and (turn.met or not over_the_board) for turn in turns) for turns in ledger.turns]
 
 
-PLACEMENT_CODES: dict[str, Code] = {
-    "PTS": Code(_all(lambda ledger: ledger.field.scores), 2),
-    "NBW": Code(_all(lambda ledger: ledger.field.scores), 2, "wins"),
-    "MMS": Code(_all(lambda ledger: ledger.told("mms")), 2, "mms"),
-    "SOS": Code(_sos(None), 2),
-    "SOSW": Code(_sos("wins"), 2, "wins"),
-    "SOSM": Code(_sos("mms"), 2, "mms"),
-    "SOS-1": Code(_sos(None, 1), 2),
-    "SOSW-1": Code(_sos("wins", 1), 2, "wins"),
-    "SOSM-1": Code(_sos("mms", 1), 2, "mms"),
-    "SOS-2": Code(_sos(None, 2), 2),
-    "SOSW-2": Code(_sos("wins", 2), 2, "wins"),
-    "SOSM-2": Code(_sos("mms", 2), 2, "mms"),
-    "SOSOS": Code(_sosos(None), 2),
-    "SOSOSW": Code(_sosos("wins"), 2, "wins"),
-    "SOSOSM": Code(_sosos("mms"), 2, "mms"),
-    "SODOS": Code(_sodos(None), 4),
-    "SODOSW": Code(_sodos("wins"), 4, "wins"),
-    "SODOSM": Code(_sodos("mms"), 4, "mms"),
-    "CUSS": Code(_cuss(None), 2),
-    "CUSSW": Code(_cuss("wins"), 2, "wins"),
-    "CUSSM": Code(_cuss("mms"), 2, "mms"),
-    "EXT": Code(_all(lambda ledger: extended(ledger, won=False)), 2),
-    "EXR": Code(_all(lambda ledger: extended(ledger, won=True)), 2),
-    "STS": Code(_all(lambda ledger: ledger.told("sts")), 2, "mms"),
-    "SOSTS": Code(_sos("sts"), 2, "mms"),
-    "CPS": Code(_all(_cup), 2),
-    "DC": Code(confrontation, tied=True),
-    "SDC": Code(simple, tied=True),
-    "CAT": Code(_all(_categories), -1),
-    "RANK": Code(_all(lambda ledger: ledger.bands)),
-    "RATING": Code(rating),
-    "LPR": Code(_least_predictable_removed, 2),
-    "DE": Code(direct, 2, tied=True),
-    "BH": Code(_sos("wins"), 2, "wins"),
-    "BH-C1": Code(_sos("wins", 1), 2, "wins"),
-    "BH-C2": Code(_sos("wins", 2), 2, "wins"),
-    "BH-M1": Code(_sos("wins", 1, 1), 2, "wins"),
-    "BH-M2": Code(_sos("wins", 2, 2), 2, "wins"),
-    "KS": Code(_all(_koya), 2),
-    "AOB": Code(_all(_opponents_buchholz), 100, "wins"),
-    "SB": Code(_sodos("wins"), 4, "wins"),
-    "PS": Code(_cuss("wins"), 2, "wins"),
-    "WIN": Code(_all(lambda ledger: _won(ledger, over_the_board=False))),
-    "WON": Code(_all(lambda ledger: _won(ledger, over_the_board=True))),
-    "BPG": Code(_all(_blacks)),
-    "ARO": Code(_opponents_average),
-    "TPR": Code(performance),
+PLACEMENT_CODES: dict[str, _Code] = {
+    "PTS": _Code(_all(lambda ledger: ledger.field.scores), 2),
+    "NBW": _Code(_all(lambda ledger: ledger.field.scores), 2, "wins"),
+    "MMS": _Code(_all(lambda ledger: ledger.told("mms")), 2, "mms"),
+    "SOS": _Code(_sos(None), 2),
+    "SOSW": _Code(_sos("wins"), 2, "wins"),
+    "SOSM": _Code(_sos("mms"), 2, "mms"),
+    "SOS-1": _Code(_sos(None, 1), 2),
+    "SOSW-1": _Code(_sos("wins", 1), 2, "wins"),
+    "SOSM-1": _Code(_sos("mms", 1), 2, "mms"),
+    "SOS-2": _Code(_sos(None, 2), 2),
+    "SOSW-2": _Code(_sos("wins", 2), 2, "wins"),
+    "SOSM-2": _Code(_sos("mms", 2), 2, "mms"),
+    "SOSOS": _Code(_sosos(None), 2),
+    "SOSOSW": _Code(_sosos("wins"), 2, "wins"),
+    "SOSOSM": _Code(_sosos("mms"), 2, "mms"),
+    "SODOS": _Code(_sodos(None), 4),
+    "SODOSW": _Code(_sodos("wins"), 4, "wins"),
+    "SODOSM": _Code(_sodos("mms"), 4, "mms"),
+    "CUSS": _Code(_cuss(None), 2),
+    "CUSSW": _Code(_cuss("wins"), 2, "wins"),
+    "CUSSM": _Code(_cuss("mms"), 2, "mms"),
+    "EXT": _Code(_all(lambda ledger: _extended(ledger, won=False)), 2),
+    "EXR": _Code(_all(lambda ledger: _extended(ledger, won=True)), 2),
+    "STS": _Code(_all(lambda ledger: ledger.told("sts")), 2, "mms"),
+    "SOSTS": _Code(_sos("sts"), 2, "mms"),
+    "CPS": _Code(_all(_cup), 2),
+    "DC": _Code(_confrontation, tied=True),
+    "SDC": _Code(_simple, tied=True),
+    "CAT": _Code(_all(_categories), -1),
+    "RANK": _Code(_all(lambda ledger: ledger.bands)),
+    "RATING": _Code(_rating),
+    "LPR": _Code(_least_predictable_removed, 2),
+    "DE": _Code(_direct, 2, tied=True),
+    "BH": _Code(_sos("wins"), 2, "wins"),
+    "BH-C1": _Code(_sos("wins", 1), 2, "wins"),
+    "BH-C2": _Code(_sos("wins", 2), 2, "wins"),
+    "BH-M1": _Code(_sos("wins", 1, 1), 2, "wins"),
+    "BH-M2": _Code(_sos("wins", 2, 2), 2, "wins"),
+    "KS": _Code(_all(_koya), 2),
+    "AOB": _Code(_all(_opponents_buchholz), 100, "wins"),
+    "SB": _Code(_sodos("wins"), 4, "wins"),
+    "PS": _Code(_cuss("wins"), 2, "wins"),
+    "WIN": _Code(_all(lambda ledger: _won(ledger, over_the_board=False))),
+    "WON": _Code(_all(lambda ledger: _won(ledger, over_the_board=True))),
+    "BPG": _Code(_all(_blacks)),
+    "ARO": _Code(_opponents_average),
+    "TPR": _Code(_performance),
 }
 EVENED = ("SOS", "BH", "AOB")  # what these begin with is what a pairing evens that evens SOS

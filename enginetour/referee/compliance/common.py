@@ -13,7 +13,7 @@ import chess
 from enginetour.engines.position import MAX_LINE, Position, read_move
 from enginetour.engines.process import QUIT_WAIT, TERM_WAIT
 from enginetour.model.errors import EngineCrashed, EngineFault, Unsupported
-from enginetour.model.task import Declared
+from enginetour.model.task import DeclaredOption
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import CHESS960
 from enginetour.referee.compliance.exam import (
@@ -237,7 +237,7 @@ def _of_kind(exam: Exam, kind: str) -> str:
     return f"{tried} of {len(declared)} tried"
 
 
-def _values(option: Declared) -> tuple[str, ...]:
+def _values(option: DeclaredOption) -> tuple[str, ...]:
     if option.kind == "check":
         usual = {"1": "true", "0": "false"}.get(option.default, option.default)
         return ("true", "false", usual) if usual in ("true", "false") else ("true", "false")
@@ -257,7 +257,7 @@ def _whole(text: str) -> bool:
     return text.lstrip("-").isdecimal()
 
 
-def _set(exam: Exam, option: Declared, value: str) -> None:
+def _set(exam: Exam, option: DeclaredOption, value: str) -> None:
     button = option.kind in KINDS["button"]
     if exam.spec.protocol == "uci":
         exam.send(f"setoption name {option.name}{'' if button else f' value {value or EMPTY}'}")
@@ -278,7 +278,7 @@ def _defaults(exam: Exam) -> str:
     return f"{len(engine.declared)} declared"
 
 
-def _fits(option: Declared) -> bool:
+def _fits(option: DeclaredOption) -> bool:
     if option.kind in KINDS["spin"] and _whole(option.default) and option.low is not None and option.high is not None:
         return option.low <= int(option.default) <= option.high
     if option.kind == "combo":

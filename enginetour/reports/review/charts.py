@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Sequence
 
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.model.errors import UsageRefused, called, near, not_called
+from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.reports.charts import curves, lists
 from enginetour.reports.charts import ladder as ladders
 from enginetour.reports.charts.canvas import Picture, retitled
@@ -93,12 +93,10 @@ def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
     heads = editions_of(store, name)
     if wanted:
         known = [engine for engine, _ in list_history(store, name, heads).engines]
-        if missing := sorted(word for word in wanted if called(word, known) is None):
-            raise UsageRefused(
-                f"{missing[0]!r} is in no edition of {name}{not_called(missing[0], known) or near(missing[0], known)}",
-                place="--engine",
-            )
-        wanted = [called(word, known) or word for word in wanted]
+        if missing := sorted(word for word in wanted if match_name(word, known) is None):
+            hint = no_match_hint(missing[0], known) or suggest(missing[0], known)
+            raise UsageRefused(f"{missing[0]!r} is in no edition of {name}{hint}", place="--engine")
+        wanted = [match_name(word, known) or word for word in wanted]
     found = list_history(store, name, heads, wanted or None)
     drawn = pages.editions_picture(found)
     if drawn is None:
@@ -126,9 +124,9 @@ def _shares(found: Fairness) -> list[curves.Share]:
 
 
 def _known(word: str, log: TournamentReader) -> str:
-    if (name := called(word, log.specs)) is None:
+    if (name := match_name(word, log.specs)) is None:
         raise UsageRefused(
-            f"{word!r} is not in {log.title}{not_called(word, log.specs) or near(word, log.specs)}",
+            f"{word!r} is not in {log.title}{no_match_hint(word, log.specs) or suggest(word, log.specs)}",
             step="enginetour standings",
         )
     return name

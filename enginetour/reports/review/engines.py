@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from markupsafe import Markup
 
-from enginetour.model.game import Placed
+from enginetour.model.game import StandingsRow
 from enginetour.model.task import EngineSpec
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.ratinglist import SHARED, Row
@@ -61,7 +61,7 @@ class EngineReview:
     slug: str
     entered: LineupEntry
     spec: EngineSpec
-    placed: Placed | None
+    placed: StandingsRow | None
     row: Row | None
     colours: tuple[tuple[int, int], tuple[int, int]]  # half points and games with White, with Black
     opponents: tuple[Opponent, ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from enginetour.model.game import fixed
+from enginetour.model.game import format_fixed
 from enginetour.ratings.matrices import Matrix, matrix_of
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row
 from enginetour.ratings.systems import SYSTEMS
@@ -229,7 +229,7 @@ def paths(own: Sequence[RatingPath]) -> Sheet:
     for path in sorted(own, key=lambda one: (-one.points[-1][1], one.name)):
         ratings = [path.before, *(rating for _, rating in path.points)]
         told = {"before": path.before, "lowest": min(ratings), "highest": max(ratings), "after": ratings[-1]}
-        row: dict[str, object] = {key: fixed(value, 1) for key, value in told.items()}
-        change = fixed(ratings[-1] - path.before, 1, signed=True)
+        row: dict[str, object] = {key: format_fixed(value, 1) for key, value in told.items()}
+        change = format_fixed(ratings[-1] - path.before, 1, signed=True)
         rows.append({"name": path.name, **row, "change": change, "games": len(path.points)})
     return Sheet("ratings game by game", columns, tuple(rows))

@@ -17,9 +17,9 @@ from enginetour.formats.pairing.field import Field
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.formats.rounds import Rounds
 from enginetour.interop.roundfiles import so_far
-from enginetour.model.game import Incident, Note, Outcome, Placed
-from enginetour.model.timecontrol import told_by_colour
-from enginetour.model.variants import STANDARD, VARIANTS, usual_beginning
+from enginetour.model.game import Incident, Note, Outcome, StandingsRow
+from enginetour.model.timecontrol import format_controls
+from enginetour.model.variants import STANDARD, VARIANTS, describe_start
 from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.ratinglist import RatingList, Row, bubble_rating_order, rating_list
 from enginetour.reports import sprt
@@ -130,7 +130,7 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _suite(opened: Mapping[str, Any], variant: str) -> str:
     """``book.epd, random``; one start has no order."""
-    usual = usual_beginning(variant)
+    usual = describe_start(variant)
     if usual and not opened.get("file") and not VARIANTS[variant].any_rank:
         return usual
     return f"{opened.get('file') or usual or 'the suite that comes with enginetour'}, {opened.get('order', '')}"
@@ -141,7 +141,7 @@ def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:
     names: dict[str, list[str]] = {}
     for name, side in sides.items():
         white, black = side["tc"], side.get("black", side)["tc"]
-        names.setdefault(told_by_colour(white, black), []).append(name)
+        names.setdefault(format_controls(white, black), []).append(name)
     if len(names) == 1:
         return next(iter(names))
     return "; ".join(f"{control}: {_few(by)}" for control, by in names.items())
@@ -260,11 +260,11 @@ class Ladder:
     """`by_rating` is the order by the ratings of the same games, beside that of dropping out."""
 
     steps: tuple[RoundRobin, ...]
-    ranking: tuple[Placed, ...]
+    ranking: tuple[StandingsRow, ...]
     by_rating: tuple[str, ...]
 
 
-def _ladder_of(notes: Sequence[Note], ranking: Sequence[Placed], by_rating: Sequence[str]) -> Ladder:
+def _ladder_of(notes: Sequence[Note], ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> Ladder:
     """From a bubble's notes, the tables as they were decided."""
     entered: dict[int, list[tuple[str, str]]] = {}
     for note in notes:
@@ -448,7 +448,7 @@ def tournament_list(log: TournamentReader, anchor: Mapping[str, float]) -> Ratin
     return replace(found, caption=(*found.caption, describe_scores(apart))) if apart else found
 
 
-def rating_order(log: TournamentReader, placed: Sequence[Placed]) -> tuple[str, ...]:
+def rating_order(log: TournamentReader, placed: Sequence[StandingsRow]) -> tuple[str, ...]:
     """The order by ratings from the edition's games with the old list as prior, of those still ranked."""
     there = {line.name for line in placed if line.rank is not None}
     start = log.entrants
@@ -576,7 +576,7 @@ class Review:
     facts: Facts
     story: tuple[_Happened, ...]
     test: Sheet | None  # where a match under a sequential test stands
-    standings: tuple[Placed, ...]
+    standings: tuple[StandingsRow, ...]
     odds: Mapping[str, int]
     ratings: RatingList
     crosstable: tuple[CrossRow[Cell], ...]
@@ -636,7 +636,7 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
 def _engines(
     log: TournamentReader,
     names: Sequence[str],
-    placed: Sequence[Placed],
+    placed: Sequence[StandingsRow],
     found: RatingList,
     games: Sequence[GameLine],
     efforts: Sheet,

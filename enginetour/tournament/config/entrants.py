@@ -12,7 +12,17 @@ from enginetour.interop.files import file_digest
 from enginetour.interop.toml import toml_value
 from enginetour.model import task
 from enginetour.model.errors import InputRefused
-from enginetour.model.task import DrawRule, EngineSpec, OwnBook, ResignRule, Rules, Side, TableRule, Terms, is_divisible
+from enginetour.model.task import (
+    DrawRule,
+    EngineSpec,
+    OwnBook,
+    ResignRule,
+    Rules,
+    Side,
+    TablebaseRule,
+    TimeTerms,
+    is_divisible,
+)
 from enginetour.model.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl, seconds_text
 from enginetour.model.variants import VARIANTS
 from enginetour.openings.polyglot import Book
@@ -116,7 +126,7 @@ def rules_of(config: Config) -> Rules:
     )
 
 
-def _table_rule(config: Config) -> TableRule | None:
+def _table_rule(config: Config) -> TablebaseRule | None:
     settings = config.play.tablebases
     if settings is None:
         return None
@@ -130,7 +140,7 @@ def _table_rule(config: Config) -> TableRule | None:
         raise InputRefused(f"no Syzygy tables for {variant} in {where}", place=place, step=step)
     if not settings.adjudicate:
         return None
-    return TableRule(table_folders(config), settings.pieces or found.most, settings.fifty, settings.only)
+    return TablebaseRule(table_folders(config), settings.pieces or found.most, settings.fifty, settings.only)
 
 
 def table_folders(config: Config) -> tuple[str, ...]:
@@ -257,7 +267,7 @@ def _own_book(config: Config, own: EntrantSection) -> OwnBook | None:
     return OwnBook(str(path), own.own_book.choice, own.own_book.plies, digest=file_digest(path))
 
 
-def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool) -> Terms:
+def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool) -> TimeTerms:
     tc, place = control_of(config, own, spec.name, white=white)
     margin = own.margin_ms if own.margin_ms is not None else config.play.margin_ms
     if margin is None:
@@ -268,7 +278,7 @@ def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool
     refuse_limits(spec, tc, place)
     _refuse_speed(config, spec, tc)
     _refuse_odds(config, spec, tc)
-    return Terms(tc, margin)
+    return TimeTerms(tc, margin)
 
 
 def _refuse_speed(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
@@ -300,7 +310,7 @@ def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
         raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
     try:
         for bands in range(1, handicap.ceiling + 1):
-            refuse_limits(spec, task.divided(tc, task.divisor(bands, table)), place)
+            refuse_limits(spec, task.divide_times(tc, task.odds_divisor(bands, table)), place)
     except InputRefused as error:
         error.step = 'give it a clock such as "10+0.1", or leave handicap out'
         raise

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.interop.toml import known_keys, read_toml, refusal, toml_place
-from enginetour.model.errors import InputRefused, did_you_mean, near
+from enginetour.model.errors import InputRefused, did_you_mean, suggest
 from enginetour.ratings import grades
 from enginetour.tournament.config.sections import (
     EntrantSection,
@@ -181,7 +181,7 @@ def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
             slip = (
                 did_you_mean(key, _SECTIONS) if isinstance(table[key], dict) else ""
             )  # [rating], no key of an entrant
-            what = f"unknown key {key!r}{slip or _meant((key,), _SECTIONS) or near(key, _SECTIONS)}"
+            what = f"unknown key {key!r}{slip or _meant((key,), _SECTIONS) or suggest(key, _SECTIONS)}"
             raise InputRefused(what, place=_at(path, text, (key,)))
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
@@ -224,7 +224,9 @@ def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
     if not isinstance(system, str) or system not in SYSTEMS:
         place = _at(path, text, ("format", "system"))
         raise InputRefused(
-            f"unknown format {system!r}{near(str(system), SYSTEMS)}", place=place, step="enginetour systems lists them"
+            f"unknown format {system!r}{suggest(str(system), SYSTEMS)}",
+            place=place,
+            step="enginetour systems lists them",
         )
     model = options_model(str(system))
     settings = {key: value for key, value in table.items() if key != "system"}

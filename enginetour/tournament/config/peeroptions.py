@@ -12,7 +12,7 @@ from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any, Literal
 
 from enginetour.interop.toml import found_here, read_option, read_value
-from enginetour.model.errors import InputRefused, near
+from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 
 # Split a command line of cutechess-cli or fastchess into options (manuals of 1.5.1 and 1.8.2).
@@ -90,7 +90,7 @@ def _start(words: list[str]) -> tuple[int, Program]:
             return place, program
     if found:
         return found[0]
-    nearest = near(words[0], ("cutechess-cli", "fastchess")) if words else ""
+    nearest = suggest(words[0], ("cutechess-cli", "fastchess")) if words else ""
     step = "give the whole command, the program in front"
     raise InputRefused(f"no command of cutechess-cli or fastchess{nearest}", place=PLACE, step=step)
 

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 
 from enginetour.engines.registry import Registry, find_program, no_program
 from enginetour.interop.toml import Draft, found_here, read_option, read_value, told_apart
-from enginetour.model.errors import InputRefused, UsageRefused, near
-from enginetour.model.task import EngineSpec, Probe
+from enginetour.model.errors import InputRefused, UsageRefused, suggest
+from enginetour.model.task import EngineSpec, ProbeResult
 from enginetour.ratings.sequential import OPEN_GAMES
 from enginetour.tournament.config.sections import EntrantSection
 
@@ -115,7 +115,7 @@ def _cut(name: str, folder: str) -> str:
 
 # Build the configuration from the engines and settings of the command line.
 
-_Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, Probe]]]
+_Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, ProbeResult]]]
 LONGEST_NAME = 64  # characters of [tournament] name
 _BETWEEN = re.compile(r",\s*(?=\w+=)")  # of words KEY=VALUE
 _PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
@@ -292,7 +292,7 @@ def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
     if not command or find_program(command[0], base) is None:
         if command and (there := no_program(command[0], base)):
             raise InputRefused(there, place="match")
-        known = near(word, registry.ids)
+        known = suggest(word, registry.ids)
         hint = known if known.startswith(", did") else ""
         step = "enginetour engines list names those with a file"
         raise InputRefused(f"{word!r} is no engine file and no program here{hint}", place="match", step=step)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from enginetour.engines.enginefile import VariableName, refuse_equal_options
-from enginetour.model.errors import near
+from enginetour.model.errors import suggest
 from enginetour.model.task import Restart, Sandbox
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD, variant_named
@@ -358,7 +358,7 @@ class TournamentSection(BaseModel):
     def _known_order(cls, words: str | None) -> str | None:
         if words is None or words in _ORDERS or listed_order(words):
             return words
-        raise ValueError(f"an order is {', '.join(_ORDERS)}, list:NAME or list:NAME#EDITION{near(words, _ORDERS)}")
+        raise ValueError(f"an order is {', '.join(_ORDERS)}, list:NAME or list:NAME#EDITION{suggest(words, _ORDERS)}")
 
 
 # ``[notify]``: recipients of notifications.

@@ -13,7 +13,7 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import Member
 from enginetour.formats.rounds import Rounds
 from enginetour.interop.toml import told_apart
-from enginetour.model.errors import EngineRefused, UsageRefused, near
+from enginetour.model.errors import EngineRefused, UsageRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades
 from enginetour.tournament.config.entrants import refuse_limits
@@ -37,7 +37,9 @@ def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder:
     registry = of_workspace(workspace_of(folder))
     for unknown in (engine for engine in named if engine not in registry.ids):
         step = "enginetour engines list names those with a file"
-        raise UsageRefused(f"there is no engine {unknown!r}{near(unknown, registry.ids)}", place="--engine", step=step)
+        raise UsageRefused(
+            f"there is no engine {unknown!r}{suggest(unknown, registry.ids)}", place="--engine", step=step
+        )
     chosen = named or _WRENS[: 2 if system == "match" else None]
     for engine in chosen:
         with suppress(EngineRefused):

@@ -12,14 +12,14 @@ from enginetour.formats.pairing import criteria, draw
 from enginetour.formats.pairing.criteria import (
     MILLION,
     Lineup,
-    Older,
+    OlderGotha,
     OlderSeeding,
     Span,
-    by_names,
     kinship,
-    line_up,
-    seeded,
+    random_by_names,
+    random_by_seed,
 )
+from enginetour.formats.pairing.criteria import lineup_of as line_up
 from enginetour.formats.pairing.draw import Seeding, seeding
 from enginetour.formats.pairing.field import BLACK, WHITE, Dice, Field, Kind, Member, Turn
 from enginetour.formats.pairing.matching import best_matching
@@ -28,7 +28,7 @@ from tests.support.databases import field_of, rated
 # The criteria one by one, on numbers worked out by hand from their definitions.
 
 KIN = (("A", "Ant", "x"), ("B", "ant", "X"), ("C", "ANT", "y"), ("D", "cat", "x"), ("E", "bee", "x"))
-CHANCE = seeded(Dice("criteria"), 64)
+CHANCE = random_by_seed(Dice("criteria"), 64)
 
 
 def lineup_of(count: int, *, groups: int = 1) -> Lineup:
@@ -82,7 +82,7 @@ def test_random_seeding_is_uniform() -> None:
     """Each of the three pairings of four comes about as often."""
     seen: dict[tuple[tuple[int, int], ...], int] = {}
     for seed in range(600):
-        criterion = seeding(lineup_of(4), "random", seeded(Dice(seed), 4))
+        criterion = seeding(lineup_of(4), "random", random_by_seed(Dice(seed), 4))
         pairs = best_matching(criteria.weigh([criterion], 4)).pairs
         seen[pairs] = seen.get(pairs, 0) + 1
     assert len(seen) == 3 and min(seen.values()) > 150  # five deviations below 200
@@ -94,7 +94,7 @@ def test_chance_is_symmetric_and_spreads() -> None:
     drawn = CHANCE(i, j, 1000)
     assert (drawn == CHANCE(j, i, 1000)).all() and drawn.min() >= 0 and drawn.max() <= 1000
     assert abs(drawn.mean() - 500) < 50
-    named = by_names(["betaA", "alphaA", "beta2A"])
+    named = random_by_names(["betaA", "alphaA", "beta2A"])
     assert (named(i[:1], j[:1], 9) == named(j[:1], i[:1], 9)).all()
 
 
@@ -216,7 +216,7 @@ def older(
     seeding: OlderSeeding = "fold",
     given: int = 0,
     history: tuple[tuple[Turn, ...], ...] = (),
-) -> Older:
+) -> OlderGotha:
     """Members with so many half wins, all of family f but the last, the first `given` + 1 bands above the others."""
     count = len(halves)
     members = tuple(Member(f"E{at}", None, "f" if at < count - 1 else "g", "o") for at in range(count))
@@ -224,11 +224,11 @@ def older(
     lineup = line_up(
         field, [[0] * count] * len(history) + [halves], Span(max(halves), max(halves) + 1, 2), range(count)
     )
-    return Older(
+    return OlderGotha(
         field,
         lineup,
         np.zeros((count, count), dtype=np.bool_),
-        seeded(Dice("older"), count),
+        random_by_seed(Dice("older"), count),
         np.array([at in exempt for at in range(count)]),
         np.array([given + 1] + [0] * (count - 1)),
         1 if given else None,
@@ -236,7 +236,7 @@ def older(
     )
 
 
-def points(function: Older, one: int, other: int) -> dict[str, float]:
+def points(function: OlderGotha, one: int, other: int) -> dict[str, float]:
     a, b = np.array([one]), np.array([other])
     return {c.name: int(c.value(a, b)[0]) / MILLION for c in function.criteria()}
 

@@ -9,11 +9,11 @@ import pytest
 from enginetour.formats.dutch import pair_dutch
 from enginetour.formats.pairing.dutch_criteria import (
     Colours,
-    Due,
     Float,
-    cards,
+    PreferenceStrength,
     colour_of_first,
     entered,
+    player_cards,
     virtual_points,
 )
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Turn
@@ -29,18 +29,18 @@ def of(letters: str) -> Colours:
 @pytest.mark.parametrize(
     ("played", "wish", "due"),
     [
-        ("", NEITHER, Due.NOT),
-        ("w", BLACK, Due.STRONG),
-        ("wb", WHITE, Due.MILD),
-        ("wbw", BLACK, Due.STRONG),
-        ("bww", BLACK, Due.ABSOLUTE),  # twice the same
-        ("bwbww", BLACK, Due.ABSOLUTE),
-        ("wwbb", WHITE, Due.ABSOLUTE),  # twice the same, and no difference
-        ("wwbwb", BLACK, Due.STRONG),
-        ("wwwb", BLACK, Due.ABSOLUTE),  # two Whites more
+        ("", NEITHER, PreferenceStrength.NOT),
+        ("w", BLACK, PreferenceStrength.STRONG),
+        ("wb", WHITE, PreferenceStrength.MILD),
+        ("wbw", BLACK, PreferenceStrength.STRONG),
+        ("bww", BLACK, PreferenceStrength.ABSOLUTE),  # twice the same
+        ("bwbww", BLACK, PreferenceStrength.ABSOLUTE),
+        ("wwbb", WHITE, PreferenceStrength.ABSOLUTE),  # twice the same, and no difference
+        ("wwbwb", BLACK, PreferenceStrength.STRONG),
+        ("wwwb", BLACK, PreferenceStrength.ABSOLUTE),  # two Whites more
     ],
 )
-def test_what_is_due(played: str, wish: int, due: Due) -> None:
+def test_what_is_due(played: str, wish: int, due: PreferenceStrength) -> None:
     """The difference first, then the last two games, then the last."""
     assert (of(played).wish, of(played).due) == (wish, due)
 
@@ -87,7 +87,7 @@ def test_floats() -> None:
     """Down against a lower score or with points for no game, up against a higher; the last two rounds count."""
     won = (Turn(Kind.PLAYED, 2, WHITE, 2), BYE, Turn(Kind.PLAYED, 0, BLACK, 0))
     uneven = (Turn(Kind.PLAYED, 2, BLACK, 1), ABSENT, Turn(Kind.PLAYED, 0, WHITE, 1))
-    floats = {card.place: card.floats for card in cards(field(won, uneven))}
+    floats = {card.place: card.floats for card in player_cards(field(won, uneven))}
     assert floats == {
         0: (Float.DOWN, Float.NONE),
         1: (Float.NONE, Float.DOWN),
@@ -99,23 +99,29 @@ def test_what_bars_the_bye() -> None:
     """A bye, whatever it was worth, a win by forfeit, a full-point bye; half a point does not (C2)."""
     forfeits = (Turn(Kind.FORFEIT, 1, points=2), Turn(Kind.FORFEIT, 0))
     row = (*forfeits, BYE, Turn(Kind.FULL_BYE, points=2), Turn(Kind.HALF_BYE, points=1), ABSENT)
-    assert [card.place for card in cards(field(row)) if card.barred] == [0, 2, 3]
+    assert [card.place for card in player_cards(field(row)) if card.barred] == [0, 2, 3]
     less = (Turn(Kind.BYE, points=1), Turn(Kind.BYE), ABSENT)
-    assert [card.place for card in cards(field(less)) if card.barred] == [0, 1]
+    assert [card.place for card in player_cards(field(less)) if card.barred] == [0, 1]
 
 
 def test_floats_where_a_loss_is_worth_points() -> None:
     """A round without a game is down with more points than a loss is worth, a bye always (1.4.3)."""
     row = (Turn(Kind.HALF_BYE, points=1), Turn(points=1), Turn(Kind.BYE), Turn(Kind.FULL_BYE, points=2), ABSENT)
     worth = replace(field(row), loss=1)
-    assert [card.floats[0] for card in sorted(cards(worth), key=lambda c: c.place)] == ["", "", "D", "D", ""]
-    assert [card.floats[0] for card in sorted(cards(field(row)), key=lambda c: c.place)] == ["D", "D", "D", "D", ""]
+    assert [card.floats[0] for card in sorted(player_cards(worth), key=lambda c: c.place)] == ["", "", "D", "D", ""]
+    assert [card.floats[0] for card in sorted(player_cards(field(row)), key=lambda c: c.place)] == [
+        "D",
+        "D",
+        "D",
+        "D",
+        "",
+    ]
 
 
 def test_virtual_points_of_a_file() -> None:
     """They count for the pairing in their rounds, floats and topscorers included, and no scheme is asked."""
     given = replace(field((WON, replace(LOST, opponent=0))), virtual=((0, 2), (4, 0)))
-    first, second = cards(given, 5)
+    first, second = player_cards(given, 5)
     assert (first.place, first.score, second.score) == (0, 6, 0)
     assert (first.floats[0], second.floats[0]) == (Float.UP, Float.DOWN)
     assert virtual_points(given, 3, 5) == [0, 0]
@@ -124,9 +130,9 @@ def test_virtual_points_of_a_file() -> None:
 def test_more_than_half_of_all_points_before_the_last_round() -> None:
     """One and a half of two points, and only then."""
     row, drawn = (WON, LOST), (replace(WON, points=1), replace(LOST, points=1))
-    assert [card.top for card in cards(field(row, drawn, rounds=3))] == [True, False]
-    assert [card.top for card in cards(field(row, drawn, rounds=4))] == [False, False]
-    assert [card.top for card in cards(field(row, row[::-1], rounds=3))] == [False, False]
+    assert [card.top for card in player_cards(field(row, drawn, rounds=3))] == [True, False]
+    assert [card.top for card in player_cards(field(row, drawn, rounds=4))] == [False, False]
+    assert [card.top for card in player_cards(field(row, row[::-1], rounds=3))] == [False, False]
 
 
 def test_baku_points() -> None:
@@ -159,5 +165,5 @@ def test_late_entrants_shift_the_parity_of_numbers() -> None:
 
 def test_colours_left_out() -> None:
     """When every match has both colours nobody has a preference."""
-    assert [card.colours.wish for card in cards(field((WON, LOST)))] == [BLACK, WHITE]
-    assert [card.colours.wish for card in cards(field((WON, LOST)), colour_blind=True)] == [0, 0]
+    assert [card.colours.wish for card in player_cards(field((WON, LOST)))] == [BLACK, WHITE]
+    assert [card.colours.wish for card in player_cards(field((WON, LOST)), colour_blind=True)] == [0, 0]

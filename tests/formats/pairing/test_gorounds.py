@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from enginetour.formats.pairing.field import Board, Dice, Field, Member, Unpairable
 from enginetour.formats.pairing.gorounds import (
-    Bars,
+    Restrictions,
+    assign_colours,
+    best_round,
     current_ratings,
     entry_ratings,
     gopair_bye,
-    in_order,
+    order_by_rating,
     refuse_unrated,
     remarks_on_unrated,
     same_family,
-    seated,
     whites,
-    whole_round,
 )
 from tests.support.databases import field_of, random_field, rated
 
@@ -95,7 +95,7 @@ def test_who_brings_no_rating() -> None:
 
 def test_equal_ratings_stand_in_entry_order() -> None:
     """Best first, the last word is the entry order."""
-    assert in_order((5, 9, 5, 7), (2, 0, 1, 3)) == [1, 3, 0, 2]
+    assert order_by_rating((5, 9, 5, 7), (2, 0, 1, 3)) == [1, 3, 0, 2]
 
 
 # The whole round at once.
@@ -106,7 +106,7 @@ def test_equal_ratings_stand_in_entry_order() -> None:
 def test_fewest_bars_are_broken_then_the_sum_decides(seed: int, rounds: int, family: bool) -> None:
     """Rematches count before families, their rounds before families too; against all fifteen rounds of six."""
     field = random_field(seed, 6, rounds)
-    bars = Bars(forbid_family=family)
+    bars = Restrictions(forbid_family=family)
 
     def worth(one: int, other: int) -> int:
         return (one * other * (seed % 997)) % 31
@@ -117,7 +117,7 @@ def test_fewest_bars_are_broken_then_the_sum_decides(seed: int, rounds: int, fam
         latest = [met.count(number) for number in range(5, 0, -1)]
         return len(met), latest, kin, -sum(worth(*pair) for pair in pairs)
 
-    pairs, remarks = whole_round(field, field.present, worth, bars)
+    pairs, remarks = best_round(field, field.present, worth, bars)
     every = [tuple(zip(order[::2], order[1::2], strict=True)) for order in permutations(range(6))]
     assert price(tuple(pairs)) == min(map(price, every))
     broken = price(tuple(pairs))
@@ -128,12 +128,12 @@ def test_strict_says_what_it_would_have_to_allow() -> None:
     """Names, and the setting that allows it."""
     field = field_of(rated(2, 1, families="ff"), "A1B")
     with pytest.raises(Unpairable, match=r"A - B is a rematch of round 1.*one family.*strict = false"):
-        whole_round(field, field.present, lambda *_: 0, Bars(strict=True, forbid_family=True))
+        best_round(field, field.present, lambda *_: 0, Restrictions(strict=True, forbid_family=True))
 
 
 def test_nobody_is_a_round_too() -> None:
     """No pairs, nothing to say."""
-    assert whole_round(field_of(()), (), lambda *_: 0, Bars()) == ([], ())
+    assert best_round(field_of(()), (), lambda *_: 0, Restrictions()) == ([], ())
 
 
 # Who has White.
@@ -144,13 +144,13 @@ FOUR = rated(4, 3, 2, 1)
 def test_the_balance_first() -> None:
     """More Whites than Blacks before: Black now, whoever comes first in the pair."""
     field = field_of(FOUR, "A1B C1D")
-    assert seated(field, [(0, 3), (2, 1)], "x") == (Board(3, 0), Board(1, 2))
+    assert assign_colours(field, [(0, 3), (2, 1)], "x") == (Board(3, 0), Board(1, 2))
 
 
 def test_then_the_last_colours_that_differ() -> None:
     """A and C are both level: A had White last, so C has it now; before that they do not look."""
     field = field_of(FOUR, "B1A C1D", "A1D B1C")
-    assert seated(field, [(0, 2)], "x") == (Board(2, 0),)
+    assert assign_colours(field, [(0, 2)], "x") == (Board(2, 0),)
 
 
 def test_else_the_lot() -> None:
@@ -158,7 +158,7 @@ def test_else_the_lot() -> None:
     boards = set()
     for seed in range(20):
         field = field_of(FOUR, seed=seed)
-        one, other = seated(field, [(0, 1)], "x"), seated(field, [(1, 0)], "x")
+        one, other = assign_colours(field, [(0, 1)], "x"), assign_colours(field, [(1, 0)], "x")
         assert one == other
         boards.add(one)
     assert len(boards) == 2
@@ -168,4 +168,4 @@ def test_gopair_counts_whites_alone() -> None:
     """Two Whites and two Blacks are more Whites than none in no game; forfeits are no games."""
     field = field_of(FOUR, "A1B C", "B1A C+D")
     assert whites(field, 0) == 1 and whites(field, 2) == 0
-    assert seated(field, [(0, 2)], "x", whites) == (Board(2, 0),)
+    assert assign_colours(field, [(0, 2)], "x", whites) == (Board(2, 0),)

@@ -87,7 +87,7 @@ def test_duals_out_of_room(monkeypatch: pytest.MonkeyPatch) -> None:
     half = np.triu(dice.integers(0, 1 << 49, (10, 10)), 1)
     weights = half + half.T
     expected = best_matching(weights).weight
-    monkeypatch.setattr("enginetour.formats.pairing.blossom.WORD_FAR", 1 << 52)
+    monkeypatch.setattr("enginetour.formats.pairing.blossom._WORD_FAR", 1 << 52)
     tight = costs_of(weights, allowed_pairs(weights, None))
     with pytest.raises(TooWide):
         tight.within(np.array([1 << 48]))

@@ -6,16 +6,16 @@ import pytest
 
 from enginetour.formats.pairing.field import Field, Kind, Member, Turn
 from enginetour.formats.pairing.mcmahon import (
-    apart,
     band,
+    band_starts,
     bar_of,
+    first_round_members,
     floor_of,
-    founders,
-    grouped,
+    group_starts,
     groups_wanted,
-    laddered,
     mcmahon_points,
-    merged,
+    merge_bands,
+    spread_limits,
 )
 
 GO = 2050.0  # 1 dan, so that bands are grades of the Go scale
@@ -29,7 +29,7 @@ def test_bands_are_grades() -> None:
 
 def test_bar_and_floor_limit_the_ladder() -> None:
     """As Gotha counts: 4 dan bar, 20 kyu floor, 30 kyu zero; a correction goes beyond the bar."""
-    starts = laddered((8, 3, 0, -25, 8), bar=3, floor=-20, zero=-30, corrections=(0, 0, 0, 0, 2))
+    starts = band_starts((8, 3, 0, -25, 8), bar=3, floor=-20, zero=-30, corrections=(0, 0, 0, 0, 2))
     assert starts.wins == (33, 33, 30, 10, 35) and (starts.top, starts.bottom) == (33, 10)
 
 
@@ -58,37 +58,37 @@ def test_groups_follow_the_table(entrants: int, rounds: int, groups: int) -> Non
 def test_small_neighbours_are_merged() -> None:
     """Smallest union first, of equal ones the outer; nobody stays alone, and empty bands are no groups."""
     bands = [0] * 4 + [1] * 2 + [2] * 3 + [7] * 2 + [9]
-    assert merged(bands, 9) == (0, 1, 2, 7)
-    assert merged(bands, 3) == (0, 1, 7)
-    assert merged(bands, 1) == (0,)
-    assert merged([5], 4) == (5,)
-    assert merged([1, 1, 2, 2, 3, 3, 4, 4], 3) == (1, 3, 4)
-    assert merged([0] * 2 + [1] * 2 + [2] * 9 + [3], 3) == (0, 1, 2)  # one alone is merged before the table counts
+    assert merge_bands(bands, 9) == (0, 1, 2, 7)
+    assert merge_bands(bands, 3) == (0, 1, 7)
+    assert merge_bands(bands, 1) == (0,)
+    assert merge_bands([5], 4) == (5,)
+    assert merge_bands([1, 1, 2, 2, 3, 3, 4, 4], 3) == (1, 3, 4)
+    assert merge_bands([0] * 2 + [1] * 2 + [2] * 9 + [3], 3) == (0, 1, 2)  # one alone is merged before the table counts
 
 
 def test_bar_and_floor_leave_the_groups_that_are_wanted() -> None:
     """The end with more entrants gives way first, only the ends that may, and no further than is needed."""
     bands = [0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4]
-    assert apart(bands, 3, 1, fewest=3, rises=True, falls=True) == (3, 1)
-    assert apart(bands, 3, 1, fewest=4, rises=True, falls=True) == (4, 1)
-    assert apart(bands, 3, 1, fewest=5, rises=True, falls=True) == (4, 0)
-    assert apart(bands, 3, 1, fewest=5, rises=False, falls=True) == (3, 0)
-    assert apart(bands, 3, 1, fewest=9, rises=True, falls=True) == (4, 0)
-    assert apart([0, 2, 8, 9], 8, 2, fewest=9, rises=True, falls=True) == (8, 2)
+    assert spread_limits(bands, 3, 1, fewest=3, rises=True, falls=True) == (3, 1)
+    assert spread_limits(bands, 3, 1, fewest=4, rises=True, falls=True) == (4, 1)
+    assert spread_limits(bands, 3, 1, fewest=5, rises=True, falls=True) == (4, 0)
+    assert spread_limits(bands, 3, 1, fewest=5, rises=False, falls=True) == (3, 0)
+    assert spread_limits(bands, 3, 1, fewest=9, rises=True, falls=True) == (4, 0)
+    assert spread_limits([0, 2, 8, 9], 8, 2, fewest=9, rises=True, falls=True) == (8, 2)
 
 
 def test_newcomers_go_into_the_groups_there_are() -> None:
     """Beyond the ends they start with the end, between the limits with the group below."""
-    starts = grouped((0, 3, 6), (-2, 0, 2, 3, 5, 9), (0,) * 6)
+    starts = group_starts((0, 3, 6), (-2, 0, 2, 3, 5, 9), (0,) * 6)
     assert starts.wins == (0, 0, 0, 1, 1, 2) and starts.top == 2
 
 
 def test_founders_stay_the_same() -> None:
     """Whoever joins after round 1 sets no limits, whoever had a bye in it does."""
     members = tuple(map(Member, "ABC"))
-    assert founders(Field(members, present=(0, 2))) == (0, 2)
+    assert first_round_members(Field(members, present=(0, 2))) == (0, 2)
     row = (Turn(Kind.BYE, points=2), Turn(), Turn(Kind.FORFEIT, 0))
-    assert founders(Field(members, (row,), (0, 1, 2))) == (0, 2)
+    assert first_round_members(Field(members, (row,), (0, 1, 2))) == (0, 2)
 
 
 def test_points_count_from_the_start() -> None:

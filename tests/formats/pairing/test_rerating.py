@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.rerating import ENTRY_DRAWS, by_gor, by_likelihood, scores
+from enginetour.formats.pairing.rerating import ENTRY_DRAWS, by_gor, by_likelihood, match_scores
 from enginetour.model.errors import InputRefused
 from tests.support.databases import field_of, random_field, rated
 
@@ -68,9 +68,9 @@ def test_gor_rates_round_by_round() -> None:
 def test_a_match_counts_its_games() -> None:
     """Half points of two games are a win and a draw; where matches are scored it is one game."""
     row = (Turn(Kind.PLAYED, 1, NEITHER, 3, games=2), Turn(Kind.PLAYED, 0, NEITHER, 1, games=2))
-    assert scores(rounds_of(row, win=4)) == [[(0, 1, (1, 1, 0))]]
+    assert match_scores(rounds_of(row, win=4)) == [[(0, 1, (1, 1, 0))]]
     row = (Turn(Kind.PLAYED, 1, NEITHER, 0, games=2), Turn(Kind.PLAYED, 0, NEITHER, 2, games=2))
-    assert scores(rounds_of(row)) == [[(0, 1, (0, 0, 1))]]
+    assert match_scores(rounds_of(row)) == [[(0, 1, (0, 0, 1))]]
 
 
 def test_gor_has_a_floor() -> None:

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from enginetour.formats.pairing.schedule import (
     LONGEST_WINDOW,
     Colours,
-    Docket,
+    GameSchedule,
     Order,
     berger,
     circle,
     match_games,
     rounds_of,
     slide,
-    window,
+    window_size,
 )
 from enginetour.model.game import Outcome, Pairing
 
@@ -27,8 +27,8 @@ from enginetour.model.game import Outcome, Pairing
 GAMES = tuple(Pairing("A", name, encounter=n) for n, name in enumerate("BCDEF", 1))
 
 
-def docket() -> Docket:
-    return Docket().renewed(GAMES, 2)
+def docket() -> GameSchedule:
+    return GameSchedule().renewed(GAMES, 2)
 
 
 def test_a_window_is_offered_and_moves_on() -> None:
@@ -96,8 +96,8 @@ def test_a_match_is_played_in_encounters_of_two_legs() -> None:
 
 def test_two_idle_entrants_leave_room_in_the_window() -> None:
     """The window is wider than all games of two entrants, up to its longest."""
-    assert window(99) > 2 * 99
-    assert window(10**6) == LONGEST_WINDOW
+    assert window_size(99) > 2 * 99
+    assert window_size(10**6) == LONGEST_WINDOW
 
 
 def test_a_thousand_slots_have_something_to_do() -> None:
@@ -105,13 +105,13 @@ def test_a_thousand_slots_have_something_to_do() -> None:
     names = [f"E{n}" for n in range(100)]
     pairs = [(a, b) for a in names for b in names if a < b]
     games = [game for n, pair in enumerate(pairs) for game in match_games(*pair, games=2, encounter=n, number=1)]
-    assert len({game.pair for game in Docket().renewed(games, window(200)).open()}) > 1000
+    assert len({game.pair for game in GameSchedule().renewed(games, window_size(200)).open()}) > 1000
 
 
 def test_more_games_fill_the_window() -> None:
     """Games that come later show up as far as there is room."""
     more = tuple(replace(game, meeting=2) for game in GAMES)
-    assert Docket().renewed(GAMES[:1], 3).extended(more).open() == (GAMES[0], *more[:2])
+    assert GameSchedule().renewed(GAMES[:1], 3).extended(more).open() == (GAMES[0], *more[:2])
 
 
 @settings(max_examples=60, deadline=None)
@@ -120,7 +120,7 @@ def test_what_is_open_is_what_is_reached_and_not_played(width: int, acts: list[t
     """Whatever became of the games, in whatever order, the open ones stand in playing order, none is lost or double."""
     names = [f"E{n}" for n in range(10)]
     rounds = [Pairing(a, b, meeting) for meeting in range(1, 6) for a in names for b in names if a < b]
-    day = Docket().renewed(rounds[:150], width)
+    day = GameSchedule().renewed(rounds[:150], width)
     for act, number in acts:
         if act == "w":
             day = day.without(names[number % len(names)])[0]
@@ -133,7 +133,7 @@ def test_what_is_open_is_what_is_reached_and_not_played(width: int, acts: list[t
         assert day.open() == tuple(game for game in day.games[: day.reach] if game.key not in day.played)
 
 
-def changed(day: Docket, act: str, game: Pairing, number: int) -> Docket:
+def changed(day: GameSchedule, act: str, game: Pairing, number: int) -> GameSchedule:
     if act == "r":
         return day.reopened(game)
     if act == "n":

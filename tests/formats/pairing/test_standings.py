@@ -12,17 +12,17 @@ from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind,
 from enginetour.formats.pairing.standings import (
     CrossRow,
     Scored,
+    code_values,
     cross,
     crosstable,
-    ordered,
-    placed,
+    order_by_codes,
+    rank_by_codes,
     table,
     total,
-    values,
     with_game,
 )
-from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES, Tally, Terms
-from enginetour.model.game import Outcome, Placed
+from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES, PlacementTerms, Tally
+from enginetour.model.game import Outcome, StandingsRow
 from tests.support.databases import read, turns
 
 # Tables from games.
@@ -40,9 +40,9 @@ GAMES = [
 def test_table_with_tie_breaks() -> None:
     """Points first, then Sonneborn-Berger; units are those of the codes."""
     assert table(["C", "B", "A"], cross(GAMES)) == (
-        Placed(1, "A", 3, 3, "", (("SB", 3 * 3), ("DE", 0), ("WIN", 1))),
-        Placed(2, "B", 3, 3, "", (("SB", 1 * 3 + 2 * 2), ("DE", 0), ("WIN", 1))),
-        Placed(3, "C", 2, 2, "", (("SB", 2 * 3), ("DE", 0), ("WIN", 1))),
+        StandingsRow(1, "A", 3, 3, "", (("SB", 3 * 3), ("DE", 0), ("WIN", 1))),
+        StandingsRow(2, "B", 3, 3, "", (("SB", 1 * 3 + 2 * 2), ("DE", 0), ("WIN", 1))),
+        StandingsRow(3, "C", 2, 2, "", (("SB", 2 * 3), ("DE", 0), ("WIN", 1))),
     )
 
 
@@ -97,12 +97,12 @@ RECORDED = ("MM_n14_s1", "Swiss_odd13_s8")  # a McMahon and a Swiss tournament, 
 PLAYED, BYE = Kind.PLAYED, Kind.BYE
 
 
-def recorded(name: str) -> Iterator[tuple[Field, Terms, dict[str, Any]]]:
+def recorded(name: str) -> Iterator[tuple[Field, PlacementTerms, dict[str, Any]]]:
     """The field after each round, and what the other program worked out for it."""
     told = read(name)
     bands = tuple(player["rank"] for player in told["players"])
     bar, floor = (3, -20) if told["mode"] == "MM" else (8, -30)
-    terms = Terms(tuple(min(max(band, floor), bar) + 30 for band in bands), bands, unplayed="start")
+    terms = PlacementTerms(tuple(min(max(band, floor), bar) + 30 for band in bands), bands, unplayed="start")
     members = tuple(Member(player["name"], player["rating"]) for player in told["players"])
     history: tuple[tuple[Turn, ...], ...] = ()
     for state in told["states"]:
@@ -116,7 +116,7 @@ def test_all_eighteen_codes_of_a_recorded_tournament(name: str) -> None:
     for field, terms, told in recorded(name):
         few = len(field.history) < 3  # it records the cut sums of McMahon scores as 0 then
         wanted = [code for code in next(iter(told.values())) if not (few and code in ("SOSM-1", "SOSM-2"))]
-        found = values(field, wanted, terms)
+        found = code_values(field, wanted, terms)
         for place, member in enumerate(field.members):
             mine = {code: found[code][place] / PLACEMENT_CODES[code].per for code in wanted}
             assert mine == {code: told[member.name][code] for code in wanted}
@@ -149,8 +149,8 @@ def played(*rounds: str, members: int = 4, win: int = 2, rated: tuple[float | No
 CIRCLE = played("A1B C1D", "B1C D1A", "C1A D=B")  # A, B and C beat each other in a ring
 
 
-def one(field: Field, code: str, terms: Terms | None = None) -> tuple[int, ...]:
-    return values(field, [code], terms or Terms())[code]
+def one(field: Field, code: str, terms: PlacementTerms | None = None) -> tuple[int, ...]:
+    return code_values(field, [code], terms or PlacementTerms())[code]
 
 
 def test_the_table_of_codes_is_whole() -> None:
@@ -163,14 +163,14 @@ def test_the_table_of_codes_is_whole() -> None:
 
 def test_an_order_splits_only_those_still_tied() -> None:
     """Points, then a code; equal in all, they share a rank and stand in entry order."""
-    lines = placed(CIRCLE, ("PTS", "SOSW"), (0, 1, 2, 3))
+    lines = rank_by_codes(CIRCLE, ("PTS", "SOSW"), (0, 1, 2, 3))
     assert [(line.rank, line.name, line.half_points, line.tiebreaks) for line in lines] == [
         (1, "C", 4, (("SOSW", 8),)),
         (2, "B", 3, (("SOSW", 9),)),
         (2, "D", 3, (("SOSW", 9),)),
         (4, "A", 2, (("SOSW", 10),)),
     ]
-    assert ordered(CIRCLE, ("PTS",), (3, 1)) == [((3,), [1, 3])]
+    assert order_by_codes(CIRCLE, ("PTS",), (3, 1)) == [((3,), [1, 3])]
 
 
 def test_cumulated_scores() -> None:
@@ -178,23 +178,23 @@ def test_cumulated_scores() -> None:
     early = played("A1B", "A1B", "A1B", "B1A", "B1A", members=2)
     assert one(early, "PS") == one(early, "CUSSW") == (24, 6)  # 12 and 3 points
     assert one(early, "CPS") == (2 * (16 + 8 + 4), 2 * (2 + 1))
-    assert one(early, "CUSSM", Terms((1, 0))) == (24 + 5 * 2, 6)
-    assert one(early, "CUSS", Terms((1, 0))) == one(early, "CUSSM", Terms((1, 0)))
+    assert one(early, "CUSSM", PlacementTerms((1, 0))) == (24 + 5 * 2, 6)
+    assert one(early, "CUSS", PlacementTerms((1, 0))) == one(early, "CUSSM", PlacementTerms((1, 0)))
 
 
 def test_mcmahon_scores_and_absences() -> None:
     """Half a win an absence, rounded down together with byes; where it counts is a setting."""
     field = played("A1B C=D", "A1C", "A=D C")
     starts = (3, 2, 2, 0)
-    assert one(field, "MMS", Terms(starts)) == (6 + 5, 4 + 2, 4 + 3, 0 + 2)
-    assert one(field, "MMS", Terms(starts, whole=False)) == (11, 4 + 2, 4 + 1 + 2, 0 + 2 + 1)
+    assert one(field, "MMS", PlacementTerms(starts)) == (6 + 5, 4 + 2, 4 + 3, 0 + 2)
+    assert one(field, "MMS", PlacementTerms(starts, whole=False)) == (11, 4 + 2, 4 + 1 + 2, 0 + 2 + 1)
     for absence in ("pairing-only", "nothing"):
-        assert one(field, "MMS", Terms(starts, absence=absence)) == (11, 4, 7, 2)
-    assert one(field, "SOSM", Terms(starts, absence="pairing-only"))[0] == 6 + 7 + 2
-    assert one(field, "SOSM", Terms(starts, absence="nothing"))[0] == 4 + 7 + 2
-    assert one(field, "SOSM", Terms(starts, absence_in_sos=True))[0] == 6 + 7 + 3
+        assert one(field, "MMS", PlacementTerms(starts, absence=absence)) == (11, 4, 7, 2)
+    assert one(field, "SOSM", PlacementTerms(starts, absence="pairing-only"))[0] == 6 + 7 + 2
+    assert one(field, "SOSM", PlacementTerms(starts, absence="nothing"))[0] == 4 + 7 + 2
+    assert one(field, "SOSM", PlacementTerms(starts, absence_in_sos=True))[0] == 6 + 7 + 3
     assert one(field, "SOSW")[0] == 0 + 3 + 2
-    assert one(field, "SOSW", Terms(absence_in_sos=True))[0] == 2 + 3 + 3
+    assert one(field, "SOSW", PlacementTerms(absence_in_sos=True))[0] == 2 + 3 + 3
 
 
 def test_rounds_without_a_game() -> None:
@@ -203,22 +203,24 @@ def test_rounds_without_a_game() -> None:
     scores = (5, 2, 4)
     terms = (3, 0, 0)
     assert one(field, "PTS") == scores
-    assert one(field, "SOSW", Terms(unplayed="zero"))[0] == 2 + 4
-    assert one(field, "SOSW", Terms(unplayed="own"))[0] == 2 + 4 + 5
-    assert one(field, "SOSM", Terms(terms, unplayed="start"))[0] == 2 + 4 + 6
-    assert one(field, "SOSOSW", Terms(unplayed="own"))[0] == sum(one(field, "SOSW", Terms(unplayed="own")))
-    assert one(field, "SODOSW", Terms(unplayed="own"))[0] == 2 * 2 + 2 * 4
-    assert one(field, "BH", Terms(unplayed="fide"))[0] == 2 + 4 + 3  # the dummy draws all rounds
-    assert one(field, "SB", Terms(unplayed="fide"))[0] == 2 * 2 + 2 * 4 + 1 * 3
+    assert one(field, "SOSW", PlacementTerms(unplayed="zero"))[0] == 2 + 4
+    assert one(field, "SOSW", PlacementTerms(unplayed="own"))[0] == 2 + 4 + 5
+    assert one(field, "SOSM", PlacementTerms(terms, unplayed="start"))[0] == 2 + 4 + 6
+    assert one(field, "SOSOSW", PlacementTerms(unplayed="own"))[0] == sum(
+        one(field, "SOSW", PlacementTerms(unplayed="own"))
+    )
+    assert one(field, "SODOSW", PlacementTerms(unplayed="own"))[0] == 2 * 2 + 2 * 4
+    assert one(field, "BH", PlacementTerms(unplayed="fide"))[0] == 2 + 4 + 3  # the dummy draws all rounds
+    assert one(field, "SB", PlacementTerms(unplayed="fide"))[0] == 2 * 2 + 2 * 4 + 1 * 3
 
 
 def test_a_forfeit_is_a_meeting_for_gotha_only() -> None:
     """FIDE takes a dummy with at most what the opponent who should have come scored."""
     field = played("A+B C1D", "A1C D1B")
-    assert one(field, "SOSW", Terms(unplayed="start"))[0] == 0 + 2
-    assert one(field, "SOSW", Terms(unplayed="zero"))[0] == 2
-    assert one(field, "BH", Terms(unplayed="fide")) == (0 + 2, 0 + 2, 2 + 4, 2 + 0)
-    assert one(played("A1C B1D", "A+B"), "BH", Terms(unplayed="fide"))[:2] == (1 + 2, 1 + 2)
+    assert one(field, "SOSW", PlacementTerms(unplayed="start"))[0] == 0 + 2
+    assert one(field, "SOSW", PlacementTerms(unplayed="zero"))[0] == 2
+    assert one(field, "BH", PlacementTerms(unplayed="fide")) == (0 + 2, 0 + 2, 2 + 4, 2 + 0)
+    assert one(played("A1C B1D", "A+B"), "BH", PlacementTerms(unplayed="fide"))[:2] == (1 + 2, 1 + 2)
     assert one(field, "WIN") == (2, 0, 1, 1)
     assert one(field, "WON") == (1, 0, 1, 1)
 
@@ -237,11 +239,11 @@ def test_boards_that_have_no_result_yet() -> None:
 
 def test_what_fide_cuts() -> None:
     """Rounds left unplayed by choice go first, however much they stand for; a median takes off the highest too."""
-    fide = Terms(unplayed="fide")
+    fide = PlacementTerms(unplayed="fide")
     field = played("A1B C1D", "A1C B1D", "A? B0D", members=4)
     assert one(field, "BH", fide)[0] == 2 + (2 + 1) + 3  # C stayed away at the end; the dummy draws all rounds
     assert one(field, "BH-C1", fide)[0] == 2 + (2 + 1)
-    zero = Terms()
+    zero = PlacementTerms()
     assert one(field, "BH-C1", zero)[0] == one(field, "SOSW-1", zero)[0] == 2 + 2
     assert one(field, "BH-M1", zero)[0] == 2
     assert one(field, "SOS-2", zero)[0] == 2
@@ -253,11 +255,11 @@ def test_byes_asked_for_at_the_end_count_as_draws() -> None:
     """For the opponents' sums alone, and only when nothing but such rounds follows (C.07 16.3)."""
     field = played("A1B C1D", "A1C", "A1D C1B")
     assert one(field, "PTS") == (6, 0, 4, 0)
-    assert one(field, "BH", Terms(unplayed="fide"))[0] == 0 + 4 + 0  # B and D came back
+    assert one(field, "BH", PlacementTerms(unplayed="fide"))[0] == 0 + 4 + 0  # B and D came back
     field = played("A1B C1D", "A1C", "A1E", members=5)
-    assert one(field, "BH", Terms(unplayed="fide"))[0] == 2 + (2 + 1) + 0
+    assert one(field, "BH", PlacementTerms(unplayed="fide"))[0] == 2 + (2 + 1) + 0
     field = played("A1B C1D", "A1C B?", "D+B A1E", members=5)
-    assert one(field, "BH", Terms(unplayed="fide"))[0] == 1 + (2 + 1) + 0  # B's forfeit stays lost
+    assert one(field, "BH", PlacementTerms(unplayed="fide"))[0] == 1 + (2 + 1) + 0  # B's forfeit stays lost
 
 
 def test_strength_of_the_opponents() -> None:
@@ -268,7 +270,7 @@ def test_strength_of_the_opponents() -> None:
     assert one(field, "TPR")[0] == 2000 + 193  # 1.5 of 2
     assert one(field, "TPR")[1] == 2050
     assert one(field, "TPR")[3] == 2100 - 800
-    assert one(field, "ARO", Terms(ratings=(None,) * 4)) == (0, 0, 0, 0)
+    assert one(field, "ARO", PlacementTerms(ratings=(None,) * 4)) == (0, 0, 0, 0)
 
 
 def test_the_least_predictable_game_removed() -> None:
@@ -289,19 +291,24 @@ def test_direct_encounters() -> None:
     assert one(played("A1B C1D", "B1C D=A"), "DC") == (3, 2, 1, 0)
     ring = played("A1B", "B1C", "C1A", members=3)
     assert one(ring, "DC") == (0, 0, 0) and one(ring, "SDC") == (1, 1, 1)
-    assert ordered(CIRCLE, ("DC",), tied) == [((0,), tied)]
+    assert order_by_codes(CIRCLE, ("DC",), tied) == [((0,), tied)]
     assert one(played("A1B", "B1C", "C1A", "A1D"), "DC") == (1, 1, 1, 0)
     level = played("A1B C1D", "B1C A1D")
-    assert ordered(level, ("PTS", "DE"), range(4)) == [((4, 0), [0]), ((2, 2), [1]), ((2, 0), [2]), ((0, 0), [3])]
+    assert order_by_codes(level, ("PTS", "DE"), range(4)) == [
+        ((4, 0), [0]),
+        ((2, 2), [1]),
+        ((2, 0), [2]),
+        ((0, 0), [3]),
+    ]
     assert one(played("A1B", members=3), "DC") == (1, 0, 1)  # strangers stand as high as they can
 
 
 def test_a_direct_encounter_that_no_missing_game_could_turn() -> None:
     """A beat B and C, who have not met: C.07 section 6 would put it first, ours is silent; so it is after a forfeit."""
     tied = played("A1B C1D", "A1C B1D", "D1A")
-    assert ordered(tied, ("DE",), [0, 1, 2]) == [((0,), [0, 1, 2])]
+    assert order_by_codes(tied, ("DE",), [0, 1, 2]) == [((0,), [0, 1, 2])]
     met = played("A1B C1D", "A1C B1D", "D1A B=C")
-    assert ordered(met, ("DE",), [0, 1, 2]) == [((4,), [0]), ((1,), [1, 2])]
+    assert order_by_codes(met, ("DE",), [0, 1, 2]) == [((4,), [0]), ((1,), [1, 2])]
     forfeit = played("A1B", "A1C", "B+C", members=3)
     assert one(forfeit, "DE") == (0, 0, 0)
 
@@ -317,7 +324,7 @@ def test_matches_of_two_games() -> None:
 def test_a_cup_inside() -> None:
     """Whoever of the top group is unbeaten through the quarter-final has two wins more, four through the semi-final."""
     field = played("A1B C1D", "A1C B1D", "A0D B1C")
-    cup = Terms((1,) * 4, cup=frozenset({0, 2}))
+    cup = PlacementTerms((1,) * 4, cup=frozenset({0, 2}))
     assert one(field.before(2), "STS", cup) == (4 + 4, 2, 4 + 4, 2)
     assert one(field, "STS", cup) == (6 + 8, 6, 4 + 4, 4)
     assert one(field, "SOSTS", cup)[3] == 8 + 6 + 14
@@ -327,7 +334,7 @@ def test_bands_and_categories() -> None:
     """Bands follow the ratings unless given; of categories the lower is better."""
     field = played("A1B", rated=(250, 199, None, -1), members=4)
     assert one(field, "RANK") == (2, 1, 0, -1)
-    assert one(field, "CAT", Terms(categories=(0, 1, 1, 2))) == (0, -1, -1, -2)
+    assert one(field, "CAT", PlacementTerms(categories=(0, 1, 1, 2))) == (0, -1, -1, -2)
     assert one(field, "CAT") == (0, 0, 0, 0)
     assert PLACEMENT_CODES["CAT"].per == -1
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.standings import Scored, cross, values
+from enginetour.formats.pairing.standings import Scored, code_values, cross
 from enginetour.formats.pairing.tiebreaks import (
     NOTHING,
     PLACEMENT_CODES,
-    Terms,
+    PlacementTerms,
     against,
     direct_encounter,
     sonneborn_berger,
@@ -78,7 +78,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "tiebreaks"
 ALONE = {"P": Turn(Kind.BYE, points=2), "H": Turn(Kind.HALF_BYE, points=1), "Z": Turn()}
 COLOURS = {"W": WHITE, "B": BLACK, "F": NEITHER}
 ROUNDS = "12345"
-FIDE = Terms(unplayed="fide")
+FIDE = PlacementTerms(unplayed="fide")
 # 62.5, 37.5 and 12.5 %: the slides take the middle of two lines of the table, we the upper one: a half is rounded up.
 BETWEEN = {"7": 4, "8": 4, "14": 7}
 # 2 (2500) beat 8 (2000): the slides count more than 400 points of difference as 400, FIDE's exercises do not.
@@ -113,7 +113,7 @@ def turn(word: str) -> Turn:
 def told(code: str, name: str) -> Iterator[tuple[str, float, float]]:
     """Number, what is published, what we find."""
     read = rows(name)
-    found = values(tournament(read), [code], FIDE)[code]
+    found = code_values(tournament(read), [code], FIDE)[code]
     for row, value in zip(read, found, strict=True):
         yield row["number"], float(row[code]), value / PLACEMENT_CODES[code].per
 
@@ -153,18 +153,18 @@ def test_average_buchholz_of_the_opponents() -> None:
     assert len(kept) == 5 and all(mine == theirs for theirs, mine in kept)
 
 
-def nearer(read: list[Row], row: Row) -> Terms:
+def nearer(read: list[Row], row: Row) -> PlacementTerms:
     """Ratings as seen from one entrant, nobody's farther than `FARTHEST` from its own."""
     own = float(row["rating"])
     seen = (min(max(float(other["rating"]), own - FARTHEST), own + FARTHEST) for other in read)
-    return Terms(unplayed="fide", ratings=tuple(seen))
+    return PlacementTerms(unplayed="fide", ratings=tuple(seen))
 
 
 def test_performances_of_the_slides_of_2026() -> None:
     """With forfeits, a bye and an absence, which count for nothing; far opponents as near as the slides have them."""
     read = rows("slides-2026")
     for place, row in enumerate(read):
-        mine = values(tournament(read), ["TPR"], nearer(read, row))["TPR"][place]
+        mine = code_values(tournament(read), ["TPR"], nearer(read, row))["TPR"][place]
         assert (row["number"], mine) == (row["number"], float(row["TPR"]) + BETWEEN.get(row["number"], 0))
 
 
@@ -173,7 +173,9 @@ def test_opponents_count_with_their_own_rating() -> None:
     off = {number: mine - theirs for number, theirs, mine in told("TPR", "slides-2026") if mine != theirs}
     assert off == {"2": -20, "7": 4, "8": 29, "14": 7}
     read = rows("exercises-2023")
-    limited = [values(tournament(read), ["TPR"], nearer(read, row))["TPR"][place] for place, row in enumerate(read)]
+    limited = [
+        code_values(tournament(read), ["TPR"], nearer(read, row))["TPR"][place] for place, row in enumerate(read)
+    ]
     assert sum(mine != float(row["TPR"]) for mine, row in zip(limited, read, strict=True)) == 8
 
 
@@ -193,7 +195,7 @@ def test_opponents_count_with_their_own_rating() -> None:
 def test_the_worked_entrants_of_the_slides_of_2026(code: str, number: str, value: float) -> None:
     """Each by its article of section 16."""
     read = rows("slides-2026")
-    found = values(tournament(read), [code], FIDE)[code]
+    found = code_values(tournament(read), [code], FIDE)[code]
     assert found[int(number) - 1] / PLACEMENT_CODES[code].per == value
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.model.game import Outcome, fixed
+from enginetour.model.game import Outcome, format_fixed
 from enginetour.reports.charts import canvas
 from enginetour.reports.html import game
 from enginetour.reports.html.page import ROOM, Cell, Site, anchor, asset, crosstable, engine, rounded
@@ -200,7 +200,7 @@ def test_equal_ratings_stand_by_name_and_none_is_minus_nothing(noise: float) -> 
 )
 def test_a_figure_is_never_minus_nothing(value: float, digits: int, signed: bool, told: str) -> None:
     """Rounded first, then told."""
-    assert fixed(value, digits, signed=signed) == told
+    assert format_fixed(value, digits, signed=signed) == told
 
 
 # What was wrong in our style sheets.

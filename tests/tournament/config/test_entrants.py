@@ -14,7 +14,17 @@ from enginetour.engines.protocol import Ask
 from enginetour.engines.uci_lines import go_command
 from enginetour.model.errors import InputRefused, Unsupported
 from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
-from enginetour.model.task import DrawRule, EngineSpec, GameTask, Quirks, ResignRule, Rules, Side, TableRule, Terms
+from enginetour.model.task import (
+    DrawRule,
+    EngineSpec,
+    GameTask,
+    Quirks,
+    ResignRule,
+    Rules,
+    Side,
+    TablebaseRule,
+    TimeTerms,
+)
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.books import Books
 from enginetour.referee.clock import MS, Clock
@@ -171,7 +181,7 @@ def test_cecp_engines_are_told_where_the_stage_ends(control: str, opening: int, 
 
 def test_each_colour_plays_by_its_own() -> None:
     """With Black the control and margin of Black hold, and nothing of White's is left."""
-    side = Side(SPEC, TimeControl.parse("5"), 50, black=Terms(TimeControl.parse("movetime=1"), 100))
+    side = Side(SPEC, TimeControl.parse("5"), 50, black=TimeTerms(TimeControl.parse("movetime=1"), 100))
     assert describe_controls(side) == "5 with White, movetime=1 with Black"
     as_black = side.playing(white=False)
     assert (str(as_black.tc), as_black.margin_ms, describe_controls(as_black)) == ("movetime=1", 100, "movetime=1")
@@ -311,10 +321,10 @@ draw_offers = true
 """))  # fmt: skip
     assert rules.draw == DrawRule(40, 8, 10)
     assert rules.resign == ResignRule(4, 600, two_sided=True)
-    assert rules.tables == TableRule((str(folder / "tables"),), 3)
+    assert rules.tables == TablebaseRule((str(folder / "tables"),), 3)
     assert rules.draw_offers
     both = f'tablebases = {{ path = ["tables", "{folder}"], pieces = 5, fifty = false, only = "wins" }}'
-    expected = TableRule((str(folder / "tables"), str(folder)), 5, fifty=False, only="wins")
+    expected = TablebaseRule((str(folder / "tables"), str(folder)), 5, fifty=False, only="wins")
     assert entrants.rules_of(loaded(folder, both)).tables == expected
 
 
@@ -418,7 +428,7 @@ resign = { moves = 4, score = 600, two_sided = false }
 tablebases = { path = "tables", only = "wins" }
 draw_offers = true
 """
-    tables = TableRule((str(folder / "tables"),), 3, only="wins")
+    tables = TablebaseRule((str(folder / "tables"),), 3, only="wins")
     resign = ResignRule(4, 600, two_sided=False)
     expected = Rules(4, 60, 90, 7.5, "loss", DrawRule(40, 8, 10), resign, tables, draw_offers=True)
     assert prepared(folder, lines, white).rules == expected

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from enginetour.engines.registry import candidates, of_workspace
 from enginetour.model.errors import InputRefused, UsageRefused
-from enginetour.model.task import EngineSpec, Probe
+from enginetour.model.task import EngineSpec, ProbeResult
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.quickmatch import (
     MatchRequest,
@@ -29,10 +29,12 @@ from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import tour, try_engines_once
 
 
-def detect(commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path) -> list[tuple[EngineSpec, Probe]]:
+def detect(
+    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path
+) -> list[tuple[EngineSpec, ProbeResult]]:
     """Everything speaks UCI."""
     del protocol
-    return [(candidates(command, folder)[0], Probe("it")) for command in commands]
+    return [(candidates(command, folder)[0], ProbeResult("it")) for command in commands]
 
 
 def draft(tmp_path: Path, *engines: str, **asked: Any) -> dict[str, Any]:
