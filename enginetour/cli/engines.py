@@ -157,7 +157,7 @@ def check(
     from enginetour.cli.common import StepLine
     from enginetour.engines.registry import to_spec
     from enginetour.engines.safeguards import describe_safeguards as in_force
-    from enginetour.model.errors import suggest as near
+    from enginetour.model.errors import suggest
     from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.games import story, table
     from enginetour.tournament.probing import examine_each
@@ -165,7 +165,7 @@ def check(
     keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}
     for key in only:
         if key not in keys:
-            raise UsageRefused(f"unknown step {key!r}{near(key, keys)}", place="--step")
+            raise UsageRefused(f"unknown step {key!r}{suggest(key, keys)}", place="--step")
     if engine == ("all",):
         rows = [entry for entry in _registry().entries(_passed_over) if _is_here(entry)]
     else:
@@ -239,15 +239,15 @@ def _is_here(entry: EngineEntry) -> bool:
 
 def _by_id_or_name(word: str) -> EngineEntry:
     """The engine file of that id or name, or the only one whose id or name begins so."""
-    from enginetour.model.errors import match_name as called
+    from enginetour.model.errors import match_name
 
     registry = _registry()
     if word in registry.paths:
         return registry.get(word)
     entries = registry.entries()
-    name = called(word, [entry.name for entry in entries])
+    name = match_name(word, [entry.name for entry in entries])
     return next((entry for entry in entries if entry.name == name), None) or registry.get(
-        called(word, registry.ids) or word
+        match_name(word, registry.ids) or word
     )
 
 

@@ -129,19 +129,18 @@ def games(
 
 def _known(log: TournamentLog, word: str | None, termination: str | None) -> str | None:
     """The entrant that is meant; UsageRefused for a word that means none, and for an unknown ending."""
-    from enginetour.model.errors import match_name as called
-    from enginetour.model.errors import no_match_hint as not_called
-    from enginetour.model.errors import suggest as near
+    from enginetour.model.errors import match_name, no_match_hint, suggest
     from enginetour.model.game import Termination
 
-    engine = None if word is None else called(word, log.specs)
+    engine = None if word is None else match_name(word, log.specs)
     if word is not None and engine is None:
         raise UsageRefused(
-            f"{word!r} is not in {log.title}{not_called(word, log.specs) or near(word, log.specs)}", place="--engine"
+            f"{word!r} is not in {log.title}{no_match_hint(word, log.specs) or suggest(word, log.specs)}",
+            place="--engine",
         )
     known = ["adjudication", *Termination]
     if termination is not None and termination not in known:
-        what = f"no game ends by {termination!r}{near(termination, [str(one) for one in known])}"
+        what = f"no game ends by {termination!r}{suggest(termination, [str(one) for one in known])}"
         raise UsageRefused(what, place="--termination")
     return engine
 
@@ -313,7 +312,7 @@ def export(
 
 def _extras(comments: str | None) -> tuple[str, ...]:
     """The names of --comments; UsageRefused for one that is none."""
-    from enginetour.model.errors import suggest as near
+    from enginetour.model.errors import suggest
     from enginetour.reports.pgn import EXTRAS
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
@@ -321,7 +320,7 @@ def _extras(comments: str | None) -> tuple[str, ...]:
         return EXTRAS
     for name in names:
         if name not in EXTRAS:
-            what = f"no comment is called {name!r}{near(name, EXTRAS)}"
+            what = f"no comment is called {name!r}{suggest(name, EXTRAS)}"
             raise UsageRefused(what, place="--comments", step=f"choose of {', '.join(EXTRAS)}, or all")
     return names
 
@@ -534,9 +533,9 @@ def _plain(found: ReenactResult) -> dict[str, object]:
 
 def _incident(game: Game, engine: str | None, number: int) -> Incident:
     """The last one that cost somebody a game."""
-    from enginetour.model.errors import match_name as called
+    from enginetour.model.errors import match_name
 
-    engine = None if engine is None else called(engine, game.pairing.pair) or engine
+    engine = None if engine is None else match_name(engine, game.pairing.pair) or engine
     grave = [one for one in game.incidents if one.is_repeatable]
     named = [one for one in grave if engine is None or one.engine == engine]
     if not named:

@@ -325,10 +325,9 @@ def present(
 
     found = at_confidence(found, display.confidence)
     if pairs is None and (display.matrix == "score" or display.versus is not None):
-        from enginetour.ratings.ratinglist import fit_bases as grounds_of
-        from enginetour.ratings.ratinglist import rated_games as games_in
+        from enginetour.ratings.ratinglist import fit_bases, rated_games
 
-        pairs = games_in(list(grounds_of(found.rows).values()))
+        pairs = rated_games(list(fit_bases(found.rows).values()))
         notes = (*notes, *(("games between engines rated apart are not shown",) if len(found.pools) > 1 else ()))
     more: dict[str, object] = {"confidence": display.confidence, **(value or {})}
     if display.matrix is not None:
@@ -377,9 +376,7 @@ def _head_to_head(
     more: dict[str, object],
     notes: Sequence[str],
 ) -> str:
-    from enginetour.ratings.ratinglist import fit_bases as grounds_of
-    from enginetour.ratings.ratinglist import opponents_of as opposition
-    from enginetour.ratings.ratinglist import quantile
+    from enginetour.ratings.ratinglist import fit_bases, opponents_of, quantile
     from enginetour.reports import ratinglist as headtohead
 
     word, wide = display.versus or _EVERYBODY, quantile(display.confidence)
@@ -387,7 +384,7 @@ def _head_to_head(
     if name is None:
         raise UsageRefused(f"{word!r} has no games here{no_match_hint(word, pairs.names)}", place="--against")
     only = None if name == _EVERYBODY else name
-    met = dict(opposition(pairs, list(grounds_of(found.rows).values()), only=only))
+    met = dict(opponents_of(pairs, list(fit_bases(found.rows).values()), only=only))
     if as_json:
         told = headtohead.head_to_head_json(met, found, quantile=wide, confidence=display.confidence)
         return dumps({**found.to_json(), **more, "head_to_head": told}) + "\n"

@@ -249,15 +249,13 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Lis
 
 def _known(fixed: Mapping[str, Any], log: TournamentLog) -> tuple[tuple[str, Any], ...]:
     """What is fixed, by the names of the entrants that are meant."""
-    from enginetour.model.errors import match_name as called
-    from enginetour.model.errors import no_match_hint as not_called
-    from enginetour.model.errors import suggest as near
+    from enginetour.model.errors import match_name, no_match_hint, suggest
 
     meant: dict[str, Any] = {}
     for word, rating in fixed.items():
-        if (name := called(word, log.specs)) is None:
+        if (name := match_name(word, log.specs)) is None:
             raise UsageRefused(
-                f"{word!r} is not in {log.title}{not_called(word, log.specs) or near(word, log.specs)}",
+                f"{word!r} is not in {log.title}{no_match_hint(word, log.specs) or suggest(word, log.specs)}",
                 place="--anchor",
             )
         if name in meant:

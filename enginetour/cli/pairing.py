@@ -316,14 +316,13 @@ def _resting(foreign: Foreign, bye: str | None, *, forced: bool) -> Foreign:
 
 
 def _place(foreign: Foreign, label: str, option: str) -> int:
-    from enginetour.model.errors import no_match_hint as not_called
-    from enginetour.model.errors import suggest as near
+    from enginetour.model.errors import no_match_hint, suggest
 
     place = foreign.place(label)
     if place is None:
         known = [*foreign.labels, *(member.name for member in foreign.field.members)]
         raise UsageRefused(
-            f"no entrant {label!r}{not_called(label, known) or near(label, foreign.labels)}", place=option
+            f"no entrant {label!r}{no_match_hint(label, known) or suggest(label, foreign.labels)}", place=option
         )
     return place
 

@@ -294,19 +294,19 @@ def _test(
 def _loose(words: dict[str, str]) -> LooseAnchors:
     if not words:
         return {}  # numpy is imported while a second process reads
-    from enginetour.ratings.models import parse_loose_anchor as near
+    from enginetour.ratings.models import parse_loose_anchor
 
     try:
-        return {name: near(told) for name, told in words.items()}
+        return {name: parse_loose_anchor(told) for name, told in words.items()}
     except ValueError as error:
         raise UsageRefused(str(error), place="--loose-anchor") from None
 
 
 def _prior(words: str) -> Literal["auto", "none"] | Prior:
-    from enginetour.ratings.models import parse_prior as prior_of
+    from enginetour.ratings.models import parse_prior
 
     try:
-        return prior_of(words)
+        return parse_prior(words)
     except ValueError as error:
         raise UsageRefused(str(error), place="--prior") from None
 

@@ -101,7 +101,7 @@ def init(
         say(f"{file} written; {quote_command('check', file)} tells the plan, {quote_command('run', file)} starts it")
         return
     from enginetour.formats.base import SYSTEMS
-    from enginetour.model.errors import suggest as near
+    from enginetour.model.errors import suggest
     from enginetour.model.timecontrol import TimeControl
     from enginetour.model.variants import variant_named
     from enginetour.tournament.config import load as config
@@ -109,7 +109,7 @@ def init(
     from enginetour.tournament.config.write import chosen_engines, known_ratings, new_names, starter_text, uses_ratings
 
     if system not in SYSTEMS:
-        raise UsageRefused(f"unknown format {system!r}{near(system, SYSTEMS)}", place="--format")
+        raise UsageRefused(f"unknown format {system!r}{suggest(system, SYSTEMS)}", place="--format")
     try:
         control = TimeControl.parse(tc)
     except ValueError as error:
@@ -169,7 +169,7 @@ def systems(name: str | None, as_json: bool) -> None:
     Example: enginetour systems bubble
     """
     from enginetour.formats.base import SYSTEMS, options_model, own_decisions
-    from enginetour.model.errors import suggest as near
+    from enginetour.model.errors import suggest
 
     if name is None:
         rows = [{"name": s.name, "summary": s.summary, "source": s.source} for s in SYSTEMS.values()]
@@ -182,7 +182,7 @@ def systems(name: str | None, as_json: bool) -> None:
                     click.echo(click.wrap_text(words, 79, f"{head:<{wide}}", " " * wide))
         return
     if name not in SYSTEMS:
-        raise UsageRefused(f"unknown format {name!r}{near(name, SYSTEMS)}", step="enginetour systems lists them")
+        raise UsageRefused(f"unknown format {name!r}{suggest(name, SYSTEMS)}", step="enginetour systems lists them")
     system, schema = SYSTEMS[name], options_model(name).model_json_schema()
     settings = [
         {"key": key, "default": entry.get("default"), "meaning": entry.get("description", "")}

@@ -107,11 +107,10 @@ def _compare(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    from enginetour.formats.simulation import compare
-    from enginetour.formats.simulation import parse_system as contender
+    from enginetour.formats.simulation import compare, parse_system
     from enginetour.reports import sprt as simulation
 
-    contenders = [contender(words.strip(), rounds) for words in re.split(_COMMA, systems)]
+    contenders = [parse_system(words.strip(), rounds) for words in re.split(_COMMA, systems)]
     with _bar(count) as told:
         found = compare(contenders, world, entrants=entrants, count=count, seed=seed, told=told)
     if as_json or as_csv:
@@ -134,7 +133,7 @@ def _config(
     as_csv: bool,
 ) -> None:
     from enginetour.formats.base import make_format
-    from enginetour.formats.simulation import simulate_many as rehearse
+    from enginetour.formats.simulation import simulate_many
     from enginetour.reports import sprt as simulation
     from enginetour.tournament import limits as outlook
     from enginetour.tournament import plan as plans
@@ -147,7 +146,7 @@ def _config(
         raise UsageRefused("--spread does nothing: all entrants are rated", step="leave it out")
     world = replace(_world(spread, (150.0 if unrated else 0.0) if noise is None else noise), odds=config.play.odds)
     with _bar(count) as told:
-        found = rehearse(
+        found = simulate_many(
             lambda number: make_format(config.system, config.format_options, number),
             plan.entrants,
             world,

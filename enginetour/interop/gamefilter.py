@@ -108,11 +108,11 @@ class GameFilter:
         ):
             for name in names:
                 if name not in known:
-                    from enginetour.model.errors import suggest as near
+                    from enginetour.model.errors import suggest
 
                     place = f"--{kind.replace(' ', '-')}"
                     what = kind.removeprefix("exclude ")
-                    raise UsageRefused(f"unknown {what} {name!r}{near(name, known)}", place=place)
+                    raise UsageRefused(f"unknown {what} {name!r}{suggest(name, known)}", place=place)
 
     @property
     def asks_tags(self) -> bool:
