@@ -1,4 +1,4 @@
-"""AGA AccelRat, complete."""
+"""AccelRat, the pairing system of the American Go Association: entrants of similar ratings meet."""
 
 from __future__ import annotations
 
@@ -74,9 +74,6 @@ def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Re
         left.remove(nearest)
         pairs.append((highest, nearest))
     return pairs
-
-
-# AccelRat, the pairing of the American Go Association's tournaments: near ratings meet, and ratings rank.
 
 
 class AccelRatOptions(RoundsOptions):

@@ -1,4 +1,4 @@
-"""What a format is, the registry of formats, and replay: the state of a tournament is a fold over its log."""
+"""The Format protocol, the registry of formats, and replay: the state is a fold over the event log."""
 
 from __future__ import annotations
 

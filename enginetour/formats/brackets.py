@@ -20,7 +20,7 @@ from enginetour.formats.pairing.field import BLACK, Board, Kind, Member, Paired,
 from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
 from enginetour.formats.rounds import PairingSystem
 
-# What cup and double elimination share: matches that must not end level, who goes on, and how it came about.
+# Matches that must not end level, and which entrant advances.
 
 
 class KnockoutOptions(ColourOptions):
@@ -179,7 +179,7 @@ def families_of(members: Sequence[Member]) -> tuple[str, ...]:
     return tuple(family if known.count(family) > 1 else "" for family in known)
 
 
-# The leaves of a knock-out tree: who sits where before the first round. Entrants are places in the entry order.
+# Leaves of a knockout bracket: seats before the first round. Entrants are places in the entry order.
 #
 # The tree has 2^k leaves in a row; neighbours meet, the winners of neighbouring pairs meet, and so on. The leaves have
 # labels 1 to 2^k as seeds have: as long as the lower label wins, those of a pair in a round of n add up to n + 1.

@@ -1,4 +1,4 @@
-"""H.G. Muller's bubble: the format and the sentences that explain it.
+"""The bubble format of H.G. Muller: rules, options, and the texts that explain its decisions.
 
 An edition ranks everybody for a fraction of a full round robin. Rules by number, as the comments cite them:
 1 start, 2 table, 3 finish, 4 drop, 5 park, 6 replacement from parking or list, 7 the same once the list is used
@@ -45,7 +45,7 @@ from enginetour.model.game import (
     Withdrawn,
 )
 
-# The decisions of a bubble as sentences, with their reasons.
+# Texts of the decisions, with reasons.
 
 
 def start(members: Sequence[str]) -> str:
@@ -100,9 +100,6 @@ def addition(name: str, instead: str | None) -> str:
 
 def _matches(count: int) -> str:
     return "1 match" if count == 1 else f"{count} matches"
-
-
-# The bubble: a small section plays round robins, the weak drop out below, the strong are parked and return.
 
 
 class BubbleOptions(ColourOptions):

@@ -1,4 +1,4 @@
-"""List, section, parking; which entrants leave and enter; look-ahead.
+"""State of a bubble tournament: list, section, parking, and which engines leave and enter next.
 
 Lists run bottom to top, as in the article. Nothing here decides; `bubble` does. Source: H.G. Muller, WinBoard
 forum, 19 June 2007.
@@ -20,7 +20,7 @@ from enginetour.formats.pairing.standings import Grid, Scored, table, total, wit
 from enginetour.formats.pairing.tiebreaks import NOTHING, Tally, against
 from enginetour.model.game import GameKey, Note, Outcome, Pairing, StandingsRow
 
-# Games of a round robin to come, played before its time: their results are held back until it begins.
+# Games of a later round robin that are played early: their results wait until it begins.
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _number(game: Pairing) -> tuple[int, int]:
     return game.meeting, game.leg
 
 
-# Where everybody stands in a bubble: list, section, parking, new ranking; and the moves between them.
+# State: list, section, parking, new ranking.
 
 _Origin = Literal["start", "list", "parked"]
 
@@ -264,7 +264,7 @@ def _shifted(balance: Map[str, int], game: Pairing, sign: int) -> Map[str, int]:
     return balance.set(game.black, balance.get(game.black, 0) - sign)
 
 
-# Who leaves a section when its round robin is over, and who enters: rules 4 to 8, from the table's two ends.
+# Which engine leaves the section after its round robin and which enters: rules 4 to 8.
 
 _Reason = Literal["last_below_min_matches", "last_has_min_matches", "last_has_met_all_left"]
 
@@ -320,7 +320,7 @@ def without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     return tuple(other for other in names if other != name)
 
 
-# What can be read off a bubble's state: the table of a round robin, the interim ranking, the games to come.
+# Tables and counts derived from the state: round robin, interim ranking, remaining games.
 
 _HALF = Fraction(1, 2)  # what an engine without a game counts as: rule of the interim ranking
 
@@ -381,7 +381,7 @@ def _line(state: BubbleState, rank: int | None, name: str, status: str) -> Stand
     return StandingsRow(rank, name, tally.half_points, tally.games, status)
 
 
-# What is certain of the next round robin while the last matches of this one are open.
+# Look-ahead: games of the next round robin that are certain while matches of this one are open.
 #
 # The decision is run for every total the open matches can still reach; a game that is in the next round robin in all
 # cases, with the same colours and numbers, may be played now. Cases differ only in their table, so each pair of leaver

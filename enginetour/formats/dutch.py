@@ -31,7 +31,7 @@ from enginetour.formats.pairing.matching import Face
 from enginetour.formats.pairing.matching import Unpairable as NoMatching
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
 
-# One bracket of the Dutch system: who is paired inside it, who floats down.
+# One bracket: its pairs and the entrants that float down.
 
 _EXPONENTS = 16  # binary digits in one weight: a field of 5000 leaves them room in a machine word
 
@@ -170,7 +170,7 @@ def _pairs(size: int, i: int, others: Sequence[int], values: list[int]) -> Numbe
     return digit
 
 
-# Which rounds are legal: nobody meets twice, no absolute colour clash, no bye after a bye or a win without a game.
+# Legal rounds: no rematch, no clash of absolute colors, no bye after a bye or a win without a game.
 #
 # When there is no such round, the one that breaks these as little as can be: no rematch if that can be had by other
 # means, else the fewest, then the least recent; then the fewest second byes, then families, then clashes of colour.
@@ -240,18 +240,6 @@ class LegalRounds:
         return f"no legal round is left for {who}; strict = false allows the fewest rematches"
 
 
-# FIDE Dutch as a format.
-
-# The FIDE Dutch system, exact: every bracket by lexicographic matching of the whole rest of the round, with proof.
-#
-# module       what is there                                 criteria of FIDE C.04.3
-# preparation  score, floats, barred bye of every entrant
-# colours      preferences, who has White
-# legal        absolute criteria; what gives when none fits  C1 to C4
-# bye          the score that the bye goes to                C5
-# criteria     how good the pairs of a bracket are           C6 to C21
-# bracket      moved down, remainder, exchanges
-
 CERTIFIED = "maximum weight, certified"
 BREACH = "fallback: no legal round is left, the law is broken as little as can be"
 EVEN = "colours are even in each match: not FIDE Dutch"
@@ -306,8 +294,6 @@ def _colours(field: Field, initial: int) -> Callable[[PlayerCard, PlayerCard], t
 
     return seats
 
-
-# The FIDE Dutch system as a format: what chess users mean by a Swiss.
 
 COLOURS = {"white": WHITE, "black": BLACK}
 

@@ -1,4 +1,4 @@
-"""Double elimination."""
+"""Double elimination: an entrant is out after two lost matches; by scores or with a fixed bracket."""
 
 from __future__ import annotations
 
@@ -161,9 +161,6 @@ class Double:
 
 def _neighbours(nodes: tuple[Node, ...]) -> list[Couple]:
     return list(zip(nodes[::2], nodes[1::2], strict=True)) if len(nodes) > 1 else []
-
-
-# Double elimination: who loses two matches is out.
 
 
 class EliminationOptions(KnockoutOptions):

@@ -1,4 +1,4 @@
-"""EPM, complete.
+"""EPM pairing system for Go: McMahon groups, floats from the middle, backtracking.
 
 Groups are by McMahon scores; the lists are sorted by the older Gotha function without a handicap.
 """

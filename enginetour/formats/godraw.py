@@ -1,4 +1,4 @@
-"""GoDraw, complete.
+"""GoDraw pairing system: rounds by guided random draw.
 
 float    odd group: one that lost last round, down to one of the next group that floated down and won
 pair     one of the largest origin against one of the second largest, families within them likewise

@@ -1,4 +1,4 @@
-"""Gopair, complete."""
+"""gopair pairing system (Augustin 2005): rounds with the greatest sum of scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairing for what the games tell: the most entropy, the largest expected change, or a probe for the right grade.
+"""Pairing for information: most entropy, largest expected rating change, or grade probing.
 
 system     a pair is worth                                              source
 entropy    H = -sum p log2 p over the results a game can have           Vuorinen 2010, 2.2

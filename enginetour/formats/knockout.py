@@ -1,4 +1,4 @@
-"""Cup: a knock-out tree; who loses a match is out. Table by cup score (CPS) over rounds won or passed."""
+"""Knockout: the loser of a match is out. The table is ordered by cup score (CPS): rounds won or passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two engines: number of games, SPRT, or target error.
+"""Match between two engines: a fixed number of games, an SPRT, or a target error.
 
 The test looks at encounters in the order in which they were scheduled, each once all before it are complete: a long
 game makes the look wait, a short one never jumps the queue. In the order in which pairs end the short ones come

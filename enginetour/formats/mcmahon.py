@@ -1,4 +1,4 @@
-"""McMahon: who is stronger starts with more points, so near strengths meet from the first round on.
+"""McMahon: stronger entrants start with more points, so similar strengths meet from the first round.
 
 Three functions weigh its pairs: today's (`mcmahon`), Gerlach's as it can be reconstructed (`gerlach`), and the older
 one (`gotha-2005`).

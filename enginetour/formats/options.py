@@ -1,4 +1,4 @@
-"""Settings that several formats share.
+"""Options that several formats share: absences, half-point byes, rating handicaps, color allocation.
 
 Systems with McMahon scores have a handicap of their own, by those.
 """

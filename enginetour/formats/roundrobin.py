@@ -109,8 +109,6 @@ def _picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozen
     return frozenset(names[:wanted] if isinstance(wanted, int) else wanted)
 
 
-# What round robin, gauntlet and Scheveningen share: pairs known from the start, so games may be played in any order.
-
 _Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
 
 
@@ -370,11 +368,6 @@ def _withdrawn_lines(state: ListState) -> tuple[StandingsRow, ...]:
     return tuple(StandingsRow(None, name, tally.half_points, tally.games, "withdrawn") for name, tally in sums.items())
 
 
-# Round robin, gauntlet, Scheveningen.
-
-# Round robin: everybody against everybody, in cycles, in one of several orders.
-
-
 class RoundRobinOptions(ListOptions):
     """Settings of the round robin."""
 
@@ -409,9 +402,6 @@ class RoundRobin(PairList):
                 number += 1
                 for white, black in pairs:
                     yield (*self._turned(names[white], names[black], cycle), cycle, number)
-
-
-# Gauntlet: one or several seeds against all the others.
 
 
 class GauntletOptions(ListOptions):
@@ -470,9 +460,6 @@ class Gauntlet(PairList):
                 number += 1
                 for white, black in pairs:
                     yield (*self._turned(front[white], front[black], cycle), cycle, number)
-
-
-# Scheveningen: two teams, everybody against everybody of the other team.
 
 
 class ScheveningenOptions(ListOptions):

@@ -1,4 +1,4 @@
-"""Turns a pairing system into a format.
+"""Rounds: turns a pairing system into a format that plays round after round.
 
 The next round is paired when the last game of this one is in, so a round never depends on the order in which its games
 ended. Whoever withdraws is absent from the next round on; its unplayed games of this one go to its opponents.
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from enginetour.formats.pairing.blossom import Numbers
 
 
-# A moment of a tournament in rounds: what was decided, what is being played, who has gone.
+# State of a tournament in rounds.
 
 _NOBODY = Paired(())
 
@@ -131,7 +131,7 @@ class RoundsState:
         return tuple(row)
 
 
-# What a pairing system is: a function of the field, with the questions the format of rounds asks it.
+# Pairing system: a function of the field, with the methods that the format of rounds calls.
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,9 +344,6 @@ class PairingSystem(ABC):
     def games_ahead(self, _boards: int) -> int:
         """Most games that `more` could add to so many boards."""
         return 0
-
-
-# Formats that pair in rounds: a pairing system, which is a function of the field, made into a format.
 
 
 class Rounds:

@@ -1,4 +1,4 @@
-"""Simulated engines, fields, comparison.
+"""Simulation of formats with simulated engines, and comparison of formats by accuracy.
 
 Where systems are compared they play the same engines with the same luck, so their differences are surer than either.
 """
@@ -24,7 +24,7 @@ from enginetour.ratings.elo import expected_score
 from enginetour.ratings.likelihood import fit
 from enginetour.ratings.models import PhantomDraws
 
-# Simulated engines: how strong they are, what is believed of them beforehand, and how their games end.
+# Simulated engines: true strengths, prior ratings, and results of their games.
 #
 # All chance comes from `Dice` by words, so a game between two engines ends the same in every format that has it played:
 # common random numbers, which make differences between formats surer than either figure.
@@ -107,7 +107,7 @@ def _normal(*words: object) -> float:
     return _NORMAL.inv_cdf(_share(*words))
 
 
-# One format played to its end by a population, game by game, through the contract every format keeps.
+# Simulation of one tournament, game by game.
 
 _TWO = 2  # entrants: a sequential test between them may end at any game, so games are played one by one
 
@@ -134,7 +134,7 @@ def simulate(format_: Format[Any], population: Population) -> SimulatedTournamen
     return SimulatedTournament(tuple(games), format_.standings(state), bounds)
 
 
-# How near a tournament came to the truth: rank correlation, the best engine first, how level its games were.
+# Accuracy: rank correlation with the true strengths, best engine first, balance of the games.
 #
 # tau    Kendall's tau-a with the true strengths; who shares a rank is in no order     Kendall 1938
 # table  the format's own table
@@ -222,7 +222,7 @@ def _counts(course: SimulatedTournament) -> dict[tuple[str, str], tuple[int, int
     return {pair: (wins, draws, losses) for pair, (wins, draws, losses) in counts.items()}
 
 
-# A format as people name it for a comparison: ``mcmahon``, ``entropy:model=gor``, ``bubble:size=8:min_matches=16``.
+# Format with settings in one word: ``mcmahon``, ``entropy:model=gor``, ``bubble:size=8:min_matches=16``.
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ def _setting(pair: str, words: str) -> tuple[str, object]:
         return key, value
 
 
-# Many simulated tournaments: one configuration again and again, or several systems on the same fields.
+# Many simulations: one configuration repeated, or several systems on the same fields.
 
 FIGURES = tuple(figure.name for figure in fields(_Accuracy))
 _TENTHS = 10  # the outermost of its cuts bound the middle 80 %

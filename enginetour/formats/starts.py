@@ -1,4 +1,4 @@
-"""What McMahon systems begin with: bands, bar, floor and groups, as settings, and the scores that follow from them."""
+"""Options for McMahon starting scores: bands, bar, floor and groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swiss systems by today's Gotha criteria: groups of equal wins, in all or inside categories."""
+"""Swiss systems by the current Gotha criteria: groups of equal wins, in all or inside categories."""
 
 from __future__ import annotations
 

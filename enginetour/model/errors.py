@@ -1,4 +1,4 @@
-"""Errors by cause, exit code, next step, did you mean.
+"""Errors with their exit codes, and "did you mean" suggestions for unknown names.
 
 Exit codes (told in the README too):
 0 all played · 1 our own failure · 2 wrong usage · 3 configuration or input refused · 4 engine refused ·
@@ -29,8 +29,6 @@ Exit codes (told in the README too):
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-# What can go wrong, drawn once: the type says who is at fault, the exit code what the shell hears.
 
 GAMES_LEFT_OUT = 9  # the exit code of ``rate --strict``; the list is made all the same
 PAIRINGS_DIFFER = 10  # the exit code of ``pair --check-all``
@@ -142,7 +140,7 @@ class InternalFailure(TaskFailed):
     step = "please report it"
 
 
-# Which known word somebody may have meant who wrote another, as the end of a refusal; upper and lower case are one.
+# Suggestions for an unknown name; upper and lower case are equal.
 
 _MOST_NAMED = 3  # of several names that begin so
 _BEGINNING = 3  # letters of a word that may be the beginning of another

@@ -1,8 +1,6 @@
-"""The nouns: entrants, pairings, outcomes, games, and the events of which a tournament's log is made.
+"""Game, Pairing, Entrant, Outcome, Termination, Opening, and the events of the tournament log.
 
-The nouns: entrants, pairings, outcomes, games, and the events of which a tournament's log is made.
-
-All is frozen, picklable, free of clocks, files and processes. Names of entrants are the keys; scores are half points.
+Everything is frozen and picklable. Names of entrants are the keys; scores are in half points.
 """
 
 from __future__ import annotations
@@ -10,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
-
-# The nouns: entrants, pairings, outcomes, games, and the events of which a tournament's log is made.
 
 
 class Outcome(StrEnum):

@@ -1,4 +1,4 @@
-"""The task that a slot receives: EngineSpec, Rules, GameTask; time odds.
+"""Tasks sent to a slot process (play, probe, replay a game): engine settings, rules of the game, time odds.
 
 Frozen and picklable: tasks go to slot processes as data and know nothing of tournaments or stores.
 """
@@ -15,8 +15,6 @@ from typing import Any, Literal
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Pairing, SideRecord
 from enginetour.model.timecontrol import Stage, TimeControl
-
-# What a slot is asked: engines and how to start them, the rules of a game, a game to play, a probe.
 
 _THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
 
@@ -288,7 +286,7 @@ def _of_columns(before: _Values, columns: _Values, after: _Values) -> Game:
     return Game(*(*before, tuple(map(MoveMade._make, zip(*columns, strict=True))), *after))
 
 
-# What goes over the pipes for every game.
+# Classes that are pickled for every game.
 _OF_A_GAME = (Game, Pairing, Opening, SideRecord, Incident)
 _OF_A_TASK = (GameTask, Side, EngineSpec, Quirks, Resources, Rules, DrawRule, ResignRule, TimeControl, Stage)
 _MOVES = [each.name for each in fields(Game)].index("moves")
@@ -297,7 +295,7 @@ for _kind in _VALUES:
     copyreg.pickle(_kind, _by_columns if _kind is Game else _by_place)  # type: ignore[arg-type]
 
 
-# Time odds: a handicap in bands becomes the shorter clock of the side that gives it.
+# Time odds: a handicap in bands shortens the clock of the side that gives it.
 #
 # A handicap of h divides the giver's time by 2^(100 h / 70), at most by 32; a table of the user's own replaces the
 # formula. What a doubling of time is worth differs from engine to engine, so games at odds are no even games for

@@ -1,4 +1,4 @@
-"""Grammar of time controls, time classes.
+"""Time controls: how they are written and read, and time classes (bullet, blitz, rapid, ...).
 
 Stages ``moves/seconds+increment`` joined by ``:``; without ``moves/`` a stage lasts for ever and the last
 stage repeats. ``hourglass=S`` is a clock too: what one side uses runs to the other (PGN: ``*S``). ``movetime=S``,
@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
-# How long an engine may think: the grammar of time controls.
-
-# A day a stage: longer is a slip of the keyboard, not a plan.
+# One day per stage: a longer stage is a typing error.
 LONGEST_STAGE_MS = 86_400_000
 _SECONDS = r"(?:\d{1,6}(?:\.\d{0,3})?|\.\d{1,3})"  # `.1` as both peers read it
 _STAGE = re.compile(rf"(?:(\d{{1,4}})/)?({_SECONDS})(?:\+({_SECONDS}))?")
@@ -176,7 +174,7 @@ def format_controls(white: str, black: str) -> str:
     return white if white == black else f"{white} with White, {black} with Black"
 
 
-# Which class of time control a game belongs to: every game has exactly one.
+# Time classes: every game has exactly one.
 #
 # class                            seconds for the first 40 moves     source
 # ultrabullet, bullet, blitz,      below 30, 180, 480, 1500, and      Lichess: base + 40 increments

@@ -1,4 +1,4 @@
-"""Names, boards, start positions.
+"""Chess variants: their names in UCI, CECP and PGN, their boards and start positions; Chess960 starts.
 
 name             rules
 standard         FIDE Laws of Chess
@@ -21,8 +21,6 @@ from enginetour.model.game import Opening
 if TYPE_CHECKING:
     import chess  # rating lists know variants by name and never see a board
 
-
-# Variants of chess: their names, boards, and what UCI, CECP and PGN call them. python-chess knows the rules.
 
 STANDARD = "standard"
 CHESS960 = "chess960"
@@ -138,7 +136,7 @@ def shuffled_fen(white: int, black: int) -> str:
     return board.fen()
 
 
-# Openings by their place in a suite, whatever stands behind it.
+# Lazy sequences of openings.
 
 
 class LazyOpenings(Sequence[Opening]):
@@ -157,7 +155,7 @@ class LazyOpenings(Sequence[Opening]):
         return self._at(numbers) if isinstance(numbers, int) else [self._at(one) for one in numbers]
 
 
-# Starts of Chess960 by number (Scharnagl's count, 0 to 959), and of double Chess960 by White's x 960 + Black's.
+# Chess960 starts by number (Scharnagl, 0 to 959), double Chess960 by White * 960 + Black.
 
 
 def start_count(variant: str) -> int:

@@ -1,4 +1,4 @@
-"""Rating pools, connected components, games that would join them.
+"""Connectivity: rating pools, connected components, and the games that would join them.
 
 An arrow leads from whoever took anything (win or draw) to whom it was taken from. Ratings of greatest likelihood
 are finite exactly when everybody reaches everybody along the arrows (Ford 1957).
@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
-
-# Who can be compared with whom: pools, mutually reachable groups, the unbeaten and the winless.
 
 _MOST_ROUNDS = 100  # a round reads all arrows; only chains of versions are longer
 Parts = tuple[tuple[str, ...], ...]
@@ -123,7 +121,7 @@ def _named(pairs: Pairs, parts: Iterable[set[int]]) -> Parts:
     return tuple(sorted(named, key=lambda part: (-len(part), part)))
 
 
-# Which games would make one list of several: the fewest between pools, the fewest points between groups.
+# Games that would make one list of several pools, and points that would make one group of several.
 #
 # Pools need a game each with the largest. Groups are nodes of a graph without cycles, arrows as in `connectivity`; as
 # many more arrows make it one group as there are groups that nobody took anything from, or that took nothing from

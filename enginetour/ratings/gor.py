@@ -1,4 +1,4 @@
-"""GoR, EGF 2021.
+"""Go ratings: Czech GoR, EGF GoR, and the EGF system of 2021.
 
 variant  expectation                                            source
 czech    S = 1/(e^(-D/115)+1) for both sides                    Czech Go Rating, magazine Igo, 1998
@@ -20,8 +20,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades, incremental
 from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatedGame, RatingEvent, RatingState, Standing
-
-# Go ratings: Czech GoR (Cieply 1998) and the EGF GoR as told by Vuorinen (2010).
 
 _GorState = RatingState
 

@@ -1,6 +1,4 @@
-"""One fold for all event-by-event systems.
-
-One fold for all event-by-event systems.
+"""Incremental ratings, game by game or event by event: the shared fold of Elo and the Go systems.
 
 A rule says what is expected and how much a surprise weighs; the fold keeps the books. The state is a persistent
 value: keep one from before any event, `step` from there, and the floats are those of a full replay, bit by bit.
@@ -17,7 +15,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from immutables import Map
 
-# What rating systems have in common: the games they read and the events they write.
+# Games that rating systems read, and events that they write.
 #
 # Both are named tuples: a fold makes two events a game, and a frozen dataclass takes nearly four times as long.
 
@@ -56,9 +54,7 @@ class RatingEvent(NamedTuple):
     games: int
 
 
-# One fold for all event-by-event systems.
-
-# Which engine version comes after which: whose rating a new one takes over where a list asks for it.
+# Engine versions: whose rating a new version inherits, where a list asks for it.
 #
 # The predecessor is the newest rated version of the same name, else the newest rated engine of the same family. Newest
 # is what entered the store last; rated is what has a rated game by then.
@@ -117,7 +113,7 @@ def lineage(versions: Iterable[Version]) -> Lineage:
     return Lineage({v.engine: (same_name[v.name], same_family.get(v.family, ())) for v in known})
 
 
-# Ratings that change game by game or event by event: one fold for Elo and the GoR family.
+# The fold over games, per game or per event.
 
 Mode = Literal["sequential", "batch"]
 EventTally = tuple[int, int, int]  # White's wins, draws, losses

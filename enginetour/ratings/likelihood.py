@@ -1,4 +1,4 @@
-"""Newton's method, curvature.
+"""Maximum-likelihood ratings: Newton's method on the likelihood of all games, and its curvature.
 
 Natural units throughout: points times ln10/scale. Unknowns are the ratings, White's advantage, the draw parameter.
 """
@@ -28,7 +28,7 @@ from enginetour.ratings.models import (
 )
 from enginetour.ratings.pairs import Counts, Index, OpeningDependence, Pairs, Vector, pairs_of
 
-# The inverse of a symmetric positive definite matrix, half by half: products instead of elimination.
+# Inverse of a symmetric positive definite matrix, by block elimination.
 #
 # numpy inverts any matrix, by elimination in 8/3 n^3 operations. By the Schur complement (Boyd and Vandenberghe 2004,
 # appendix A.5.5) a symmetric one takes 4/3 n^3, all of them products of large blocks: half the time for 1,000 unknowns
@@ -244,7 +244,7 @@ def curvature(
     return Curvature(pairs, slopes.curve, slopes.cross, slopes.draw_curve, stiff, lifted, free, level_free)
 
 
-# The climb to the greatest likelihood: what is climbed, Newton's steps, and when there is no summit.
+# Newton's method: the function that is maximized, its steps, and the case without a maximum.
 
 _STEP_LIMIT = 4.0  # natural units, 695 Elo, by which a step may change a gap: from far away Newton overshoots
 STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by then

@@ -1,4 +1,4 @@
-"""Everybody against everybody in a list: likelihood of superiority, differences, their errors, scores.
+"""Matrices of a rating list: LOS, rating differences, their errors, and scores for each pair of engines.
 
 kind     cell of row and column                               blank
 los      likelihood that the row is the stronger one          between anchors

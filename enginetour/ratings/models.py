@@ -1,4 +1,4 @@
-"""Strength difference -> W/D/L; priors; loose anchors.
+"""Rating models (logistic, Davidson, Rao-Kupper), priors, and loose anchors.
 
 x = gap in natural units; W, D, L: White's results of a row of games, n their sum; s(x) = 1/(1+e^-x)
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from enginetour.ratings.incremental import LARGEST
 from enginetour.ratings.pairs import Pairs, Vector
 
-# How a gap in strength becomes wins, draws and losses: what the likelihood of a list is made of.
+# Rating models: probabilities of win, draw and loss for a difference in strength.
 
 
 class _Results(Protocol):
@@ -280,7 +280,7 @@ def _log_expm1(value: float) -> float:
 MODELS: dict[str, Model] = {model.name: model for model in (_Logistic(), _Davidson(), _RaoKupper())}
 
 
-# What is believed of ratings before any game.
+# Priors.
 #
 # prior          adds to the log likelihood                                  source
 # GaussianPrior  -(R - mean)^2/(2 sd^2) each; means make loose anchors       Bayes; Ordo's loose anchors
@@ -441,9 +441,9 @@ def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
     )
 
 
-# Loose anchors: engines believed to stand near a rating, which hold the level of a list without fixing anybody.
+# Loose anchors: a Gaussian prior for engines with an approximately known rating fixes the level of the list.
 #
-# Ordo's manual calls them so; to Bayes they are a bell curve about each of them, and games may pull them off.
+# The term is from Ordo's manual. The games can move a loose anchor away from its prior mean.
 
 _SMALLEST_SD = 1.0  # points, as ratings are shown; below it residuals pass 1e-8 at levels of 10,000 (tried)
 _WORDS = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")

@@ -1,4 +1,4 @@
-"""Results as columns; games that share an opening."""
+"""Game results as columns per pair of engines, and game pairs that share an opening."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-
-# Results as columns: what every fit, graph and list reads instead of a million games.
 
 Counts = Mapping[tuple[str, str], tuple[int, int, int]]
 """(white, black) -> White's wins, draws, losses."""
@@ -138,7 +136,7 @@ def pairs_of(counts: Counts | Pairs, names: Collection[str] = ()) -> Pairs:
     return Pairs(known, white, black, wins, draws, losses)
 
 
-# Games that share an opening: what a list must know of them, and what they change in its errors.
+# Game pairs: games that share an opening, and their effect on errors.
 #
 # Two games of two engines on one opening with colours swapped are not independent: an opening that favours White gives
 # one engine what it takes from the other. Results are counted by pair, as in a match of two: pairs in which the first

@@ -1,4 +1,4 @@
-"""Counts of a match of two, by games (trinomial) or by pairs of games on one opening (pentanomial), and what they say.
+"""Match statistics (Elo, error, LOS, nElo) from trinomial or pentanomial counts.
 
 Counts run from the worst to the best outcome: losses, draws, wins; or pairs that brought 0, 1/2, 1, 3/2, 2 points.
 The games of a pair share their opening, so they are not independent and the pair is the observation; only its

@@ -1,4 +1,4 @@
-"""Which engines are rated together; rows; rating pools."""
+"""Rating list: the rows of every pool with ratings, errors, opponents and remarks."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ from enginetour.ratings.uncertainty import (
     sandwich_middle,
 )
 
-# Whom an engine met: how many, how evenly, and what the list says of each of its pairings.
+# Opponents of an engine: their number, diversity, and the result of each pairing.
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _expected(fit: Fit, gaps: Vector) -> Vector:
     return np.asarray(logistic(gaps))
 
 
-# The rows of one pool: shown ratings, errors that are honest in small samples, and what each rests on.
+# Rows of one pool: shown ratings, errors for small samples, and remarks.
 
 SHARED = 6  # digits behind the point; closer ratings share a rank
 DENSE_ERRORS = 4000  # engines; above, one number of a square array takes 128 MB and all of them minutes
@@ -419,7 +419,7 @@ def _rests_on(
     )
 
 
-# What of the games is rated together, and what is believed of it before: whole pools, or the groups of a pool.
+# Which engines are rated together and with which prior: whole pools, or the groups of a pool.
 
 _PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
 
@@ -497,7 +497,7 @@ def _parts_told(parts: tuple[tuple[str, ...], ...]) -> str:
     return "groups " + ", ".join(shown)
 
 
-# What pools without a common game share: White's advantage and the draw parameter, most likely over all their games.
+# Parameters shared by pools without a common game: White's advantage and the draw parameter.
 #
 # Each pool is then fitted with what the others say of both, so errors know how sure the shared numbers are.
 
@@ -570,7 +570,7 @@ def _joint(refit: _Refit, pools: int, advantage: float | Literal["fit"], draw: f
     ]
 
 
-# The rating list: who is rated with whom, by which model and prior, and what is told with the numbers.
+# The rating list and its caption.
 
 _SURPRISING = 3.3  # standard deviations; one in a thousand by chance
 _FEW_NAMED = 10  # anchors in a note
@@ -901,7 +901,7 @@ def _points(fitted: Fit, point: float) -> tuple[str, ...]:
     )
 
 
-# The bounds of a list at another confidence than 95 %.
+# Bounds at a confidence other than 95 %.
 #
 # A likelihood bound lies where the log likelihood has fallen by z^2/2. With every game and every belief counted
 # (1.96/z)^2 times it falls that far by 1.96^2/2, so the bounds at one confidence are the 95 % bounds of that tally.

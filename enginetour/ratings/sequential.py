@@ -1,4 +1,4 @@
-"""SPRT, average sample number, strength estimate after a stop.
+"""SPRT (sequential probability ratio test): verdict, expected length, and Elo estimate after a stop.
 
 model       bounds are            source
 logistic    Elo of the score      generalised likelihood ratio, Van den Bergh (fishtest)
@@ -202,7 +202,7 @@ def _at_nelo(chances: list[float], nelo: float) -> list[float]:
     return found
 
 
-# How long a sequential test lasts on average: Wald's average sample number, from any point of its walk.
+# Expected length: Wald's average sample number, from any point of the walk.
 #
 # The ratio is taken for a Brownian motion between Wald's bounds, as in `stopped`: drift and spread are those of one
 # observation's log likelihood ratio. Source: Wald 1947 (Sequential Analysis, chapter 3); without drift its limit.
@@ -246,7 +246,7 @@ def expected_lengths(test: Sprt, classes: int) -> dict[str, float]:
     return {name: sample_number(test, test.likeliest(equals, elo)) for name, elo in truths.items()}
 
 
-# How strong, after a sequential test stopped: a test that stops on good luck overstates the winner, this does not.
+# Median-unbiased Elo estimate after a stop; the plain estimate overstates the winner.
 #
 # Outcomes are ordered from the earliest H0 over later ones to the latest H1 and the earliest H1. The median-unbiased
 # estimate is the strength at which an outcome at most as good as the one seen has chance 1/2; the ends of the 95 %
@@ -366,7 +366,7 @@ def _exp(x: float) -> float:
     return exp(min(x, 0.0))  # a part of a chance; above 0 by rounding only
 
 
-# A sequential test of two engines over the games they have: counts, ratio, verdict, strength.
+# The test over the games of two engines: counts, ratio, verdict, strength.
 
 OPEN_GAMES = 1_000_000  # most games of a test where nobody names a number: it ends by itself long before
 

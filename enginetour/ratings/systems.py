@@ -1,4 +1,4 @@
-"""The systems that rate game by game, by name."""
+"""Registry of the incremental rating systems (Elo, GoR, EGF), by name."""
 
 from __future__ import annotations
 

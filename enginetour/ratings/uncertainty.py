@@ -1,4 +1,4 @@
-"""Covariance, LOS, profile-likelihood intervals, sandwich estimator.
+"""Rating errors: covariance, LOS, sandwich estimator, profile-likelihood intervals.
 
 davidson and raokupper know draws: C = H^-1. In the logistic model draws narrow the errors, so the inverse curvature
 is wrapped around the variance games with draws really have (the sandwich C = H^-1 V H^-1), and in all models around
@@ -20,7 +20,7 @@ from enginetour.ratings.likelihood import Curvature, Fit
 from enginetour.ratings.models import Model, ResultColumns, logistic
 from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, PairScoreSpread, Vector
 
-# Bounds of a rating by its profile likelihood, for few games and extreme scores where plus and minus differ.
+# Profile-likelihood bounds, for few games and extreme scores where plus and minus differ.
 #
 # An engine's own games count exactly, all others by their curvature; its closest opponents move on their own, the
 # others follow linearly. Advantage and draw parameter are held fast.
@@ -126,7 +126,7 @@ def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | 
     return None
 
 
-# The variance that results really have: the middle of the sandwich H^-1 V H^-1 (Huber 1967), model by model.
+# Sandwich estimator H^-1 V H^-1 (Huber 1967): V is the variance of the results, model by model.
 #
 # In the logistic model draws narrow it; its draw probability follows Davidson 1970. Games that share an opening
 # narrow or widen it by the ratio that their pair scores show.
@@ -270,7 +270,7 @@ def _fitted(fit: Fit, paired: Vector) -> float:
     return known * float(bent.rows @ (paired / bent.pairs.games)) / float(bent.rows.sum())
 
 
-# How sure a likelihood list is: covariance, errors, likelihood of superiority, bounds where few games speak.
+# Errors of a fit: covariance, LOS, and bounds for few games.
 
 FEW_GAMES = 20  # below it the normal approximation of an error is lopsided
 
@@ -448,7 +448,7 @@ def _near(fit: Fit, place: int) -> Sequence[int]:
     return [place, *close.tolist()]
 
 
-# What the rows of a pool rest on: the fit, how it is shown, its errors. Matrices and pairings ask it for more.
+# The fit of a pool with its shown ratings and errors, as matrices and pairings use it.
 
 _MOST_OVERFITTING = 2.0  # our choice: below two games a fitted number its prior holds it
 

@@ -1,4 +1,4 @@
-"""The primal-dual search (n=300 in 0.07 s).
+"""Blossom algorithm: primal-dual search for a maximum-weight perfect matching.
 
 Outer (S) blossoms are at even distance from the root, inner (T) at odd, the rest is free. While the search grows by
 `grown`, duals of outer vertices sink and those of inner ones rise by as much; both are stored as if from the start of

@@ -1,4 +1,4 @@
-"""Gotha criteria, current and older; kinship; random numbers.
+"""Pairing criteria of Gotha, current and older (about 2005), as weights; families and origins.
 
 Arrays run over the present in entry order. Group 0 is the top; size and place count whoever will have the bye, too.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from enginetour.formats.pairing.field import Dice, Field
 
-# Those who are to be paired, as arrays: score groups, places in them, floats so far, colours, families.
+# Lineup: the entrants to be paired, as arrays: score groups, places, floats, colors, families.
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

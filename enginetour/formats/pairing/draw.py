@@ -1,4 +1,4 @@
-"""Floats, seeding, byes; turns weights into a round."""
+"""Floats, seeding inside a group, byes, and the step from weights to a round with colors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from enginetour.formats.pairing import matching
 from enginetour.formats.pairing.criteria import PROGRAM, Criterion, Flags, Ints, Lineup, PairRandom, Value
 from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Unpairable
 
-# Who goes down when a group is odd, and to whom: floats that undo earlier ones first, then by place or by a rule.
+# Floats of an odd group: first those that undo earlier ones, then by place or by a rule.
 #
 # rule          goes down                        comes up                          source
 # position      top, middle or bottom            top, middle or bottom             Gotha
@@ -132,7 +132,7 @@ def _information(field: Field, lineup: Lineup, most: int) -> FloatSuitability:
     return FloatSuitability(np.zeros(len(lineup), dtype=np.int64), most * won // max(1, int(won.max(initial=0))), pair)
 
 
-# Who meets whom inside a group of n, numbered 0 .. n-1 by placement.
+# Seeding: ideal opponents inside a group of n, numbered 0 .. n-1 by placement.
 #
 # name           ideal partner of p                    source
 # fold           n-1-p                                 thesis 2010, Gotha
@@ -197,7 +197,7 @@ _DISTANCES: dict[str, Callable[[Ints, Ints, Ints], tuple[Ints, Ints]]] = {
 }
 
 
-# Who rests in an odd field: the rules of Gotha and of the thesis. Fewest byes so far come first in both.
+# Bye of an odd field, by Gotha and by Vuorinen 2010. Fewest byes so far come first in both.
 
 _BYE_WEIGHT = 1000  # Gotha: of a bye so far, beside bands and scores
 
@@ -218,7 +218,7 @@ def last_bye(field: Field, order: Sequence[int]) -> int:
     return min(reversed(order), key=field.byes)
 
 
-# From weights to a round: who rests, the heaviest legal pairs, what could not be avoided, who has White.
+# From weights to a round: bye, heaviest legal pairs, unavoidable rematches, colors.
 
 CERTIFIED = "maximum weight, certified"
 IN_TWO_STEPS = f"{CERTIFIED}: floats first, then inside the groups counted anew"

@@ -1,4 +1,4 @@
-"""FIDE Dutch: criteria as digits, colors, bye.
+"""FIDE Dutch criteria C5 to C21 as digits of a weight; color preferences and the bye.
 
 Digits are symmetric matrices over the cards in order and the bye; a criterion counted score by score is one digit a
 score, the highest first. That the rest of the round stays legal is no digit: the face sees to it.
@@ -18,7 +18,7 @@ from enginetour.formats.pairing.blossom import Allowed, Numbers
 from enginetour.formats.pairing.field import NEITHER, Field, Kind
 from enginetour.formats.pairing.matching import Face
 
-# Colours in the Dutch system: what an entrant is due, how badly, and who of a pair has White. Source: FIDE C.04.3.
+# Color preferences: FIDE C.04.3.
 
 
 class PreferenceStrength(IntEnum):
@@ -82,7 +82,7 @@ def _size(colours: Colours) -> int:
     return abs(colours.difference) if colours.due == PreferenceStrength.ABSOLUTE else 0
 
 
-# What the Dutch system knows of every entrant before a round: score, colours, floats, and whether a bye is barred.
+# Entrants before a round: score, colors, floats, and whether a bye is barred.
 
 
 class Float(StrEnum):
@@ -180,7 +180,7 @@ def _float(field: Field, before: list[list[int]], member: int, back: int) -> Flo
     return Float.DOWN if mine > other else Float.UP if mine < other else Float.NONE
 
 
-# Whose score the bye of an odd field goes to, before any bracket is paired.
+# Score group of the bye in an odd field, decided before any bracket is paired.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A tournament in rounds as pairing systems see it: who is there, what everybody did in each round, who is paired next.
+"""Field: a tournament in rounds as pairing systems see it, with the history of every member.
 
 Members are known by their place in the entry order, from 0; a pairing number is place + 1. Points are half points of
 games, undivided, unless a system counts matches: `win` says how many a won match is worth (2 for each of its games).

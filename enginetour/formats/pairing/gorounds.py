@@ -1,4 +1,4 @@
-"""Code that the older Go programs share."""
+"""Shared code of the older Go pairing programs: best round, ratings, colors, byes, score groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from enginetour.formats.pairing.matching import Matching, relaxed_matching
 from enginetour.formats.pairing.matching import Unpairable as NoMatching
 from enginetour.formats.pairing.rerating import by_likelihood
 
-# The whole round at once: the pairs of the greatest sum, and what had to be allowed for there to be a round.
+# The round with the greatest sum, and the restrictions that it breaks if no other round exists.
 
 CERTIFIED = "maximum weight, certified"
 Pairs = list[tuple[int, int]]
@@ -135,7 +135,7 @@ def order_by_rating(ratings: Sequence[int], members: Sequence[int]) -> list[int]
     return sorted(members, key=lambda place: (-ratings[place], place))
 
 
-# Who has White: whoever had it less often, then who had Black when their colours last differed, then by lot.
+# Colors: fewer Whites first, then Black in the last round in which their colors differed, then by lot.
 
 _Count = Callable[[Field, int], int]
 """(field, member) -> what White goes to the smaller of."""

@@ -1,4 +1,4 @@
-"""Maximum-weight perfect matching, its proof, why none exists.
+"""Maximum-weight perfect matching with a checked proof, and the reason why none exists.
 
 Source: Tutte 1947, Berge 1958: the fewest vertices left over by any matching are the most, over all sets (barriers),
 of odd parts that remain without the set minus the set's size.
@@ -26,7 +26,7 @@ from enginetour.formats.pairing.blossom import (
 )
 from enginetour.model.errors import InputRefused, TourError
 
-# The proof that no perfect matching is heavier, and the check that believes nothing of how it was found.
+# Certificate that no perfect matching is heavier, and an independent check of it.
 #
 # For any numbers y and any odd sets with z >= 0 such that slack = y[i] + y[j] + 2 * (z of sets around both) - 2 *
 # weight is nowhere below 0 on allowed pairs, every perfect matching weighs at most half of sum(y) + sum(z * (size -
@@ -117,7 +117,7 @@ def _failed(what: str) -> ProofFailed:
     return ProofFailed(f"the proof of a pairing failed: {what}", step="this is a bug of ours: please report it")
 
 
-# Why not everybody can be paired: a few vertices that too many odd parts depend on.
+# Tutte-Berge barrier: a few vertices on which too many odd parts depend.
 
 _SHOWN = 8  # vertices named in a message; all of them are in the shortage
 

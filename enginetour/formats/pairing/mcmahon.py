@@ -1,4 +1,4 @@
-"""Starting points and McMahon scores: everybody begins with a lead by strength and then counts wins on top of it.
+"""McMahon starting points and scores: bands, bar, floor, groups.
 
 band      floor((rating - base) / width): one grade, by default 100 points
 bar       the band from which on all start alike, so that each of them can still win

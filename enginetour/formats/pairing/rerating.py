@@ -1,4 +1,4 @@
-"""Ratings of a field between two rounds: what everybody brought along, moved by the games so far.
+"""Ratings of a field between two rounds, updated by the games so far.
 
 way            from                                                        source
 by_likelihood  two virtual draws of everybody at its entry rating, Elo     rule of AccelRat; logistic model

@@ -1,4 +1,4 @@
-"""The games of an encounter and the order of encounters: docket, Berger tables.
+"""Game schedule of a format, games of a match, Berger tables and round-robin orders.
 
 All formats that schedule games ahead share it. It is a value: each change gives a new one, and costs a few
 steps in a persistent map however long the tournament is.
@@ -15,7 +15,7 @@ from immutables import Map
 
 from enginetour.model.game import GameKey, Outcome, Pairing
 
-# The games a format has scheduled, in order, and what became of them; offered through a window.
+# Scheduled games of a format in playing order, their results, and the window of open games.
 
 # Open games offered at once: two of an encounter for 1000 slots and some (our choice), grown by `for_entrant` so that
 # one suspended engine's games never fill it.
@@ -221,7 +221,7 @@ def _called(pairing: Pairing) -> str:
     return f"{pairing.white} - {pairing.black} (meeting {pairing.meeting}, game {pairing.leg} of it)"
 
 
-# Who sits where in which round: pure number patterns, seats counted from 0.
+# Round-robin seats: number patterns, counted from 0.
 #
 # A round is a tuple of pairs of seats in board order; with an odd number of seats one of them rests.
 
@@ -270,7 +270,7 @@ def slide(front: int, back: int) -> tuple[_Round, ...]:
     )
 
 
-# The orders of a round robin: which rounds follow each other, and who has White in them; seats counted from 0.
+# Round-robin orders: sequence of rounds and colors; seats are counted from 0.
 #
 # order    who meets whom                                        source
 # berger   Berger tables                                         FIDE C.05 annex 1

@@ -1,4 +1,4 @@
-"""Turns scores into tables: order, crosstable."""
+"""Standings and crosstables: order by tie-break codes, shared ranks, legend of the codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from enginetour.formats.pairing.tiebreaks import (
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Outcome, StandingsRow
 
-# Games and scores -> tables: standings with tie-breaks, crosstable. Scores are half points.
+# Standings and crosstable from games. Scores are half points.
 
 C = TypeVar("C")  # what one has done against another
 
@@ -145,7 +145,7 @@ def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[
     return tuple(rows)
 
 
-# Members in the order of some codes: each splits those still tied on everything before it.
+# Order of members by codes: each code splits the members that are still tied.
 
 _SHOWN = ("PTS", "NBW")  # are the points of the table's line already
 _PLAIN = PlacementTerms()
@@ -201,7 +201,7 @@ def _tied_groups(keys: dict[int, tuple[int, ...]]) -> _TiedGroups:
     return [(key, list(tied)) for key, tied in groupby(by_key, key=lambda member: keys[member])]
 
 
-# What somebody may choose as the order of a table: what cannot be is refused, what works against itself is told.
+# Validation of a chosen order of codes, and warnings about codes that cancel each other.
 
 _MOST = 6  # Gotha's number of placement criteria
 _FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")  # what a table can be about; the rest break ties
@@ -246,7 +246,7 @@ def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...
     return tuple(found)
 
 
-# What the codes of a table stand for, in words for its readers; how they are worked out is in codes.py.
+# Names of the codes, for the legend of a table.
 
 _SUMS = {
     "SOS": "sum of opponents' {}",

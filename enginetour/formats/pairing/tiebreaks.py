@@ -1,4 +1,4 @@
-"""Every published code with its section.
+"""Tie-breaks (Buchholz/SOS, Sonneborn-Berger, direct encounter, ...) by their published codes.
 
 code     name                       source           unit            note
 PTS      points                     -                half points     unplayed rounds included; NBW is the same
@@ -119,7 +119,7 @@ CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = 
 }
 
 
-# What a system adds to the field before its table can be made: starts, bands, how rounds without a game count.
+# Terms of the placement: starts, bands, and how unplayed rounds count.
 
 Unplayed = Literal["own", "start", "zero", "fide", "fide-2023", "fide-2009"]
 """What a round without a game adds to the own SOS: own score (Vuorinen 2010), own start (Gotha), 0, C.07 section 16.
@@ -150,7 +150,7 @@ class PlacementTerms:
     absence_in_sos: bool = False  # each absence adds half a win to what the opponents' SOS see, unrounded
 
 
-# A field under its terms, worked out once for all codes: scores, opponents and starts by place in the entry order.
+# Data for all codes, computed once: scores, opponents and starts by place in the entry order.
 
 _Account = Literal["wins", "mms", "sts"]
 """Which score a code is about: NBW, MMS, or MMS with the lead of a cup inside."""
@@ -268,7 +268,7 @@ def _open(row: Sequence[Turn], turn: Turn) -> bool:
     return not (turn.games or turn.points or row[turn.opponent].points)
 
 
-# Codes that look at the tied alone: who beat whom among them, and what counts when all else is level.
+# Codes among the tied members alone: direct encounter and its variants.
 
 _Mutual = dict[int, dict[int, Tally]]  # each of the tied -> those of them it met -> what it scored
 
@@ -355,7 +355,7 @@ def _reached(met: _Mutual, member: int) -> set[int]:
     return found
 
 
-# What the opponents' scores add up to: SOS and its kin, and what a round without a game stands for in them.
+# SOS and related sums of opponents' scores, and the value of an unplayed round in them.
 #
 # FIDE C.07 section 16, from March 2026: an opponent's asked-for byes at the end of the tournament count as draws
 # (16.3); an own round without a game is one against a dummy with the own score, at most the scheduled opponent's after
@@ -489,7 +489,7 @@ def _kept(terms: list[tuple[bool, int]], lowest: int, highest: int) -> list[int]
     return left[: max(0, len(left) - highest)]
 
 
-# Codes made of ratings: whole points, halves rounded up (C.07 section 10).
+# Codes from ratings: whole points, halves rounded up (C.07 section 10).
 
 # FIDE Handbook B.02, table 8.1.1: rating difference of a score of 50 %, 51 % ... 100 %
 _DIFFERENCES = (
@@ -538,7 +538,7 @@ def _whole(number: float) -> int:
     return floor(number + 0.5)
 
 
-# All codes by which a table in rounds is ordered, as integers: more is better.
+# Table of all codes. Values are integers: more is better.
 
 _Criterion = Callable[[PlacementData, Sequence[int]], Sequence[int]]
 """(ledger, members) -> a value for each of these."""
