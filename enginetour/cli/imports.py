@@ -170,7 +170,7 @@ def import_(
     if remove:
         _remove_import(db, remove, why, dry_run=dry_run, as_json=as_json)
         return
-    from enginetour.interop.gamefilter import Naming, read_aliases
+    from enginetour.interop.gamefilter import Naming, ratable, read_aliases
     from enginetour.interop.pgn import read_games
     from enginetour.store.imports import check_event_name
     from enginetour.tournament.config.workspace import database_of
@@ -184,8 +184,6 @@ def import_(
     with reading_bar(files) as progress, without_collecting():
         games = read_games(files, events, progress, by_event=by_event)
     report_broken_games(games)
-    from enginetour.interop.gamefilter import ratable
-
     rated = ratable(games, naming, variant)
     left = describe_left_out(rated.left_out)
     if not len(rated.wanted):

@@ -115,18 +115,14 @@ def rate(
             raise click.UsageError("columns, layouts, matrices, errors and confidence are for --system ml")
         code = _incremental(files, fields, dict(start), into, by_event=by_event)
         sys.exit(code if strict else 0)
-    fixed = {normal_name(name): rating for name, rating in fields.get("anchors", {}).items()}
-    loose = {normal_name(name): near for name, near in _loose(fields.get("loose", {})).items()}
-    if (fixed or loose) and "average" in fields:
-        raise click.UsageError("an anchor gives the level already; leave out --average")
-    from enginetour.interop.gamefilter import GameFilter
+    fixed, loose = _anchors(fields)
+    from enginetour.interop.gamefilter import GameFilter, select
 
     wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
     wanted.check()
     with reading_bar(files) as progress:
         tally, taken = _read(files, wanted, progress, games=by_pairs)
     report_broken_games(tally)
-    from enginetour.interop.gamefilter import select
     from enginetour.ratings.ratinglist import rating_list
 
     names = {"aliases": fields.get("aliases"), "include": fields.get("engines", ())}
@@ -151,20 +147,22 @@ def rate(
     if into.put_picture(found, f"ratings · {', '.join(path.name for path in files)}", shown=display != Display()):
         sys.exit(code)
     value = _read_told(files, tally, left, twins := duplicate_files(files))
-    text = present(
-        *(found, pairs, display),
-        room=into.room,
-        as_json=into.as_json,
-        as_csv=into.as_csv,
-        value=value,
-        notes=[
-            *describe_duplicates(twins),
-            *_notes(tally, left, pairs.names),
-            *([_NO_PAIRS] if by_pairs and not openings else []),
-        ],
-    )
+    notes = [*describe_duplicates(twins), *_notes(tally, left, pairs.names)]
+    if by_pairs and not openings:
+        notes.append(_NO_PAIRS)
+    form: dict[str, Any] = {"room": into.room, "as_json": into.as_json, "as_csv": into.as_csv}
+    text = present(found, pairs, display, **form, value=value, notes=notes)
     into.put(text, size_words(found))
     sys.exit(code)
+
+
+def _anchors(fields: Mapping[str, Any]) -> tuple[dict[str, float], Loose]:
+    """Ratings of anchors, and rating and deviation of loose ones, by normal name; UsageError next to --average."""
+    fixed = {normal_name(name): rating for name, rating in fields.get("anchors", {}).items()}
+    loose = {normal_name(name): near for name, near in _loose(fields.get("loose", {})).items()}
+    if (fixed or loose) and "average" in fields:
+        raise click.UsageError("an anchor gives the level already; leave out --average")
+    return fixed, loose
 
 
 def _read(

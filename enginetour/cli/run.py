@@ -338,11 +338,7 @@ class Run:
         picture = RunProgress(log, session.plan.config.system, partial(overload_warnings, sides))
         picture.look(*(session.folded or fold(log)))
         if session.resumed:
-            if picture.remaining[1]:
-                self.voice.say(f"{log.title}: continuing after {of_games(picture.done, picture.remaining)}")
-            else:
-                next_one = f"{self.again} --new starts the next edition"
-                self.voice.say(f"{log.title} has ended after {picture.done} games; {next_one}")
+            self._say_resumed(picture)
         with suppress(OSError):  # then the PGN tells
             session.plan.results.mkdir(parents=True, exist_ok=True)
         idle = session.resumed and not picture.remaining[1]  # nothing will happen that anybody waits for
@@ -353,8 +349,7 @@ class Run:
         pgn = PgnFile(path, log, hurry, settings.pgn, tell, names, growing=not idle)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
-        exports = PgnExport(pgn, self.voice)
-        broadcast = Broadcast(picture)
+        exports, broadcast = PgnExport(pgn, self.voice), Broadcast(picture)
         journal = EventLog(pgn.path.with_suffix(".log.jsonl"), self.voice.trouble)
         last = self._catch_up(log, journal)
         sinks = () if idle else (*self._sinks(journal), broadcast.publish)
@@ -371,10 +366,7 @@ class Run:
             broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
             return [broadcast.server, exports]
 
-        start: dict[str, object] = {"games_done": picture.done, "last_game": last}
-        start |= {"remaining": picture.remaining, "resumed": session.resumed}
-        paths = list(path_options(session.sides.values()))
-        told.tell("started", self._far(picture), **start, paths=paths, pid=os.getpid(), version=__version__)
+        self._say_started(told, picture, session, last)
         try:
             self._playing = True
             try:
@@ -392,16 +384,36 @@ class Run:
                 self.voice.try_to(screen.close)
         if not self.signals.is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             exports.finish()
-
             with suppress(_Dropped):
                 run_module.update_rating_systems(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
                 self.voice.try_to(lambda: print_summary(session, pgn, end, picture.warnings))
-            if self.plan.config.report.write and not (idle and has_newest_report(pgn.path.parent, log)):
-                again, gone = self.again, sorted(told.suspended)
-                report_at_end(pgn.path.parent, log, self.voice.say, self.signals.is_hard, again, gone)
+            if self.plan.config.report.write and not (idle and has_newest_report(path.parent, log)):
+                gone = sorted(told.suspended)
+                report_at_end(path.parent, log, self.voice.say, self.signals.is_hard, self.again, gone)
         return self._code(end, session, sorted(told.suspended))
+
+    def _say_resumed(self, picture: RunProgress) -> None:
+        title = picture.log.title
+        if picture.remaining[1]:
+            self.voice.say(f"{title}: continuing after {self._far(picture)}")
+        else:
+            self.voice.say(f"{title} has ended after {picture.done} games; {self.again} --new starts the next edition")
+
+    def _say_started(self, told: RunEvents, picture: RunProgress, session: run_module.Session, last_game: int) -> None:
+        """The first event."""
+        told.tell(
+            "started",
+            self._far(picture),
+            games_done=picture.done,
+            last_game=last_game,
+            remaining=picture.remaining,
+            resumed=session.resumed,
+            paths=list(path_options(session.sides.values())),
+            pid=os.getpid(),
+            version=__version__,
+        )
 
     def _catch_up(self, log: TournamentLog, journal: EventLog) -> int:
         """The number of the last game in the journal, once it has those that an earlier run could not write."""

@@ -37,6 +37,9 @@ from enginetour.tournament.resume import grown_settings, refuse_openings_to_come
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from enginetour.engines.machine import Machine
+    from enginetour.model.task import Probe
+
 
 # The commands init, systems and check.
 
@@ -214,15 +217,12 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
     Example: enginetour check configs/debian-bubble.toml
     """
-    from enginetour.engines.identity import missing_paths as absent_paths
     from enginetour.engines.identity import path_options
-    from enginetour.engines.machine import this_machine as here
-    from enginetour.engines.safeguards import describe_safeguards as in_force
+    from enginetour.engines.machine import this_machine
+    from enginetour.engines.safeguards import describe_safeguards
     from enginetour.reports import standings as text
     from enginetour.tournament import probing
-    from enginetour.tournament.limits import own_cores, silent_ponderers
-    from enginetour.tournament.notify import command_fault
-    from enginetour.tournament.probing import unsupported_openings
+    from enginetour.tournament.limits import own_cores
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
@@ -233,7 +233,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     sheet = text.probes(found)
     if plan.config.play.affinity is True:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
-    speed = here(plan.config.play.speed)
+    speed = this_machine(plan.config.play.speed)
     told, paths = estimate_lines(replace(plan, speed=speed.speed)), path_options(plan.sides.values())
     rows, left_out = [dict(row) for row in sheet.rows], plan.suite.left_out
     value = {"engines": rows, "paths": list(paths), "openings_left_out": asdict(left_out), **told}
@@ -242,40 +242,52 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     if not as_json and not told:
         say(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
     elif not as_json:
-        fewest, most = told["fewest"], told["most"]
-        click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {told['likely']}")
-        if told["test"]:
-            lengths = ", ".join(f"{truth} {games:.0f}" for truth, games in told["test"].items())
-            click.echo(f"games until a verdict, on average: {lengths} (Wald; half of the games drawn)")
-        hours, slots = told["longest_hours"], plan.config.play.slots
-        if hours is not None:
-            at_once = f"{slots} at once" if slots > 1 else "one after another"
-            moves = limits.long_game_moves(plan)
-            click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {moves} moves")
-        say(f"openings: {told['suite']}")
-        if len({*told["controls"].values()}) > 1 or " with " in next(iter(told["controls"].values())):
-            click.echo("time controls:")
-            for name, control in told["controls"].items():
-                click.echo(f"  {name}: {control}")
-        for line in (*told["starts"], *told["tables"]):
-            say(line)
-        unwilling = (silent_ponderers(plan.sides[name], probe.options) for name, probe in found.items())
-        if speed.speed is not None:
-            say(speed.words)
-        unsaid = unsupported_openings(plan.suite, plan.sides, found)
-        untold = filter(None, [command_fault(plan.config.notify, plan.config.path.resolve().parent)])
-        absent = chain(absent_paths(plan.sides.values()), untold)
-        renamed = probing.release_warnings(found, plan.files)
-        for warning in (*told["warnings"], *chain.from_iterable(unwilling), *renamed, *unsaid, *absent):
-            say(f"warning: {warning}")
+        _show_plan(plan, told, found, speed)
     if not as_json:
         if left_out.count:
             say(f"warning: {left_out}")
         for line in paths:
             say(f"may open files: {line}")
-        say(in_force())
+        say(describe_safeguards())
         say(f"fit to run: {quote_command('run', *how, config, db=db)}")
     return 0
+
+
+def _show_plan(plan: Plan, told: dict[str, Any], found: Mapping[str, Probe], speed: Machine) -> None:
+    """Print the estimate, the openings, the time controls and the warnings of `check`."""
+    from enginetour.engines.identity import missing_paths
+    from enginetour.reports import standings as text
+    from enginetour.tournament import probing
+    from enginetour.tournament.limits import silent_ponderers
+    from enginetour.tournament.notify import command_fault
+    from enginetour.tournament.probing import unsupported_openings
+
+    fewest, most = told["fewest"], told["most"]
+    click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {told['likely']}")
+    if told["test"]:
+        lengths = ", ".join(f"{truth} {games:.0f}" for truth, games in told["test"].items())
+        click.echo(f"games until a verdict, on average: {lengths} (Wald; half of the games drawn)")
+    hours, slots = told["longest_hours"], plan.config.play.slots
+    if hours is not None:
+        at_once = f"{slots} at once" if slots > 1 else "one after another"
+        moves = limits.long_game_moves(plan)
+        click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {moves} moves")
+    say(f"openings: {told['suite']}")
+    if len({*told["controls"].values()}) > 1 or " with " in next(iter(told["controls"].values())):
+        click.echo("time controls:")
+        for name, control in told["controls"].items():
+            click.echo(f"  {name}: {control}")
+    for line in (*told["starts"], *told["tables"]):
+        say(line)
+    unwilling = (silent_ponderers(plan.sides[name], probe.options) for name, probe in found.items())
+    if speed.speed is not None:
+        say(speed.words)
+    unsaid = unsupported_openings(plan.suite, plan.sides, found)
+    untold = filter(None, [command_fault(plan.config.notify, plan.config.path.resolve().parent)])
+    absent = chain(missing_paths(plan.sides.values()), untold)
+    renamed = probing.release_warnings(found, plan.files)
+    for warning in (*told["warnings"], *chain.from_iterable(unwilling), *renamed, *unsaid, *absent):
+        say(f"warning: {warning}")
 
 
 def _try_notify(plan: Plan) -> None:

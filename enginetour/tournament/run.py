@@ -152,19 +152,17 @@ def play(
 
     `ready` is called once before the first game, with what signals and the socket act on.
     """
-    if session.plan.config.ratings.settings():
-        update_rating_systems(
-            session.store, session.plan.config.ratings
-        )  # they hold from now on, however this run ends
+    config, settings = session.plan.config, session.plan.config.play
+    if config.ratings.settings():
+        update_rating_systems(session.store, config.ratings)  # the settings hold from now on, however this run ends
     picture = getattr(watcher, "event", None)
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
     ground = session.store.database.ground
     tag = f"{ground.tag()}:{session.log.slug}"
     for leftover in end_leftovers(tag):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
-    settings = session.plan.config.play
-    named = session.plan.config.at("play", "affinity")
-    cores = own_cores(session.sides.values(), slots, named) if settings.affinity is True else None
+    affinity = settings.affinity
+    cores = own_cores(session.sides.values(), slots, config.at("play", "affinity")) if affinity is True else None
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
     place: LocalExecutor | DaskExecutor = cluster or here
     here.reassign(
@@ -172,7 +170,7 @@ def play(
         picture,
         tag=tag,
         cores=cores,
-        together=settings.affinity == "quick",
+        together=affinity == "quick",
         start_parallel=settings.start_parallel,
         hidden=session.plan.results,
     )
@@ -193,13 +191,29 @@ def play(
         standstill=Standstill(settings.suspend_patience, settings.on_suspend == "withdraw"),
     )
 
+    if cluster is not None:
+        cluster.open(tag, picture, lambda text: scheduler.inbox.put(lambda: watcher.trouble(text)))
+    editor = _editor(session, scheduler, copies)
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(off_engine_cores(cores, slots))
+            for context in ready(scheduler, editor):
+                stack.enter_context(context)
+            end = scheduler.run()
+            session.refusal = scheduler.refusal
+            return end
+    finally:
+        place.close()
+
+
+def _editor(session: Session, scheduler: Scheduler, copies: dict[str, int]) -> TournamentEditor:
+    """An editor of the running tournament; an engine that joins gets its side and its entry in `copies`."""
+
     def joined(entrant: Entrant, spec: EngineSpec) -> None:
         session.sides[entrant.name] = session.plan.side(spec)
         copies[entrant.name] = spec.max_copies
 
-    if cluster is not None:
-        cluster.open(tag, picture, lambda text: scheduler.inbox.put(lambda: watcher.trouble(text)))
-    desk = TournamentEditor(
+    return TournamentEditor(
         session.log,
         scheduler.format,
         lambda: scheduler.state,
@@ -208,16 +222,6 @@ def play(
         scheduler.playing,
         partial(find_newcomer, workspace=session.plan.workspace),
     )
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(off_engine_cores(cores, slots))
-            for context in ready(scheduler, desk):
-                stack.enter_context(context)
-            end = scheduler.run()
-            session.refusal = scheduler.refusal
-            return end
-    finally:
-        place.close()
 
 
 def update_rating_systems(store: Store, ratings: RatingsSection) -> None:

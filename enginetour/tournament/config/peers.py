@@ -244,7 +244,12 @@ def _take(reading: _Translation, given: PeerOption) -> None:
         pgn_comments(given, reading.program, play, reading.said)
     elif option == "log":
         log(given, play, reading.said)
-    elif option in ELSEWHERE:
+    else:
+        _leave_out(option, words, reading)
+
+
+def _leave_out(option: str, words: str, reading: _Translation) -> None:
+    if option in ELSEWHERE:
         reading.said.append(f"{words}: {ELSEWHERE[option]}")
         reading.recovers |= option == "recover"
         reading.by_games |= words in ("-report penta=false", "-output format=cutechess")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -124,7 +124,6 @@ def starter_text(
 
     `ratings` are as `known_ratings` finds them, `names` as `new_names` does.
     """
-    model = options_model(system)
     lines = [
         "[tournament]",
         f"name = {json.dumps(name, ensure_ascii=False)}",
@@ -134,12 +133,7 @@ def starter_text(
         f'system = "{system}"  # enginetour systems {system}',
         f"games_per_pairing = {games}  # 2: each opening with both colours",
     ]
-    for key, field in model.model_fields.items():
-        if key == "rounds" and field.default > (most := model.most_rounds(len(engines))):
-            lines.append(f"rounds = {most}  # {field.description}; more are too many for {len(engines)} entrants")
-        elif key != "games_per_pairing":
-            shown = "..." if field.default is None else json.dumps(field.default)
-            lines.append(f"# {key} = {shown}  # {field.description}")
+    lines += _format_lines(system, len(engines))
     lines += [
         "",
         "[play]",
@@ -179,15 +173,7 @@ def starter_text(
         "",
         "# The old ranking, best first; a bubble starts at the lower end.",
     ]
-    known, lacking = ratings
-    for engine, named in zip_longest(engines, names):
-        lines += ["[[entrants]]", f"engine = {json.dumps(engine)}"]
-        if named:
-            lines.append(f"name = {json.dumps(named, ensure_ascii=False)}")
-        if engine in known:
-            lines.append(f"rating = {known[engine]}")
-        elif engine in lacking:
-            lines.append('# rating = 2000  # a number, or a grade of Go such as "6k"')
+    lines += _entrant_lines(engines, ratings, names)
     lines += [
         "# [[entrants]]",
         '# name = "My engine dev"',
@@ -197,3 +183,28 @@ def starter_text(
         "# options = { Hash = 64, Threads = 1 }",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _format_lines(system: str, entrants: int) -> Iterator[str]:
+    model = options_model(system)
+    for key, field in model.model_fields.items():
+        if key == "rounds" and field.default > (most := model.most_rounds(entrants)):
+            yield f"rounds = {most}  # {field.description}; more are too many for {entrants} entrants"
+        elif key != "games_per_pairing":
+            shown = "..." if field.default is None else json.dumps(field.default)
+            yield f"# {key} = {shown}  # {field.description}"
+
+
+def _entrant_lines(
+    engines: tuple[str, ...], ratings: tuple[Mapping[str, str], tuple[str, ...]], names: tuple[str, ...]
+) -> Iterator[str]:
+    known, lacking = ratings
+    for engine, name in zip_longest(engines, names):
+        yield "[[entrants]]"
+        yield f"engine = {json.dumps(engine)}"
+        if name:
+            yield f"name = {json.dumps(name, ensure_ascii=False)}"
+        if engine in known:
+            yield f"rating = {known[engine]}"
+        elif engine in lacking:
+            yield '# rating = 2000  # a number, or a grade of Go such as "6k"'
