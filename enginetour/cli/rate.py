@@ -156,7 +156,7 @@ def rate(
     sys.exit(code)
 
 
-def _anchors(fields: Mapping[str, Any]) -> tuple[dict[str, float], Loose]:
+def _anchors(fields: Mapping[str, Any]) -> tuple[dict[str, float], LooseAnchors]:
     """Ratings of anchors, and rating and deviation of loose ones, by normal name; UsageError next to --average."""
     fixed = {normal_name(name): rating for name, rating in fields.get("anchors", {}).items()}
     loose = {normal_name(name): near for name, near in _loose(fields.get("loose", {})).items()}
