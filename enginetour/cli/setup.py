@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from enginetour.engines.machine import Machine
-    from enginetour.model.task import Probe
+    from enginetour.model.task import ProbeResult
 
 
 # The commands init, systems and check.
@@ -253,7 +253,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     return 0
 
 
-def _show_plan(plan: Plan, told: dict[str, Any], found: Mapping[str, Probe], speed: Machine) -> None:
+def _show_plan(plan: Plan, told: dict[str, Any], found: Mapping[str, ProbeResult], speed: Machine) -> None:
     """Print the estimate, the openings, the time controls and the warnings of `check`."""
     from enginetour.engines.identity import missing_paths
     from enginetour.reports import standings as text
