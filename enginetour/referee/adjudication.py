@@ -1,4 +1,4 @@
-"""When a game is ended by what the engines think of it, or by tables: rules over its history (runner spec 10).
+"""Adjudication: end a game early by the engines' scores (draw, resign) or by tablebases (runner spec 10).
 
 A rule sees each move of an engine once, in order, unless the board has ended the game by it; a book move has no
 score, and neither has a search that told bounds alone: of each search the last exact score counts.

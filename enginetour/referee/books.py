@@ -1,4 +1,4 @@
-"""Bookkeeping: notation, record, live events.
+"""The record of a game in progress: notation, search figures, live events, engine warnings (bookkeeping).
 
 The referee puts raw plies in and takes one step at a time, only while no pipe has anything to read. Plies of quick
 searches wait for each other: nearly none that is answered at once is kept waiting by books, and many plies in a row
@@ -22,12 +22,12 @@ from enginetour.engines.position import ROOM, Position
 from enginetour.engines.process import NEVER_NS
 from enginetour.engines.wire import SearchInfo, escape_text
 from enginetour.model.game import Incident, MoveMade, SideRecord
-from enginetour.referee.clock import MS, EngineQueue, RunQueue
-from enginetour.referee.compiled import native, shadow_of
+from enginetour.referee.clock import MS, EngineWaits, OwnWaits
+from enginetour.referee.compiled import native, record_board
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
-from enginetour.referee.startup import SOME_TRAFFIC, EngineShelf, incident, question
-from enginetour.referee.verdict import Claims
+from enginetour.referee.startup import WARNING_LINES, EnginePool, incident_of, search_request
+from enginetour.referee.verdict import SearchClaims
 
 # How hard an engine worked in one game, as it told it: sums to be averaged over a tournament.
 
@@ -35,7 +35,7 @@ _PLACE = {name: place for place, name in enumerate(MoveMade._fields)}
 FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")
 
 
-def effort(moves: Sequence[MoveMade], pondered_ms: int = 0) -> tuple[tuple[str, int, int], ...]:
+def search_averages(moves: Sequence[MoveMade], pondered_ms: int = 0) -> tuple[tuple[str, int, int], ...]:
     """(figure, moves that told it, their sum) over one side's own moves; what none told is left out.
 
     `nodes_ms` is the time of the searches that told their nodes, with the part of it that was the opponent's,
@@ -55,7 +55,7 @@ KEPT_LINES = 20  # of one search that match a pattern: a record is no log
 KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
 
 
-def kept_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
+def matching_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
     """The last lines of a search's output in which the pattern is found, oldest first."""
     lines = (line[:KEPT_LENGTH].decode("utf-8", "replace").strip() for line in reversed(search.split(b"\n")))
     found = (escape_text(line, KEPT_LENGTH) for line in lines if line and pattern.search(line))
@@ -78,32 +78,32 @@ class RawPly(NamedTuple):
     pondered_ns: int = 0  # of the same search, before the clock ran
 
 
-class Page:
+class SideNotes:
     """What is written of one side."""
 
     def __init__(self, seat: Seat, *, usual: bool) -> None:
         spec = seat.side.spec
-        self.claims = Claims(reads_pv=spec.protocol == "uci", usual=usual)
+        self.claims = SearchClaims(reads_pv=spec.protocol == "uci", usual=usual)
         self.is_plain = spec.protocol == "uci" and not spec.quirks.whitepov  # its searches may be read compiled
         self.moves: list[MoveMade] = []  # not those of a book
         self.pondered_ns = 0  # in searches that told nodes, before a clock ran
 
 
-class Scribe:
+class PlyWriter:
     """Writes one game; `looks` are what is still to be looked at of PVs, piece by piece."""
 
     def __init__(self, position: Position, keep_lines: str = "") -> None:
         self._position = position
         self._kept = re.compile(keep_lines) if keep_lines else None
-        self._shadow = shadow_of(position)
+        self._shadow = record_board(position)
         self._quick = getattr(self._shadow, "write", None) if self._kept is None else None
-        self._pages: dict[Seat | None, Page] = {}
+        self._pages: dict[Seat | None, SideNotes] = {}
         self.looks: deque[Iterator[None]] = deque()
         self.moves: list[MoveMade] = []
 
     def begin(self, *seats: Seat) -> None:
         """Whose thoughts are to come."""
-        self._pages = {seat: Page(seat, usual=self._position.usual) for seat in seats}
+        self._pages = {seat: SideNotes(seat, usual=self._position.usual) for seat in seats}
 
     def write(self, raw: RawPly, gap_ns: int | None) -> None:
         """The next ply; `gap_ns` is the relay gap before it."""
@@ -125,7 +125,7 @@ class Scribe:
         if raw.pondered_ns and move.nodes is not None:
             page.pondered_ns += raw.pondered_ns
 
-    def _patiently(self, raw: RawPly, seat: Seat, page: Page, gap_ns: int | None, uci: str) -> MoveMade:
+    def _patiently(self, raw: RawPly, seat: Seat, page: SideNotes, gap_ns: int | None, uci: str) -> MoveMade:
         thought = self._thought(raw, seat, page.claims)
         return MoveMade(
             uci, self._shadow.play(raw.move, uci, raw.mark), raw.elapsed_ms, raw.clock_ms,
@@ -135,10 +135,10 @@ class Scribe:
             hashfull=thought.hashfull,
             tbhits=thought.tbhits,
             gap_us=None if gap_ns is None else gap_ns // 1000,
-            lines=() if self._kept is None else kept_lines(raw.search, self._kept),
+            lines=() if self._kept is None else matching_lines(raw.search, self._kept),
         )  # fmt: skip
 
-    def _thought(self, raw: RawPly, seat: Seat, claims: Claims) -> SearchInfo:
+    def _thought(self, raw: RawPly, seat: Seat, claims: SearchClaims) -> SearchInfo:
         board, white = self._shadow.board, self._shadow.turn == chess.WHITE
         thought = seat.engine.told(raw.search, white=white)
         look = claims.heard(thought, raw.move, board, raw.elapsed_ms)
@@ -153,7 +153,7 @@ class Scribe:
     def effort(self, seat: Seat) -> tuple[tuple[str, int, int], ...]:
         """How hard it worked, to be averaged over a tournament."""
         page = self._pages.get(seat)
-        return () if page is None else effort(page.moves, page.pondered_ns // MS)
+        return () if page is None else search_averages(page.moves, page.pondered_ns // MS)
 
     def broken(self, seat: Seat) -> tuple[tuple[str, int, str], ...]:
         """What it claimed and did not hold."""
@@ -163,7 +163,7 @@ class Scribe:
 
 # What whoever looks on is told of a game's moves.
 
-EVERY_NS = 100_000_000  # between two tellings: ten a second are as many as anybody sees
+LIVE_INTERVAL_NS = 100_000_000  # between two tellings: ten a second are as many as anybody sees
 
 
 class LiveMoves:
@@ -178,7 +178,7 @@ class LiveMoves:
     ) -> None:
         """`clocks` in milliseconds, White's first; the position is that in which the engines begin."""
         self._link = link
-        self.next_ns = time.monotonic_ns() + EVERY_NS  # from when on moves are told again
+        self.next_ns = time.monotonic_ns() + LIVE_INTERVAL_NS  # from when on moves are told again
         self._clocks = list(clocks)
         self._sand = sum(ms or 0 for ms in clocks) if hourglass else None  # what one has not the other has
         self._first = self._told = len(position.moves)
@@ -195,7 +195,7 @@ class LiveMoves:
         now = time.monotonic_ns()
         if now < self.next_ns:
             return self.next_ns
-        self.next_ns = now + EVERY_NS
+        self.next_ns = now + LIVE_INTERVAL_NS
         self._tell(moves)
         return NEVER_NS
 
@@ -236,16 +236,16 @@ class LiveMoves:
 
 PATIENCE_NS = 1_000_000  # into a search: what answers sooner finds us waiting
 HELD_NS = 250_000_000  # a ply waits so long for others, until a search leaves the time
-PIECE = 8 if native else 1  # plies a step: 30 us (measured), a ply of bookkeeping in Python (runner spec 15)
+STEP_PLIES = 8 if native else 1  # plies a step: 30 us (measured), a ply of bookkeeping in Python (runner spec 15)
 HELD_PLIES = 31  # the most: then at once, or all of a quick game would be left to its end; odd, so sides take turns
 
 
-class Books:
+class Record:
     """The record of one game as it grows, a shadow board behind the real one."""
 
-    def __init__(self, position: Position, link: Link, shelf: EngineShelf, keep_lines: str = "") -> None:
+    def __init__(self, position: Position, link: Link, shelf: EnginePool, keep_lines: str = "") -> None:
         self._position = position
-        self._scribe = Scribe(position, keep_lines)
+        self._scribe = PlyWriter(position, keep_lines)
         self.moves = self._scribe.moves
         self._link = link
         self._shelf = shelf
@@ -259,7 +259,7 @@ class Books:
         self._queued: dict[Seat, float | None] = {}  # ms in it that its engine waited for a processor
         self.incidents: list[Incident] = []
         self.gaps: list[int] = []
-        self._queue = RunQueue()
+        self._queue = OwnWaits()
         self.workload = Workload()
         self._waited = b""  # how long this process waited for a CPU up to the last step, in the kernel's words
         self._asked: tuple[Seat, Seat] | None = None  # who thinks and who waits, where that is to be noted
@@ -277,7 +277,7 @@ class Books:
             seat.look()
             if seat.present is not None:
                 process = seat.present.process
-                seat.queue = EngineQueue(process.engine_pid, process.family)
+                seat.queue = EngineWaits(process.engine_pid, process.family)
         self._used = {seat: seat.cpu_ms(whole=False) for seat in seats}
         self._scribe.begin(*seats)
 
@@ -365,11 +365,11 @@ class Books:
             seat, other = self._asked
             self._asked = None
             if other.side.spec.ponder:
-                other.engine.ponder(question(self._position, other, seat))
+                other.engine.ponder(search_request(self._position, other, seat))
             self._position.shorten(ROOM)
             self._warnings()
         elif self.raw:
-            for _ in range(min(PIECE, len(self.raw))):
+            for _ in range(min(STEP_PLIES, len(self.raw))):
                 self._scribe.write(*self.raw.popleft())
             if not self.raw:
                 self._since_ns = 0
@@ -427,7 +427,7 @@ class Books:
                     self._shelf.warned.add((seat.name, kind))
                     cause = f"{kind}: {words}"
                     ply = len(self._position.moves)
-                    self.incidents.append(incident(seat, "protocol-warning", cause, ply, SOME_TRAFFIC))
+                    self.incidents.append(incident_of(seat, "protocol-warning", cause, ply, WARNING_LINES))
 
     def side_record(self, seat: Seat) -> SideRecord:
         """What one engine did."""

@@ -1,4 +1,6 @@
-"""Ms outside, ns inside; queueing reported.
+"""The chess clock of one side (time left, flag), and how long engines and referee waited for a processor.
+
+Clocks are in milliseconds outside and in nanoseconds inside.
 
 Source: proc(5), schedstat: for each thread the nanoseconds on a processor, and those in a run queue.
 """
@@ -132,7 +134,7 @@ class Clock:
         return elapsed_ns // MS - self.limit_ms
 
 
-class RunQueue:
+class OwnWaits:
     """How long this process waited for a CPU, from the kernel: a part of the referee's own error budget."""
 
     def __init__(self) -> None:
@@ -157,11 +159,11 @@ class RunQueue:
             self.file = None
 
 
-class Halts:
+class Interruptions:
     """What kept the referee from the clock since it was made: the machine's sleep, SIGSTOP or a freeze of us."""
 
     def __init__(self) -> None:
-        self._slept_ns = slept_ns()
+        self._slept_ns = suspended_ns()
         self.continued = False
         self._overslept_ns = 0
         self._before: Any = None
@@ -194,7 +196,7 @@ class Halts:
             return "the referee's process was stopped during a move"
         if self._overslept_ns > _OVERSLEPT_NS:
             return f"the referee woke up {self._overslept_ns / 1e9:.1f} s late"
-        return "the machine was suspended during a move" if slept_ns() - self._slept_ns > SLEPT_NS else ""
+        return "the machine was suspended during a move" if suspended_ns() - self._slept_ns > SLEPT_NS else ""
 
     def close(self) -> None:
         """Leave the signal to whom it belonged."""
@@ -202,7 +204,7 @@ class Halts:
             signal.signal(signal.SIGCONT, self._before)
 
 
-def slept_ns() -> int:
+def suspended_ns() -> int:
     """Nanoseconds this machine has been suspended since boot; a growth in a move voids the game."""
     return 0 if _BOOTTIME is None else time.clock_gettime_ns(_BOOTTIME) - time.monotonic_ns()
 
@@ -225,7 +227,7 @@ TELL_NS = 1000 * MS  # between two warnings of a slot
 _REACTION_NS = 10 * MS  # on a processor, in which an engine that was told to stop can react
 
 
-class EngineQueue:
+class EngineWaits:
     """The threads of an engine when a game begins; `family` tells its processes, which may have become more since."""
 
     def __init__(self, pid: int, family: Callable[[], list[int]] | None = None) -> None:
@@ -310,7 +312,7 @@ class EngineQueue:
 
     def _waits(self, before: list[bytes], after: list[bytes]) -> list[int]:
         return [
-            RunQueue.waited_ns(now) - RunQueue.waited_ns(then)
+            OwnWaits.waited_ns(now) - OwnWaits.waited_ns(then)
             for whose, then, now in zip(self._whose, before, after, strict=True)
             if whose.thread and then and now
         ]
@@ -323,12 +325,12 @@ class EngineQueue:
         for pid in dict.fromkeys([*(whose.pid for whose in marked), *self._family()]):
             own = [(whose, then, now) for whose, then, now in pairs if whose.pid == pid and then and now]
             spans = [(_ran_ns(now) - _ran_ns(then), now, then) for whose, then, now in own if whose.thread]
-            waits = [RunQueue.waited_ns(now) - RunQueue.waited_ns(then) for _, now, then in spans]
+            waits = [OwnWaits.waited_ns(now) - OwnWaits.waited_ns(then) for _, now, then in spans]
             ran = sum(span[0] for span in spans)
             for thread in () if full else _threads(pid):
                 if _Whose(pid, thread) not in marked:
                     said = read_proc(_schedstat(pid, thread))
-                    waits.append(min(window, RunQueue.waited_ns(said)))
+                    waits.append(min(window, OwnWaits.waited_ns(said)))
                     ran += min(window, _ran_ns(said))
             clock = next((_ran_ns(now) - _ran_ns(then) for whose, then, now in own if not whose.thread), None)
             yield _Process(pid, waits, ran, ran if clock is None else clock)
@@ -340,7 +342,7 @@ class EngineQueue:
             return allowed_processors().count
 
 
-class Crowd:
+class ProcessorShortage:
     """In how many of the last moves of a slot engines waited long: whether its clocks can be relied on."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The compiled path where a C compiler exists, and how the scheduler of the processor is asked."""
+"""Load the compiled part (enginetour._native, written in C) if it was built, and choose the board of the record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ native = _loaded()
 # The board behind the real one, on which the record of a game is written ply by ply.
 
 
-class Shadow(Protocol):
+class RecordBoard(Protocol):
     """What stands before the next ply to be written."""
 
     @property
@@ -99,7 +99,7 @@ class _QuickShadow:
         return str(self._own.play(uci))
 
 
-def shadow_of(position: Position) -> Shadow:
+def record_board(position: Position) -> RecordBoard:
     """The quickest that knows the rules of the game."""
     if native is not None and position.usual:
         try:

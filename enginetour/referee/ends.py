@@ -1,4 +1,4 @@
-"""Mate, repetition, fifty moves, claims of draws.
+"""How the rules end a game: mate, stalemate, repetition, fifty moves, material, claims and offers of draws.
 
 Every test is cheap enough for the moment between an answer and the opponent's `go`. The words are those of
 cutechess-cli and fastchess, for which scripts look in PGN and output.
@@ -17,8 +17,8 @@ from enginetour.model.task import GameTask, Rules
 from enginetour.model.variants import VARIANTS
 from enginetour.referee.adjudication import Adjudicator, End
 from enginetour.referee.seats import Seat
-from enginetour.referee.tablebases import opened
-from enginetour.referee.verdict import Verdict, rightly_drawn
+from enginetour.referee.tablebases import open_tables
+from enginetour.referee.verdict import Verdict, claimed_draw
 
 # When a game ends: mate, stalemate, material, repetition, fifty moves, length, then adjudication (runner spec 10).
 
@@ -35,7 +35,7 @@ _WINS = {  # how a variant is won otherwise than by mate; {0} is the winner, {1}
 }
 
 
-def key(board: chess.Board) -> tuple[int, ...]:
+def position_key(board: chess.Board) -> tuple[int, ...]:
     """What must be equal for a repetition: placement, side to move, castling rights, *legal* en passant: FIDE 9.2.2."""
     return (
         board.pawns,
@@ -54,10 +54,10 @@ def key(board: chess.Board) -> tuple[int, ...]:
 def _variant_key(board: chess.Board) -> tuple[object, ...]:
     """The same with what some variants have beside the board: pockets, promoted pieces, checks still to give."""
     pockets = [str(pocket) for pocket in getattr(board, "pockets", ())]
-    return *key(board), board.promoted if pockets else 0, *pockets, *getattr(board, "remaining_checks", ())
+    return *position_key(board), board.promoted if pockets else 0, *pockets, *getattr(board, "remaining_checks", ())
 
 
-class Ends:
+class RuleEnds:
     """The rule ends of one game. Keys of positions are forgotten at every irreversible move."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Ends:
         variant = VARIANTS[position.variant]
         self._is_usual = variant.is_usual
         self._fifty = variant.fifty
-        self._key = key if variant.is_usual else _variant_key
+        self._key = position_key if variant.is_usual else _variant_key
         self.seen: dict[tuple[object, ...], int] = {self._key(position.board): 1}
 
     def push(self, move: chess.Move) -> End | None:
@@ -145,11 +145,11 @@ class Ends:
         return "fifty moves rule" if self._fifty and board.halfmove_clock >= 2 * FIFTY else ""
 
 
-def ends_of(task: GameTask, position: Position) -> Ends:
+def game_ends(task: GameTask, position: Position) -> RuleEnds:
     """The ends of a game, no longer than the shorter-lived of its engines plays. MachineFailure for lost tables."""
     limits = [side.spec.quirks.max_plies for side in (task.white, task.black) if side.spec.quirks.max_plies]
-    adjudicator = Adjudicator(task.rules, opened(task.rules, position.variant))
-    return Ends(position, task.rules, min(limits, default=0), adjudicator)
+    adjudicator = Adjudicator(task.rules, open_tables(task.rules, position.variant))
+    return RuleEnds(position, task.rules, min(limits, default=0), adjudicator)
 
 
 # Draws that the players bring about: a claim of the rules, or an agreement (FIDE 9.1, 9.2; runner spec 7).
@@ -158,10 +158,10 @@ def ends_of(task: GameTask, position: Position) -> Ends:
 # with the next move. Whoever offers or claims a draw while the opponent's offer stands has agreed.
 
 
-class Draws:
+class DrawClaims:
     """Claims and offers in one game; offers mean nothing unless `by_agreement`."""
 
-    def __init__(self, seats: Sequence[Seat], ends: Ends, *, by_agreement: bool) -> None:
+    def __init__(self, seats: Sequence[Seat], ends: RuleEnds, *, by_agreement: bool) -> None:
         white, black = seats
         self._others = {white: black, black: white}
         self._ends = ends
@@ -193,7 +193,7 @@ class Draws:
 
     def _due(self, seat: Seat) -> Verdict | None:
         if seat.draw_claimed and (why := self._ends.drawn()):
-            return rightly_drawn(seat, why)
+            return claimed_draw(seat, why)
         if self._others[seat].offers_draw and (seat.offers_draw or seat.draw_claimed):
             return Verdict(Outcome.DRAW, Termination.AGREEMENT, "Draw by agreement")
         return None

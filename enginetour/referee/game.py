@@ -1,4 +1,4 @@
-"""One game: relays each move first, records it afterward."""
+"""Play one game between two engines: prepare them, play the opening, relay the plies, return the record."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from enginetour.engines.position import Position
 from enginetour.model.errors import InexpressiblePosition, InputRefused, MachineFailure
 from enginetour.model.game import Game, Incident, Opening
 from enginetour.model.task import GameTask, OwnBook
-from enginetour.referee import verdict as verdicts
+from enginetour.referee import verdict
 from enginetour.referee.adjudication import End
-from enginetour.referee.books import Books, RawPly
-from enginetour.referee.clock import Halts
-from enginetour.referee.ends import Ends, ends_of
+from enginetour.referee.books import RawPly, Record
+from enginetour.referee.clock import Interruptions
+from enginetour.referee.ends import RuleEnds, game_ends
 from enginetour.referee.link import Link
 from enginetour.referee.relay import Relay
 from enginetour.referee.seats import Seat
-from enginetour.referee.startup import EngineShelf, incident, sit_down
-from enginetour.referee.talk import converse
+from enginetour.referee.startup import EnginePool, incident_of, prepare_engines
+from enginetour.referee.talk import run_scripts
 from enginetour.referee.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # The end of a game for its engines: fenced, told the result, kept for the next one or ended.
 
 
-def told(
+def fault_incidents(
     verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], position: Position, own_ns: int
 ) -> list[Incident]:
     """One incident for each engine at fault; where the host is, for the engine whose turn it was.
@@ -48,10 +48,10 @@ def told(
     guilty = list(absent) or [verdict.culprit or seats[0 if position.board.turn else 1]]
     ply = len(position.moves)
     own = None if absent else own_ns
-    return [incident(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
+    return [incident_of(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
 
 
-def part(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: Link) -> None:
+def settle_engines(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: Link) -> None:
     """Mark who may not play again, take owed answers, tell the result. Nothing of it for a game that never began."""
     for seat in absent:
         if seat.present is not None:
@@ -63,13 +63,13 @@ def part(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: 
         for seat in () if kept else seats if verdict.culprit is None else (verdict.culprit,):
             seat.engine.spoiled = seat.engine.spoiled or verdict.cause
     owing = [seat.engine for seat in seats if seat.engine.thinking and not seat.engine.spoiled]
-    converse({engine: engine.settle() for engine in owing}, link)
+    run_scripts({engine: engine.settle() for engine in owing}, link)
     listening = [seat.engine for seat in seats if not seat.engine.spoiled and not seat.engine.dead]
     words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
-    converse({engine: engine.say(*lines) for engine, lines in words.items() if lines}, link)
+    run_scripts({engine: engine.say(*lines) for engine, lines in words.items() if lines}, link)
 
 
-def leave(seats: Sequence[Seat], shelf: EngineShelf) -> None:
+def return_engines(seats: Sequence[Seat], shelf: EnginePool) -> None:
     """Engines back to the shelf; those that may not play again are ended, all at the same time."""
     shelf.give_back(*(seat.present for seat in seats if seat.present is not None))
 
@@ -79,7 +79,7 @@ def leave(seats: Sequence[Seat], shelf: EngineShelf) -> None:
 LONGEST_LINE = 4_096  # bytes of a line in a log of traffic: more than the longest `position` (runner spec 6)
 
 
-def beginning(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict[str, object]:
+def start_event(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict[str, object]:
     """The live event "start": who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""
     return {
         "white": task.pairing.white,
@@ -94,8 +94,13 @@ def beginning(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict
     }
 
 
-def written(
-    task: GameTask, verdict: Verdict, books: Books, seats: Sequence[Seat], started: float, incidents: Sequence[Incident]
+def game_record(
+    task: GameTask,
+    verdict: Verdict,
+    books: Record,
+    seats: Sequence[Seat],
+    started: float,
+    incidents: Sequence[Incident],
 ) -> Game:
     """The record of a game that has just ended; White's seat first."""
     white, black = seats
@@ -142,7 +147,7 @@ def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
 # Plies that no engine is asked for: the opening's, and those of the book we play from for one side.
 
 
-def _play_opening(opening: Opening, position: Position, ends: Ends, books: Books) -> None:
+def _play_opening(opening: Opening, position: Position, ends: RuleEnds, books: Record) -> None:
     """ValueError for one that ends the game."""
     for text in opening.moves:
         move = position.board.parse_uci(text)
@@ -154,7 +159,7 @@ def _play_opening(opening: Opening, position: Position, ends: Ends, books: Books
 class _OwnBooks:
     """The books of the two sides in one game. A side that is out of its book once stays out of it."""
 
-    def __init__(self, seats: Sequence[Seat], position: Position, ends: Ends, books: Books) -> None:
+    def __init__(self, seats: Sequence[Seat], position: Position, ends: RuleEnds, books: Record) -> None:
         self._position, self._ends, self._record = position, ends, books
         self._open = {seat.white: (seat, seat.side.own_book) for seat in seats if seat.side.own_book is not None}
         self._books: dict[str, Book] = {}
@@ -199,14 +204,14 @@ class _OwnBooks:
 # One game between two engines: relay first, books afterwards (runner spec sections 3 to 5 and 10).
 
 
-def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
+def play(task: GameTask, link: Link, shelf: EnginePool) -> Game:
     """Play one game to its end; an engine's failure comes back as a Game.
 
     Raises MachineFailure when told to stop now or when this machine cannot start a process, ValueError for an
     opening that cannot be played; both engines are dead then. An engine that cannot be told where the opening begins
     plays from the task's spare one.
     """
-    contest = Contest(task, link, shelf)
+    contest = GameRunner(task, link, shelf)
     try:
         game = contest.play()
     except BaseException:
@@ -223,20 +228,20 @@ def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
     return play(replace(task, opening=task.spare, spare=None), link, shelf)
 
 
-class Contest:
+class GameRunner:
     """A game under way: board, seats, books, and the ply being played."""
 
-    def __init__(self, task: GameTask, link: Link, shelf: EngineShelf) -> None:
+    def __init__(self, task: GameTask, link: Link, shelf: EnginePool) -> None:
         self._task = task
         self._link = link
         self._shelf = shelf
         self._started = time.time()
         self._position = Position(task.opening.fen, task.opening.variant)
-        self._ends = ends_of(task, self._position)
+        self._ends = game_ends(task, self._position)
         self.seats = Seat(task.white, task.rules, white=True), Seat(task.black, task.rules, white=False)
-        self._books = Books(self._position, link, shelf, task.keep_lines)
+        self._books = Record(self._position, link, shelf, task.keep_lines)
         self._own_books = _OwnBooks(self.seats, self._position, self._ends, self._books)
-        self._halts = Halts()
+        self._halts = Interruptions()
         self._relay = Relay(
             task, self._position, self._ends, self._books, self.seats, link, self._halts, self._own_books.play
         )
@@ -251,27 +256,27 @@ class Contest:
     def play(self) -> Game | None:
         """From the opening to the record; None if the game is to begin at the task's spare opening."""
         _play_opening(self._task.opening, self._position, self._ends, self._books)
-        faults = sit_down(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
+        faults = prepare_engines(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
         self._books.begin(*self.seats)
         if (
             faults
             and self._task.spare is not None
             and all(isinstance(each, InexpressiblePosition) for each in faults.values())
         ):
-            leave(self.seats, self._shelf)
+            return_engines(self.seats, self._shelf)
             return None
         if faults:
-            return self._finish(verdicts.at_start(faults, self._halts.words), tuple(faults))
-        self._link.tell("start", beginning(self._task, self._position, self.seats))
+            return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
+        self._link.tell("start", start_event(self._task, self._position, self.seats))
         return self._finish(self._relay.play(self._shelf.together))
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
         """Write the books, fence what still owes an answer, keep or end the engines."""
         own_ns = self._relay.own_ns() if verdict.own_ns is None else verdict.own_ns
         self._books.close()
-        incidents = self._books.incidents + told(verdict, self.seats, absent, self._position, own_ns)
-        part(verdict, self.seats, absent, self._link)
-        leave(self.seats, self._shelf)
+        incidents = self._books.incidents + fault_incidents(verdict, self.seats, absent, self._position, own_ns)
+        settle_engines(verdict, self.seats, absent, self._link)
+        return_engines(self.seats, self._shelf)
         incidents += self._shelf.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
-        return written(self._task, verdict, self._books, self.seats, self._started, incidents)
+        return game_record(self._task, verdict, self._books, self.seats, self._started, incidents)

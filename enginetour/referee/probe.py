@@ -1,4 +1,4 @@
-"""Is this engine fit to play? Start, handshake, options, variant, quit; a move where nothing else tells an engine."""
+"""Probe an engine before a tournament: start, handshake, options, variant, quit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from enginetour.model.errors import Unsupported
 from enginetour.model.task import ProbeResult, ProbeTask
 from enginetour.model.variants import STANDARD
 from enginetour.referee.link import Link
-from enginetour.referee.startup import end, start_fault
-from enginetour.referee.talk import Greeted, greet, heed_until
+from enginetour.referee.startup import end_engines, start_fault
+from enginetour.referee.talk import Handshaken, handshake_all, wait_for_stop
 
 AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
 
@@ -53,7 +53,7 @@ def probe(task: ProbeTask, link: Link) -> ProbeResult:
         if found.settled or not found.problems:
             break
         failed.append(("an earlier try", False, found.problems[0]))
-        heed_until(link, time.monotonic_ns() + int(pause * 1e9))
+        wait_for_stop(link, time.monotonic_ns() + int(pause * 1e9))
     else:
         _, report = _try(task, link)
     return replace(report, steps=(*failed, *report.steps))
@@ -61,7 +61,7 @@ def probe(task: ProbeTask, link: Link) -> ProbeResult:
 
 def _try(task: ProbeTask, link: Link) -> tuple[_Findings, ProbeResult]:
     found = _Findings(task.spec.name)
-    (greeted,) = greet([task.spec], link)
+    (greeted,) = handshake_all([task.spec], link)
     engine = greeted.engine
     if engine is None:
         _did_not_start(greeted, found)
@@ -76,12 +76,12 @@ def _try(task: ProbeTask, link: Link) -> tuple[_Findings, ProbeResult]:
     return found, _report(found, engine)
 
 
-def _did_not_start(greeted: Greeted, found: _Findings) -> None:
+def _did_not_start(greeted: Handshaken, found: _Findings) -> None:
     assert greeted.fault is not None
     found.bad("start", greeted.fault.detail, greeted.fault.category, settled=True)
 
 
-def _is_ready(engine: Engine, greeted: Greeted, found: _Findings, link: Link) -> bool:
+def _is_ready(engine: Engine, greeted: Handshaken, found: _Findings, link: Link) -> bool:
     found.handshake_ms = greeted.handshake_ms
     if greeted.fault is not None:
         fault = start_fault(greeted.fault)
@@ -120,9 +120,9 @@ def _bears_no_tables(engine: Engine, link: Link) -> bool:
     rest = tuple((name, value) for name, value in spec.offered if name.casefold() != TABLES)
     if rest == spec.offered:
         return False
-    (other,) = greet([replace(spec, offered=rest)], link)
+    (other,) = handshake_all([replace(spec, offered=rest)], link)
     if other.engine is not None:
-        end([other.engine])
+        end_engines([other.engine])
     return other.fault is None
 
 
@@ -131,7 +131,7 @@ def _with_stderr(engine: Engine, detail: str) -> str:
     return f"{detail}; stderr: {last[0]}" if last else detail
 
 
-def searched(engine: Engine, ask: Ask, deadline: int) -> _Search:
+def search(engine: Engine, ask: Ask, deadline: int) -> _Search:
     """One search up to its answer; None at CLOCK_MONOTONIC `deadline` ns."""
     if engine.needs_approach:
         yield from engine.approach(ask)
@@ -146,7 +146,7 @@ def _leave(engine: Engine, found: _Findings) -> None:
     if found.problems and (engine.dead or engine.spoiled or not engine.ready):
         engine.kill()
         return
-    end([engine])
+    end_engines([engine])
     if engine.process.deaf:
         found.steps.append(("quit", False, "ignored quit; ended by a signal"))
     else:

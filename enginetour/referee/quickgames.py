@@ -1,4 +1,4 @@
-"""A slot and its engines take turns on one processor while engines answer at once.
+"""Pin a slot and its engines to one processor while they play very fast games (CPU affinity).
 
 To wake somebody up on another processor costs more than such an answer, and they never have anything to do at the same
 time. Whether it pays is measured: a game of two engines is played apart, and if it was quick, their next ones together;
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 #
 # What takes turns has nothing to do side by side, and a processor that sleeps takes its time to wake up.
 
-TOGETHER = "ENGINETOUR_TOGETHER"  # in a slot's environment: not empty where it may be done
+SHARE_PROCESSOR = "ENGINETOUR_TOGETHER"  # in a slot's environment: not empty where it may be done
 # Abstract names, unix(7): the kernel frees one when whoever bound it has gone. Containers with networks of their own
 # do not see each other's.
 TURNS, OWN = "\0enginetour/processor/{}", "\0enginetour/own-processor/{}"
 _PROCESSOR = 36  # on which it ran last, behind the name: proc_pid_stat(5)
 
 
-class Claim:
+class ProcessorClaim:
     """A processor of a core for one slot, until `close`."""
 
     def __init__(self, core: tuple[int, ...], processor: int, *, own: bool = False) -> None:
@@ -61,7 +61,7 @@ class Claim:
         self._door.close()
 
 
-def claim(but: int | None = None) -> Claim | None:
+def claim_processor(but: int | None = None) -> ProcessorClaim | None:
     """A processor for turns, `but` only if there is no other: near where we are, for there the kernel found room.
 
     A core of each slot if there are enough. None where all are taken, or there is but one.
@@ -74,20 +74,20 @@ def claim(but: int | None = None) -> Claim | None:
     for core, processor in free if len(free) > 1 else ():
         if not _is_owned(core):
             with suppress(OSError):
-                return Claim(core, processor)
+                return ProcessorClaim(core, processor)
     return None
 
 
-def claim_own(processors: Iterable[int]) -> list[Claim]:
+def claim_engine_processors(processors: Iterable[int]) -> list[ProcessorClaim]:
     """Those of the engines of a slot with cores of its own: nobody takes turns there from the next game on."""
     found = []
     for processor in processors:
         with suppress(OSError):  # another tournament has it too
-            found.append(Claim((processor,), processor, own=True))
+            found.append(ProcessorClaim((processor,), processor, own=True))
     return found
 
 
-class Gathered:
+class PinnedThreads:
     """The calling thread and engines, with all that they started, on one processor until `part`, and `again`.
 
     OSError if one of them may not run there, or nowhere else, or cannot be bound, and for more processes than are
@@ -177,15 +177,15 @@ MOST_PAIRS = 4096  # of which is known how quick they are
 _Pair = frozenset[tuple[str, TimeControl]]
 
 
-class Together:
+class SharedProcessor:
     """What a slot knows of quick games, and the one it plays."""
 
     def __init__(self) -> None:
-        self._may = bool(os.environ.get(TOGETHER))
+        self._may = bool(os.environ.get(SHARE_PROCESSOR))
         self._apart: dict[_Pair, _Apart] = {}  # of those whose last game apart was quick
-        self._claim: Claim | None = None
+        self._claim: ProcessorClaim | None = None
         self._paid_not: int | None = None  # the processor that we left last
-        self._gathered: Gathered | None = None
+        self._gathered: PinnedThreads | None = None
         self._misses = 0
         self._pause_ns, self._not_before_ns = _PAUSE_NS, 0
         self._game: _Game | None = None
@@ -271,7 +271,7 @@ class Together:
         if self._claim is not None and self._claim.is_owned:
             self.leave()
         try:
-            self._claim = self._claim or claim(but=self._paid_not)
+            self._claim = self._claim or claim_processor(but=self._paid_not)
             if self._claim is None:
                 self._wait()
                 return
@@ -279,7 +279,7 @@ class Together:
                 self._gathered.again()
             else:
                 self._let_go()
-                self._gathered = Gathered(self._claim.processor, engines)
+                self._gathered = PinnedThreads(self._claim.processor, engines)
             self.quick_ns = SLOW_NS
         except OSError:  # another user's, or bound by its own will
             self._give_up()

@@ -1,4 +1,4 @@
-"""An incident again: the engine alone, told what it was told then, and whether it does the same once more.
+"""Reproduce an incident: replay the game for one engine alone, and see whether it fails again.
 
 Nothing is read from the traffic kept, which is cut: handshake, options, new game, every position and every clock are
 built again from the game's moves, and go through the same adapters. At each of its earlier turns it thinks as long
@@ -23,9 +23,9 @@ from enginetour.model.task import ReenactResult, ReenactTask
 from enginetour.referee.clock import Clock
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
-from enginetour.referee.startup import end, question, start_fault
-from enginetour.referee.talk import converse, heed_until
-from enginetour.referee.verdict import of_talk
+from enginetour.referee.startup import end_engines, search_request, start_fault
+from enginetour.referee.talk import run_scripts, wait_for_stop
+from enginetour.referee.verdict import by_message
 
 _STOP = {"uci": b"stop", "cecp": b"?"}
 _Search = Generator[int, Message | None, Message | None]
@@ -64,7 +64,7 @@ class _Reenactment:
         if found.category:
             engine.kill()
         else:
-            end([engine])
+            end_engines([engine])
         return found
 
     def _begun(self, engine: Engine) -> ReenactResult | None:
@@ -79,7 +79,7 @@ class _Reenactment:
         return ReenactResult(fault.category, fault.detail, status=engine.process.exit_status())
 
     def _talk(self, engine: Engine, script: Any) -> EngineFault | None:
-        result = converse({engine: script}, self._link)[engine]
+        result = run_scripts({engine: script}, self._link)[engine]
         return result if isinstance(result, EngineFault) else None
 
     def _played(self, engine: Engine) -> ReenactResult:
@@ -93,7 +93,7 @@ class _Reenactment:
                 found = self._earlier(engine, until, uci)
                 if found is not None:
                     return found
-            heed_until(self._link, until)
+            wait_for_stop(self._link, until)
             self._push(uci, elapsed_ms)
         return self._last(engine) if self._is_own_turn() else self._afterwards(engine)
 
@@ -140,7 +140,7 @@ class _Reenactment:
             yield from engine.settle()
             return answer if answer is not None and answer.what is MessageKind.ANSWER else None
 
-        result: Message | EngineFault | None = converse({engine: script()}, self._link)[engine]
+        result: Message | EngineFault | None = run_scripts({engine: script()}, self._link)[engine]
         return result
 
     def _last(self, engine: Engine) -> ReenactResult:
@@ -174,11 +174,11 @@ class _Reenactment:
         def script() -> _Search:
             deadline = time.monotonic_ns() + OWED_NS
             while (said := (yield from engine.hear(deadline))) is not None:
-                if of_talk(self._own, said, thinking=False, aborts=0) is not None:
+                if by_message(self._own, said, thinking=False, aborts=0) is not None:
                     return said
             return None
 
-        said = converse({engine: script()}, self._link)[engine]
+        said = run_scripts({engine: script()}, self._link)[engine]
         if isinstance(said, EngineFault):
             return self._fault(said, engine)
         found = None if said is None else self._claimed(engine, said, thinking=False)
@@ -189,13 +189,13 @@ class _Reenactment:
         for said in engine.discard():  # since its last move
             if (found := self._claimed(engine, said, thinking=False)) is not None:
                 return found
-        ask = question(self._position, self._own, self._other)
+        ask = search_request(self._position, self._own, self._other)
         if engine.needs_approach:
             fault = self._talk(engine, engine.approach(ask))
             if fault is not None:
                 return fault
         self._own.searched = True
-        result = converse({engine: self._search(engine, ask, patience_ns)}, self._link)[engine]
+        result = run_scripts({engine: self._search(engine, ask, patience_ns)}, self._link)[engine]
         if isinstance(result, Message) and result.what is not MessageKind.ANSWER:
             return self._claimed(engine, result, thinking=True)
         answer: Message | EngineFault | None = result
@@ -205,13 +205,13 @@ class _Reenactment:
         self._own.asked_ns = engine.go(ask)
         deadline = self._own.asked_ns + patience_ns
         while (said := (yield from engine.hear(deadline))) is not None:
-            if said.what is MessageKind.ANSWER or of_talk(self._own, said, thinking=True, aborts=0) is not None:
+            if said.what is MessageKind.ANSWER or by_message(self._own, said, thinking=True, aborts=0) is not None:
                 return said
         return engine.overdue()
 
     def _claimed(self, engine: Engine, said: Message, *, thinking: bool) -> ReenactResult | None:
         """What would end a game with these words."""
-        verdict = of_talk(self._own, said, thinking=thinking, aborts=0)
+        verdict = by_message(self._own, said, thinking=thinking, aborts=0)
         return None if verdict is None else self._told(verdict.category or "resign", verdict.cause, engine)
 
     def _fault(self, fault: EngineFault, engine: Engine) -> ReenactResult:

@@ -26,20 +26,20 @@ from enginetour.model.game import Termination
 from enginetour.model.task import GameTask, Rules
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.adjudication import Counters
-from enginetour.referee.books import Books, RawPly
-from enginetour.referee.clock import MS, Halts
+from enginetour.referee.books import RawPly, Record
+from enginetour.referee.clock import MS, Interruptions
 from enginetour.referee.compiled import native
-from enginetour.referee.ends import Draws
-from enginetour.referee.startup import question
-from enginetour.referee.talk import converse, ended, heed, heed_until
+from enginetour.referee.ends import DrawClaims
+from enginetour.referee.startup import search_request
+from enginetour.referee.talk import check_stop, describe_exit, run_scripts, wait_for_stop
 from enginetour.referee.verdict import Verdict
 
 if TYPE_CHECKING:
     from enginetour.engines.position import Position
     from enginetour.referee.adjudication import End
-    from enginetour.referee.ends import Ends
+    from enginetour.referee.ends import RuleEnds
     from enginetour.referee.link import Link
-    from enginetour.referee.quickgames import Together
+    from enginetour.referee.quickgames import SharedProcessor
     from enginetour.referee.seats import Seat
 
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Search:
+class _SearchTimes:
     """Stamps are CLOCK_MONOTONIC in ns; all but the stamps is what we ourselves may have cost the move."""
 
     answered_ns: int = 0  # of the answer that is to be relayed, or was; 0: none, a first move or one of a book
@@ -78,23 +78,23 @@ class Relay:
         self,
         task: GameTask,
         position: Position,
-        ends: Ends,
-        books: Books,
+        ends: RuleEnds,
+        books: Record,
         seats: tuple[Seat, Seat],
         link: Link,
-        halts: Halts,
+        halts: Interruptions,
         play_book: Callable[[], tuple[bool, End | None]],
     ) -> None:
         self._task, self._position, self._ends, self._books = task, position, ends, books
         self._seats, self._link, self._halts, self._play_book = seats, link, halts, play_book
-        self._draws = Draws(seats, ends, by_agreement=task.rules.draw_offers)
-        self._search = Search()
-        self._failures = Failures(task.rules, position, self._search, books, link, halts)
+        self._draws = DrawClaims(seats, ends, by_agreement=task.rules.draw_offers)
+        self._search = _SearchTimes()
+        self._failures = _Failures(task.rules, position, self._search, books, link, halts)
         self._compiled: CompiledRelay | None = None
 
-    def play(self, together: Together) -> Verdict:
+    def play(self, together: SharedProcessor) -> Verdict:
         """Play until the game is over. Both engines are seated. Raises MachineFailure when told to stop now."""
-        if is_plain(self._task, self._position, self._seats):
+        if _is_plain(self._task, self._position, self._seats):
             self._compiled = CompiledRelay(
                 self._task, self._position, self._ends, self._books, self._seats, self._link, self._halts, together
             )
@@ -132,7 +132,7 @@ class Relay:
             return verdicts.by_rule(end)
         self._search.answered_ns = 0 if played else self._search.answered_ns
         seat, other = self._sides()
-        ask = question(self._position, seat, other)
+        ask = search_request(self._position, seat, other)
         if (verdict := self._approach(seat, other, ask)) is not None:
             return verdict
         # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
@@ -161,7 +161,7 @@ class Relay:
         if (verdict := self._draws.asked(seat)) is not None:
             return verdict
         if engine.stands_apart(ask):
-            fault = converse({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
+            fault = run_scripts({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
             if isinstance(fault, EngineFault):
                 return self._failures.at_fence(seat, other, fault)
         return None
@@ -205,7 +205,7 @@ class Relay:
                 other.engine.pull()
                 verdict = self._overhear(other)
             if wake.control:
-                heed(self._link)
+                check_stop(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
                 return engine.overdue() or self._failures.silence(seat)
             if working and not spoke:  # the other one may talk without end
@@ -228,7 +228,7 @@ class Relay:
         return None
 
     def _talk(self, seat: Seat, said: Message, *, thinking: bool) -> Verdict | None:
-        verdict = verdicts.of_talk(seat, said, thinking=thinking, aborts=self._task.aborts)
+        verdict = verdicts.by_message(seat, said, thinking=thinking, aborts=self._task.aborts)
         if verdict is None:
             verdict = self._draws.heard(seat, said, thinking=thinking)
         if verdict is None or not thinking:
@@ -280,7 +280,7 @@ def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
 
 def _second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Message | None:
     """A second answer after an illegal one, up to CLOCK_MONOTONIC `flag_ns`, or None, also after a death meanwhile."""
-    second = converse({seat.engine: seat.engine.question(flag_ns)}, link, late)[seat.engine]
+    second = run_scripts({seat.engine: seat.engine.question(flag_ns)}, link, late)[seat.engine]
     return second if isinstance(second, Message) else None
 
 
@@ -292,11 +292,11 @@ def _second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], N
 _CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 
 
-class Failures:
+class _Failures:
     """Those of one game, each looked into until it is a verdict."""
 
     def __init__(
-        self, rules: Rules, position: Position, search: Search, books: Books, link: Link, halts: Halts
+        self, rules: Rules, position: Position, search: _SearchTimes, books: Record, link: Link, halts: Interruptions
     ) -> None:
         self._rules = rules
         self._position = position
@@ -319,7 +319,7 @@ class Failures:
         flag_ns = self._search.go_ns + seat.clock.flag_ns()
         engine, own_ns = seat.engine, self.own_ns()  # what we wait from here on excuses nothing
         used_ns = 0 if seat.queue is None else seat.queue.used_ns()
-        converse({engine: engine.settle()}, self._link, self._halts.overslept)
+        run_scripts({engine: engine.settle()}, self._link, self._halts.overslept)
         if seat.draw_claimed:
             words = f"{seat.color} claims a draw that is none and does not move"
             return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
@@ -365,13 +365,15 @@ class Failures:
     def crash(self, seat: Seat, other: Seat) -> Verdict:
         """Look for a stop first: a service manager ends engines and us in one go."""
         seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
-        heed_until(self._link, time.monotonic_ns() + _CRASH_LOOK_NS)
+        wait_for_stop(self._link, time.monotonic_ns() + _CRASH_LOOK_NS)
         other.engine.pull()
         if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
-            return self.flag(seat, seen_ns - self._search.go_ns, f"when it ended: {ended(seat.engine)}")
-        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._search.answered_ns):
-            return verdicts.both_ended(seat, ended(seat.engine), ended(other.engine))
-        return verdicts.crash(seat, ended(seat.engine))
+            return self.flag(seat, seen_ns - self._search.go_ns, f"when it ended: {describe_exit(seat.engine)}")
+        if other.engine.process.eof and verdicts.ended_together(
+            seen_ns, other.engine.stamp_ns, self._search.answered_ns
+        ):
+            return verdicts.both_ended(seat, describe_exit(seat.engine), describe_exit(other.engine))
+        return verdicts.crash(seat, describe_exit(seat.engine))
 
 
 # The plies of a game to which nothing unusual happens, in compiled code (runner spec 4).
@@ -379,7 +381,7 @@ class Failures:
 _PLAIN, _BOOKS, _STIRRED, _SLOW = range(4)  # why a run came back, as in native/relay.h; all else is the game's
 
 
-class Left(NamedTuple):
+class CompiledEnd(NamedTuple):
     """How the plain plies ended."""
 
     end: End | None  # adjudicated
@@ -398,12 +400,12 @@ class CompiledRelay:
         self,
         task: GameTask,
         position: Position,
-        ends: Ends,
-        books: Books,
+        ends: RuleEnds,
+        books: Record,
         seats: tuple[Seat, Seat],
         link: Link,
-        halts: Halts,
-        together: Together,
+        halts: Interruptions,
+        together: SharedProcessor,
     ) -> None:
         assert native is not None
         self._position, self._ends, self._books, self._seats, self._halts = position, ends, books, seats, halts
@@ -419,7 +421,7 @@ class CompiledRelay:
             limits = go_limits(seat.clock.tc).encode("ascii")
             self._own.seat(seat.white, seat, process.stdin_fd, process.stdout_fd, process.note, limits, threads)
         self._turns = -1  # of what is polled
-        self._search = Search()
+        self._search = _SearchTimes()
         self._together, self._begun = together, False
 
     def close(self) -> None:
@@ -427,7 +429,7 @@ class CompiledRelay:
         self._together.close()
         del self._own
 
-    def takes(self, search: Search) -> bool:
+    def takes(self, search: _SearchTimes) -> bool:
         """Take the game over before a search, if all is as plain as it was; else its next ply is Python's."""
         if not all(seat.engine.is_plain and seat.queue is not None for seat in self._seats):
             return False
@@ -450,7 +452,7 @@ class CompiledRelay:
             self._together.begin(self._seats, len(position.moves))
         return True
 
-    def run(self) -> Left:
+    def run(self) -> CompiledEnd:
         """Plain plies up to the first that is not; books are kept on the way, while nothing has come."""
         books, (white, black) = self._books, self._seats
         while True:
@@ -483,7 +485,7 @@ class CompiledRelay:
             score = -score
         return self._ends.adjudicator.by_score(Counters(turn, halfmoves, number), score)
 
-    def _leave(self) -> Left:
+    def _leave(self) -> CompiledEnd:
         """Bring everything up to where the relay stands."""
         self._together.end(len(self._position.moves))
         thinking, text, stamp, go_ns, write_ns, gap_ns, answered_ns, waited, now, until, taken, unread, end = (
@@ -510,7 +512,7 @@ class CompiledRelay:
                 search.late_ns = self._halts.woke(now, until, go_ns + seat.clock.wait_ns())
         elif unread:
             seat.engine.take_over(unread, stamp)
-        return Left(end, thinking, bool(text))
+        return CompiledEnd(end, thinking, bool(text))
 
     def _update(self, seat: Seat, go_ns: int, *, thinking: bool) -> None:
         rest, to_go, moves, total, longest, least, margin_uses, searches, asked, marked, marked_ns = self._own.clocked(
@@ -530,7 +532,7 @@ class CompiledRelay:
             seat.queue.marked(marked, marked_ns)
 
 
-def is_plain(task: GameTask, position: Position, seats: tuple[Seat, Seat]) -> bool:
+def _is_plain(task: GameTask, position: Position, seats: tuple[Seat, Seat]) -> bool:
     """Not where compiled code is missing, or something in the game is not plain from its first to its last ply."""
     if native is None or not position.usual or task.rules.tables is not None:
         return False

@@ -1,4 +1,4 @@
-"""One side of a game in progress: its engine, its clock, its memory.
+"""One side of a game in progress: its engine, its clock, the memory (RAM) that the engine uses.
 
 The dead hold nothing any more, so living ones are looked at now and then, while nobody waits for us.
 """
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from enginetour.engines.protocol import Engine
 from enginetour.engines.strays import read_proc
 from enginetour.model.task import Rules, Side
-from enginetour.referee.clock import MS, Clock, EngineQueue
+from enginetour.referee.clock import MS, Clock, EngineWaits
 
 # How much memory an engine was seen to hold: its process and all it started, from the kernel's own high-water marks.
 
-LOOK_NS = 1_000 * MS  # between two looks: some 50 us each (measured), so they cost a game nothing
+MEMORY_INTERVAL_NS = 1_000 * MS  # between two looks: some 50 us each (measured), so they cost a game nothing
 _MOST_PROCESSES = 64  # of one engine that are looked at: one that forks without end must not hold us up
 _PEAK = b"\nVmHWM:"  # proc_pid_status(5): peak resident set size, kB; no name of a process has a line break there
 
 
-class Footprint:
+class MemoryPeak:
     """The memory of one engine process, by the largest that was seen, in kB."""
 
     def __init__(self, pid: int) -> None:
@@ -66,10 +66,10 @@ class Seat:
         self.began_ns = time.monotonic_ns()
         self.asked_ns = 0  # CLOCK_MONOTONIC of its last `go` in this game
         self.look_ns = 0  # when its memory is due to be looked at
-        self.engine: Engine  # that sits here; only after `sit_down` has found no fault
+        self.engine: Engine  # that sits here; only after `prepare_engines` has found no fault
         self.present: Engine | None = None  # the engine, if it came so far
-        self._footprint: Footprint | None = None
-        self.queue: EngineQueue | None = None  # while a game goes on
+        self._footprint: MemoryPeak | None = None
+        self.queue: EngineWaits | None = None  # while a game goes on
 
     @property
     def color(self) -> str:
@@ -80,7 +80,7 @@ class Seat:
         """Give the seat to a process."""
         self.present, self._footprint = engine, None
         if engine is not None:
-            self.engine, self._footprint = engine, Footprint(engine.process.engine_pid)
+            self.engine, self._footprint = engine, MemoryPeak(engine.process.engine_pid)
 
     def score(self) -> int | None:
         """What its last search came to, in centipawns for itself; None when it did not tell.
@@ -96,5 +96,5 @@ class Seat:
 
     def look(self) -> int | None:
         """The most memory its engine was seen to hold, in kB; None when it never came."""
-        self.look_ns = time.monotonic_ns() + LOOK_NS
+        self.look_ns = time.monotonic_ns() + MEMORY_INTERVAL_NS
         return None if self._footprint is None else self._footprint.look()

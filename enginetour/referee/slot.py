@@ -23,7 +23,7 @@ from enginetour.engines.sandbox import remove_scratch_root
 from enginetour.model.errors import MachineFailure
 from enginetour.model.task import GameTask, ProbeTask, ReenactTask
 from enginetour.referee.link import VERSION, Environment, Frames, Link, Stop, Stopping, frame
-from enginetour.referee.quickgames import claim_own
+from enginetour.referee.quickgames import claim_engine_processors
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import ComplianceTask
@@ -121,13 +121,13 @@ def serve(link: PipeLink) -> None:
     """Play task after task until told to go; engines may live on between them."""
     from enginetour.referee.game import play
     from enginetour.referee.probe import probe
-    from enginetour.referee.startup import EngineShelf
+    from enginetour.referee.startup import EnginePool as EngineShelf
 
     # What is loaded stays: looking through it for garbage again and again took 5 % of a ply (measured).
     gc.freeze()
     gc.set_threshold(GARBAGE)
     shelf = EngineShelf()
-    own = claim_own(map(int, filter(None, os.environ.get(CPUS, "").split(","))))
+    own = claim_engine_processors(map(int, filter(None, os.environ.get(CPUS, "").split(","))))
     while (task := link.next_task()) is not None:
         if isinstance(task, Environment):
             shelf.close_all()
@@ -145,7 +145,7 @@ def serve(link: PipeLink) -> None:
 
                 result = reenact(task, link)
             else:
-                from enginetour.referee.compliance.course import examine  # as above
+                from enginetour.referee.compliance.course import run_checks as examine  # as above
 
                 result = examine(task, link)
             link.report("result", result)

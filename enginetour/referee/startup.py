@@ -1,4 +1,4 @@
-"""Both engines of a game: started, or kept running since the game before."""
+"""Start both engines of a game, or reuse those that still run since the previous game (engine pool)."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from enginetour.engines.start import open_engines
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
 from enginetour.model.game import Incident
 from enginetour.model.task import EngineSpec
-from enginetour.referee.clock import Crowd
+from enginetour.referee.clock import ProcessorShortage
 from enginetour.referee.link import Link
-from enginetour.referee.quickgames import Together
+from enginetour.referee.quickgames import SharedProcessor
 from enginetour.referee.seats import Seat
-from enginetour.referee.talk import converse
+from enginetour.referee.talk import run_scripts
 
 # Where engines wait between two games of a slot, with their processes alive.
 
-SOME_TRAFFIC = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
-ROOM = 2  # engines a slot keeps alive at most (runner spec 14)
+WARNING_LINES = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
+POOL_SIZE = 2  # engines a slot keeps alive at most (runner spec 14)
 
 
-class EngineShelf:
+class EnginePool:
     """At most two live engines, and what is known of quick ones. What may not be used again is ended, not kept."""
 
     def __init__(self) -> None:
-        self.together = Together()
-        self.crowd = Crowd()
+        self.together = SharedProcessor()
+        self.crowd = ProcessorShortage()
         self._engines: list[Engine] = []
         self.warned: set[tuple[str, str]] = set()  # (engine, kind of warning) told by this slot
         self._partings: list[Incident] = []
@@ -49,11 +49,11 @@ class EngineShelf:
 
     def give_back(self, *engines: Engine) -> None:
         """Keep those that may play another game, end the others."""
-        kept = [engine for engine in engines if usable(engine)][:ROOM]
+        kept = [engine for engine in engines if usable(engine)][:POOL_SIZE]
         self.end(*(engine for engine in engines if engine not in kept))
         self._engines += kept
-        self.end(*self._engines[:-ROOM])
-        del self._engines[:-ROOM]
+        self.end(*self._engines[:-POOL_SIZE])
+        del self._engines[:-POOL_SIZE]
 
     def close_all(self) -> None:
         """End every waiting engine, all at the same time."""
@@ -62,7 +62,7 @@ class EngineShelf:
 
     def end(self, *engines: Engine) -> None:
         """End them for good, and keep what was wrong with it."""
-        end(list(engines))
+        end_engines(list(engines))
         for engine in engines:
             if engine.process.deaf:
                 self._warn(engine, "shutdown-warning", "ignored quit; ended by a signal")
@@ -88,7 +88,7 @@ class EngineShelf:
         name = engine.spec.name
         if (name, category) not in self.warned:
             self.warned.add((name, category))
-            traffic, stderr = engine.process.traffic(SOME_TRAFFIC), engine.process.stderr(SOME_TRAFFIC)
+            traffic, stderr = engine.process.traffic(WARNING_LINES), engine.process.stderr(WARNING_LINES)
             status = engine.process.exit_status()
             self._partings.append(Incident(name, category, cause, 0, traffic, stderr, status, load=load_average()))
 
@@ -104,7 +104,7 @@ def usable(engine: Engine) -> bool:
     )
 
 
-def end(engines: list[Engine]) -> None:
+def end_engines(engines: list[Engine]) -> None:
     """`quit` to those that listen, the ladder for all; dead and spoiled ones at once."""
     for engine in engines:
         if engine.spoiled or engine.dead:
@@ -118,12 +118,12 @@ ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)
 STARTS = 3  # of an engine that is deaf at its start, as of a probe (reliability 1)
 
 
-def sit_down(
-    seats: Sequence[Seat], position: Position, link: Link, shelf: EngineShelf, late: Callable[[int], None]
+def prepare_engines(
+    seats: Sequence[Seat], position: Position, link: Link, shelf: EnginePool, late: Callable[[int], None]
 ) -> dict[Seat, EngineFault]:
     """Take both engines from the shelf or start them, and prepare the game. What went wrong, by seat.
 
-    `late` as `converse` calls it.
+    `late` as `run_scripts` calls it.
 
     An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1). One that is
     deaf at its start, which its file says it is not, up to twice.
@@ -167,7 +167,7 @@ def _prepare(
             seat.sit(opened)
     taken = [seat for seat in seats if seat.present is not None]
     scripts = {seat.engine: _script(seat.engine, Setup(position, seat.side.tc, names[seat])) for seat in taken}
-    ends = converse(scripts, link, late)
+    ends = run_scripts(scripts, link, late)
     for seat in taken:
         end = ends[seat.engine]
         if isinstance(end, EngineFault):
@@ -193,7 +193,7 @@ def start_fault(fault: EngineFault) -> EngineFault:
     return fault
 
 
-def question(position: Position, seat: Seat, other: Seat) -> Ask:
+def search_request(position: Position, seat: Seat, other: Seat) -> Ask:
     """What the side to move is asked, with both clocks as they stand."""
     own, theirs = seat.clock, other.clock
     return Ask(
@@ -210,7 +210,7 @@ def question(position: Position, seat: Seat, other: Seat) -> Ask:
     )
 
 
-def incident(
+def incident_of(
     seat: Seat, category: str, cause: str, ply: int, lines: int = 50, *, own_ns: int | None = None
 ) -> Incident:
     """What a tester must see, with the last lines of traffic and stderr and what was measured beside."""

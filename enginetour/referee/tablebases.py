@@ -1,4 +1,4 @@
-"""Syzygy endgame tables: which are there, and what they say of a position. python-chess reads them.
+"""Syzygy endgame tablebases: find the files, and look up the result of a position with python-chess.
 
 WDL is the result of a position right after a capture or pawn move. With moves on the counter since then, DTZ tells
 whether a won position is still won. Source: https://syzygy-tables.info/metrics, and the notes of python-chess on them.
@@ -30,7 +30,7 @@ _FIFTY = 50  # moves for which the tables were made
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TableFiles:
     """The tables in some folders, by names as ``KQvK``. `damaged` are paths of files that are cut or no tables."""
 
     wdl: frozenset[str]
@@ -70,17 +70,17 @@ def _counted(kind: str, pieces: int, names: Sequence[str], there: frozenset[str]
     return f"{line}; missing {', '.join(missing[:_MOST_NAMED])}{more}" if missing else line
 
 
-def is_known(variant: str) -> bool:
+def has_tables(variant: str) -> bool:
     """Whether there are Syzygy tables for a variant at all."""
     return type(board_of(variant)).tbw_suffix is not None
 
 
-def example(variant: str) -> str:
+def example_file(variant: str) -> str:
     """A file of tables by its name."""
     return f"KQvK{type(board_of(variant)).tbw_suffix}"
 
 
-def found_in(folders: Iterable[str], variant: str = STANDARD) -> Found:
+def find_tables(folders: Iterable[str], variant: str = STANDARD) -> TableFiles:
     """Look for the tables of a variant; OSError for a folder that cannot be read."""
     from chess.syzygy import is_tablename
 
@@ -98,7 +98,7 @@ def found_in(folders: Iterable[str], variant: str = STANDARD) -> Found:
             else:
                 kinds[suffix].add(path.stem)
     wdl, dtz = (frozenset(kinds[suffix]) for suffix in (board.tbw_suffix, board.tbz_suffix))
-    return Found(wdl, dtz, tuple(damaged), board.one_king)
+    return TableFiles(wdl, dtz, tuple(damaged), board.one_king)
 
 
 @lru_cache(maxsize=4)  # a slot process plays one tournament: one set of tables, one variant
@@ -111,7 +111,7 @@ def _opened(folders: tuple[str, ...], variant: str) -> Tablebase:
     return tables
 
 
-def opened(rules: Rules, variant: str) -> TableJudge | None:
+def open_tables(rules: Rules, variant: str) -> TableJudge | None:
     """The tables of a game, opened once in a process; None without the rule. MachineFailure if they cannot be read."""
     if rules.tables is None:
         return None

@@ -1,4 +1,4 @@
-"""Messages between slot and executor; several engines in parallel."""
+"""Run the protocol dialogs of several engines in parallel: handshakes, pings, stop requests, timeouts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from enginetour.referee.link import Link
 # Scripts of several engines side by side over one poll: what one waits for costs the other nothing.
 
 _EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
-WAIT_TOLD_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for
+WAIT_REPORT_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for
 _STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
 
 _AnyScript = Generator[int, Message | None, Any]
@@ -56,7 +56,7 @@ class _Talk:
                 break
             self._hear()
         if self.running and (engine.dead or engine.process.broken):
-            self._step(lambda: self.script.throw(EngineCrashed(ended(engine))))
+            self._step(lambda: self.script.throw(EngineCrashed(describe_exit(engine))))
         while self.running and time.monotonic_ns() >= self.deadline:
             self._step(lambda: self.script.send(None))
 
@@ -68,7 +68,7 @@ class _Talk:
         """Once, after some seconds, what the script waits for; its limit is a quirk of the engine."""
         awaited, now = self.engine.awaited, time.monotonic_ns()
         if awaited != self._awaited:
-            self._awaited, self._wait_told_ns = awaited, now + WAIT_TOLD_NS
+            self._awaited, self._wait_told_ns = awaited, now + WAIT_REPORT_NS
         elif awaited is not None and self.running and now >= self._wait_told_ns:
             self._wait_told_ns = NEVER_NS
             (what, setting), spec = awaited, self.engine.spec
@@ -83,7 +83,7 @@ class _Talk:
         return self.deadline if due is None else min(self.deadline, due)
 
 
-def converse(
+def run_scripts(
     scripts: Mapping[Engine, _AnyScript], link: Link, late: Callable[[int], None] = lambda _: None
 ) -> dict[Engine, Any]:
     """Run each engine's script to its end: what it returned, or the EngineFault it raised.
@@ -100,7 +100,7 @@ def converse(
         wake = wait([talk.engine.process for talk in running], link.control_fd, until)
         late(time.monotonic_ns() - until)
         if wake.control:
-            heed(link)
+            check_stop(link)
         for talk in running:
             if talk.engine.process in wake.readable:
                 talk.engine.pull()
@@ -109,19 +109,19 @@ def converse(
     return {talk.engine: talk.result for talk in talks}
 
 
-def heed(link: Link) -> None:
+def check_stop(link: Link) -> None:
     """Read the control pipe; MachineFailure when the game is to be dropped now."""
     if link.stopping() == "now":
         raise MachineFailure("stopped: the game is dropped and offered again")
 
 
-def heed_until(link: Link, until_ns: int) -> None:
+def wait_for_stop(link: Link, until_ns: int) -> None:
     """Wait up to CLOCK_MONOTONIC `until_ns` for nothing but a stop; MachineFailure when one comes."""
     while wait((), link.control_fd, until_ns).control and time.monotonic_ns() < until_ns:
-        heed(link)
+        check_stop(link)
 
 
-def ended(engine: Engine) -> str:
+def describe_exit(engine: Engine) -> str:
     """How a process ended, in words; end of file comes a moment before the exit status."""
     until = time.monotonic_ns() + _EXIT_NS
     _await_exit(engine, until)
@@ -145,7 +145,7 @@ def _await_exit(engine: Engine, until_ns: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Greeted:
+class Handshaken:
     """An engine after its handshake, None where it could not be started; what went wrong."""
 
     engine: Engine | None
@@ -153,7 +153,7 @@ class Greeted:
     handshake_ms: int = 0
 
 
-def greet(specs: Sequence[EngineSpec], link: Link) -> list[Greeted]:
+def handshake_all(specs: Sequence[EngineSpec], link: Link) -> list[Handshaken]:
     """Start them and shake hands. Raises MachineFailure when told to stop now; then none is alive."""
     took: dict[Engine, int] = {}
 
@@ -167,13 +167,13 @@ def greet(specs: Sequence[EngineSpec], link: Link) -> list[Greeted]:
         opened = open_engines(*specs)
         begun = time.monotonic_ns()
         running = [engine for engine in opened if isinstance(engine, Engine)]
-        ends = converse({engine: timed(engine, begun) for engine in running}, link)
+        ends = run_scripts({engine: timed(engine, begun) for engine in running}, link)
     except BaseException:
         kill_running_engines()
         raise
     return [
-        Greeted(engine, end if isinstance(end := ends[engine], EngineFault) else None, took[engine])
+        Handshaken(engine, end if isinstance(end := ends[engine], EngineFault) else None, took[engine])
         if isinstance(engine, Engine)
-        else Greeted(None, engine)
+        else Handshaken(None, engine)
         for engine in opened
     ]

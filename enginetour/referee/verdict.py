@@ -1,4 +1,4 @@
-"""Which side is at fault; claims checked against the board."""
+"""Verdicts: which side loses by a time loss, crash, stall or illegal move, and when a game is void; false claims."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def void(seat: Seat | None, category: str, cause: str, termination: Termination 
     return Verdict(Outcome.VOID, termination, cause, seat, category, fatal=True)
 
 
-def rightly_drawn(seat: Seat, why: str) -> Verdict:
+def claimed_draw(seat: Seat, why: str) -> Verdict:
     """Its claim of a draw was true."""
     return Verdict(Outcome.DRAW, Termination.CLAIM, f"Draw by {why}, claimed by {seat.color}")
 
@@ -86,7 +86,7 @@ def _unless_no_mate(lost: Verdict, seat: Seat, board: chess.Board) -> Verdict:
     return replace(lost, outcome=Outcome.DRAW, cause=f"{lost.cause}; the opponent cannot mate")
 
 
-def resigns(seat: Seat) -> Verdict:
+def resignation(seat: Seat) -> Verdict:
     """A resignation is no fault."""
     outcome = Outcome.BLACK if seat.white else Outcome.WHITE
     return Verdict(outcome, Termination.RESIGN, f"{seat.color} resigns")
@@ -142,7 +142,7 @@ def crash(seat: Seat, status: str) -> Verdict:
     return loss(seat, Termination.CRASH, f"{seat.color} disconnects: {status}", category=category)
 
 
-def at_once(end_ns: int, other_ns: int, answered_ns: int) -> bool:
+def ended_together(end_ns: int, other_ns: int, answered_ns: int) -> bool:
     """Whether two engines ended at the same moment; one that answered at `answered_ns` was not gone by then."""
     return end_ns > answered_ns and abs(end_ns - other_ns) < _MOMENT_NS
 
@@ -166,7 +166,7 @@ def stall(seat: Seat, fault: EngineFault, halt: str = "") -> Verdict:
     return loss(seat, Termination.STALL, f"{seat.color}'s connection stalls: {fault.detail}")
 
 
-def at_start(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
+def start_failed(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
     """A game that could not begin: void. With both at fault the first is named, the words name both.
 
     After a `halt` of the machine nobody was too slow.
@@ -178,10 +178,10 @@ def at_start(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
     return void(seat, faults[seat].category, cause)
 
 
-def of_talk(seat: Seat, said: Message, *, thinking: bool, aborts: int) -> Verdict | None:
+def by_message(seat: Seat, said: Message, *, thinking: bool, aborts: int) -> Verdict | None:
     """What a CECP line other than a move does to the game (runner spec 7, table); None: nothing, or not yet."""
     if said.what is MessageKind.RESIGN:
-        return resigns(seat)
+        return resignation(seat)
     if said.what is MessageKind.ABORT:
         words = f"{seat.color} gives the game up: {escape_text(said.text)}"
         if aborts >= _ABORTS:
@@ -202,7 +202,7 @@ def _claim(seat: Seat, result: str) -> Verdict | None:
         return None
     if (result == "1-0") == seat.white:
         return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} claims a win that is not on the board")
-    return resigns(seat)
+    return resignation(seat)
 
 
 # What an engine says about its own search, held against the board and against its next words (runner spec 12).
@@ -223,7 +223,7 @@ _NUMBER = re.compile(r"(?:\d+\.+)?")
 _MATE_RANGE = 1000  # moves; farther ones are no distances any engine has seen
 
 
-class Claims:
+class SearchClaims:
     """The claims of one side in one game; `usual`: FIDE's rules hold, and the boards' castling rights are clean."""
 
     def __init__(self, *, reads_pv: bool, usual: bool) -> None:

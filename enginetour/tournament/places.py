@@ -35,7 +35,7 @@ from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask, ProbeResult, ProbeTask, ReenactResult, ReenactTask
 from enginetour.referee.link import VERSION, Environment, Frames, Stop, frame
-from enginetour.referee.quickgames import TOGETHER
+from enginetour.referee.quickgames import SHARE_PROCESSOR
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, ComplianceTask
@@ -253,7 +253,7 @@ def _is_message(message: Any) -> bool:
 
 
 def _variables(tag: str, *, together: bool, hidden: Path | None) -> dict[str, str]:
-    return {strays.TAG: tag, TOGETHER: "1" * together, HIDDEN_RESULTS: "" if hidden is None else str(hidden)}
+    return {strays.TAG: tag, SHARE_PROCESSOR: "1" * together, HIDDEN_RESULTS: "" if hidden is None else str(hidden)}
 
 
 def _environment(scratch: Path) -> dict[str, str]:

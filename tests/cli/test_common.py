@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.cli.common import ERASE, StepLine
-from enginetour.referee.compliance.course import HANDSHAKE, examine, steps_of
+from enginetour.referee.compliance.course import HANDSHAKE, run_checks, steps_of
 from enginetour.referee.compliance.exam import ComplianceTask
 from enginetour.store.address import parse_address
 from enginetour.store.database import backend_of
@@ -58,7 +58,7 @@ def test_elsewhere_nothing_is_written(monkeypatch: pytest.MonkeyPatch, stream: i
 def test_each_step_is_told_before_it_is_taken() -> None:
     """The handshake, then those asked for, with their number and words."""
     link = Eavesdropper()
-    examine(ComplianceTask(scripted("uci"), ("new-game", "quit-idle")), link)
+    run_checks(ComplianceTask(scripted("uci"), ("new-game", "quit-idle")), link)
     words = {step.key: step.what for step in steps_of("uci")}
     assert [payload for name, payload in link.told if name == "step"] == [
         (0, 2, HANDSHAKE),

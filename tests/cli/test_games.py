@@ -11,7 +11,7 @@ from pathlib import Path
 import chess.pgn
 import pytest
 
-from enginetour.referee.books import KEPT_LENGTH, KEPT_LINES, kept_lines
+from enginetour.referee.books import KEPT_LENGTH, KEPT_LINES, matching_lines
 from tests.openings.test_polyglot import book
 from tests.support.engines import PLAYING_SCRIPT, scripted
 from tests.support.tournaments import CONFIG, config, entrant, left_running, read, tour
@@ -142,10 +142,10 @@ def test_settings_of_records_are_checked(tmp_path: Path, line: str) -> None:
 def test_lines_of_engines_are_kept_by_a_pattern() -> None:
     """The last of them, cut, oldest first; the pattern is tried on what is kept of a line."""
     text = b"\n".join([b"info depth 1", *(b"info string WDL %d" % n for n in range(30)), b"x" * 400 + b"WDL", b""])
-    found = kept_lines(text, re.compile("WDL"))
+    found = matching_lines(text, re.compile("WDL"))
     assert len(found) == KEPT_LINES
     assert (found[0], found[-1]) == ("info string WDL 10", "info string WDL 29")
-    (cut,) = kept_lines(b"WDL" + b"y" * 400, re.compile("WDL"))
+    (cut,) = matching_lines(b"WDL" + b"y" * 400, re.compile("WDL"))
     assert len(cut) == KEPT_LENGTH
 
 

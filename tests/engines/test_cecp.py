@@ -24,8 +24,8 @@ from enginetour.model.game import Opening, Termination
 from enginetour.model.task import DeclaredOption, EngineSpec, Quirks
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
-from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import converse
+from enginetour.referee.startup import EnginePool
+from enginetour.referee.talk import run_scripts
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 
 # CECP: features, lines, setups.
@@ -270,7 +270,7 @@ def cecp_engine(*features: str) -> CecpEngine:
     """An engine that has shaken hands and declares more than it did; it is dead, and can still be asked for words."""
     engine = open_engine(scripted("cecp"))
     assert isinstance(engine, CecpEngine)
-    assert converse({engine: engine.handshake()}, Link())[engine] is None
+    assert run_scripts({engine: engine.handshake()}, Link())[engine] is None
     for feature in features:
         engine.features.read(feature)
     return engine
@@ -316,13 +316,15 @@ def test_what_was_declared_is_sent_and_nothing_else() -> None:
     """The opponent's name, moves of the opening in SAN, offers, clocks: each by its feature, by default or not."""
     control = TimeControl.parse("10")
     engine = cecp_engine("name=1 san=1 draw=1 time=0 usermove=0")
-    assert converse({engine: engine.new_game(Setup(after("g1f3"), control, "M\u00fcller\n 2"))}, Link())[engine] is None
+    assert (
+        run_scripts({engine: engine.new_game(Setup(after("g1f3"), control, "M\u00fcller\n 2"))}, Link())[engine] is None
+    )
     assert {"name Mller 2", "Nf3"} <= set(told(engine))
     offered = Ask(after("g1f3"), white=False, tc=control, own_ms=5, other_ms=4, draw_offered=True)
     assert engine.go_lines(offered) == b"draw\ngo\n"
     engine.kill()
     plain = cecp_engine()
-    assert converse({plain: plain.new_game(Setup(after("g1f3"), control, "x"))}, Link())[plain] is None
+    assert run_scripts({plain: plain.new_game(Setup(after("g1f3"), control, "x"))}, Link())[plain] is None
     assert "usermove g1f3" in told(plain)
     assert not {"name x", "Nf3"} & set(told(plain))
     assert plain.go_lines(offered) == b"time 1\notim 1\ngo\n"
@@ -337,7 +339,7 @@ def test_castling_where_back_ranks_are_shuffled(rook_castling: bool, told_as: st
     engine.spec = replace(engine.spec, quirks=replace(engine.spec.quirks, rook_castling=rook_castling))
     position = Position(fen, "chess960")
     position.push(chess.Move.from_uci("f1g1"))
-    assert converse({engine: engine.new_game(Setup(position, control))}, Link())[engine] is None
+    assert run_scripts({engine: engine.new_game(Setup(position, control))}, Link())[engine] is None
     assert told(engine)[-2] == f"usermove {told_as}"
     engine._told = 0  # as if it had been played since
     assert f"usermove {told_as}\n".encode() in engine.go_lines(Ask(position, white=False, tc=control))
@@ -346,7 +348,7 @@ def test_castling_where_back_ranks_are_shuffled(rook_castling: bool, told_as: st
 
 def test_the_result_is_told() -> None:
     """To both, in the words of the game's end: one that lives on would think that it still plays."""
-    specs, shelf = (scripted("cecp", name="one"), scripted("cecp", name="two")), EngineShelf()
+    specs, shelf = (scripted("cecp", name="one"), scripted("cecp", name="two")), EnginePool()
     game(*specs, shelf=shelf)
     for engine in shelf.take(*specs):
         assert isinstance(engine, CecpEngine)
@@ -359,7 +361,7 @@ def test_a_new_game_forgets_the_moves_of_the_last() -> None:
     engine = cecp_engine()
     control = TimeControl.parse("10")
     engine.go_lines(Ask(after("g1f3"), white=False, tc=control))
-    assert converse({engine: engine.new_game(Setup(Position(), control))}, Link())[engine] is None
+    assert run_scripts({engine: engine.new_game(Setup(Position(), control))}, Link())[engine] is None
     engine.go(Ask(Position(), white=True, tc=control))
     engine.intake = LineBuffer()
     engine.intake.feed(b"1. g1f3\n")
@@ -430,7 +432,7 @@ def test_a_stage_ends_where_the_engine_was_told(opening: Opening, levels: list[s
 @pytest.mark.parametrize("ponder", [False, True])
 def test_nobody_ponders_between_games(ponder: bool) -> None:
     """HoiChess and Sjaak II took a processor after `result`, for as long as their slot had no other game."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     spec = replace(scripted("cecp", name="pondering"), ponder=ponder)
     played = game(spec, scripted(fault="illegal"), shelf=shelf)
     (engine,) = shelf.take(spec)
@@ -456,7 +458,7 @@ def test_a_refused_move_in_quotes_is_that_move(words: str) -> None:
 
 def sent(spec: EngineSpec, games: int = 1) -> list[tuple[float, str]]:
     """Seconds and words of all that an engine was sent in its games."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     for _ in range(games):
         game(spec, sound(spec.protocol), shelf=shelf)
     engine = shelf.take(spec)[0]
@@ -578,7 +580,7 @@ def greeted(spec: EngineSpec) -> tuple[CecpEngine, object]:
     """A CECP engine after its handshake, and the fault in it; its process has ended."""
     engine = open_engine(spec)
     assert isinstance(engine, CecpEngine)
-    fault = converse({engine: engine.handshake()}, Link())[engine]
+    fault = run_scripts({engine: engine.handshake()}, Link())[engine]
     engine.kill()
     return engine, fault
 

@@ -12,7 +12,7 @@ from enginetour.model.errors import EngineStalled
 from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import verdict
-from enginetour.referee.ends import Ends
+from enginetour.referee.ends import RuleEnds
 from enginetour.referee.seats import Seat
 
 # The position as engines are told it.
@@ -197,7 +197,7 @@ REPEATED = "g1f3 g8f6 f3g1 f6g8"
 )
 def test_ends_by_the_board(fen: str | None, moves: str, rules: dict[str, int], words: str) -> None:
     """Were told in words of our own, "the position came 3 times"."""
-    ends = Ends(Position(fen), Rules(**rules))  # type: ignore[arg-type]
+    ends = RuleEnds(Position(fen), Rules(**rules))  # type: ignore[arg-type]
     end = [ends.push(chess.Move.from_uci(text)) for text in moves.split()][-1]
     assert end is not None
     assert end[2] == words

@@ -298,7 +298,7 @@ def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_p
         engine = EngineProcess(odd("renamed", name.hex()))
         child_of(engine)
         assert machine.memory_excess([engine.engine_pid], 1).startswith("killed: ")
-        assert (seats.Footprint(engine.engine_pid).look() or 0) > 1000
+        assert (seats.MemoryPeak(engine.engine_pid).look() or 0) > 1000
         engine.kill()
 
 

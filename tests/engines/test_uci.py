@@ -29,8 +29,8 @@ from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
-from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import converse
+from enginetour.referee.startup import EnginePool
+from enginetour.referee.talk import run_scripts
 from tests.support.engines import Protocol, game, scripted
 from tests.support.tournaments import config, tour
 
@@ -175,7 +175,7 @@ def shaken(fault: str = "", options: tuple[tuple[str, str], ...] = (), **quirks:
     """An engine after its handshake, and how that ended; the engine is dead."""
     engine = open_engine(scripted("uci", fault, options=options, **quirks))
     assert isinstance(engine, UciEngine)
-    end = converse({engine: engine.handshake()}, Link())[engine]
+    end = run_scripts({engine: engine.handshake()}, Link())[engine]
     engine.kill()
     return engine, end
 
@@ -214,7 +214,7 @@ def test_every_declared_value_can_be_set(name: str, value: str) -> None:
     """Values that are keywords of the protocol, and numbers beyond 64 bits, reach the engine as they are declared."""
     command = (sys.executable, str(Path(__file__).parents[1] / "cases" / "engines" / "combo_keywords.py"))
     engine = open_engine(EngineSpec("Combo", command, "uci", dir="scratch", options=((name, value),)))
-    end = converse({engine: engine.handshake()}, Link())[engine]
+    end = run_scripts({engine: engine.handshake()}, Link())[engine]
     engine.kill()
     assert end is None
     assert any(
@@ -335,7 +335,7 @@ def uneventful(played: Game) -> bool:
 @pytest.mark.usefixtures("nothing_left")
 def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     """The expected move comes, `ponderhit` ends the wait, and the record counts it."""
-    link = EngineShelf()
+    link = EnginePool()
     played = game(ponderer(), thinker(), shelf=link)
     traffic = "\n".join(link.take(ponderer())[0].process.traffic(200))  # type: ignore[union-attr]
     link.close_all()
@@ -485,7 +485,7 @@ def test_who_did_not_declare_it_does_not_ponder() -> None:
 @pytest.mark.parametrize("black", [False, True])
 def test_both_sides_may_ponder(black: bool) -> None:
     """One thinks, the other ponders, and a game that ends meanwhile leaves no answer owed for the next."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     pair = [ponderer("late", seconds=0.05), replace(ponderer("late", seconds=0.05, at=2), name="other")]
     for _ in range(2):
         played = game(*(reversed(pair) if black else pair), shelf=shelf)
@@ -499,7 +499,7 @@ def test_both_sides_may_ponder(black: bool) -> None:
 def test_cecp_engines_hear_hard_or_easy(protocol: Protocol) -> None:
     """They begin to ponder by themselves."""
     for ponder, word in ((True, " hard"), (False, " easy")):
-        shelf = EngineShelf()
+        shelf = EnginePool()
         spec = replace(scripted(protocol, name="c"), ponder=ponder)
         assert game(spec, scripted(protocol, name="d"), shelf=shelf).outcome is Outcome.DRAW
         engine = shelf.take(spec)[0]
@@ -535,7 +535,7 @@ def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("nothing_left")
 def test_a_guess_is_asked_with_the_clocks_as_they_stand() -> None:
     """Its own after its move, and its opponent's, whose time runs from now on."""
-    spec, shelf = ponderer(), EngineShelf()
+    spec, shelf = ponderer(), EnginePool()
     played = game(spec, thinker(), white_tc="60+1", black_tc="50+2", shelf=shelf)
     assert played.outcome is Outcome.DRAW, played.cause
     (engine,) = shelf.take(spec)

@@ -19,7 +19,7 @@ from enginetour.engines.wire import LineBuffer
 from enginetour.model.game import Termination
 from enginetour.model.task import DrawRule, ResignRule, Rules
 from enginetour.referee.adjudication import Adjudicator, End
-from enginetour.referee.ends import Ends
+from enginetour.referee.ends import RuleEnds
 
 SCORES = st.one_of(st.none(), st.sampled_from([-32_000, -700, -600, -11, -10, 0, 10, 11, 600, 700, 31_999]))
 HISTORIES = st.lists(st.tuples(SCORES, st.sampled_from([False, False, False, True])), max_size=60)
@@ -115,10 +115,10 @@ def test_the_board_is_never_overruled(seed: int) -> None:
     dice = random.Random(seed)
     fen = dice.choice([None, "4k3/8/8/8/8/8/3P4/R3K3 w - - 80 60", "7k/5Q2/8/6K1/8/8/8/8 w - - 0 1"])
     rules = {"max_moves": 40, "repetition": 3}
-    plain = Ends(Position(fen), Rules(**rules))  # type: ignore[arg-type]
+    plain = RuleEnds(Position(fen), Rules(**rules))  # type: ignore[arg-type]
     draw, resign = DrawRule(dice.randrange(20), dice.randrange(1, 4), 30), ResignRule(dice.randrange(1, 4), 25)
     position = Position(fen)
-    judged = Ends(position, Rules(draw=draw, resign=resign, **rules))  # type: ignore[arg-type]
+    judged = RuleEnds(position, Rules(draw=draw, resign=resign, **rules))  # type: ignore[arg-type]
     end: End | None = None
     while end is None:
         move = dice.choice(list(position.board.legal_moves))

@@ -23,7 +23,7 @@ from enginetour.model.variants import shuffled_fen
 from enginetour.referee import books, clock, compiled, relay, verdict
 from enginetour.referee.books import RawPly
 from enginetour.referee.compiled import native
-from enginetour.referee.verdict import Claims
+from enginetour.referee.verdict import SearchClaims
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
 from tests.support.engines import game
 
@@ -116,7 +116,7 @@ def test_searches_are_read_as_python_reads_them(lines: list[bytes], move: str, p
         return
     assert found == MoveMade(move, move[2:], plies, 7, *thought[:4], False, *thought[4:8], 12)
     assert not thought.bound
-    looked = Claims(reads_pv=True, usual=True)
+    looked = SearchClaims(reads_pv=True, usual=True)
     for _ in looked.heard(thought._replace(score=0), chess.Move.from_uci(move), board, plies) or ():
         pass
     assert not looked.broken()

@@ -18,7 +18,7 @@ from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import Stage, TimeControl
 from enginetour.referee import relay
 from enginetour.referee.clock import MS, Clock
-from enginetour.referee.ends import key
+from enginetour.referee.ends import position_key
 from tests.referee.test_relay import NEVER, Desk
 from tests.support.engines import SHUFFLE, game, scripted
 
@@ -51,7 +51,7 @@ class Twins(Desk):
         """As `Relay.takes`: the game as it stands in Python."""
         position = self.position
         line = position.line, position.words_begun, len(position.moves), position.anchor, position.begun_at
-        assert self.own.take(position.board, *line, {key(position.board): 1}, 0)
+        assert self.own.take(position.board, *line, {position_key(position.board): 1}, 0)
         for white, clock in enumerate(self.clocks):
             rest, least = (-1 if ms is None else ms for ms in (clock.rest_ms, clock.least_ms))
             self.own.clock(

@@ -20,7 +20,7 @@ from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
-from enginetour.referee.startup import EngineShelf
+from enginetour.referee.startup import EnginePool
 from enginetour.tournament.cluster.machines import Demand
 from enginetour.tournament.cluster.place import DaskExecutor
 from enginetour.tournament.places import LocalExecutor
@@ -45,7 +45,7 @@ def task_for(pairing: Pairing, replay: int) -> GameTask:
     return GameTask(pairing, side(pairing.white), side(pairing.black), opening, SHORT, replay)
 
 
-def here(task: GameTask, shelf: EngineShelf) -> Game:
+def here(task: GameTask, shelf: EnginePool) -> Game:
     return play(task, Link(), shelf)
 
 
@@ -68,7 +68,7 @@ def told(system: str, seed: int, place: Any, slots: int) -> object:
 
 def any_place(system: str, seed: int, make: Callable[[int], Any], slots: int) -> None:
     """Asserts that the games of a place are those that are played in this process."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     try:
         expected = told(system, seed, Inline(lambda task: here(task, shelf)), 1)
     finally:

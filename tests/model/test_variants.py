@@ -26,7 +26,7 @@ from enginetour.model.variants import (
     tag_fits,
     variant_named,
 )
-from enginetour.referee.ends import Ends
+from enginetour.referee.ends import RuleEnds
 from enginetour.reports import pgn
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 from tests.support.tournaments import config, entrant, tour, try_engines_once
@@ -72,7 +72,7 @@ def test_back_ranks_by_number() -> None:
 def test_games_end_where_the_rules_end_them(name: str, seed: int) -> None:
     """By random moves to the end: outcome and moment are python-chess's, line and PGN lead to the same board."""
     dice, position = random.Random(f"{name}{seed}"), Position(UNLIKE.get(name), name)
-    ends = Ends(position, Rules(repetition=5, fifty=75))
+    ends = RuleEnds(position, Rules(repetition=5, fifty=75))
     record = position.start_board()
     made, end = [], None
     for _ in range(160):
@@ -103,13 +103,13 @@ def test_games_end_where_the_rules_end_them(name: str, seed: int) -> None:
 
 def test_variant_ends_have_words() -> None:
     """A king in the centre and a third check win, and say so."""
-    hill = Ends(Position("4k3/8/8/8/8/4K3/8/8 w - - 0 1", "kingofthehill"), Rules())
+    hill = RuleEnds(Position("4k3/8/8/8/8/4K3/8/8 w - - 0 1", "kingofthehill"), Rules())
     assert hill.push(chess.Move.from_uci("e3e4")) == (
         Outcome.WHITE,
         Termination.VARIANT,
         "White's king reaches the centre",
     )
-    check = Ends(Position("4k3/8/8/8/8/8/8/R3K3 w - - 1+3 0 1", "3check"), Rules())
+    check = RuleEnds(Position("4k3/8/8/8/8/8/8/R3K3 w - - 1+3 0 1", "3check"), Rules())
     assert check.push(chess.Move.from_uci("a1a8")) == (
         Outcome.WHITE,
         Termination.VARIANT,
@@ -121,10 +121,10 @@ def test_pockets_make_another_position() -> None:
     """In crazyhouse the same board with another pocket is no repetition, and fifty moves are no draw."""
     full = Position("4k3/8/8/8/8/8/8/4K2R[Q] w - - 99 80", "crazyhouse")
     empty = Position("4k3/8/8/8/8/8/8/4K2R[] w - - 99 80", "crazyhouse")
-    seen = Ends(full, Rules())
+    seen = RuleEnds(full, Rules())
     assert seen.push(chess.Move.from_uci("h1h2")) is None
     assert not seen.drawn()
-    assert Ends(empty, Rules()).seen.keys() != Ends(full, Rules()).seen.keys()
+    assert RuleEnds(empty, Rules()).seen.keys() != RuleEnds(full, Rules()).seen.keys()
 
 
 def test_castling_in_the_words_of_each_protocol() -> None:

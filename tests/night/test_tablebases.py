@@ -10,7 +10,7 @@ import pytest
 
 from enginetour.model.game import Opening, Outcome, Termination
 from enginetour.model.task import Rules, TablebaseRule
-from enginetour.referee.tablebases import found_in, opened
+from enginetour.referee.tablebases import find_tables, open_tables
 from tests.support import engines
 from tests.support.engines import game, sound
 
@@ -59,7 +59,7 @@ def won(board: chess.Board, tables: chess.syzygy.Tablebase) -> bool:
 def test_a_win_by_the_tables_can_be_won_in_time(folder: Path) -> None:
     """Whatever is on the counter."""
     dice = random.Random(5)
-    judge = opened(Rules(tables=TablebaseRule((str(folder),), 4)), "standard")
+    judge = open_tables(Rules(tables=TablebaseRule((str(folder),), 4)), "standard")
     assert judge is not None
     wins = 0
     with chess.syzygy.open_tablebase(str(folder)) as tables:
@@ -78,7 +78,7 @@ def test_a_win_by_the_tables_can_be_won_in_time(folder: Path) -> None:
 
 def test_all_tables_of_the_package_are_found(folder: Path) -> None:
     """Three and four pieces are complete."""
-    assert found_in((str(folder),)).lines(4) == (
+    assert find_tables((str(folder),)).lines(4) == (
         "WDL tables for 3 pieces: 5 of 5 files",
         "WDL tables for 4 pieces: 30 of 30 files",
     )

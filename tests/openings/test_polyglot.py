@@ -17,7 +17,7 @@ from enginetour.openings.choice import OpeningSettings, load
 from enginetour.openings.polyglot import Book, BookLines, draw
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
-from enginetour.referee.startup import EngineShelf
+from enginetour.referee.startup import EnginePool
 from tests.support.engines import sound
 
 LINES = {"e2e4 e7e5": 6, "d2d4 d7d5 g1f3": 3, "c2c4": 1, "a2a3": 0}
@@ -114,7 +114,7 @@ def _own(path: Path, protocol: str, plies: int = 40) -> tuple[Side, Side]:
 def test_an_own_book_is_played_for_its_engine(tmp_path: Path, protocol: str) -> None:
     """Book moves are no searches and take no time; both engines are told them and go on from there."""
     white, black = _own(book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5}), protocol)
-    shelf = EngineShelf()
+    shelf = EnginePool()
     try:
         game = play(GameTask(Pairing("sound", "other"), white, black), Link(), shelf)
     finally:
@@ -131,7 +131,7 @@ def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:
     path = book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5})
     white, _ = _own(path, "uci", plies=1)
     _, black = _own(path, "uci")
-    shelf = EngineShelf()
+    shelf = EnginePool()
     try:
         game = play(GameTask(Pairing("sound", "other"), white, black, Opening()), Link(), shelf)
     finally:
@@ -143,7 +143,7 @@ def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:
 def test_a_book_that_is_gone_is_the_machines_fault(tmp_path: Path) -> None:
     """It was there before game 1: the game does not exist, nobody loses."""
     white, black = _own(tmp_path / "gone.bin", "uci")
-    shelf = EngineShelf()
+    shelf = EnginePool()
     try:
         with pytest.raises(MachineFailure, match="own book"):
             play(GameTask(Pairing("sound", "other"), white, black), Link(), shelf)

@@ -17,7 +17,7 @@ from enginetour.referee import slot
 from enginetour.referee.link import Link
 
 
-class EngineShelf:
+class EnginePool:
     """Engines between games."""
 
     kept: list[EngineProcess]
@@ -36,7 +36,7 @@ def until_stopped(link: Link, engines: list[EngineProcess]) -> None:
     raise MachineFailure("stopped")
 
 
-def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
+def play(task: GameTask, link: Link, shelf: EnginePool) -> Game:
     what = task.pairing.white
     if what == "die":
         print("last words", file=sys.stderr, flush=True)
@@ -121,5 +121,5 @@ def put(name: str, **content: Any) -> None:
 if __name__ == "__main__":
     put("game", play=play)
     put("probe", probe=probe)
-    put("startup", EngineShelf=EngineShelf)
+    put("startup", EnginePool=EnginePool)
     slot.main()

@@ -11,7 +11,7 @@ from enginetour.engines.position import Position
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import DrawRule, ResignRule, Rules
 from enginetour.referee.adjudication import Adjudicator
-from enginetour.referee.ends import Ends
+from enginetour.referee.ends import RuleEnds
 from enginetour.reports.pgn import termination_words
 from tests.support.engines import SHUFFLE, Protocol, game, scripted, sound
 
@@ -124,7 +124,7 @@ def test_the_board_goes_first() -> None:
         (Rules(max_moves=2, resign=ResignRule(1, 1, two_sided=False)), "d8e7", Termination.ADJUDICATION_LENGTH),
         (resign(1, 1, two_sided=False), "d8e7", Termination.ADJUDICATION_RESIGN),
     ):
-        ends = Ends(Position(), rules)
+        ends = RuleEnds(Position(), rules)
         for text in ("f2f3", "e7e5", "g2g4"):
             assert ends.answered(chess.Move.from_uci(text), lambda: 0) is None
         end = ends.answered(chess.Move.from_uci(last), lambda: -900)
@@ -134,7 +134,7 @@ def test_the_board_goes_first() -> None:
 
 def test_scores_are_read_only_for_a_rule() -> None:
     """Without a rule nothing is parsed between an answer and the opponent's go."""
-    ends = Ends(Position(), Rules())
+    ends = RuleEnds(Position(), Rules())
 
     def score() -> int:
         raise AssertionError

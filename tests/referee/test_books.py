@@ -14,9 +14,18 @@ from enginetour.engines.process import NEVER_NS
 from enginetour.model.game import MoveMade
 from enginetour.model.task import Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.books import EVERY_NS, HELD_NS, HELD_PLIES, PATIENCE_NS, PIECE, Books, LiveMoves, RawPly
+from enginetour.referee.books import (
+    HELD_NS,
+    HELD_PLIES,
+    LIVE_INTERVAL_NS,
+    PATIENCE_NS,
+    STEP_PLIES,
+    LiveMoves,
+    RawPly,
+    Record,
+)
 from enginetour.referee.seats import Seat
-from enginetour.referee.startup import EngineShelf
+from enginetour.referee.startup import EnginePool
 from tests.support.engines import SHUFFLE, Eavesdropper, sound
 
 SECOND_NS = 1_000_000_000
@@ -27,7 +36,7 @@ class Table:
 
     def __init__(self) -> None:
         self.link, self.position = Eavesdropper(), Position()
-        self.books = Books(self.position, self.link, EngineShelf())
+        self.books = Record(self.position, self.link, EnginePool())
 
     def play(self, plies: int, elapsed_ms: int = 20) -> None:
         for _ in range(plies):
@@ -99,7 +108,7 @@ def test_a_row_of_plies_is_written_piece_by_piece(table: Table) -> None:
     assert HELD_PLIES % 2
     table.play(HELD_PLIES)
     assert table.ask(SECOND_NS) == SECOND_NS
-    assert table.work() == -(-HELD_PLIES // PIECE)
+    assert table.work() == -(-HELD_PLIES // STEP_PLIES)
     assert [move.uci for move in table.books.moves] == (list(SHUFFLE) * HELD_PLIES)[:HELD_PLIES]
     table.play(1)
     assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + HELD_NS
@@ -125,17 +134,17 @@ def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: py
         return table.books.due_ns
 
     table.play(1)
-    assert step() == SECOND_NS + EVERY_NS  # it is written, and told in this search if that lasts so long
+    assert step() == SECOND_NS + LIVE_INTERVAL_NS  # it is written, and told in this search if that lasts so long
     table.play(1)
     now += 1
-    assert step() == SECOND_NS + EVERY_NS
-    assert table.ask(now) == SECOND_NS + EVERY_NS
+    assert step() == SECOND_NS + LIVE_INTERVAL_NS
+    assert table.ask(now) == SECOND_NS + LIVE_INTERVAL_NS
     assert table.link.told == []
-    now = SECOND_NS + EVERY_NS
+    now = SECOND_NS + LIVE_INTERVAL_NS
     assert table.ask(now) == now + PATIENCE_NS  # nor is a quick answer kept waiting by it
     assert step() == NEVER_NS
     ((name, told),) = table.link.told
     assert (name, [move["ply"] for move in told]) == ("moves", [1, 2])
     table.play(1)
-    assert step() == now + EVERY_NS
+    assert step() == now + LIVE_INTERVAL_NS
     assert len(table.link.told) == 1

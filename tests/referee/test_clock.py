@@ -27,8 +27,8 @@ from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock as module
 from enginetour.referee import relay, talk
-from enginetour.referee.books import Books
-from enginetour.referee.clock import MS, Clock, Crowd, EngineQueue, Halts, _Process
+from enginetour.referee.books import Record
+from enginetour.referee.clock import MS, Clock, EngineWaits, Interruptions, ProcessorShortage, _Process
 from enginetour.referee.compiled import native
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 from tests.support.tournaments import Forked, audit, left_running, quick, read
@@ -155,13 +155,13 @@ def test_what_is_counted() -> None:
     assert (side.moves, side.total_ms, side.longest_ms, side.least_ms) == (3, 600, 300, 400)
 
 
-def words(halts: Halts) -> str:
+def words(halts: Interruptions) -> str:
     return halts.words
 
 
 def test_a_referee_that_overslept_knows_it() -> None:
     """A wait that ended more than a second late is told, less is not."""
-    halts = Halts()
+    halts = Interruptions()
     halts.overslept(900 * MS)
     assert words(halts) == ""
     halts.overslept(3_200 * MS)
@@ -171,11 +171,11 @@ def test_a_referee_that_overslept_knows_it() -> None:
 
 def test_a_machine_that_slept_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock since boot runs on in a sleep, the monotonic one does not: more than a second between them is told."""
-    halts = Halts()
-    awake = module.slept_ns()
-    monkeypatch.setattr(module, "slept_ns", lambda: awake + 900 * MS)
+    halts = Interruptions()
+    awake = module.suspended_ns()
+    monkeypatch.setattr(module, "suspended_ns", lambda: awake + 900 * MS)
     assert words(halts) == ""
-    monkeypatch.setattr(module, "slept_ns", lambda: awake + 1_100 * MS)
+    monkeypatch.setattr(module, "suspended_ns", lambda: awake + 1_100 * MS)
     assert words(halts) == "the machine was suspended during a move"
     halts.close()
 
@@ -199,7 +199,7 @@ class StillClock:
         self._searches = 0
         self._late: Engine | None = None
         self._answered = True
-        go, read, enter = Engine.go, EngineProcess.read, Books.enter
+        go, read, enter = Engine.go, EngineProcess.read, Record.enter
 
         def slowly(engine: Engine, ask: Ask) -> int:
             self.now += self.write
@@ -215,7 +215,7 @@ class StillClock:
                 self.now += self.think
             return data, self.now
 
-        def with_care(books: Books, ply: Any) -> None:
+        def with_care(books: Record, ply: Any) -> None:
             self.now += self.judging
             enter(books, ply)
 
@@ -229,14 +229,14 @@ class StillClock:
             return unheard(processes, control, until) if self.deaf else wait(processes, control, until)
 
         monkeypatch.setattr(time, "monotonic_ns", lambda: self.now)
-        monkeypatch.setattr(module, "slept_ns", lambda: 0)
+        monkeypatch.setattr(module, "suspended_ns", lambda: 0)
         monkeypatch.setattr(relay, "native", None)
-        monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"")
-        monkeypatch.setattr(EngineQueue, "machine_ns", lambda queue: None)
-        monkeypatch.setattr(EngineQueue, "is_kept_waiting", lambda queue, used_ns: False)
+        monkeypatch.setattr(module.OwnWaits, "look", lambda queue: b"")
+        monkeypatch.setattr(EngineWaits, "machine_ns", lambda queue: None)
+        monkeypatch.setattr(EngineWaits, "is_kept_waiting", lambda queue, used_ns: False)
         monkeypatch.setattr(Engine, "go", slowly)
         monkeypatch.setattr(EngineProcess, "read", at_last)
-        monkeypatch.setattr(Books, "enter", with_care)
+        monkeypatch.setattr(Record, "enter", with_care)
         monkeypatch.setattr(relay, "wait", unheard)
         monkeypatch.setattr(talk, "wait", unheard_too)
 
@@ -296,7 +296,7 @@ def test_what_the_referee_cost_is_told_with_a_flag(
     cost = (6 if enough else 4) * MS
     if part == "queue":
         waits = itertools.count(step=cost)
-        monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
+        monkeypatch.setattr(module.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
     else:
         setattr(still, part, cost)
     played = flagged(doubtful_flag="void")
@@ -308,7 +308,7 @@ def test_what_the_referee_cost_is_told_with_a_flag(
 def test_what_the_referee_cost_is_added_up(still: StillClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of one ply, nothing of those before it."""
     waits = itertools.count(step=7 * MS)
-    monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
+    monkeypatch.setattr(module.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
     still.write, still.judging, still.think = 2 * MS, 3 * MS, 56 * MS
     played = flagged()
     assert played.own_us == 12_000
@@ -360,8 +360,8 @@ def test_what_compiled_code_cost_is_told_with_a_flag(part: str, monkeypatch: pyt
 
     monkeypatch.setattr(relay, "CompiledRelay", retold)
     monkeypatch.setattr(UciEngine, "take_over", late)
-    monkeypatch.setattr(module.Halts, "woke", lambda *_: 0)  # however busy the machine is
-    monkeypatch.setattr(module.RunQueue, "look", lambda queue: b"1 %d 1" % (SECOND + cost["queue"]))
+    monkeypatch.setattr(module.Interruptions, "woke", lambda *_: 0)  # however busy the machine is
+    monkeypatch.setattr(module.OwnWaits, "look", lambda queue: b"1 %d 1" % (SECOND + cost["queue"]))
     played = game(scripted("uci", "upper"), sound(), doubtful_flag="void")
     assert (played.outcome, played.category, played.plies) == (Outcome.VOID, "host", 2)
     rest = 60_000 - played.moves[0].elapsed_ms
@@ -387,7 +387,7 @@ def spent(pid: int, *waits_ms: float, ran_ms: float = 0, clock_ms: float | None 
 
 def queue_of(monkeypatch: pytest.MonkeyPatch, *found: _Process, window_ms: int = 100, processors: int = 2) -> float:
     """The machine's part of a move in which its processes did that, in ms."""
-    queue = EngineQueue(0, list)
+    queue = EngineWaits(0, list)
     queue._marked_ns = time.monotonic_ns()
     monkeypatch.setattr(queue, "_since_mark", lambda window: iter(found))
     monkeypatch.setattr(queue, "_processors", lambda: processors)
@@ -408,7 +408,7 @@ def test_the_wait_of_a_move_is_that_since_its_mark(monkeypatch: pytest.MonkeyPat
         return b"" if ms is None else b"%d %d 9" % (0, round(ms * MS)) if file > 0 else b"%d" % round(ms * MS)
 
     monkeypatch.setattr(module, "_told", told)
-    queue = EngineQueue(0, list)
+    queue = EngineWaits(0, list)
     queue.files = [-9, 7, 8]
     queue._whose = [module._Whose(NOBODY, 0), module._Whose(NOBODY, 11), module._Whose(NOBODY, 12)]
     queue._begun = queue._look()
@@ -456,7 +456,7 @@ def test_a_thread_that_has_ended_took_its_wait_along(
 def test_a_thread_that_is_not_marked_counts_with_all_that_it_waited() -> None:
     """A thread that is started in the search, and a process too."""
     pids = [os.getpid()]
-    queue = EngineQueue(os.getpid(), lambda: pids)
+    queue = EngineWaits(os.getpid(), lambda: pids)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         pids.append(child.pid)
         queue.mark(time.monotonic_ns())
@@ -485,7 +485,7 @@ def test_two_on_one_processor_keep_each_other_waiting() -> None:
     """As the kernel tells it: together they wait as long as one of them runs."""
     first = min(os.sched_getaffinity(0))
     with spinning(first) as one, spinning(first) as other:
-        queues = [EngineQueue(process.pid) for process in (one, other)]
+        queues = [EngineWaits(process.pid) for process in (one, other)]
         begun = time.monotonic_ns()
         for queue in queues:
             queue.mark(begun)
@@ -503,7 +503,7 @@ def test_two_on_one_processor_keep_each_other_waiting() -> None:
 
 def test_an_engine_that_does_not_run_at_all_is_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that sleeps is not, nor one that runs and is silent."""
-    queue = EngineQueue(os.getpid())
+    queue = EngineWaits(os.getpid())
     used = queue.used_ns()
     monkeypatch.setattr(queue, "used_ns", lambda: used + 9 * MS)
     assert queue.is_kept_waiting(used)  # this thread runs at this moment
@@ -522,7 +522,7 @@ def test_a_slot_warns_while_many_moves_wait(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "load_average", lambda: 1.5)
     monkeypatch.setattr(module, "runnable_threads", lambda: 15)
     monkeypatch.setattr(module, "processor_count", lambda: 2)
-    crowd = Crowd()
+    crowd = ProcessorShortage()
     assert crowd.add(19, 2) is None  # too few to say anything
     assert crowd.add(1, 0) == {"crowded": True, "share": 0.1, "load": 15.0, "processors": 2}
     assert crowd.add(20, 2) is None  # told a moment ago
@@ -538,7 +538,7 @@ def test_the_kernel_tells_of_every_thread() -> None:
     before, stop = descriptors(), threading.Event()
     other = threading.Thread(target=stop.wait)
     other.start()
-    queue = EngineQueue(os.getpid())
+    queue = EngineWaits(os.getpid())
     opened = descriptors() - before
     stop.set()
     other.join()
@@ -552,12 +552,12 @@ def test_the_kernel_tells_of_every_thread() -> None:
 def test_of_a_process_that_is_gone_nothing_is_known() -> None:
     """Neither from the start nor when it ends under way."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        queue = EngineQueue(process.pid)
+        queue = EngineWaits(process.pid)
         assert queue.machine_ns() is not None
         process.kill()
         process.wait()
         assert queue.machine_ns() is None
-        assert EngineQueue(process.pid).of_game_ms() is None
+        assert EngineWaits(process.pid).of_game_ms() is None
         queue.close()
 
 
@@ -579,11 +579,11 @@ def test_moves_are_told_apart_on_both_ways(compiled: bool, monkeypatch: pytest.M
         monkeypatch.setattr(relay, "native", None)
     counted = list[int]()
 
-    def add(crowd: Crowd, marks: int, long: int) -> None:
+    def add(crowd: ProcessorShortage, marks: int, long: int) -> None:
         assert 0 <= long <= marks
         counted.append(marks)
 
-    monkeypatch.setattr(Crowd, "add", add)
+    monkeypatch.setattr(ProcessorShortage, "add", add)
     wren = str(shipped("engines") / "wren.py")
     white, black = (EngineSpec(name, (sys.executable, wren, "3"), "uci") for name in ("Ada", "Bea"))
     played = game(white, black, white_tc="movetime=0.02", black_tc="movetime=0.02", margin=10_000, max_moves=20)
@@ -598,7 +598,7 @@ def test_an_engine_that_could_not_run_is_not_late(
 ) -> None:
     """It had no processor for the second in which it was to answer `stop`: the machine's fault, however long it was."""
     monkeypatch.setattr(protocol, "OWED_NS", 100 * MS)
-    monkeypatch.setattr(EngineQueue, "is_kept_waiting", lambda queue, used: starved)
+    monkeypatch.setattr(EngineWaits, "is_kept_waiting", lambda queue, used: starved)
     played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (outcome, Termination.TIME)
     assert ("after the flag, for want of a processor (" in played.cause) is starved

@@ -12,7 +12,7 @@ from enginetour.engines.wire import Message, MessageKind
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.ends import Draws, Ends
+from enginetour.referee.ends import DrawClaims, RuleEnds
 from enginetour.referee.seats import Seat
 from tests.support.engines import game, scripted
 
@@ -21,7 +21,7 @@ from tests.support.engines import game, scripted
 
 def play(fen: str | None, moves: str, **rules: int) -> tuple[Outcome, Termination] | None:
     """How a game ends by these moves; the end must come with the last one."""
-    ends = Ends(Position(fen), Rules(**rules))  # type: ignore[arg-type]
+    ends = RuleEnds(Position(fen), Rules(**rules))  # type: ignore[arg-type]
     end = None
     for text in moves.split():
         assert end is None
@@ -35,7 +35,7 @@ def test_checks_and_mates_are_marked_as_python_chess_marks_them(start: str | Non
     dice, marks = random.Random(7), set()
     for _ in range(6):
         position = Position(start)
-        ends, end = Ends(position, Rules()), None
+        ends, end = RuleEnds(position, Rules()), None
         while end is None:
             move = dice.choice(list(position.board.legal_moves))
             san = position.board.san(move)
@@ -43,7 +43,7 @@ def test_checks_and_mates_are_marked_as_python_chess_marks_them(start: str | Non
             marks.add(ends.mark(end))
             assert ends.mark(end) == san[len(san.rstrip("+#")) :]
     assert marks >= {"", "+"} and (start is None or "#" in marks)
-    odd = Ends(Position(None, "crazyhouse"), Rules())
+    odd = RuleEnds(Position(None, "crazyhouse"), Rules())
     assert odd.mark(odd.push(chess.Move.from_uci("e2e4"))) is None
 
 
@@ -54,7 +54,7 @@ def test_repetitions_as_python_chess_counts_them(seed: int) -> None:
     starts = [None, "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "4k3/pp6/8/8/8/8/PP6/4K3 w - - 0 1"]
     for start in starts:
         position = Position(start)
-        ends = Ends(position, Rules(fifty=75))
+        ends = RuleEnds(position, Rules(fifty=75))
         board = position.start_board()
         for _ in range(200):
             moves = list(board.legal_moves)
@@ -114,7 +114,7 @@ def test_counts_can_be_set() -> None:
 def test_length_is_counted_with_the_opening() -> None:
     """`max_moves` of both sides, or an engine's own limit of plies."""
     assert play(None, "a2a3 a7a6 b2b3 b7b6", max_moves=2) == (Outcome.DRAW, Termination.ADJUDICATION_LENGTH)
-    ends = Ends(Position(), Rules(), max_plies=1)
+    ends = RuleEnds(Position(), Rules(), max_plies=1)
     end = ends.push(chess.Move.from_uci("e2e4"))
     assert end is not None
     assert end[1] is Termination.ADJUDICATION_LENGTH
@@ -122,7 +122,7 @@ def test_length_is_counted_with_the_opening() -> None:
 
 def test_a_claim_is_true_at_the_third_time_whatever_the_referee_waits_for() -> None:
     """With `repetition = 5` a side may claim from the third occurrence on."""
-    ends = Ends(Position(), Rules(repetition=5))
+    ends = RuleEnds(Position(), Rules(repetition=5))
     for number, text in enumerate(("g1f3 g8f6 f3g1 f6g8 " * 2).split()):
         assert ends.push(chess.Move.from_uci(text)) is None
         assert ends.drawn() == ("3-fold repetition" if number == 7 else "")
@@ -131,7 +131,7 @@ def test_a_claim_is_true_at_the_third_time_whatever_the_referee_waits_for() -> N
 def test_fifty_moves_may_be_claimed_whatever_the_referee_waits_for() -> None:
     """With `fifty = 75`, and never in crazyhouse."""
     for variant, why in (("standard", "fifty moves rule"), ("crazyhouse", "")):
-        ends = Ends(Position("4k3/8/8/8/8/8/8/R3K3 w - - 98 90", variant), Rules(fifty=75))
+        ends = RuleEnds(Position("4k3/8/8/8/8/8/8/R3K3 w - - 98 90", variant), Rules(fifty=75))
         for text, now in (("a1a2", ""), ("e8e7", why)):
             assert ends.push(chess.Move.from_uci(text)) is None
             assert ends.drawn() == now
@@ -142,11 +142,11 @@ def test_fifty_moves_may_be_claimed_whatever_the_referee_waits_for() -> None:
 OFFER = Message(MessageKind.OFFER, "offer draw")
 
 
-def table() -> tuple[Seat, Seat, Draws]:
+def table() -> tuple[Seat, Seat, DrawClaims]:
     """Two seats and their offers, before the first move."""
     side = Side(EngineSpec("engine", ("/engine",), "cecp"), TimeControl.parse("1"), 50)
     white, black = Seat(side, Rules(), white=True), Seat(side, Rules(), white=False)
-    return white, black, Draws((white, black), Ends(Position(), Rules()), by_agreement=True)
+    return white, black, DrawClaims((white, black), RuleEnds(Position(), Rules()), by_agreement=True)
 
 
 def standing(*seats: Seat) -> list[bool]:

@@ -30,13 +30,13 @@ from enginetour.model.game import Game, Opening, Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
 from enginetour.referee import books, clock, compiled, relay, talk, verdict
-from enginetour.referee.books import Books, Scribe
-from enginetour.referee.clock import EngineQueue
+from enginetour.referee.books import PlyWriter, Record
+from enginetour.referee.clock import EngineWaits
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
-from enginetour.referee.startup import EngineShelf
-from enginetour.referee.talk import ended
-from enginetour.referee.verdict import Claims
+from enginetour.referee.startup import EnginePool
+from enginetour.referee.talk import describe_exit
+from enginetour.referee.verdict import SearchClaims
 from enginetour.reports import pgn
 from enginetour.store.tournaments import Store
 from tests.programs.variantplayer import choice
@@ -72,8 +72,8 @@ def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a processor, however busy the machine is: what else makes a flag doubtful is seen alone."""
-    monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"")
-    monkeypatch.setattr(EngineQueue, "machine_ns", lambda queue: None)
+    monkeypatch.setattr(clock.OwnWaits, "look", lambda queue: b"")
+    monkeypatch.setattr(EngineWaits, "machine_ns", lambda queue: None)
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -144,9 +144,9 @@ def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol
 @pytest.mark.usefixtures("way")
 def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """By kind, with the first of each: of its PV, its mates and its silence; nothing of it ends the game."""
-    write = Scribe.write
+    write = PlyWriter.write
     took = {"elapsed_ms": 100}  # so many plies of a PV are looked at as milliseconds were thought
-    monkeypatch.setattr(Scribe, "write", lambda scribe, raw, gap: write(scribe, raw._replace(**took), gap))
+    monkeypatch.setattr(PlyWriter, "write", lambda scribe, raw, gap: write(scribe, raw._replace(**took), gap))
     told = [
         "info depth 5 score cp 31 pv d2d4 d7d5",
         "info depth 5 score cp 31 pv f3g1 f6g8 e2e5",
@@ -269,7 +269,7 @@ def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after
 @BOTH
 def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None:
     """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     late = scripted(protocol, "late", at=1, seconds=0.6)
     played = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late", Termination.TIME)
     assert "ms over, after stop" in played.cause
@@ -308,7 +308,7 @@ def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
 @pytest.mark.usefixtures("idle")
 def test_an_old_late_answer_excuses_no_new_silence() -> None:
     """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
     lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
     silent = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
@@ -333,7 +333,7 @@ def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch
     """What the kernel says that this process waited during the search is a part of the referee's own share."""
     monkeypatch.setattr(relay, "native", None)  # it asks the kernel by itself
     waits = itertools.count(step=10**9)
-    monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
+    monkeypatch.setattr(clock.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
     late = scripted("uci", "late", at=1, seconds=0.4)
     played = game(late, sound(), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
@@ -378,7 +378,7 @@ def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
 @BOTH
 def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> None:
     """A ping before each search for the rest of its life, and none before."""
-    shelf, spec = EngineShelf(), scripted(protocol, "two", at=3)
+    shelf, spec = EnginePool(), scripted(protocol, "two", at=3)
     drawn(game(spec, sound(protocol), shelf=shelf))
     engine = shelf.take(spec)[0]
     assert engine is not None
@@ -525,7 +525,7 @@ def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
 @pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
 def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> None:
     """An engine that cannot begin a second game is started anew, and the game is played."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     spec = scripted(protocol, fault, ready_timeout=2.0 if fault.startswith("hangs") else 20.0)
     drawn(game(spec, sound(protocol), shelf=shelf))
     drawn(game(spec, sound(protocol), shelf=shelf))
@@ -748,7 +748,7 @@ def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
 @pytest.mark.usefixtures("way")
 def test_a_game_of_nodes_in_cecp() -> None:
     """Told by `nps` and `st` once a game to who declares them; the clocks stand still (protocol spec, "nps")."""
-    white, shelf = scripted("cecp", "tells-nps"), EngineShelf()
+    white, shelf = scripted("cecp", "tells-nps"), EnginePool()
     played = drawn(game(white, sound(), white_tc="nodes=700", black_tc="nodes=900", shelf=shelf))
     assert (played.white_tc, {move.clock_ms for move in played.moves}) == ("nodes=700", {None})
     (engine,) = filter(None, shelf.take(white))
@@ -822,7 +822,7 @@ def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
 @pytest.mark.usefixtures("way")
 def test_engines_live_on_between_games() -> None:
     """The second game is played by the same processes, whatever their colours."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     one, two = sound(fence="inline"), sound("cecp")
     drawn(game(one, two, shelf=shelf))
     pids = sorted(process.pid for process in running_engines)
@@ -836,7 +836,7 @@ def test_engines_live_on_between_games() -> None:
 @pytest.mark.usefixtures("way")
 def test_what_may_not_play_again_is_ended() -> None:
     """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     lost(
         game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), shelf=shelf), "illegal", Termination.ILLEGAL_MOVE
     )
@@ -857,7 +857,7 @@ def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monke
     """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
     if fault == "ignores-quit":  # it parts alone, and would ignore it for longer
         monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
-    shelf = EngineShelf()
+    shelf = EnginePool()
     rude, polite = scripted("uci", fault, restart=True), sound("cecp")
     first = drawn(game(rude, polite, shelf=shelf))
     assert [(told.engine, told.category, told.is_warning) for told in first.incidents] == [(fault, category, True)]
@@ -870,7 +870,7 @@ def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monke
 @pytest.mark.usefixtures("way")
 def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
     """An engine that makes room for another pair has left before that pair's game."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), shelf=shelf))
     told = drawn(game(sound("uci"), sound("cecp", fence="wait"), shelf=shelf)).incidents
     assert [(warning.engine, warning.category) for warning in told] == [("ignores-quit", "shutdown-warning")]
@@ -881,7 +881,7 @@ def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
 @pytest.mark.usefixtures("way")
 def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
     """Depths and fixed times outlive `new` in surveyed engines."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     drawn(game(sound("cecp"), sound(), shelf=shelf, white_tc="depth=2"))
     before = {process.pid for process in running_engines}
     drawn(game(sound("cecp"), sound(), shelf=shelf))
@@ -896,7 +896,7 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
     """A start, each move with the clocks as they stand then, an end."""
     monkeypatch.setattr(books, "HELD_PLIES", 1)
     monkeypatch.setattr(books, "PATIENCE_NS", 0)
-    monkeypatch.setattr(books, "EVERY_NS", 0)
+    monkeypatch.setattr(books, "LIVE_INTERVAL_NS", 0)
     link = Eavesdropper()
     opening = Opening("begun", moves=begun)
     played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
@@ -916,7 +916,7 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
 @pytest.mark.usefixtures("way")
 def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody could follow it, and telling its moves would take their time from the games."""
-    monkeypatch.setattr(books, "EVERY_NS", 3600 * clock.MS * 1000)
+    monkeypatch.setattr(books, "LIVE_INTERVAL_NS", 3600 * clock.MS * 1000)
     link = Eavesdropper()
     assert game(sound(), sound("cecp"), link=link).plies > 1
     assert [name for name, _ in link.told] == ["start", "end"]
@@ -950,7 +950,7 @@ def test_a_game_the_machine_slept_through_is_void(monkeypatch: pytest.MonkeyPatc
         def tell(self, name: str, payload: object) -> None:
             slept[0] += 3_000_000_000 * (name == "start")
 
-    monkeypatch.setattr(clock, "slept_ns", lambda: slept[0])
+    monkeypatch.setattr(clock, "suspended_ns", lambda: slept[0])
     played = game(sound(), sound(), link=Sleeping())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
     assert "suspended" in played.cause
@@ -1008,14 +1008,14 @@ def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch)
 def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that is waited for outside its clock was too slow by the machine's own pause."""
     frozen = Frozen(monkeypatch, talk, 20.0, at=1 if where == "at its start" else 0)
-    converse = talk.converse
+    converse = talk.run_scripts
 
     def before_a_move(*told: Any) -> Any:
         frozen.left = 1
         return converse(*told)
 
     if where == "before a move":
-        monkeypatch.setattr(relay, "converse", before_a_move)
+        monkeypatch.setattr(relay, "run_scripts", before_a_move)
     played = game(sound(fence="wait"), sound(), white_tc="60", black_tc="60")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
     assert words in played.cause and "the referee woke up" in played.cause
@@ -1198,7 +1198,7 @@ def test_a_whole_game(
     white, black = (
         player(protocol, colour, seed) for protocol, colour in zip(protocols, ("White", "Black"), strict=True)
     )
-    shelf = EngineShelf()
+    shelf = EnginePool()
     for plies in (0, len(true.move_stack) // 2):
         moves = tuple(move.uci() for move in true.move_stack[:plies])
         opening = Opening("begun", fen=fen, variant=variant, moves=moves)
@@ -1284,7 +1284,7 @@ def test_a_stop_is_looked_for_before_an_end_at_a_fence_is_a_loss(
     def stopped(*_: object) -> None:
         raise MachineFailure("stopped")
 
-    monkeypatch.setattr(relay, "heed_until", stopped)
+    monkeypatch.setattr(relay, "wait_for_stop", stopped)
     with pytest.raises(MachineFailure):
         game(spec, sound(protocol))
 
@@ -1298,9 +1298,9 @@ def test_two_that_end_at_once() -> None:
     assert [one.culprit for one in found] == [seat, seat, None]
     assert all(one.void for one in found)
     second = 1_000_000_000
-    assert verdict.at_once(2 * second, 2 * second + 1, second)
-    assert not verdict.at_once(2 * second, 2 * second + 1, 2 * second + 1)
-    assert not verdict.at_once(3 * second, 2 * second, second)
+    assert verdict.ended_together(2 * second, 2 * second + 1, second)
+    assert not verdict.ended_together(2 * second, 2 * second + 1, 2 * second + 1)
+    assert not verdict.ended_together(3 * second, 2 * second, second)
 
 
 @BOTH
@@ -1314,7 +1314,7 @@ def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> N
 @BOTH
 def test_a_restart_between_games_is_told(protocol: Protocol) -> None:
     """Once for each process that could not begin another game; it costs nobody anything."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     spec = scripted(protocol, "dies-at-second-game")
     told = [game(spec, sound(protocol), shelf=shelf).incidents for _ in range(3)]
     shelf.close_all()
@@ -1352,7 +1352,7 @@ def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monk
         yield from settle(engine)
 
     monkeypatch.setattr(Engine, "settle", settling)
-    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000 if stopped else 0)
+    monkeypatch.setattr(Record, "waited_now", lambda _: 10_000_000_000 if stopped else 0)
     played = game(scripted(protocol, "hang", at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
 
@@ -1361,7 +1361,7 @@ def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monk
 @pytest.mark.parametrize("fault", ["hang", "flood"])
 def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Our own share makes the moment of an answer doubtful, never its absence: a flood on a busy machine had no end."""
-    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000)
+    monkeypatch.setattr(Record, "waited_now", lambda _: 10_000_000_000)
     played = game(scripted(protocol, fault, at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
     assert re.search(r"referee's own share up to 10\d\d\d\.\d ms", played.cause)  # and what this machine adds
@@ -1370,7 +1370,7 @@ def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatc
 @BOTH
 def test_who_answers_only_when_told_to_stop_has_hung(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that ignores `nodes` and heeds `stop` was void for ever: we had waited 0.15 s of its minute."""
-    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000)
+    monkeypatch.setattr(Record, "waited_now", lambda _: 10_000_000_000)
     late = scripted(protocol, "late", at=1, seconds=0.6)
     played = game(late, sound(protocol), white_tc="depth=1", hang_limit=0.2, doubtful_flag="void")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
@@ -1419,7 +1419,7 @@ def test_a_dead_engine_is_waited_for(monkeypatch: pytest.MonkeyPatch, dead: bool
 
     monkeypatch.setattr(talk, "wait", wait)
     monkeypatch.setattr(talk, "time", SimpleNamespace(monotonic_ns=lambda: now[0]))
-    assert talk.ended(cast("Engine", SimpleNamespace(process=process))) == words
+    assert talk.describe_exit(cast("Engine", SimpleNamespace(process=process))) == words
 
 
 @pytest.mark.parametrize(
@@ -1429,7 +1429,7 @@ def test_a_move_beside_a_word_that_ends_the_game_is_no_answer_out_of_turn(
     fault: str, at: int, end: Termination
 ) -> None:
     """Engines that resign, or claim a draw rightly, may say their move too: a warning, and a ping before each move."""
-    white, shelf = scripted("cecp", fault, at=at), EngineShelf()
+    white, shelf = scripted("cecp", fault, at=at), EnginePool()
     played = [game(white, sound(restart=True), shelf=shelf) for _ in range(2)]
     shelf.close_all()
     assert [one.termination for one in played] == [end, Termination.REPETITION]
@@ -1446,13 +1446,13 @@ def test_who_does_not_read_has_not_closed_its_input() -> None:
     """What waits for it is bounded; past that the words say why it was given up."""
     engine = open_engine(scripted("cecp", "silent"))
     engine.process.write(b"x" * (1 << 18))
-    assert ended(engine) == "does not read its input and lives"
+    assert describe_exit(engine) == "does not read its input and lives"
     engine.kill()
 
 
 def test_an_illegal_pv_is_told_with_its_own_move() -> None:
     """It was told with the number of whatever move was written when the PV was looked at, most often the last."""
-    claims, board = Claims(reads_pv=True, usual=True), chess.Board()
+    claims, board = SearchClaims(reads_pv=True, usual=True), chess.Board()
     looks = []
     for uci, pv in (("e2e4", "e2e4 e7e4"), ("e7e5", ""), ("g1f3", "g1f3 e5e5")):
         if pv:

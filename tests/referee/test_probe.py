@@ -150,7 +150,7 @@ def test_a_long_wait_is_told(
     words: tuple[str, ...], awaited: str, setting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once, with the setting that limits it."""
-    monkeypatch.setattr(talk, "WAIT_TOLD_NS", 500 * base.MS)
+    monkeypatch.setattr(talk, "WAIT_REPORT_NS", 500 * base.MS)
     link = Eavesdropper()
     played = game(slow(*words), sound("uci", moves="/g8f6,f6g8"), max_moves=1, link=link)
     assert played.outcome is not Outcome.VOID, played.cause

@@ -20,10 +20,18 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import quickgames
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
-from enginetour.referee.quickgames import TOGETHER, Claim, Gathered, Together, _takes_turns, claim, claim_own
+from enginetour.referee.quickgames import (
+    SHARE_PROCESSOR,
+    PinnedThreads,
+    ProcessorClaim,
+    SharedProcessor,
+    _takes_turns,
+    claim_engine_processors,
+    claim_processor,
+)
 from enginetour.referee.seats import Seat
 from enginetour.referee.slot import PipeLink, serve
-from enginetour.referee.startup import EngineShelf
+from enginetour.referee.startup import EnginePool
 from enginetour.tournament.places import LocalExecutor
 from tests.support.engines import KEPT, LONG, scripted, sound
 from tests.support.tournaments import config, tour
@@ -130,7 +138,7 @@ def cores(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def taken(count: int, but: int | None = None) -> list[int | None]:
     """What so many slots get, one after the other."""
-    found = [claim(but) for _ in range(count)]
+    found = [claim_processor(but) for _ in range(count)]
     for one in found:
         if one is not None:
             one.close()
@@ -161,9 +169,9 @@ def test_what_did_not_pay_is_tried_last(cores: Any) -> None:
 def test_cores_of_a_tournament_are_its_own(cores: Any) -> None:
     """No thread of them is claimed, and who is there already sees it; two such tournaments are their users' matter."""
     del cores
-    early = claim() or pytest.fail("a core is free")
+    early = claim_processor() or pytest.fail("a core is free")
     assert (early.processor, early.is_owned) == (1, False)
-    own, second = claim_own((1, 6)), claim_own((1,))
+    own, second = claim_engine_processors((1, 6)), claim_engine_processors((1,))
     assert (len(own), second, early.is_owned) == (2, [], True)
     assert taken(3) == [0, 4, None]
     for one in (early, *own):
@@ -195,9 +203,9 @@ def test_a_claim_ends_with_its_slot() -> None:
         assert other.stdout
         other.stdout.readline()
         with pytest.raises(OSError, match="in use"):
-            Claim((7,), 7)
+            ProcessorClaim((7,), 7)
         other.kill()
-    Claim((7,), 7).close()
+    ProcessorClaim((7,), 7).close()
 
 
 @pytest.mark.usefixtures("_alone")
@@ -209,12 +217,12 @@ def test_where_we_are_is_one_of_ours() -> None:
 # Who is bound.
 
 
-def gathered(*engines: Any) -> Gathered | None:
+def gathered(*engines: Any) -> PinnedThreads | None:
     """On the first of our processors; None where that is the only one, on which they are already."""
     if len(ALL) > 1:
-        return Gathered(FIRST, engines)
+        return PinnedThreads(FIRST, engines)
     with pytest.raises(PermissionError):
-        Gathered(FIRST, engines)
+        PinnedThreads(FIRST, engines)
     return None
 
 
@@ -262,11 +270,11 @@ def test_who_is_bound_already_stays_so(busy: Any) -> None:
     for bound in ({LAST}, {FIRST}):
         os.sched_setaffinity(child, bound)
         with pytest.raises(PermissionError):
-            Gathered(FIRST, (busy,))
+            PinnedThreads(FIRST, (busy,))
         assert masks(busy.pid) == {frozenset(ALL), frozenset(bound)}
         assert os.sched_getaffinity(0) == ALL
     os.sched_setaffinity(child, ALL)
-    found = Gathered(FIRST, (busy,))
+    found = PinnedThreads(FIRST, (busy,))
     os.sched_setaffinity(child, {LAST})
     os.sched_setaffinity(0, {LAST})
     found.part()
@@ -280,7 +288,7 @@ def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: py
     """To look at them all in each game would take longer than it saves."""
     monkeypatch.setattr(quickgames, "MOST_PROCESSES", 2)
     with pytest.raises(OSError):
-        Gathered(FIRST, (busy,))
+        PinnedThreads(FIRST, (busy,))
     assert masks(busy.pid) == {frozenset(ALL)}
     assert os.sched_getaffinity(0) == ALL
 
@@ -309,7 +317,7 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Those of a slot whose clock is ours; a game takes so long and so many plies, and `done` is what it did."""
     now, done, claimed = SimpleNamespace(ns=1), list[Any](), list[int]()
     claims = [3, 4]  # those that are free, the usual one first
-    monkeypatch.setenv(TOGETHER, "1")
+    monkeypatch.setenv(SHARE_PROCESSOR, "1")
     monkeypatch.setattr(quickgames, "time", SimpleNamespace(monotonic_ns=lambda: now.ns))
 
     def claim(but: int | None = None) -> Any:
@@ -322,9 +330,9 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
         again, part = lambda: done.append("again"), lambda: done.append("part")
         return SimpleNamespace(again=again, part=part, engines=engines)
 
-    monkeypatch.setattr(quickgames, "claim", claim)
-    monkeypatch.setattr(quickgames, "Gathered", gathered)
-    slot, engines = Together(), [SimpleNamespace(process=name, games=2) for name in ("one", "other")]
+    monkeypatch.setattr(quickgames, "claim_processor", claim)
+    monkeypatch.setattr(quickgames, "PinnedThreads", gathered)
+    slot, engines = SharedProcessor(), [SimpleNamespace(process=name, games=2) for name in ("one", "other")]
 
     def play(
         each_ms: float, *, plies: int = 40, slow: bool = False, ends: int = 2, closes: bool = True, **seats: Any
@@ -473,7 +481,7 @@ def test_without_a_processor_they_are_apart(rule: Any, monkeypatch: pytest.Monke
     assert not rule.play(0.1)
     rule.now.ns += 10_000_000_000
     with monkeypatch.context() as patch:
-        patch.setattr(quickgames, "Gathered", refuse)
+        patch.setattr(quickgames, "PinnedThreads", refuse)
         rule.done.clear()
         assert [rule.play(0.1) for _ in range(3)] == [False] * 3
         assert rule.done == ["leave"]  # the others were in a pause
@@ -494,8 +502,8 @@ def test_a_core_that_is_somebodys_now_is_left(rule: Any) -> None:
 
 def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a place was not told, its slots do not do."""
-    monkeypatch.delenv(TOGETHER)
-    slot = Together()
+    monkeypatch.delenv(SHARE_PROCESSOR)
+    slot = SharedProcessor()
     for _ in range(3):
         slot.begin([_seat(name, engine, {}) for name, engine in zip("AB", rule.engines, strict=True)], 0)
         assert slot.quick_ns == 0
@@ -505,7 +513,7 @@ def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None
 # Games.
 
 
-def played(shelf: EngineShelf, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
+def played(shelf: EnginePool, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
     """What the engines of a game told of their processors, by ply."""
     specs = white or scripted("uci", "tells-processors", name="A"), scripted("uci", "tells-processors", name="B")
     one, other = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
@@ -514,14 +522,14 @@ def played(shelf: EngineShelf, white: EngineSpec | None = None, **rules: Any) ->
 
 
 @pytest.fixture
-def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineShelf]:
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[EnginePool]:
     """Of a slot that takes every game for a quick one, on the first of our processors."""
-    monkeypatch.setenv(TOGETHER, "1")
+    monkeypatch.setenv(SHARE_PROCESSOR, "1")
     for name in ("QUICK_NS", "WORSE", "SLOW_NS"):
         monkeypatch.setattr(quickgames, name, EVER)
     free = SimpleNamespace(processor=FIRST, close=lambda: None, is_owned=False)
-    monkeypatch.setattr(quickgames, "claim", lambda **_: free)
-    shelf = EngineShelf()
+    monkeypatch.setattr(quickgames, "claim_processor", lambda **_: free)
+    shelf = EnginePool()
     yield shelf
     shelf.close_all()
     left = os.sched_getaffinity(0)
@@ -529,7 +537,7 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineShelf]:
     assert left == ALL
 
 
-def test_engines_of_a_quick_game_share_ours(shelf: EngineShelf) -> None:
+def test_engines_of_a_quick_game_share_ours(shelf: EnginePool) -> None:
     """In each of its plies, and we with them; not between two games."""
     assert [played(shelf) for _ in range(2)] == [[WIDE] * 16] * 2
     for _ in range(2):
@@ -538,7 +546,7 @@ def test_engines_of_a_quick_game_share_ours(shelf: EngineShelf) -> None:
         assert all(masks(engine.process.engine_pid) == {frozenset(ALL)} for engine in shelf._engines)
 
 
-def test_a_slow_answer_sets_them_free(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_answer_sets_them_free(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is waited for: from then on the game is played as if nothing had been, and the next one together."""
     slow = scripted("uci", "wordless", name="A", at=20, seconds=0.5)  # in its fourth search of the third game
     for _ in range(2):
@@ -549,7 +557,7 @@ def test_a_slow_answer_sets_them_free(shelf: EngineShelf, monkeypatch: pytest.Mo
     assert played(shelf, slow)[1::2] == [NARROW] * 8
 
 
-def test_what_is_not_plain_sets_them_free(shelf: EngineShelf) -> None:
+def test_what_is_not_plain_sets_them_free(shelf: EnginePool) -> None:
     """A ply of Python's may take any time; the plain ones behind it are played apart."""
     talks = scripted("uci", "two", name="A", at=20)  # as above
     for _ in range(2):
@@ -558,7 +566,7 @@ def test_what_is_not_plain_sets_them_free(shelf: EngineShelf) -> None:
 
 
 @pytest.mark.parametrize("fault", ["crash", "illegal"])
-def test_an_engine_that_fails_leaves_nobody_bound(shelf: EngineShelf, fault: str) -> None:
+def test_an_engine_that_fails_leaves_nobody_bound(shelf: EnginePool, fault: str) -> None:
     """Neither us nor the other one, which waits for its next game."""
     fails = scripted("uci", fault, name="A", at=20)
     for _ in range(2):
@@ -567,7 +575,7 @@ def test_an_engine_that_fails_leaves_nobody_bound(shelf: EngineShelf, fault: str
     assert masks(os.getpid()) == {frozenset(ALL)}
 
 
-def test_an_adjudicated_end_sets_us_free(shelf: EngineShelf) -> None:
+def test_an_adjudicated_end_sets_us_free(shelf: EnginePool) -> None:
     """The relay has it decided by Python, and nothing is read behind it."""
     rule = DrawRule(after_move=1, moves=6, score=1000)
     for told in (WIDE, WIDE, NARROW):
@@ -575,7 +583,7 @@ def test_an_adjudicated_end_sets_us_free(shelf: EngineShelf) -> None:
         assert os.sched_getaffinity(0) == ALL
 
 
-def test_a_game_that_breaks_off_sets_us_free(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_breaks_off_sets_us_free(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever broke it off, and whatever cannot be closed then."""
     for _ in range(2):
         played(shelf)
@@ -585,17 +593,17 @@ def test_a_game_that_breaks_off_sets_us_free(shelf: EngineShelf, monkeypatch: py
         raise RuntimeError
 
     monkeypatch.setattr("enginetour.referee.relay.CompiledRelay._watch", fail)
-    monkeypatch.setattr("enginetour.referee.books.Books.release", lambda _: 1 / 0)
+    monkeypatch.setattr("enginetour.referee.books.Record.release", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         played(shelf)
     assert os.sched_getaffinity(0) == ALL
 
 
-def test_a_game_that_breaks_off_leaves_its_processor(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_breaks_off_leaves_its_processor(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slot begins anew behind it, and would be in its own way."""
     left = list[int]()
     free = SimpleNamespace(processor=FIRST, close=lambda: left.append(FIRST), is_owned=False)
-    monkeypatch.setattr(quickgames, "claim", lambda **_: free)
+    monkeypatch.setattr(quickgames, "claim_processor", lambda **_: free)
     for _ in range(3):
         played(shelf)
     left.clear()
@@ -631,7 +639,7 @@ def test_a_slot_is_told_whether_it_may(may: bool) -> None:
     with LocalExecutor(1, together=may) as place:
         place.submit(ProbeTask(scripted())).result(60)
         environment = Path(f"/proc/{place._slots[0].process.pid}/environ").read_bytes().split(b"\0")
-        assert (f"{TOGETHER}=1".encode() in environment) == may
+        assert (f"{SHARE_PROCESSOR}=1".encode() in environment) == may
 
 
 def test_a_match_says_it_on_its_line(tmp_path: Path) -> None:

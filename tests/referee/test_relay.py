@@ -23,8 +23,8 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import relay
 from enginetour.referee.books import RawPly
 from enginetour.referee.compiled import native
-from enginetour.referee.ends import key
-from enginetour.referee.startup import EngineShelf
+from enginetour.referee.ends import position_key
+from enginetour.referee.startup import EnginePool
 from tests.support.engines import Protocol, game, scripted, sound
 
 # Compiled plies: what is plain is played, what is not is handed over as it came, with nothing decided.
@@ -82,7 +82,7 @@ class Desk:
         self.own.clock(bool(white), rest, 10, 50, to_go, 0, 0, -1, 0)
 
     def take(self) -> None:
-        assert self.own.take(self.board, b"position startpos", False, 0, 0, 0, {key(self.board): 1}, 0)
+        assert self.own.take(self.board, b"position startpos", False, 0, 0, 0, {position_key(self.board): 1}, 0)
 
     def run(self, *, urgent: bool = False, quick: int = 0) -> int:
         voices = threading.Thread(target=self._voices)
@@ -163,7 +163,7 @@ def test_plain_plies_are_played(desk: Callable[..., Desk]) -> None:
     counts: dict[Any, int] = {}
     for uci in table.moves:
         told.push_uci(uci)
-        counts = {key(told): 1} if told.halfmove_clock == 0 else counts | {key(told): 1}
+        counts = {position_key(told): 1} if told.halfmove_clock == 0 else counts | {position_key(told): 1}
     assert (table.board.fen(), seen) == (told.fen(), counts)
     rest, _, moves, total, longest, least, uses, searches, asked, *_ = table.own.clocked(True)
     assert (moves, searches, uses) == (2, 2, 0)
@@ -459,7 +459,7 @@ def clocks_before(played: Game) -> list[tuple[int, int]]:
     return found
 
 
-def lines_to(shelf: EngineShelf, *specs: EngineSpec) -> list[list[str]]:
+def lines_to(shelf: EnginePool, *specs: EngineSpec) -> list[list[str]]:
     told = []
     for engine in shelf.take(*specs):
         assert engine is not None
@@ -474,7 +474,7 @@ def test_uci_engines_are_told_both_clocks(compiled: bool, monkeypatch: pytest.Mo
     if not compiled:
         monkeypatch.setattr(relay, "native", None)
     white, black = scripted(name="w"), scripted(name="b")
-    shelf = EngineShelf()
+    shelf = EnginePool()
     played = game(white, black, white_tc=WHITE, black_tc=BLACK, shelf=shelf)
     assert played.outcome is Outcome.DRAW, played.cause
     before = clocks_before(played)
@@ -493,7 +493,7 @@ def test_cecp_engines_are_told_their_own_clock_first(white_protocol: Protocol) -
     """In hundredths of a second, whichever colour they have."""
     white = scripted(white_protocol, name="w")
     black = scripted("uci" if white_protocol == "cecp" else "cecp", name="b")
-    shelf = EngineShelf()
+    shelf = EnginePool()
     played = game(white, black, white_tc="60+1", black_tc="50+2", shelf=shelf, opening=Opening())
     assert played.outcome is Outcome.DRAW, played.cause
     side = int(white_protocol == "uci")

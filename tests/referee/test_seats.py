@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from enginetour.model.game import Incident
-from enginetour.referee.seats import Footprint
+from enginetour.referee.seats import MemoryPeak
 from tests.support.engines import Protocol, game, scripted, sound
 
 HOLD = "import sys; held = bytearray(1 << 25); print(flush=True); sys.stdin.read()"  # 32 MiB
@@ -20,7 +20,7 @@ def test_children_count_and_the_dead_are_remembered() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        footprint = Footprint(process.pid)
+        footprint = MemoryPeak(process.pid)
         alive = footprint.look()
         process.communicate(b"")
     assert alive is not None
@@ -32,8 +32,8 @@ def test_who_was_never_seen_has_none() -> None:
     """A process that is gone before the first look."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    assert Footprint(gone.pid).look() is None
-    assert Footprint(os.getpid()).look() is not None
+    assert MemoryPeak(gone.pid).look() is None
+    assert MemoryPeak(os.getpid()).look() is not None
 
 
 def told(fault: str, protocol: Protocol = "uci", **more: str) -> Incident:

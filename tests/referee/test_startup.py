@@ -10,7 +10,7 @@ import pytest
 from enginetour.engines.process import running_engines
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Restart
-from enginetour.referee.startup import EngineShelf
+from enginetour.referee.startup import EnginePool
 from enginetour.tournament.plan import prepare
 from tests.support.engines import deaf_at_first, drawn, game, lost, scripted, sound
 from tests.support.tournaments import config, tour
@@ -22,7 +22,7 @@ def pids() -> set[int]:
 
 def test_on_is_a_new_process_for_each_game() -> None:
     """Of one side only, where the other has no such wish."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     fresh, kept = replace(sound(), restart="on"), sound("cecp")
     drawn(game(fresh, kept, shelf=shelf))
     assert len(before := pids()) == 1
@@ -38,7 +38,7 @@ def test_off_keeps_whoever_can_go_on(mode: Restart, left: int) -> None:
     def wish(spec: EngineSpec) -> EngineSpec:
         return replace(spec, restart=mode)
 
-    shelf = EngineShelf()
+    shelf = EnginePool()
     guilty, unwilling = wish(scripted("uci", "illegal")), wish(scripted("cecp", "no-reuse"))
     lost(game(guilty, unwilling, shelf=shelf), "illegal", Termination.ILLEGAL_MOVE)
     assert len(running_engines) == left
@@ -47,7 +47,7 @@ def test_off_keeps_whoever_can_go_on(mode: Restart, left: int) -> None:
 
 def test_off_cannot_keep_the_dead() -> None:
     """A crash is a crash: only the other one waits for the next game."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     lost(game(replace(scripted("uci", "crash"), restart="off"), sound(), shelf=shelf), "crash", Termination.CRASH)
     assert len(running_engines) == 1
     shelf.close_all()

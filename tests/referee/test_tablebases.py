@@ -13,7 +13,7 @@ from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Opening, Outcome, Termination
 from enginetour.model.task import Rules, TablebaseRule
 from enginetour.referee import tablebases
-from enginetour.referee.tablebases import TableJudge, found_in
+from enginetour.referee.tablebases import TableJudge, find_tables
 from tests.support.engines import game, scripted, sound
 from tests.support.tournaments import config, entrant, tour
 
@@ -114,7 +114,7 @@ def folder_with(path: Path, *names: str, size: int = 80) -> str:
 def test_missing_tables_have_names(tmp_path: Path) -> None:
     """Of each number of pieces how many there are, the first that are missing, and what lacks without DTZ."""
     where = folder_with(tmp_path, *(f"{name}.rtbw" for name in ("KQvK", "KRvK", "KPvK", "KNvK")), "KQvK.rtbz", "x.txt")
-    found = found_in((where,))
+    found = find_tables((where,))
     assert found.most == 3
     assert found.lines(3) == (
         "WDL tables for 3 pieces: 4 of 5 files; missing KBvK",
@@ -127,23 +127,23 @@ def test_missing_tables_have_names(tmp_path: Path) -> None:
 def test_a_cut_file_is_no_table(tmp_path: Path) -> None:
     """A download that broke off is found before game 1."""
     where = folder_with(tmp_path, "KQvK.rtbw", size=90)
-    assert found_in((where,)).damaged == (f"{where}/KQvK.rtbw",)
+    assert find_tables((where,)).damaged == (f"{where}/KQvK.rtbw",)
 
 
 def test_variants_have_their_own_tables(tmp_path: Path) -> None:
     """Tables of atomic chess are none of chess."""
     where = folder_with(tmp_path, "KQvK.atbw", "KRvK.rtbw")
-    assert found_in((where,), "atomic").wdl == {"KQvK"}
-    assert found_in((where,), "chess960").wdl == {"KRvK"}
-    assert tablebases.is_known("antichess")
-    assert not tablebases.is_known("crazyhouse")
-    assert [tablebases.example(variant) for variant in ("chess960", "giveaway")] == ["KQvK.rtbw", "KQvK.gtbw"]
+    assert find_tables((where,), "atomic").wdl == {"KQvK"}
+    assert find_tables((where,), "chess960").wdl == {"KRvK"}
+    assert tablebases.has_tables("antichess")
+    assert not tablebases.has_tables("crazyhouse")
+    assert [tablebases.example_file(variant) for variant in ("chess960", "giveaway")] == ["KQvK.rtbw", "KQvK.gtbw"]
 
 
 def test_a_table_that_cannot_be_read_is_the_machines_failure(tmp_path: Path) -> None:
     """Neither engine has lost a game in which a table is no table."""
     where = folder_with(tmp_path, "KQvK.rtbw")
-    judge = tablebases.opened(Rules(tables=TablebaseRule((where,), 3)), "standard")
+    judge = tablebases.open_tables(Rules(tables=TablebaseRule((where,), 3)), "standard")
     assert judge is not None
     with pytest.raises(MachineFailure, match=r"a tablebase cannot be read: .*KQvK\.rtbw"):
         judge.result(chess.Board(KQK.format("w", 0)))
@@ -195,7 +195,7 @@ def test_a_tournament_with_tables(tmp_path: Path) -> None:
 def test_tables_are_opened_once_in_a_process(tmp_path: Path) -> None:
     """Two games of one slot share them."""
     rules = Rules(tables=TablebaseRule((folder_with(tmp_path, "KQvK.rtbw"),), 3))
-    first, second = (tablebases.opened(rules, "standard") for _ in range(2))
+    first, second = (tablebases.open_tables(rules, "standard") for _ in range(2))
     assert first is not None
     assert second is not None
     assert first._tables is second._tables

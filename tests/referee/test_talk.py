@@ -20,7 +20,7 @@ from enginetour.model.game import Game, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
-from enginetour.referee.talk import greet
+from enginetour.referee.talk import handshake_all
 from enginetour.tournament.places import LocalExecutor
 from tests.support.engines import sound
 from tests.support.tournaments import LONG_S
@@ -140,7 +140,7 @@ def test_two_greet_at_the_same_time(tmp_path: Path) -> None:
         for mine, theirs in ((one, other), (other, one))
     ]
     try:
-        assert [greeted.fault for greeted in greet(specs, Link())] == [None, None]
+        assert [greeted.fault for greeted in handshake_all(specs, Link())] == [None, None]
     finally:
         kill_running_engines()
 

@@ -15,7 +15,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import verdict
 from enginetour.referee.clock import MS
 from enginetour.referee.seats import Seat
-from enginetour.referee.verdict import Claims
+from enginetour.referee.verdict import SearchClaims
 from tests.support.faults import KINDS, RULES, TABLES, Kind, Row, course, judge, title
 
 # Verdicts that no scripted engine can bring about.
@@ -75,10 +75,10 @@ def test_a_claim_before_the_first_search_is_noise(claim: str) -> None:
     """Surveyed engines claim results of the moves they are fed in force mode; in the game it counts."""
     seat = black()
     said = Message(MessageKind.RESULT, claim)
-    assert verdict.of_talk(seat, said, thinking=False, aborts=0) is None
+    assert verdict.by_message(seat, said, thinking=False, aborts=0) is None
     assert not seat.draw_claimed
     seat.searched = True
-    told = verdict.of_talk(seat, said, thinking=False, aborts=0)
+    told = verdict.by_message(seat, said, thinking=False, aborts=0)
     if claim == "1/2-1/2":
         assert told is None
         assert seat.draw_claimed
@@ -94,10 +94,10 @@ def test_who_refuses_the_opening_late_has_not_lost() -> None:
     """Without ping 0.2 s of quiet are its fence: what came a moment later, before its first search, was a loss."""
     seat = black()
     said = Message(MessageKind.REFUSED_MOVE, "Illegal move: e7e5")
-    told = verdict.of_talk(seat, said, thinking=False, aborts=0)
+    told = verdict.by_message(seat, said, thinking=False, aborts=0)
     assert told is not None
     assert (told.outcome, told.category) == (Outcome.VOID, "unsupported")
-    thinking = verdict.of_talk(seat, said, thinking=True, aborts=0)
+    thinking = verdict.by_message(seat, said, thinking=True, aborts=0)
     assert thinking is not None
     assert (thinking.outcome, thinking.termination) == (Outcome.WHITE, Termination.FALSE_CLAIM)
 
@@ -139,7 +139,7 @@ def test_a_halt_excuses_whoever_was_too_slow_alone(category: str, *, halted: boo
         late: StartFailed("no answer", category="start-timeout"),
         other: StartFailed("exit 1", category=category),
     }
-    told = verdict.at_start(faults, "the machine was suspended")
+    told = verdict.start_failed(faults, "the machine was suspended")
     assert told.void
     assert (told.culprit, told.category) == ((None, "host") if halted else (late, "start-timeout"))
 
@@ -153,7 +153,7 @@ def broken(*searches: Search, fen: str = chess.STARTING_FEN, ms: int = 100, read
     """Kinds and counts after one side's searches, each from the same position, by FIDE's rules as by any others."""
     found = []
     for usual in (True, False):
-        claims, board = Claims(reads_pv=reads_pv, usual=usual), chess.Board(fen)
+        claims, board = SearchClaims(reads_pv=reads_pv, usual=usual), chess.Board(fen)
         for uci, thought in searches:
             for _ in claims.heard(thought, chess.Move.from_uci(uci), board, ms) or ():
                 pass
@@ -184,7 +184,7 @@ def test_each_kind_is_seen(thought: SearchInfo, kind: str) -> None:
 
 def test_a_claim_tells_its_move_by_the_number_of_the_pgn() -> None:
     """Behind an opening of four moves an engine's first is the fifth, which was called move 1."""
-    claims = Claims(reads_pv=True, usual=True)
+    claims = SearchClaims(reads_pv=True, usual=True)
     board = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 5")
     claims.heard(SearchInfo(), chess.Move.from_uci("f1b5"), board, 100)
     assert claims.broken() == (("no-score", 1, "move 5: played f1b5 without any scored line"),)

@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.engines.machine import Workload, processor_name
 from enginetour.model.game import Game, GameVoided, Incident, MoveMade, Outcome, Pairing, SideRecord, Termination
-from enginetour.referee.books import effort
+from enginetour.referee.books import search_averages
 from enginetour.reports.games import (
     averages,
     claim_lines,
@@ -35,7 +35,7 @@ from tests.support.tournaments import read, tour
 
 def record(*moves: MoveMade) -> SideRecord:
     total = sum(move.elapsed_ms for move in moves)
-    return SideRecord("x", len(moves), total, 80, effort=effort(moves))
+    return SideRecord("x", len(moves), total, 80, effort=search_averages(moves))
 
 
 def test_averages_are_over_the_moves_that_told_the_figure() -> None:
@@ -50,7 +50,9 @@ def test_averages_are_over_the_moves_that_told_the_figure() -> None:
 
 def test_nodes_of_pondering_count_by_the_time_of_pondering() -> None:
     """Stockfish at 1+0.02 made 225 k a second, and 410 k in searches that began in its opponent's time."""
-    hit = SideRecord("x", 2, 100, 80, effort=effort((MoveMade("a", "a", 20, nodes=9_000), MoveMade("b", "b", 80)), 80))
+    hit = SideRecord(
+        "x", 2, 100, 80, effort=search_averages((MoveMade("a", "a", 20, nodes=9_000), MoveMade("b", "b", 80)), 80)
+    )
     assert averages("t", [], [("A", hit)]).rows[0]["nps"] == 90_000
 
 

@@ -31,11 +31,11 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import probe
 from enginetour.referee.compliance import cecp as cecp_module
 from enginetour.referee.compliance import common, course, exam, uci
-from enginetour.referee.compliance.course import examine
+from enginetour.referee.compliance.course import run_checks
 from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
-from enginetour.referee.startup import EngineShelf
+from enginetour.referee.startup import EnginePool
 
 # Games between scripted engines, played in the test's own process.
 
@@ -123,7 +123,7 @@ def game(
     black_tc: str = LONG,
     margin: int = 50,
     opening: Opening | None = None,
-    shelf: EngineShelf | None = None,
+    shelf: EnginePool | None = None,
     link: Link | None = None,
     replay: int = 0,
     aborts: int = 0,
@@ -148,7 +148,7 @@ def game(
         keep_lines=keep_lines,
         spare=spare,
     )
-    own = EngineShelf()
+    own = EnginePool()
     try:
         return play(task, link or Link(), shelf if shelf is not None else own)
     finally:
@@ -243,7 +243,7 @@ def taken(
         limits=frozenset(limits or ("clock", "movetime", "depth", *(["nodes"] if protocol == "uci" else []))),
         quirks=Quirks(**{"handshake_timeout": 20.0, "ready_timeout": 20.0, **quirks}),  # type: ignore[arg-type]
     )
-    found = examine(ComplianceTask(spec, only), Link())
+    found = run_checks(ComplianceTask(spec, only), Link())
     assert not running_engines
     return found
 

@@ -1,1 +1,1 @@
-"""The examination of an engine: whether it keeps to its protocol."""
+"""Compliance checks: whether an engine keeps to its protocol, UCI or CECP."""

@@ -1,4 +1,4 @@
-"""Steps of the CECP alone (protocol spec of XBoard 4.9): features, forms of level, force mode, errors, claims."""
+"""Compliance checks for CECP (XBoard 4.9): features, forms of level, force mode, errors, claims."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import chess
 
 from enginetour.engines import cecp_lines
 from enginetour.engines.cecp_lines import Features
-from enginetour.referee.compliance.common import CALM, pinged, position
-from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Complaint, Exam, NotOffered, Step
+from enginetour.referee.compliance.common import CALM, answers_ping, position
+from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, EngineSession, NotSupported, Step, StepFault
 
 OWED_S = 1.0  # s for the answer to `?` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking
@@ -25,43 +25,43 @@ LEVELS = {
 }
 
 
-def _features_of(exam: Exam) -> Features:
+def _features_of(exam: EngineSession) -> Features:
     """What it declared so far."""
     return exam.loose().features  # type: ignore[attr-defined, no-any-return]  # the engine of a CECP exam
 
 
-def _declares(exam: Exam, name: str, without: str) -> str:
+def _declares(exam: EngineSession, name: str, without: str) -> str:
     features = _features_of(exam)
     if not features.on(name):
-        raise Complaint(f"{name}=0: {without}")
+        raise StepFault(f"{name}=0: {without}")
     return ""
 
 
-def _named(exam: Exam) -> str:
+def _named(exam: EngineSession) -> str:
     name = _features_of(exam).values.get("myname", "")
     if not name:
-        raise Complaint("no myname: lists and records call it by its file's")
+        raise StepFault("no myname: lists and records call it by its file's")
     return name
 
 
-def _done(exam: Exam) -> str:
+def _done(exam: EngineSession) -> str:
     values = _features_of(exam).values
     if not values:
-        raise Complaint("no feature line: taken as protocol 1 after 2 s of silence at each start")
+        raise StepFault("no feature line: taken as protocol 1 after 2 s of silence at each start")
     if values.get("done") != "1":
-        raise Complaint("no done=1 at the end of its features")
+        raise StepFault("no done=1 at the end of its features")
     return f"{len(values)} features"
 
 
-def _variants(exam: Exam) -> str:
+def _variants(exam: EngineSession) -> str:
     listed = _features_of(exam).values.get("variants", "")
     names = [name.strip() for name in listed.split(",") if name.strip()]
     if names and "normal" not in names:
-        raise Complaint(f"normal is not among its variants: {listed[:60]}")
+        raise StepFault(f"normal is not among its variants: {listed[:60]}")
     return ", ".join(names[:8])
 
 
-def _begin(exam: Exam, *moves: str, level: str = LONG) -> Features:
+def _begin(exam: EngineSession, *moves: str, level: str = LONG) -> Features:
     """A new game in force mode with some moves told, in the form it declared."""
     features = _features_of(exam)
     told = []
@@ -83,87 +83,87 @@ def _is_error(line: str) -> bool:
     return cecp_lines.read_refusal(line) is not None
 
 
-def _level(exam: Exam, line: str) -> str:
+def _level(exam: EngineSession, line: str) -> str:
     _begin(exam, level=line)
-    if not pinged(exam):
-        raise Complaint(f"no answer to a ping after {line!r}")
+    if not answers_ping(exam):
+        raise StepFault(f"no answer to a ping after {line!r}")
     refused = [said for said in exam.heard if _is_error(said) and "level" in said]
     if refused:
-        raise Complaint(f"says {refused[0]!r} to {line!r}")
+        raise StepFault(f"says {refused[0]!r} to {line!r}")
     return ""
 
 
-def _quiet_force(exam: Exam) -> str:
+def _quiet_force(exam: EngineSession) -> str:
     """Moves told in force mode are not answered, claims not made."""
     _begin(exam, "e2e4", "e7e5", "g1f3", "b8c6")
     said = exam.pause(QUIET_S)
     moved = [line for line in said if (found := cecp_lines.read_move(line)) is not None and not found[1]]
     if moved:
-        raise Complaint(f"moves in force mode: {moved[0]!r}", "FAIL")
+        raise StepFault(f"moves in force mode: {moved[0]!r}", "FAIL")
     refused = [line for line in said if _is_error(line) and not any(word in line for word in ("post", "easy"))]
     if refused:
-        raise Complaint(f"refuses a legal move: {refused[0]!r}", "FAIL")
+        raise StepFault(f"refuses a legal move: {refused[0]!r}", "FAIL")
     return ""
 
 
-def _claims(exam: Exam) -> str:
+def _claims(exam: EngineSession) -> str:
     """A position that occurs three times in force mode."""
     _begin(exam, *("g1f3 g8f6 f3g1 f6g8 " * 2).split())
     said = exam.pause(QUIET_S)
     claims = [line for line in said if cecp_lines.read_result(line)]
     if claims:
-        raise Complaint(f"claims in force mode: {claims[0]!r}; passed over there")
+        raise StepFault(f"claims in force mode: {claims[0]!r}; passed over there")
     return ""
 
 
-def _illegal(exam: Exam) -> str:
+def _illegal(exam: EngineSession) -> str:
     features = _begin(exam, "e2e4")
     exam.send("usermove e7e2" if features.on("usermove") else "e7e2")
     refused = exam.until(_is_error, ANSWER_S)
     if refused is None:
-        raise Complaint("takes an illegal move without a word")
-    if not pinged(exam):
-        raise Complaint(f"says {refused!r}, then answers no ping")
+        raise StepFault("takes an illegal move without a word")
+    if not answers_ping(exam):
+        raise StepFault(f"says {refused!r}, then answers no ping")
     return refused
 
 
-def _thinking(exam: Exam, *moves: str) -> list[str]:
+def _thinking(exam: EngineSession, *moves: str) -> list[str]:
     """A search of an hour; what it said so far."""
     _begin(exam, *moves)
     exam.send("time 360000", "otim 360000", "go")
     return exam.pause(THOUGHT_S)
 
 
-def _now(exam: Exam) -> str:
+def _now(exam: EngineSession) -> str:
     said = _thinking(exam, "e2e4", "e7e5")
     if any(_is_move(line) for line in said):
-        raise NotOffered(f"moves within {THOUGHT_S * 1000:.0f} ms, whatever its clock")
+        raise NotSupported(f"moves within {THOUGHT_S * 1000:.0f} ms, whatever its clock")
     exam.send("?")
     if exam.until(_is_move, OWED_S) is None:
         exam.drop()
-        raise Complaint(f"no move within {OWED_S:g} s of ?: after a lost game it is started anew")
+        raise StepFault(f"no move within {OWED_S:g} s of ?: after a lost game it is started anew")
     return ""
 
 
-def _thinking_ping(exam: Exam) -> str:
+def _thinking_ping(exam: EngineSession) -> str:
     _thinking(exam, "e2e4", "e7e5")
     ping, pong = _ping_of_thinking(exam)
     exam.send(ping)
     answered = exam.until(lambda line: line == pong, ANSWER_S) is not None
     exam.drop()
     if not answered:
-        raise Complaint("no pong while it thinks; it is never asked then")
+        raise StepFault("no pong while it thinks; it is never asked then")
     return ""
 
 
-def _ping_of_thinking(exam: Exam) -> tuple[str, str]:
+def _ping_of_thinking(exam: EngineSession) -> tuple[str, str]:
     """A ping without a look at the engine, which would start another process for one that thinks."""
     if not exam.declares("ping"):
-        raise NotOffered("it does not declare ping")
+        raise NotSupported("it does not declare ping")
     return "ping 999", "pong 999"
 
 
-def _result(exam: Exam, *, thinking: bool) -> str:
+def _result(exam: EngineSession, *, thinking: bool) -> str:
     if thinking:
         _thinking(exam, "e2e4", "e7e5")
     else:
@@ -174,77 +174,77 @@ def _result(exam: Exam, *, thinking: bool) -> str:
     said = [line for line in exam.heard if _is_error(line) and "result" in line]
     exam.drop()
     if not answered:
-        raise Complaint(f"no pong within {ANSWER_S:g} s of result: started anew after such an end")
+        raise StepFault(f"no pong within {ANSWER_S:g} s of result: started anew after such an end")
     return f"says {said[0]!r}, which is passed over" if said else ""
 
 
-def _draw(exam: Exam) -> str:
+def _draw(exam: EngineSession) -> str:
     if _features_of(exam).values.get("draw") == "0":
-        raise NotOffered("draw=0: no offer is ever sent")
+        raise NotSupported("draw=0: no offer is ever sent")
     _thinking(exam, "e2e4", "e7e5")
     exam.send("draw")
     said = exam.pause(QUIET_S)
     exam.drop()
     if any(_is_move(line) for line in said):
-        raise Complaint("moves at once when a draw is offered")
+        raise StepFault("moves at once when a draw is offered")
     return said[-1][:60] if said and _is_error(said[-1]) else ""
 
 
-def _command(exam: Exam, feature: str, line: str, hint: str = "") -> str:
+def _command(exam: EngineSession, feature: str, line: str, hint: str = "") -> str:
     """A command that is sent where its feature is declared."""
     if not _features_of(exam).on(feature):
-        raise NotOffered(f"{feature} is not declared, {line.split()[0]} never sent")
+        raise NotSupported(f"{feature} is not declared, {line.split()[0]} never sent")
     if feature == "smp" and exam.spec.quirks.no_cores:
-        raise NotOffered("its file says no_cores")
+        raise NotSupported("its file says no_cores")
     hints = ((f"quirks.{hint}", True),) if hint else ()
     exam.loose()
     exam.send(line)
     ends = exam.exits(QUIET_S)
     if ends:
         exam.drop()
-        raise Complaint(f"{line!r} ends it, though it declares {feature}", "FAIL", hints=hints)
-    if not pinged(exam):
-        raise Complaint(f"no answer to a ping after {line!r}", "FAIL", hints=hints)
+        raise StepFault(f"{line!r} ends it, though it declares {feature}", "FAIL", hints=hints)
+    if not answers_ping(exam):
+        raise StepFault(f"no answer to a ping after {line!r}", "FAIL", hints=hints)
     return ""
 
 
-def _computer(exam: Exam) -> str:
+def _computer(exam: EngineSession) -> str:
     """It is sent at the start of every game; the surveyed engine that dies of it does so in two of five processes."""
     if exam.spec.quirks.no_computer:
-        raise NotOffered("its file says no_computer")
+        raise NotSupported("its file says no_computer")
     for _ in range(FRESH):
         exam.drop()
         exam.loose()
         exam.send("new", "force", "computer")
-        if exam.exits(QUIET_S) or not pinged(exam):
+        if exam.exits(QUIET_S) or not answers_ping(exam):
             exam.drop()
             hints = (("quirks.no_computer", True),)
-            raise Complaint("'computer' ends it, or its answers", "FAIL", hints=hints)
+            raise StepFault("'computer' ends it, or its answers", "FAIL", hints=hints)
     return ""
 
 
-def _ponder(exam: Exam) -> str:
+def _ponder(exam: EngineSession) -> str:
     exam.loose()
     exam.send("hard", "easy")
-    if not pinged(exam):
-        raise Complaint("no answer to a ping after hard and easy")
+    if not answers_ping(exam):
+        raise StepFault("no answer to a ping after hard and easy")
     return ""
 
 
-def _output(exam: Exam) -> str:
+def _output(exam: EngineSession) -> str:
     found = exam.move(position("", "e2e4 c7c5"), CALM)
     lines = found.raw.decode("utf-8", "replace").splitlines()
     told = [line for line in lines if cecp_lines.read_thinking(line) is not None]
     if not told:
         shown = f", as {lines[-1].strip()[:60]!r}" if lines else ""
-        raise Complaint(f"no line of thought that can be read{shown}")
+        raise StepFault(f"no line of thought that can be read{shown}")
     return f"{len(told)} of {len(lines)} lines, as {' '.join(told[-1].split())[:40]}"
 
 
-def _fraction(exam: Exam) -> str:
+def _fraction(exam: EngineSession) -> str:
     """Fractions of a second a move, which most engines do not know."""
     if exam.spec.quirks.movetime == "level":
-        raise NotOffered("a fixed time is told by level, as its file says")
+        raise NotSupported("a fixed time is told by level, as its file says")
     _begin(exam, "e2e4", "e7e5", level=f"st {_FRACTION_S}")
     exam.send("go")
     begun = time.monotonic()
@@ -253,9 +253,9 @@ def _fraction(exam: Exam) -> str:
     if moved is None or exam.spec.quirks.st_fraction:
         exam.drop()
     if moved is None:
-        raise NotOffered("no move within 2 s of st 0.5: whole seconds only")
+        raise NotSupported("no move within 2 s of st 0.5: whole seconds only")
     if elapsed < _FRACTION_S / 4:
-        raise NotOffered(f"moves after {elapsed * 1000:.0f} ms with st 0.5: whole seconds only")
+        raise NotSupported(f"moves after {elapsed * 1000:.0f} ms with st 0.5: whole seconds only")
     if not exam.spec.quirks.st_fraction:
         exam.hints["quirks.st_fraction"] = True
     return f"{elapsed * 1000:.0f} ms"

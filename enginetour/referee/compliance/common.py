@@ -1,4 +1,4 @@
-"""Steps that both protocols share."""
+"""Compliance checks for UCI and CECP: quit, signals, line ends, options, positions, search limits."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from enginetour.referee.compliance.exam import (
     ANSWER_S,
     PATIENCE_S,
     SHORT_PATIENCE_S,
-    Complaint,
-    Exam,
-    Found,
-    NotOffered,
+    Answer,
+    EngineSession,
+    NotSupported,
     Step,
+    StepFault,
 )
-from enginetour.referee.talk import converse
+from enginetour.referee.talk import run_scripts
 
 # Steps of both protocols: how it ends, asked to, left alone, or told by a signal, idle and thinking.
 
 THOUGHT_S = 0.1  # s until it is surely thinking
 
 
-def _begin(exam: Exam, *, thinking: bool) -> None:
+def _begin(exam: EngineSession, *, thinking: bool) -> None:
     """A process of its own, in a search without end if asked."""
     exam.drop()
     exam.loose()
@@ -46,25 +46,25 @@ def _begin(exam: Exam, *, thinking: bool) -> None:
     exam.pause(THOUGHT_S)
 
 
-def _quit(exam: Exam, *, thinking: bool) -> str:
+def _quit(exam: EngineSession, *, thinking: bool) -> str:
     _begin(exam, thinking=thinking)
     exam.send("quit")
     return _ended(exam, QUIT_WAIT, "quit", code=True)
 
 
-def _alone(exam: Exam, *, thinking: bool) -> str:
+def _alone(exam: EngineSession, *, thinking: bool) -> str:
     _begin(exam, thinking=thinking)
     exam.close_input()
     return _ended(exam, QUIT_WAIT, "the end of its input")
 
 
-def _signal(exam: Exam, *, thinking: bool) -> str:
+def _signal(exam: EngineSession, *, thinking: bool) -> str:
     _begin(exam, thinking=thinking)
     exam.signal(signal.SIGTERM)
     return _ended(exam, TERM_WAIT, "SIGTERM")
 
 
-def _ended(exam: Exam, seconds: float, what: str, *, code: bool = False) -> str:
+def _ended(exam: EngineSession, seconds: float, what: str, *, code: bool = False) -> str:
     """Whether it has gone; what is left of it is ended."""
     try:
         gone = exam.exits(seconds)
@@ -73,18 +73,18 @@ def _ended(exam: Exam, seconds: float, what: str, *, code: bool = False) -> str:
     status = exam.status() if gone else ""
     exam.drop()
     if not gone:
-        raise Complaint(f"alive {seconds:g} s after {what}: ended by a signal, nothing is left behind")
+        raise StepFault(f"alive {seconds:g} s after {what}: ended by a signal, nothing is left behind")
     if code and status not in ("exit 0", ""):
-        raise Complaint(f"ends by {status}; after quit that is no event")
+        raise StepFault(f"ends by {status}; after quit that is no event")
     return status
 
 
-def _silent(exam: Exam) -> str:
+def _silent(exam: EngineSession) -> str:
     """What it wrote to stderr so far."""
     exam.ready()
     told = exam.stderr()
     if told:
-        raise Complaint(f"writes to stderr: {told[-1][:80]!r}; kept with incidents")
+        raise StepFault(f"writes to stderr: {told[-1][:80]!r}; kept with incidents")
     return ""
 
 
@@ -106,39 +106,41 @@ TOGETHER = 4  # pings in one write
 _PIECE_S = 0.05  # between two pieces of a line: a reader takes the first before the second comes
 
 
-def _ping_of(exam: Exam) -> tuple[str, str]:
+def _ping_of(exam: EngineSession) -> tuple[str, str]:
     """A ping and its pong, for an engine that is there already. NotOffered for a CECP engine without."""
     if exam.spec.protocol == "uci":
         return "isready", "readyok"
     if not exam.declares("ping"):
-        raise NotOffered("it does not declare ping")
+        raise NotSupported("it does not declare ping")
     number = next(_numbers)
     return f"ping {number}", f"pong {number}"
 
 
-def pinged(exam: Exam) -> bool:
+def answers_ping(exam: EngineSession) -> bool:
     """Whether it answers a ping now; True for an engine without ping that lives."""
     try:
         ping, pong = _ping_of(exam)
-    except NotOffered:
+    except NotSupported:
         exam.pause(ANSWER_S / 4)
         return True
     exam.send(ping)
     return exam.until(lambda line: line == pong, exam.spec.quirks.ready_timeout) is not None
 
 
-def _pong(exam: Exam, pong: str, what: str) -> str:
+def _pong(exam: EngineSession, pong: str, what: str) -> str:
     quirks = exam.spec.quirks  # what it was told before may still wait in front of it, where lines go one by one
     seconds = quirks.ready_timeout if quirks.line_delay_ms else ANSWER_S
     if exam.until(lambda line: line == pong, seconds) is None:
-        raise Complaint(f"no answer to a ping {what}".rstrip())
+        raise StepFault(f"no answer to a ping {what}".rstrip())
     return ""
 
 
-def _together(exam: Exam) -> str:
+def _together(exam: EngineSession) -> str:
     exam.loose()
     if exam.spec.quirks.line_delay_ms:
-        raise NotOffered(f"reads one line at a time, as its file says: {exam.spec.quirks.line_delay_ms} ms between two")
+        raise NotSupported(
+            f"reads one line at a time, as its file says: {exam.spec.quirks.line_delay_ms} ms between two"
+        )
     asked = [_ping_of(exam) for _ in range(TOGETHER)]
     exam.send(*(ping for ping, _ in asked))
     for number, (_, pong) in enumerate(asked):
@@ -147,11 +149,11 @@ def _together(exam: Exam) -> str:
             woken = exam.until(lambda line, pong=pong: line == pong, ANSWER_S) is not None  # type: ignore[misc]  # as above
             words = f"answers {number} of {TOGETHER} pings in one write"
             hints = (("quirks.line_delay_ms", 100),)  # runner spec 7, as for the surveyed one
-            raise Complaint(f"{words}{', the next after an empty line' if woken else ''}", hints=hints)
+            raise StepFault(f"{words}{', the next after an empty line' if woken else ''}", hints=hints)
     return ""
 
 
-def _pieces(exam: Exam) -> str:
+def _pieces(exam: EngineSession) -> str:
     exam.loose()
     ping, pong = _ping_of(exam)
     exam.write(ping[:3])
@@ -160,21 +162,21 @@ def _pieces(exam: Exam) -> str:
     return _pong(exam, pong, "that came in two pieces")
 
 
-def _returns(exam: Exam) -> str:
+def _returns(exam: EngineSession) -> str:
     exam.loose()
     ping, pong = _ping_of(exam)
     exam.send(ping, end="\r\n")
     return _pong(exam, pong, "that ended with CR LF")
 
 
-def _empty(exam: Exam) -> str:
+def _empty(exam: EngineSession) -> str:
     exam.loose()
     ping, pong = _ping_of(exam)
     exam.send("", "", ping)
     return _pong(exam, pong, "after empty lines")
 
 
-def _unknown(exam: Exam) -> str:
+def _unknown(exam: EngineSession) -> str:
     exam.loose()
     ping, pong = _ping_of(exam)
     exam.send("xyzzy plugh", ping)
@@ -182,14 +184,14 @@ def _unknown(exam: Exam) -> str:
     return f"says {exam.heard[0]!r}" if exam.heard else "passes it over"
 
 
-def _once(exam: Exam) -> str:
+def _once(exam: EngineSession) -> str:
     exam.loose()
     ping, pong = _ping_of(exam)
     exam.send(ping)
     _pong(exam, pong, "")
     more = [line for line in exam.pause(0.1) if line == pong]
     if more:
-        raise Complaint(f"answers it {len(more) + 1} times: they are counted, and each game waits 20 ms longer")
+        raise StepFault(f"answers it {len(more) + 1} times: they are counted, and each game waits 20 ms longer")
     return ""
 
 
@@ -220,7 +222,7 @@ EMPTY = "<empty>"  # how UCI writes a string without a sign
 _MOST_TRIED = 40  # options of one kind; ten thousand are tolerated, and tell nothing more
 
 
-def _of_kind(exam: Exam, kind: str) -> str:
+def _of_kind(exam: EngineSession, kind: str) -> str:
     """Each option of a kind told other values and its default again; the engine lives and answers."""
     engine = exam.loose()
     tried = 0
@@ -230,10 +232,10 @@ def _of_kind(exam: Exam, kind: str) -> str:
         for value in values:
             _set(exam, option, value)
         tried += bool(values)
-        if values and not pinged(exam):
-            raise Complaint(f"no answer to a ping after option {option.name!r} was set")
+        if values and not answers_ping(exam):
+            raise StepFault(f"no answer to a ping after option {option.name!r} was set")
     if not tried:
-        raise NotOffered("no such option" if not declared else f"none that can be tried: {declared[0].name!r}")
+        raise NotSupported("no such option" if not declared else f"none that can be tried: {declared[0].name!r}")
     return f"{tried} of {len(declared)} tried"
 
 
@@ -257,7 +259,7 @@ def _whole(text: str) -> bool:
     return text.lstrip("-").isdecimal()
 
 
-def _set(exam: Exam, option: DeclaredOption, value: str) -> None:
+def _set(exam: EngineSession, option: DeclaredOption, value: str) -> None:
     button = option.kind in KINDS["button"]
     if exam.spec.protocol == "uci":
         exam.send(f"setoption name {option.name}{'' if button else f' value {value or EMPTY}'}")
@@ -266,15 +268,15 @@ def _set(exam: Exam, option: DeclaredOption, value: str) -> None:
     exam.send(f"option {option.name}{'' if button else f'={told}'}")
 
 
-def _defaults(exam: Exam) -> str:
+def _defaults(exam: EngineSession) -> str:
     """Defaults within what is allowed by the same line."""
     engine = exam.ready()
     wrong = [option.name for option in engine.declared if not _fits(option)]
     if wrong:
-        raise Complaint(f"a default that is not allowed: {', '.join(wrong[:3])}")
+        raise StepFault(f"a default that is not allowed: {', '.join(wrong[:3])}")
     odd = [words for kind, words in engine.notes.items() if kind.endswith("option")]
     if odd:
-        raise Complaint(odd[0])
+        raise StepFault(odd[0])
     return f"{len(engine.declared)} declared"
 
 
@@ -394,19 +396,19 @@ _LATE_MS = 100  # beyond a fixed time, as the margin of such games (runner spec 
 _NODES_TIMES = 50  # more nodes than asked for, or fewer: the word is understood otherwise, or not at all
 
 
-def _place(exam: Exam, fen: str, moves: str) -> str:
+def _place(exam: EngineSession, fen: str, moves: str) -> str:
     try:
         found = exam.move(position(fen, moves), QUICK)
     except Unsupported as cannot:
         if fen:
-            raise NotOffered(f"cannot be told: {cannot.detail}") from None
+            raise NotSupported(f"cannot be told: {cannot.detail}") from None
         raise
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
-def _long(exam: Exam) -> str:
+def _long(exam: EngineSession) -> str:
     if exam.spec.protocol == "cecp" and exam.spec.quirks.line_delay_ms:
-        raise NotOffered("a move is a line, and each has its pause")
+        raise NotSupported("a move is a line, and each has its pause")
     told = long_game()
     try:
         found = exam.move(told, QUICK)
@@ -414,106 +416,108 @@ def _long(exam: Exam) -> str:
         if exam.spec.protocol == "uci":
             raise
         exam.drop()
-        raise Complaint(
+        raise StepFault(
             f"{len(told.moves)} plies told at once: {fault.detail}; no game begins so late", "warn"
         ) from None
     return f"{found.move.uci()} after {len(told.moves)} plies, {len(told.line)} bytes"
 
 
-def _castling(exam: Exam) -> str:
+def _castling(exam: EngineSession) -> str:
     """Glaurung, told KQkq, took the right for one with the rook on a or h: its games were lost by illegal moves."""
     try:
         found = exam.move(Position(_ONLY_CASTLING, CHESS960), QUICK)
     except Unsupported as cannot:
-        raise NotOffered(cannot.detail) from None
+        raise NotSupported(cannot.detail) from None
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
-def _clock(exam: Exam, text: str) -> str:
+def _clock(exam: EngineSession, text: str) -> str:
     tc = TimeControl.parse(text)
     found = exam.move(position(""), tc)
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
-def _left_out(exam: Exam, kind: str) -> float:
+def _left_out(exam: EngineSession, kind: str) -> float:
     return PATIENCE_S if kind in exam.limits else SHORT_PATIENCE_S
 
 
-def _limited(exam: Exam, kind: str, text: str, look: Callable[[Exam, Found, TimeControl], str]) -> str:
+def _limited(
+    exam: EngineSession, kind: str, text: str, look: Callable[[EngineSession, Answer, TimeControl], str]
+) -> str:
     """A move under a limit that an engine may lack: then its file must not list it."""
     tc = TimeControl.parse(text)
     try:
         found = exam.move(position(""), tc, _left_out(exam, kind))
         words = look(exam, found, tc)
-    except (Complaint, EngineFault) as trouble:
-        words = trouble.words if isinstance(trouble, Complaint) else trouble.detail
+    except (StepFault, EngineFault) as trouble:
+        words = trouble.words if isinstance(trouble, StepFault) else trouble.detail
         if kind not in exam.limits:
             exam.drop()
-            raise NotOffered(f"its file leaves {kind} out, rightly: {words}") from None
+            raise NotSupported(f"its file leaves {kind} out, rightly: {words}") from None
         kept = tuple(sorted(exam.limits - {kind}))
-        gravity = trouble.gravity if isinstance(trouble, Complaint) else None
-        hints = trouble.hints if isinstance(trouble, Complaint) and trouble.hints else (("limits", kept),)
-        raise Complaint(words, gravity, hints=hints) from None
+        gravity = trouble.gravity if isinstance(trouble, StepFault) else None
+        hints = trouble.hints if isinstance(trouble, StepFault) and trouble.hints else (("limits", kept),)
+        raise StepFault(words, gravity, hints=hints) from None
     return words if kind in exam.limits else f"{words}; obeyed, though its file leaves {kind} out"
 
 
-def _punctual(exam: Exam, found: Found, tc: TimeControl) -> str:
+def _punctual(exam: EngineSession, found: Answer, tc: TimeControl) -> str:
     late = found.elapsed_ms - (tc.movetime_ms or 0)
     words = f"{found.move.uci()} in {found.elapsed_ms} ms"
     margin = max(_LATE_MS, exam.spec.quirks.movetime_margin_ms)
     if late > margin:
         wanted = -(-2 * late // 100) * 100
         hints = (("quirks.movetime_margin_ms", wanted),)
-        raise Complaint(f"{words}: {late} ms late, the margin is {margin}", "warn", hints=hints)
+        raise StepFault(f"{words}: {late} ms late, the margin is {margin}", "warn", hints=hints)
     return words
 
 
-def _shallow(exam: Exam, found: Found, tc: TimeControl) -> str:
+def _shallow(exam: EngineSession, found: Answer, tc: TimeControl) -> str:
     del exam
     depth = found.thought.depth
     if depth is not None and tc.depth is not None and depth > tc.depth:
-        raise Complaint(f"searched {depth} plies where {tc.depth} were asked")
+        raise StepFault(f"searched {depth} plies where {tc.depth} were asked")
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
-def _few(exam: Exam, found: Found, tc: TimeControl) -> str:
+def _few(exam: EngineSession, found: Answer, tc: TimeControl) -> str:
     nodes, asked = found.thought.nodes, tc.nodes or 0
     if nodes is not None and nodes * _NODES_TIMES < asked:  # or it tells an early line alone: more show which
         asked *= 10
         nodes = exam.move(position(""), TimeControl.parse(f"nodes={asked}")).thought.nodes
     if nodes is not None and not asked <= nodes * _NODES_TIMES <= asked * _NODES_TIMES**2:
-        raise Complaint(f"searched {nodes} nodes where {asked} were asked")
+        raise StepFault(f"searched {nodes} nodes where {asked} were asked")
     return f"{found.move.uci()} in {found.elapsed_ms} ms{f', {nodes} nodes told' if nodes is not None else ''}"
 
 
-def _second(exam: Exam) -> str:
+def _second(exam: EngineSession) -> str:
     """Another game in the same process."""
     exam.move(position(""), QUICK)
     engine = exam.ready()
     exam.move(position("", "d2d4 d7d5"), QUICK)
     if exam.ready() is not engine:
-        raise Complaint("a new process was needed", "warn", hints=(("quirks.restart", True),))
+        raise StepFault("a new process was needed", "warn", hints=(("quirks.restart", True),))
     return ""
 
 
-def _stop(exam: Exam) -> str:
+def _stop(exam: EngineSession) -> str:
     """Told to move at once in a long search."""
     engine = exam.think(position("", "e2e4 e7e5"), TimeControl.parse("600"), THOUGHT_S)
-    converse({engine: engine.settle()}, exam.link)
+    run_scripts({engine: engine.settle()}, exam.link)
     if engine.spoiled:
-        raise Complaint(f"{engine.spoiled}: after a lost game it is started anew")
+        raise StepFault(f"{engine.spoiled}: after a lost game it is started anew")
     return "answers, and is ready"
 
 
-def _scored(exam: Exam) -> str:
+def _scored(exam: EngineSession) -> str:
     found = exam.move(position("", "e2e4 e7e5 g1f3 b8c6"), CALM)
     if found.thought.score is None:
-        raise Complaint("no score before its move: rules over scores never hold for it")
+        raise StepFault("no score before its move: rules over scores never hold for it")
     depth = "no depth" if found.thought.depth is None else f"depth {found.thought.depth}"
     return f"score {found.thought.score}, {depth}"
 
 
-def _variation(exam: Exam) -> str:
+def _variation(exam: EngineSession) -> str:
     """The last principal variation: legal, and beginning with the move that is played."""
     start = position("", "e2e4 e7e5 g1f3 b8c6")
     found = exam.move(start, CALM)
@@ -526,29 +530,29 @@ def _variation(exam: Exam) -> str:
         if move is None and (exam.spec.protocol == "cecp" or (told and not text[0].isalpha())):
             break  # numbers and remarks stand in it (runner spec 7)
         if move is None:
-            raise Complaint(f"an illegal move in its variation: {text} in {found.thought.pv}")
+            raise StepFault(f"an illegal move in its variation: {text} in {found.thought.pv}")
         if not told and move != found.move:
-            raise Complaint(f"plays {found.move.uci()}, its variation begins with {text}")
+            raise StepFault(f"plays {found.move.uci()}, its variation begins with {text}")
         board.push(move)
         told += 1
     if not told:
-        raise NotOffered("tells no variation that can be read")
+        raise NotSupported("tells no variation that can be read")
     return f"{told} plies"
 
 
-def _view(exam: Exam) -> str:
+def _view(exam: EngineSession) -> str:
     """Whose side the score is from: Black moves and is a queen ahead."""
     try:
         found = exam.move(position(_WINNING_BLACK), CALM)
     except Unsupported as cannot:
-        raise NotOffered(f"cannot be told: {cannot.detail}") from None
+        raise NotSupported(f"cannot be told: {cannot.detail}") from None
     score = found.thought.score
     if score is None:
-        raise NotOffered("no score")
+        raise NotSupported("no score")
     if score < 0:
         words = f"{score} for the side to move, which is a queen ahead: it tells scores from White's side"
         hints = (("quirks.whitepov", not exam.spec.quirks.whitepov),)
-        raise Complaint(words, hints=hints)
+        raise StepFault(words, hints=hints)
     return f"+{score}"
 
 

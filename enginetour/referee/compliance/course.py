@@ -1,4 +1,4 @@
-"""The course of each protocol, and an engine's way through it."""
+"""Run the compliance checks of an engine (`engines check`), in the order of its protocol."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.task import ProbeTask
 from enginetour.referee.compliance import cecp, common, uci
 from enginetour.referee.compliance.exam import (
-    Complaint,
     Compliance,
     ComplianceTask,
-    Exam,
+    EngineSession,
     HintValue,
-    NotOffered,
-    Passed,
+    NotSupported,
     Step,
+    StepFault,
+    StepResult,
     Verdict,
 )
 from enginetour.referee.link import Link
@@ -39,7 +39,7 @@ def steps_of(protocol: str) -> tuple[Step, ...]:
     )
 
 
-def examine(task: ComplianceTask, link: Link) -> Compliance:
+def run_checks(task: ComplianceTask, link: Link) -> Compliance:
     """The whole course, or the steps named; nothing of the engine is alive afterwards.
 
     An event "step" comes before each: its number, the handshake's is 0, how many there are, and what it is.
@@ -51,7 +51,7 @@ def examine(task: ComplianceTask, link: Link) -> Compliance:
     hints: dict[str, HintValue] = {}
     passed = [_begun(first.problems, first.handshake_ms, hints)]
     if not first.problems:
-        exam = Exam(task, link)
+        exam = EngineSession(task, link)
         try:
             passed += _taken(exam, steps)
         except BaseException:
@@ -70,15 +70,15 @@ def examine(task: ComplianceTask, link: Link) -> Compliance:
     )
 
 
-def _begun(problems: Sequence[str], handshake_ms: int, hints: dict[str, HintValue]) -> Passed:
+def _begun(problems: Sequence[str], handshake_ms: int, hints: dict[str, HintValue]) -> StepResult:
     """Start, handshake and options, tried up to three times."""
     if any("line_delay_ms" in problem for problem in problems):
         hints["quirks.line_delay_ms"] = 100  # runner spec 7, as for the surveyed one
     words = "; ".join(problems) or f"ready after {handshake_ms} ms"
-    return Passed("handshake", HANDSHAKE, "FAIL" if problems else "ok", words)
+    return StepResult("handshake", HANDSHAKE, "FAIL" if problems else "ok", words)
 
 
-def _taken(exam: Exam, steps: Sequence[Step]) -> list[Passed]:
+def _taken(exam: EngineSession, steps: Sequence[Step]) -> list[StepResult]:
     """Every step; what went wrong is tried once more, for a busy machine is nobody's fault."""
     passed = []
     for number, step in enumerate(steps, 1):
@@ -95,16 +95,16 @@ def _taken(exam: Exam, steps: Sequence[Step]) -> list[Passed]:
         exam.hints |= hints
         if verdict in ("warn", "FAIL"):
             exam.drop()  # what it owes would be heard in the next step
-        passed.append(Passed(step.key, step.what, verdict, words))
+        passed.append(StepResult(step.key, step.what, verdict, words))
     return passed
 
 
-def _tried(exam: Exam, step: Step) -> tuple[Verdict, str, dict[str, HintValue]]:
+def _tried(exam: EngineSession, step: Step) -> tuple[Verdict, str, dict[str, HintValue]]:
     try:
         return "ok", step.run(exam), {}
-    except NotOffered as missing:
+    except NotSupported as missing:
         return "not offered", str(missing), {}
-    except Complaint as complaint:
+    except StepFault as complaint:
         return complaint.gravity or step.gravity, complaint.words, dict(complaint.hints)
     except EngineFault as fault:
         words = f"{fault.detail}{exam.last_words()}"

@@ -1,4 +1,4 @@
-"""One engine under examination; verdicts."""
+"""The engine process under compliance checks, and the results of the checks (pass, warning, failure)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import Clock
 from enginetour.referee.link import Link
-from enginetour.referee.probe import searched
-from enginetour.referee.talk import converse, ended, heed
+from enginetour.referee.probe import search
+from enginetour.referee.talk import check_stop, describe_exit, run_scripts
 
 # What a course finds out: one verdict a step, and what to write into the engine file.
 
@@ -40,7 +40,7 @@ class ComplianceTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class StepResult:
     """One step: `key` names it for good, `what` says it to people, `words` are what was seen."""
 
     key: str
@@ -58,7 +58,7 @@ class Compliance:
     own_name: str = ""
     author: str = ""
     handshake_ms: int = 0
-    steps: tuple[Passed, ...] = ()
+    steps: tuple[StepResult, ...] = ()
     hints: tuple[tuple[str, HintValue], ...] = ()
 
     @property
@@ -71,7 +71,7 @@ class Compliance:
         return sum(step.verdict == verdict for step in self.steps)
 
 
-class Complaint(Exception):
+class StepFault(Exception):
     """Something that is not as it should be; without a gravity the step's own counts."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Complaint(Exception):
         self.hints = hints
 
 
-class NotOffered(Exception):
+class NotSupported(Exception):
     """The engine does not have what the step is about."""
 
 
@@ -103,12 +103,12 @@ class Step:
 
     key: str
     what: str
-    run: Callable[[Exam], str]
+    run: Callable[[EngineSession], str]
     gravity: _Gravity = "FAIL"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Answer:
     """A legal answer: `raw` is the output of its search."""
 
     move: chess.Move
@@ -118,7 +118,7 @@ class Found:
     thought: SearchInfo
 
 
-class Exam:
+class EngineSession:
     """The engine of a course; a process is started when one is needed, and dropped once it cannot be trusted."""
 
     def __init__(self, task: ComplianceTask, link: Link) -> None:
@@ -141,7 +141,7 @@ class Exam:
     def _start(self) -> Engine:
         engine = self._engine = open_engine(self.spec)
         self._loose = False
-        fault = converse({engine: engine.handshake()}, self.link)[engine]
+        fault = run_scripts({engine: engine.handshake()}, self.link)[engine]
         if isinstance(fault, EngineFault):
             self.drop()
             raise fault
@@ -159,13 +159,13 @@ class Exam:
         if not engine.suits(tc):
             self.drop()
             engine = self.ready()
-        fault = converse({engine: engine.new_game(Setup(position, tc))}, self.link)[engine]
+        fault = run_scripts({engine: engine.new_game(Setup(position, tc))}, self.link)[engine]
         if isinstance(fault, EngineFault):
             self._loose = True
             raise fault
         return engine
 
-    def move(self, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Found:
+    def move(self, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Answer:
         """One move of a new game. Complaint: none in time, or not a legal one."""
         engine = self.new_game(position, tc)
         return self.answer(engine, position, tc, patience_s)
@@ -174,7 +174,7 @@ class Exam:
         """A new game, and a search that is left alone after so long."""
         engine = self.new_game(position, tc)
         ask = self._ask(position, tc, Clock(Side(self.spec, tc, MARGIN_MS), PATIENCE_S))
-        converse({engine: searched(engine, ask, time.monotonic_ns() + int(seconds * 1e9))}, self.link)
+        run_scripts({engine: search(engine, ask, time.monotonic_ns() + int(seconds * 1e9))}, self.link)
         return engine
 
     @staticmethod
@@ -188,25 +188,25 @@ class Exam:
             moves_to_go=clock.moves_to_go,
         )
 
-    def answer(self, engine: Engine, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Found:
+    def answer(self, engine: Engine, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Answer:
         """One move of the game it was told of."""
         board = position.board
         clock = Clock(Side(self.spec, tc, MARGIN_MS), patience_s)
         ask = self._ask(position, tc, clock)
         begun = time.monotonic_ns()
-        said = converse({engine: searched(engine, ask, begun + clock.wait_ns())}, self.link)[engine]
+        said = run_scripts({engine: search(engine, ask, begun + clock.wait_ns())}, self.link)[engine]
         elapsed_ms = ((said.stamp_ns if isinstance(said, Message) else time.monotonic_ns()) - begun) // MS
         if isinstance(said, EngineFault):
             self._loose = True
             raise said
         if said is None:
             self._loose = True
-            raise Complaint(f"no move within {elapsed_ms / 1000:.1f} s")
+            raise StepFault(f"no move within {elapsed_ms / 1000:.1f} s")
         move, _ = read_move(board, said.text, lenient_promotion=self.spec.quirks.lenient_promotion)
         if move is None:
-            raise Complaint(f"not a legal move: {escape_text(said.text)!r} in {board.fen()}")
+            raise StepFault(f"not a legal move: {escape_text(said.text)!r} in {board.fen()}")
         raw = engine.search_text
-        return Found(move, said.text, elapsed_ms, raw, engine.thought(raw, white=board.turn))
+        return Answer(move, said.text, elapsed_ms, raw, engine.thought(raw, white=board.turn))
 
     # Line by line.
 
@@ -241,7 +241,7 @@ class Exam:
         deadline = time.monotonic_ns() + self.spec.quirks.line_delay_ms * MS
         while time.monotonic_ns() < deadline and not engine.process.eof:
             if wait((engine.process,), self.link.control_fd, deadline).control:
-                heed(self.link)
+                check_stop(self.link)
             engine.pull()
 
     def write(self, text: str) -> None:
@@ -264,7 +264,7 @@ class Exam:
                 if line:
                     self.heard.append(line)
             if engine.process.eof or engine.process.broken:
-                raise EngineCrashed(ended(engine))
+                raise EngineCrashed(describe_exit(engine))
             if time.monotonic_ns() >= deadline:
                 return None
             if time.monotonic_ns() >= poke:
@@ -272,7 +272,7 @@ class Exam:
                 self.write("\n")
             wake = wait((engine.process,), self.link.control_fd, min(poke, deadline))
             if wake.control:
-                heed(self.link)
+                check_stop(self.link)
             engine.pull()
 
     def pause(self, seconds: float) -> list[str]:
@@ -288,7 +288,7 @@ class Exam:
         deadline = time.monotonic_ns() + int(seconds * 1e9)
         while not engine.process.exited and time.monotonic_ns() < deadline:
             if wait((engine.process,), self.link.control_fd, deadline).control:
-                heed(self.link)
+                check_stop(self.link)
             engine.process.read()
         return engine.process.exited
 

@@ -1,4 +1,4 @@
-"""Steps of UCI alone (UCI protocol, April 2006): what is declared, searches without end, pondering, info lines."""
+"""Compliance checks for UCI (April 2006): name and author, infinite searches, pondering, info lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from enginetour.engines.position import read_move
 from enginetour.referee.compliance.common import CALM, position
-from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, Complaint, Exam, NotOffered, Step
+from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, EngineSession, NotSupported, Step, StepFault
 
 OWED_S = 1.0  # s for the answer to `stop` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking
@@ -43,45 +43,45 @@ def _odd_info(line: str) -> str:
     return ""
 
 
-def _name(exam: Exam) -> str:
+def _name(exam: EngineSession) -> str:
     engine = exam.ready()
     if not engine.own_name:
-        raise Complaint("no id name: lists and records call it by its file's")
+        raise StepFault("no id name: lists and records call it by its file's")
     return engine.own_name
 
 
-def _author(exam: Exam) -> str:
+def _author(exam: EngineSession) -> str:
     engine = exam.ready()
     if not engine.author:
-        raise Complaint("no id author")
+        raise StepFault("no id author")
     return engine.author
 
 
-def _info(exam: Exam) -> str:
+def _info(exam: EngineSession) -> str:
     found = exam.move(position("", "e2e4 c7c5"), CALM)
     told = [line for line in found.raw.decode("utf-8", "replace").splitlines() if line.split(None, 1)[:1] == ["info"]]
     for line in told:
         if odd := _odd_info(line):
-            raise Complaint(f"{odd} in {line.strip()[:80]!r}")
+            raise StepFault(f"{odd} in {line.strip()[:80]!r}")
     if not told:
-        raise Complaint("no info line before its move")
+        raise StepFault("no info line before its move")
     return f"{len(told)} lines"
 
 
-def _endless(exam: Exam) -> str:
+def _endless(exam: EngineSession) -> str:
     exam.loose()
     exam.send("position startpos", "go infinite")
     early = [line for line in exam.pause(QUIET_S) if line.startswith("bestmove")]
     if early:
-        raise Complaint(f"{early[0]!r} before stop")
+        raise StepFault(f"{early[0]!r} before stop")
     exam.send("stop")
     if exam.until(lambda line: line.startswith("bestmove"), OWED_S) is None:
         exam.drop()
-        raise Complaint(f"no bestmove within {OWED_S:g} s of stop: after a lost game it is started anew")
+        raise StepFault(f"no bestmove within {OWED_S:g} s of stop: after a lost game it is started anew")
     return ""
 
 
-def _thinking_ping(exam: Exam) -> str:
+def _thinking_ping(exam: EngineSession) -> str:
     exam.loose()
     exam.send("position startpos", "go infinite")
     exam.pause(THOUGHT_S)
@@ -92,86 +92,86 @@ def _thinking_ping(exam: Exam) -> str:
     if not stopped:
         exam.drop()
     if not answered:
-        raise Complaint("no readyok while it thinks; it is never asked then")
+        raise StepFault("no readyok while it thinks; it is never asked then")
     return ""
 
 
-def _idle_stop(exam: Exam) -> str:
+def _idle_stop(exam: EngineSession) -> str:
     exam.loose()
     exam.send("stop", "isready")
     if exam.until(lambda line: line == "readyok", ANSWER_S) is None:
-        raise Complaint("no readyok after stop without a search")
+        raise StepFault("no readyok after stop without a search")
     late = [line for line in (*exam.heard, *exam.pause(0.1)) if line.startswith("bestmove")]
     if late:
-        raise Complaint(f"{late[0]!r} where nothing was asked")
+        raise StepFault(f"{late[0]!r} where nothing was asked")
     return ""
 
 
-def _again(exam: Exam) -> str:
+def _again(exam: EngineSession) -> str:
     exam.loose()
     exam.send("uci")
     if exam.until(lambda line: line == "uciok", ANSWER_S) is None:
-        raise Complaint("no second uciok")
+        raise StepFault("no second uciok")
     return ""
 
 
-def _strange_option(exam: Exam) -> str:
+def _strange_option(exam: EngineSession) -> str:
     exam.loose()
     exam.send("setoption name No Such Option value 1", "isready")
     if exam.until(lambda line: line == "readyok", ANSWER_S) is None:
-        raise Complaint("no readyok after an option it does not have")
+        raise StepFault("no readyok after an option it does not have")
     return ""
 
 
-def _news(exam: Exam) -> str:
+def _news(exam: EngineSession) -> str:
     exam.loose()
     exam.send("ucinewgame", "isready")
     if exam.until(lambda line: line == "readyok", exam.spec.quirks.ready_timeout) is None:
         limit = exam.spec.quirks.ready_timeout
-        raise Complaint(
+        raise StepFault(
             f"no readyok within {limit:g} s of ucinewgame", hints=(("quirks.ready_timeout", min(600.0, 6 * limit)),)
         )
     return ""
 
 
-def _pondering(exam: Exam) -> None:
+def _pondering(exam: EngineSession) -> None:
     engine = exam.loose()
     if not any(option.name.casefold() == "ponder" and option.kind == "check" for option in engine.declared):
-        raise NotOffered("no option Ponder")
+        raise NotSupported("no option Ponder")
     exam.send("setoption name Ponder value true", "position startpos moves e2e4 e7e5 g1f3")
     exam.send("go ponder wtime 2000 btime 2000")
     early = [line for line in exam.pause(QUIET_S) if line.startswith("bestmove")]
     if early:
-        raise Complaint(f"{early[0]!r} while it ponders: kept, and taken at the hit")
+        raise StepFault(f"{early[0]!r} while it ponders: kept, and taken at the hit")
 
 
-def _hit(exam: Exam) -> str:
+def _hit(exam: EngineSession) -> str:
     _pondering(exam)
     exam.send("ponderhit")
     line = exam.until(lambda line: line.startswith("bestmove"), MOVE_S)
     exam.send("setoption name Ponder value false")
     if line is None:
         exam.drop()
-        raise Complaint(f"no bestmove within {MOVE_S:g} s of ponderhit")
+        raise StepFault(f"no bestmove within {MOVE_S:g} s of ponderhit")
     words = line.split()
     board = position("", "e2e4 e7e5 g1f3").board
     move, _ = read_move(board, words[1] if len(words) > 1 else "")
     if move is None:
-        raise Complaint(f"not a legal move: {line!r}")
+        raise StepFault(f"not a legal move: {line!r}")
     board.push(move)
     if len(words) > 3 and words[2] == "ponder" and read_move(board, words[3])[0] is None:
-        raise Complaint(f"an illegal move to ponder on: {line!r}")
+        raise StepFault(f"an illegal move to ponder on: {line!r}")
     return line.removeprefix("bestmove ")
 
 
-def _missed(exam: Exam) -> str:
+def _missed(exam: EngineSession) -> str:
     _pondering(exam)
     exam.send("stop")
     line = exam.until(lambda line: line.startswith("bestmove"), OWED_S)
     exam.send("setoption name Ponder value false")
     if line is None:
         exam.drop()
-        raise Complaint(f"no bestmove within {OWED_S:g} s of stop")
+        raise StepFault(f"no bestmove within {OWED_S:g} s of stop")
     return ""
 
 

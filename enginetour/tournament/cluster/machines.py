@@ -21,8 +21,9 @@ from enginetour.interop.files import file_digest, shipped
 from enginetour.model.errors import InputRefused, TourError
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.tablebases import found_in
-from enginetour.tournament.config.entrants import find_tables, table_folders
+from enginetour.referee.tablebases import find_tables
+from enginetour.tournament.config.entrants import find_tables as entrants_find_tables
+from enginetour.tournament.config.entrants import table_folders
 from enginetour.tournament.config.workspace import workspace_of
 from enginetour.tournament.limits import processors_wanted
 from enginetour.tournament.places import START_PARALLEL
@@ -341,7 +342,7 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
         what = f"speed = {play.speed} is of one machine"
         raise InputRefused(what, place=plan.config.at("play", "speed"), step='say speed = "measure"')
     sides = tuple(plan.sides.values())
-    tables = find_tables(plan.config) if play.tablebases is not None else None
+    tables = entrants_find_tables(plan.config) if play.tablebases is not None else None
     books = {(side.own_book.path, side.own_book.digest) for side in sides if side.own_book is not None}
     clocks = {side.playing(white=white).tc for side in sides for white in (True, False)}
     return Demand(
@@ -468,7 +469,7 @@ def _tables(demand: Demand) -> Iterator[str]:
     if missing:
         yield f"tablebases: no folder {', '.join(missing)}"
     elif demand.folders:
-        there = found_in(demand.folders, demand.variant)
+        there = find_tables(demand.folders, demand.variant)
         count = len(there.wdl) + len(there.dtz)
         if count < demand.tables:
             yield f"tablebases: {count} of {demand.tables} files in {', '.join(demand.folders)}"

@@ -27,7 +27,7 @@ from enginetour.model.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl, s
 from enginetour.model.variants import VARIANTS
 from enginetour.openings.polyglot import Book
 from enginetour.referee import tablebases
-from enginetour.referee.tablebases import FEWEST_PIECES, Found
+from enginetour.referee.tablebases import FEWEST_PIECES, TableFiles
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, TableSettings
 
@@ -131,12 +131,12 @@ def _table_rule(config: Config) -> TablebaseRule | None:
     if settings is None:
         return None
     place, variant = config.at("play", "tablebases"), config.play.variant
-    if not tablebases.is_known(variant):
+    if not tablebases.has_tables(variant):
         raise InputRefused(f"there are no tables for {variant}", place=place, step="leave tablebases out")
     found = find_tables(config)
     if not found.wdl:
         where = ", ".join(table_folders(config))
-        step = f"name the folders that hold files such as {tablebases.example(variant)}"
+        step = f"name the folders that hold files such as {tablebases.example_file(variant)}"
         raise InputRefused(f"no Syzygy tables for {variant} in {where}", place=place, step=step)
     if not settings.adjudicate:
         return None
@@ -152,11 +152,11 @@ def table_folders(config: Config) -> tuple[str, ...]:
     return tuple(str((base / Path(folder).expanduser()).resolve()) for folder in settings.path)
 
 
-def find_tables(config: Config) -> Found:
+def find_tables(config: Config) -> TableFiles:
     """The tables in those folders; InputRefused for a folder that cannot be read, or files that are no tables."""
     place = config.at("play", "tablebases")
     try:
-        found = tablebases.found_in(table_folders(config), config.play.variant)
+        found = tablebases.find_tables(table_folders(config), config.play.variant)
     except OSError as error:
         raise InputRefused(f"{error.filename}: {error.strerror}", place=place, step="correct path") from None
     if found.damaged:

@@ -26,11 +26,11 @@ from enginetour.model.task import (
     TimeTerms,
 )
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.books import Books
+from enginetour.referee.books import Record
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
-from enginetour.referee.startup import EngineShelf
+from enginetour.referee.startup import EnginePool
 from enginetour.tournament.config import entrants
 from enginetour.tournament.config import load as load_module
 from enginetour.tournament.config.entrants import control_warnings, describe_controls, side_of
@@ -406,7 +406,7 @@ def prepared(
 
 def played(task: GameTask) -> Game:
     """The same, played; no engine is left."""
-    shelf = EngineShelf()
+    shelf = EnginePool()
     try:
         return play(task, Link(), shelf)
     finally:
@@ -470,7 +470,7 @@ def test_a_doubtful_flag_is_what_its_configuration_says(
     folder: Path, lines: str, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Late by less than the referee itself may have cost: void, or a loss all the same."""
-    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000 * protocol.MS)
+    monkeypatch.setattr(Record, "waited_now", lambda _: 10_000 * protocol.MS)
     late = scripted("uci", "late", at=1, seconds=0.25)
     flag = played(prepared(folder, lines, late, tc="0.1"))
     assert (flag.outcome, flag.termination) == (outcome, Termination.TIME), flag.cause
