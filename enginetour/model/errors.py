@@ -147,7 +147,7 @@ _BEGINNING = 3  # letters of a word that may be the beginning of another
 
 
 def closest_match(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is most like it, or the only one that begins so, as it is written; None if none is."""
+    """Return the known word closest to `word`, or the only one that begins with it; None if there is none."""
     from difflib import get_close_matches  # here: slots start quicker without it
 
     names = {name.casefold(): name for name in sorted(known, reverse=True)}  # of two, the first in order
@@ -159,9 +159,9 @@ def closest_match(word: str, known: Iterable[str]) -> str | None:
 
 
 def match_name(word: str, names: Iterable[str]) -> str | None:
-    """The name that a user means by a word: that very name, or the only one that begins so; case may differ.
+    """Return the name that equals `word` or is the only one that begins with it; case may differ.
 
-    None where it is none of them, or the beginning of several.
+    None if no name matches, or if several begin with it.
     """
     known, folded = list(dict.fromkeys(names)), word.casefold()
     if word in known:
@@ -172,13 +172,13 @@ def match_name(word: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``, did you mean 'x'?`` when something known is close, else nothing."""
+    """Return ``, did you mean 'x'?`` if a known word is close, else an empty text."""
     close = closest_match(word, known)
     return "" if close is None else f", did you mean {close!r}?"
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """As `did_you_mean`, with ``; known: ...`` when nothing is close."""
+    """Return `did_you_mean`, or ``; known: ...`` if no known word is close."""
     names = sorted(set(known))
     return did_you_mean(word, names) or (f"; known: {', '.join(names)}" if names else "")
 

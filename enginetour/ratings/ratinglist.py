@@ -658,14 +658,7 @@ def rating_list(
     """
     pairs = pairs_of(counts, names)
     terms = _ListTerms(model, anchors or {}, scale, mean, loose or {})
-    if (terms.anchors or terms.loose) and mean is not None:
-        raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
-    if terms.loose and not isinstance(prior, str) and not _has_room(prior):
-        raise InputRefused("loose anchors go with no prior, auto or gaussian=SD", step="leave one of both out")
-    if twice := sorted({*terms.anchors} & {*terms.loose}):
-        raise InputRefused(f"{twice[0]} is a fixed and a loose anchor", step="leave one out")
-    if strangers := sorted({*terms.anchors, *terms.loose} - set(pairs.names)):
-        raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
+    _check_level(terms, prior, pairs.names)
     told: list[str] = []
     alone: list[_Unrated] = []
     found = pools(pairs)
@@ -718,6 +711,17 @@ def rating_list(
         point=point,
         level=_level(terms, prior),
     )
+
+
+def _check_level(terms: _ListTerms, prior: Literal["auto", "none"] | Prior, names: Collection[str]) -> None:
+    if (terms.anchors or terms.loose) and terms.mean is not None:
+        raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
+    if terms.loose and not isinstance(prior, str) and not _has_room(prior):
+        raise InputRefused("loose anchors go with no prior, auto or gaussian=SD", step="leave one of both out")
+    if twice := sorted({*terms.anchors} & {*terms.loose}):
+        raise InputRefused(f"{twice[0]} is a fixed and a loose anchor", step="leave one out")
+    if strangers := sorted({*terms.anchors, *terms.loose} - set(names)):
+        raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
 
 
 def incremental_list(
