@@ -53,7 +53,7 @@ def _send(db: Address | None, name: str | None, edition: int | None, request: di
             request |= _tried(engine, new_name, log, workspace, results_of(config_home(), database))
         with ask_run(database, log, request) as (answer, lock):
             if answer is None:
-                log.under(lock)
+                log.require_lock(lock)
                 answer = editor_of(log, *fold(log), partial(joining, workspace=workspace)).carry_out(parsed(request))
                 if answer["ok"]:
                     there = [] if database == database_of(Path.cwd(), None) else ["--db", str(database)]

@@ -247,7 +247,7 @@ def open_store(db: Address | None, *, change: bool = False, lasting: bool = Fals
     path = database_of(Path.cwd(), db)
     with rows_of_others(path), Store.open(path, create=False, readonly=not change) as store, ExitStack() as view:
         if not (change or lasting):
-            view.enter_context(store.database.still())
+            view.enter_context(store.database.snapshot())
             click.get_current_context().meta[_VIEW] = view
         yield store
 

@@ -73,7 +73,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
         answer = ask(socket_path(database, slug_of(log.name)), {"do": "status"})
         if answer is not None and answer.get("tournament") == log.title:
             return {key: value for key, value in answer.items() if key != "ok"}, log.name, log.edition
-        with store.database.still():  # not before: a run that ends in this moment has ended in it
+        with store.database.snapshot():  # not before: a run that ends in this moment has ended in it
             format_, state = fold(log)
             picture = Progress(system=log.system, name=log.title)
             picture.stand(format_, state)

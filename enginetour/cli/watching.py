@@ -52,7 +52,7 @@ class RunProgress(Progress):
 
     def recount(self) -> None:
         """The games that count, from the log."""
-        self.endings = games.endings(self.log.database, self.log.id)
+        self.endings = self.log.endings()
         self.done = self.endings.total()
 
     def count(self, incident: Incident) -> None:

@@ -1,4 +1,4 @@
-"""Database address: a file or a server."""
+"""Database address (`--db`): a SQLite file, or the URL of a PostgreSQL server, shown without its password."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from enginetour.model.errors import UsageRefused
-
-# Where a database is: a file of this machine, or the address of a PostgreSQL server, told without its password.
 
 _SCHEMES = ("postgresql", "postgres")  # libpq, "Connection URIs"
 _SECRET = frozenset({"password", "sslpassword"})  # libpq, "Parameter Key Words"
@@ -40,7 +38,7 @@ Address = Path | ServerAddress
 
 
 def parse_address(words: str) -> Address:
-    """A path, or the address of a server; UsageRefused for an address that is none, without repeating a password."""
+    """Parse a path or a server URL; UsageRefused (without the password) for an invalid URL."""
     if not _IS_ADDRESS.match(words):
         return Path(words)
     scheme, _, rest = words.partition("://")
@@ -79,7 +77,7 @@ def _identity(hosts: str, name: str, query: list[tuple[str, str]]) -> str:
     return f"postgresql://{host.lower()}{port}/{name}?{told.get('options', '')}"
 
 
-# Names of tournaments as names of files: ``[a-z0-9._-]{1,64}``, never two tournaments with the same one.
+# Slugs: names of tournaments as file names, ``[a-z0-9._-]{1,64}``, unique for each tournament.
 
 LONGEST_NAME = 64  # signs of a tournament's name, and of a list's: a slug fits into a file's name
 _UNFIT = re.compile(r"[^a-z0-9._-]+")
@@ -88,9 +86,9 @@ _EDITION = re.compile(r"\.\d+$")
 
 
 def slug_of(name: str, edition: int = 1) -> str:
-    """The name where it is fit as it stands; else what is left of it and six digits of its digest.
+    """Return the file name of a tournament: its name if valid, else its valid part and six digits of a digest.
 
-    Later editions end in ``.2``, ``.3``; a name that ends so itself gets the digest too.
+    Later editions end in ``.2``, ``.3``; a name that already ends so gets the digest too.
     """
     fit = _UNFIT.sub("-", name.lower())[:_LONGEST].strip(".-")
     if not fit or fit != name or _EDITION.search(name):

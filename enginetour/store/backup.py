@@ -1,6 +1,7 @@
-"""Copy, move between databases.
+"""Database backup and copy: back up to a SQLite file during a run, and copy a store between SQLite and PostgreSQL.
 
-By SQLite's online backup in one step: in WAL mode it holds nobody up, and copies one state (SQLite, "Online Backup").
+A backup of a SQLite file is one step of its online backup: in WAL mode it blocks nobody and copies one state
+(SQLite, "Online Backup").
 """
 
 from __future__ import annotations
@@ -25,10 +26,8 @@ from enginetour.store.dialect import UNREADABLE, StoreBusy
 from enginetour.store.sqlite import connect, read_schema, reading_mode, translated, translating_errors
 from enginetour.store.tables import METADATA, TOURNAMENTS
 
-# A whole store put on another ground, from a file to a server, back, or to another file: row by row, and compared.
-#
-# The target is empty before: keys are the order of all things, so that lists as of some game and published editions
-# hold; two stores that were counted apart cannot become one without a new history for one of them.
+# Copy: row by row, then compared by digests. The target must be empty: keys define the order of games, on which
+# rating lists of an earlier time and published editions depend, so two stores cannot be merged.
 
 _ROWS_A_BLOCK = 500  # held at once; the moves of a long game take some 10 KB
 
@@ -44,10 +43,12 @@ class _Copied:
 
 
 def copy_store(source: Address, target: Address) -> _Copied:
-    """Copy everything and compare counts and digests of every table before it counts.
+    """Copy a whole store, and compare counts and digests of every table before the copy is committed.
 
-    UsageRefused for a target that holds anything, StoreRefused for a source with cells that are not ours,
-    StorageFailed where the copy cannot be written or is not what was read.
+    Raises:
+        UsageRefused: the target is not empty.
+        StoreRefused: the source has cells that enginetour does not write.
+        StorageFailed: the copy cannot be written, or differs from what was read.
     """
     if _same(source, target):
         raise UsageRefused("is the database itself", place=str(target), step="name another one")
@@ -76,7 +77,7 @@ def _copied_rows(old: Database, new: Database) -> _Copied:
     with old.reading() as reader, new.writing(bulk=True) as writer:
         _refuse_filled(reader, writer, new)
         told = {table.name: _table(reader, writer, new, table) for table in METADATA.sorted_tables}
-        new.ground.count_on(writer)
+        new.backend.reset_counters(writer)
         for table in METADATA.sorted_tables:
             if _digest(writer, table) != told[table.name]:
                 what = f"the table {table.name!r} of the copy is not what was read"
@@ -133,7 +134,7 @@ def _blocks(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ..
         yield [tuple(row) for row in block]
 
 
-# A copy of a database while a tournament writes to it: whole, verified, and under its name only then.
+# Backup: complete and verified before it gets its name.
 
 _RIGHTS = 0o644  # of a copy, as SQLite makes a database (SQLITE_DEFAULT_FILE_PERMISSIONS)
 
@@ -149,12 +150,14 @@ class _Backup:
 
 
 def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
-    """Copy `source` to `target` and verify the copy; nothing bears the name `target` before all is well.
+    """Copy a database to a file and verify the copy before it gets the name `target`.
 
-    Of a database on a server the copy is a file too, by the rows of one view.
+    The backup of a server's database is a SQLite file too.
 
-    UsageRefused for a target that is there (with `replace`: that is no database of ours, or is in use), StoreRefused
-    for a source that is not ours or damaged, StorageFailed where the copy cannot be written.
+    Raises:
+        UsageRefused: the target exists (with `replace`: it is not an enginetour database, or is in use).
+        StoreRefused: the source belongs to another program or is damaged.
+        StorageFailed: the copy cannot be written.
     """
     target = Path(os.path.realpath(target))
     schema_version(source)

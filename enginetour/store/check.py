@@ -1,6 +1,6 @@
-"""Finds, reports and repairs database faults.
+"""Database check and repair (`db check`, `db repair`): find, report and repair faults of a stored database.
 
-Every check yields sentences about what it found, none for what is well.
+Every check yields one sentence for each fault. All is read in one snapshot, so a tournament can continue meanwhile.
 """
 
 from __future__ import annotations
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-# What can be wrong with rows that a database itself finds in order: gaps, unreadable games, wrong counts.
-
 _MOST_SHOWN = 20  # findings of one kind in one place: a screenful; the rest is counted
 _DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
 _GAMES_A_BLOCK = 100  # whole games held at once, about 1 MB
@@ -69,7 +67,12 @@ _Counts = Mapping[tuple[int, int], tuple[int, int, int]]
 def _integrity(database: Database) -> Iterator[str]:
     """The database's own full check, then references to rows that are not there."""
     with database.reading() as connection:
-        yield from database.ground.integrity(connection, _MOST_SHOWN)
+        yield from database.backend.integrity(connection, _MOST_SHOWN)
+
+
+def _invalid_cells(database: Database) -> Iterator[str]:
+    with database.reading() as connection:
+        yield from database.backend.invalid_cells(connection)
 
 
 def _rating_revisions(database: Database) -> Iterator[str]:
@@ -184,7 +187,7 @@ def _unreadable(row: Any) -> str:
 
 
 def misshapen(noun: object) -> str:
-    """The first field of a dataclass, or of what is in it, that holds another type than is declared; "" for none."""
+    """Describe the first (nested) field of a dataclass that has another type than declared; "" if all are right."""
     from pydantic import ValidationError
 
     kind: Any = type(noun)
@@ -232,19 +235,8 @@ def _some(findings: Iterator[str]) -> Iterator[str]:
         yield f"and {more} more of this kind"
 
 
-# Cells that no version of ours writes: another type than the column's, broken JSON, numbers beyond all measure.
-
-
-def _odd_cells(database: Database) -> Iterator[str]:
-    """A sentence for each column that has such cells, naming the first."""
-    with database.reading() as connection:
-        yield from database.ground.odd_cells(connection)
-
-
-# Entrants for whom a database is damaged: found, and repaired from what is left of them in it.
-#
-# An entrant stands in three places: its own row, with the specification that starts its engine; the row of the engine
-# version; and, if it joined later, the event that brought it. What is valid in one place repairs the others.
+# Damaged entrants. An entrant is stored in three places: its own row, with the specification that starts its engine;
+# the row of the engine version; and, if it joined later, its event. A valid place repairs the others.
 
 _JOINING = ("added", "replaced")  # events that bring an entrant
 
@@ -268,7 +260,7 @@ class _Damage:
 
 
 def damages(database: Database) -> list[_Damage]:
-    """All of them, in the order of tournaments and of entrants."""
+    """Find all damaged cells of entrants, in the order of tournaments and entrants."""
     tables = ENTRANTS.join(TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament)
     tables = tables.join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
     at = (EVENTS.c.tournament == ENTRANTS.c.tournament) & (EVENTS.c.position == ENTRANTS.c.since)
@@ -295,11 +287,11 @@ def _as_text(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def repair(database: Database) -> list[_Damage]:
-    """Write the repair of each damage, all in one transaction; StoreRefused while one of the tournaments runs."""
+    """Repair all damaged entrants in one transaction; StoreRefused while one of the tournaments is running."""
     found = damages(database)
     with ExitStack() as stack:
         for slug in dict.fromkeys(damage.slug for damage in found):
-            stack.enter_context(database.ground.lock(slug))
+            stack.enter_context(database.backend.lock(slug))
         with database.writing() as connection:
             for damage in found:
                 connection.execute(update(damage.table).where(*damage.where).values(**damage.written))
@@ -409,9 +401,7 @@ def _held(text: object) -> Any:
         return None
 
 
-# A database gone over from pages to published lists: everything in it that can be had twice is, and compared.
-#
-# All of it is read in one unchanging view, so that a tournament may go on meanwhile.
+# The full check, from pages to published lists: everything that can be computed again is computed and compared.
 
 _T = TypeVar("_T")
 _SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the last digit that is shown
@@ -419,7 +409,7 @@ _SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, and where."""
+    """One fault, and where it is."""
 
     place: str
     what: str
@@ -427,7 +417,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was gone over and what was found. `unreplayed`: logs of format versions that are not ours to replay."""
+    """What was checked and found. `unreplayed`: logs of other format versions, which cannot be replayed."""
 
     tournaments: int
     games: int
@@ -443,13 +433,13 @@ class Inspection:
 
 
 def inspect(store: Store) -> Inspection:
-    """Go over everything; reading never stops at a finding."""
-    with store.database.still():
+    """Check the whole store; a finding does not stop the check."""
+    with store.database.snapshot():
         return _Round(store).all()
 
 
 def oddity(path: Address) -> str:
-    """The first thing that is found, "" in a sound database: whose fault it is that its rows could not be read."""
+    """Describe the first fault of a database; "" if it is sound."""
     with Store.open(path, create=False, readonly=True) as store:
         found = inspect(store).findings
     return f"{found[0].place}: {found[0].what}" if found else ""
@@ -468,7 +458,7 @@ class _Round:
         """Pages first: where they are damaged, whatever else is found may come from that."""
         database = self.store.database
         self._note("pages", _integrity(database))
-        self._note("rows", _odd_cells(database))
+        self._note("rows", _invalid_cells(database))
         self._repairable()
         tournaments = self._listed("tournaments", lambda: self.store.tournaments())
         for line in tournaments:
@@ -541,7 +531,7 @@ class _Round:
 
     def _note(self, place: str, found: Iterable[str]) -> None:
         try:
-            with self.store.database.apart():
+            with self.store.database.savepoint():
                 for words in found:
                     self.findings.append(Finding(place, words))
         except UNREADABLE as error:

@@ -1,7 +1,4 @@
-"""Which games count: pair counts, removed imports, variants, the state at an earlier time.
-
-Struck out for good: its games come back by being imported once more, as other rows.
-"""
+"""Pair counts of engine versions, variants of tournaments, removed imports, and the store at an earlier time."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ from enginetour.store.database import Database
 from enginetour.store.dialect import config_variant
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, TOURNAMENTS
 
-# Imports that were struck out: an event of the import's own, so that every list of before still has its games.
+# Removed imports: removing is an event of the import, so that earlier lists keep its games.
 
 REMOVED = "removed"
 _LATER_S = 1e-3  # than the newest event, where the clock was set back: a double tells 2e-7 s apart in this century
@@ -36,7 +33,7 @@ _IS_REMOVAL = and_(EVENTS.c.tournament == IMPORTS.c.tournament, EVENTS.c.kind ==
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """An import that was struck out, or would be; `key` is its row's, `at` in UTC seconds."""
+    """A removed import, or one to be removed; `key` is the key of its tournament row, `at` in UTC seconds."""
 
     key: int
     name: str
@@ -47,23 +44,23 @@ class Removal:
 
     @property
     def title(self) -> str:
-        """As lists and messages name it."""
+        """Name, with the number of the edition from the second on."""
         return title_of(self.name, self.edition)
 
 
 def removed_imports(at: float | None = None) -> Select[Any]:
-    """The keys of imports that are struck out now, or were by a time (UTC seconds); the bare driver can take it too."""
+    """Build the query for the keys of imports that are removed now, or were by a time (UTC seconds)."""
     keys = select(EVENTS.c.tournament).join(IMPORTS, _IS_REMOVAL)
     return keys if at is None else keys.where(EVENTS.c.at <= at)
 
 
 def import_stands() -> ColumnElement[bool]:
-    """The condition on rows of imported games."""
+    """Build the condition on IMPORTED_GAMES: the import is not removed."""
     return IMPORTED_GAMES.c.tournament.not_in(removed_imports())
 
 
 def removals(connection: Connection, after: float = float("-inf"), until: float = float("inf")) -> list[Removal]:
-    """What was struck out after one time and until another, in order."""
+    """Read the imports removed after one time and until another (UTC seconds), in order."""
     columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at)
     rows = (
         select(*columns, EVENTS.c.payload)
@@ -75,9 +72,9 @@ def removals(connection: Connection, after: float = float("-inf"), until: float 
 
 
 def remove_imports(database: Database, words: Sequence[str], *, why: str = "", write: bool = True) -> list[Removal]:
-    """Strike out imports by name, by ``name #edition``, or by a pattern of the latter; all of them or none.
+    """Remove imports by name, ``name #edition`` or a pattern of the latter; all of them or none.
 
-    UsageRefused for what is no import that stands, and for a name that several bear.
+    UsageRefused for an unknown or already removed import, and for an ambiguous name.
     """
     with database.writing() if write else database.reading() as connection:
         known = _known(connection)
@@ -92,9 +89,9 @@ def remove_imports(database: Database, words: Sequence[str], *, why: str = "", w
 
 
 def removal_time(connection: Connection) -> float:
-    """When what is struck out now is, in UTC seconds: after every event so far, whatever the clock says.
+    """Return the time for a removal or annulment made now, in UTC seconds: later than every event so far.
 
-    A list of before must not lose it.
+    If the clock was set back, earlier lists must not lose games.
     """
     newest = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
     return max(time.time(), newest + _LATER_S)
@@ -127,20 +124,18 @@ def _meant(word: str, known: Sequence[Any]) -> list[Any]:
 
 
 def title_of(name: str, edition: int) -> str:
-    """A tournament or an import as lists and messages name it."""
+    """Format name and edition of a tournament or an import: the edition is added from the second on."""
     return name if edition == 1 else f"{name} #{edition}"
 
 
-# Results of every ordered pair of engine versions as they are kept: rows for games played here, packed for files.
-#
-# A tournament's counts change with every game. Those of an import never do: they are one column of its row, which is
-# read 25 times as fast as half a million rows (measured).
+# Pair counts: one row per pair for tournaments, whose counts change with every game. An import's counts never change:
+# they are one column of its row, which is read 25 times as fast as half a million rows (measured).
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Sums = NDArray[np.signedinteger[Any]]  # five lines: White's version, Black's, White's wins, draws, losses
+    Sums = NDArray[np.signedinteger[Any]]  # five rows: White's version, Black's version, White's wins, draws, losses
 
 LINES = ("white", "black", "wins", "draws", "losses")
 _PACKED = "<i4"  # of a number in the file: little-endian, four bytes
@@ -148,9 +143,9 @@ _MOST_VERSIONS = 10_000_000  # an array by version takes 80 MB then; numpy's bin
 
 
 def kept_counts(connection: Connection, tournaments: Collection[int] | None = None) -> dict[int, Sums]:
-    """The counts by tournament, of all or of some; a pair whose games were struck out has zeros.
+    """Read the pair counts of all or some tournaments and imports, by key; removed imports are left out.
 
-    Imports are among them but for those struck out.
+    A pair whose games were all annulled has zeros.
     """
     import numpy as np
 
@@ -170,19 +165,19 @@ def kept_counts(connection: Connection, tournaments: Collection[int] | None = No
 
 
 def pack_counts(sums: Sums) -> bytes:
-    """Counts as an import keeps them."""
+    """Pack pair counts into the bytes that an import stores."""
     return sums.astype(_PACKED).tobytes()
 
 
 def unpack_counts(pack: bytes) -> Sums:
-    """What an import kept, whether it stands or was struck out."""
+    """Unpack the pair counts of an import."""
     import numpy as np
 
     return check_versions(np.frombuffer(pack, _PACKED).reshape(len(LINES), -1))
 
 
 def check_versions(sums: Sums) -> Sums:
-    """The same; StoreRefused for engine versions by numbers that none has: what counts by them would break down."""
+    """Return the counts; StoreRefused for impossible version numbers, which arrays by version cannot hold."""
     for key in (sums[:2].min(initial=1), sums[:2].max(initial=1)):
         if not 0 < key <= _MOST_VERSIONS:
             what = f"pair counts are of an engine version {key}, which no store has"
@@ -191,21 +186,21 @@ def check_versions(sums: Sums) -> Sums:
 
 
 def join_counts(parts: Iterable[Sums]) -> Sums:
-    """Several counts side by side; a pair may be in more than one."""
+    """Concatenate pair counts; a pair may occur several times."""
     import numpy as np
 
     return np.concatenate([np.zeros((len(LINES), 0), np.int64), *parts], axis=1)
 
 
 def engines_in(sums: Sums) -> set[int]:
-    """The versions that have met somebody."""
+    """Return the engine versions that occur in pair counts."""
     import numpy as np
 
     return set(np.flatnonzero(np.bincount(sums[:2].ravel())).tolist())
 
 
 def counts_by_pair(sums: Sums) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """White's wins, draws, losses for every two versions that have a result."""
+    """Return White's wins, draws and losses by (white, black) version, for pairs with a result."""
     lines = zip(*sums.tolist(), strict=True)
     return {(white, black): (won, drawn, lost) for white, black, won, drawn, lost in lines if won or drawn or lost}
 
@@ -213,7 +208,7 @@ def counts_by_pair(sums: Sums) -> dict[tuple[int, int], tuple[int, int, int]]:
 def counts_by_name(
     counts: Iterable[tuple[tuple[int, int], tuple[int, int, int]]], names: Mapping[int, str]
 ) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """White's wins, draws, losses by the names of both; versions of one name together, without a name left out."""
+    """Sum White's wins, draws and losses by the names of both; versions without a name are left out."""
     found: dict[tuple[str, str], tuple[int, int, int]] = {}
     for (white, black), (wins, draws, losses) in counts:
         if white in names and black in names:
@@ -223,18 +218,16 @@ def counts_by_name(
     return dict(sorted(found.items()))
 
 
-# Which variant each tournament and import is of, as its configuration says; lists never mix them.
-
 _VARIANT = func.coalesce(config_variant(TOURNAMENTS.c.config), STANDARD)
 
 
 def nonstandard_variants(connection: Connection) -> dict[int, str]:
-    """The tournaments that were not of standard chess, with their variants; imports too."""
+    """Return the variants of all tournaments and imports that are not standard chess, by key."""
     rows = select(TOURNAMENTS.c.id, _VARIANT).where(_VARIANT != STANDARD)
     return {event: str(variant) for event, variant in connection.execute(rows)}
 
 
-# A state of the store in the past: which games were there, and which of them were struck out by then.
+# Moments: the state of the store at an earlier time.
 
 DAY = 86_400  # seconds, UTC
 _GAME = re.compile(r"game\s+(\d{1,19})")
@@ -244,34 +237,34 @@ _FORMS = "a day 2026-11-01, a time 2026-11-01T22:30 (UTC), 'edition N' of a list
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Games up to id `game`, imported ones up to id `imported`, without what was struck out by `at` (UTC seconds)."""
+    """A state of the store: games up to id `game`, imported games up to id `imported`, annulments until `at` (UTC)."""
 
     game: int
     imported: int
     at: float
 
     def standing(self) -> ColumnElement[bool]:
-        """The condition on rows of games: there by then, with a result that stood."""
+        """Build the condition on GAMES: played by then, with a result, not annulled by then."""
         struck = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided", EVENTS.c.at <= self.at)
         return and_(GAMES.c.id <= self.game, GAMES.c.outcome != Outcome.VOID.value, ~struck)
 
     def read(self) -> ColumnElement[bool]:
-        """The condition on rows of imported games: there by then, of an import that stood."""
+        """Build the condition on IMPORTED_GAMES: imported by then, and the import not removed by then."""
         return and_(IMPORTED_GAMES.c.id <= self.imported, IMPORTED_GAMES.c.tournament.not_in(removed_imports(self.at)))
 
 
 def edition_in(words: str | None) -> int | None:
-    """The number of ``edition N``; None for other moments."""
+    """Parse ``edition N`` into its number; None for other moments."""
     found = _EDITION.fullmatch((words or "").strip())
     return int(found[1]) if found else None
 
 
 def moment_of(connection: Connection, words: str | None, tournament: int | None = None) -> Moment:
-    """Now for None; else the end of a day, a time, or just after a game. UsageRefused for anything else.
+    """Parse the moment of `--as-of`: the end of a day, a time, or just after ``game N``; None is now.
 
-    ``game N`` is the tournament's own number, or, over all tournaments, what an edition tells of its last game. Games
-    of files are those imported before it, and what was struck out is what was by its end: an edition may have been
-    made later. Editions are moments of their lists: `editions.edition` has them.
+    N is the game's number in the tournament, or, without a tournament, the last game that an edition names. Imports
+    before that game and annulments until its end are included. UsageRefused for anything else; an ``edition N`` is
+    read with `editions.read_edition`.
     """
     if words is None:
         at = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0

@@ -1,7 +1,4 @@
-"""The database of a store: opening, transactions, frequent statements.
-
-What it stands on, a file of SQLite or a PostgreSQL server, is its `ground`.
-"""
+"""The open database: opening, transactions, snapshots and frequent statements, for SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,11 +21,9 @@ from enginetour.store.dialect import Backend, Lock, Probe, StoreBusy, StoreUnrea
 from enginetour.store.sqlite import SqliteFile
 from enginetour.store.tables import SCHEMA_VERSION, TOURNAMENTS
 
-# Which ground an address has: the one place where a file and a server are told apart.
-
 
 def backend_of(address: Address | str) -> Backend:
-    """The file, or the server's database; nothing is opened yet. UsageRefused without the driver a server needs."""
+    """Return the backend of an address without opening it; UsageRefused if the PostgreSQL driver is missing."""
     if isinstance(address, str):
         address = parse_address(address)
     if isinstance(address, ServerAddress):
@@ -39,36 +34,33 @@ def backend_of(address: Address | str) -> Backend:
 
 
 def lock_of(address: Address | str, slug: str) -> Lock:
-    """The lock of a tournament, whatever its database stands on."""
+    """Return the lock of a tournament by the address of its database."""
     return backend_of(address).lock(slug)
 
-
-# A database: opened only if it is ours, created whole, and every failure of it in one line.
 
 PATIENCE_S = 60.0  # for a finished game: a command that holds the database, or a server's restart, must not cost it
 RETRY_S = 0.2  # between two tries to reach a server
 
 
 def database_exists(address: Address | str) -> bool:
-    """There is something in that place, ours or not; False for a database that is yet to be made or to be filled."""
+    """Whether the file exists or the server's schema holds anything, of any program; False for an empty one."""
     return backend_of(address).is_made()
 
 
 def schema_version(address: Address | str) -> int:
-    """All refusals, without a byte written, and the schema's version; 0 where that is to be seen after a roll-back."""
+    """Check a database without writing and return its schema version; 0 if an interrupted creation hides it."""
     below = backend_of(address)
-    return _born(below, below.arrive(create=False)).version
+    return _born(below, below.probe(create=False)).version
 
 
 def _born(below: Backend, found: Probe) -> Probe:
-    """The same; StoreRefused where nothing was ever committed."""
     if found.unborn:
         raise StoreRefused("holds no tournament yet", place=str(below.address), step="enginetour run fills it")
     return found
 
 
 class Database:
-    """An open database. `warnings` are sentences for the user; use as a context manager or call `close`.
+    """An open database, as a context manager or until `close`; `warnings` are sentences for the user.
 
     `heed` is called several times a second while somebody else holds it or the server is away; what it raises ends the
     wait. `patience` in seconds is how long a server that is away is waited for, `tell` hears of it.
@@ -76,23 +68,23 @@ class Database:
 
     def __init__(
         self,
-        ground: Backend,
+        backend: Backend,
         engine: Engine,
         *,
         readonly: bool,
         warnings: tuple[str, ...],
         heed: Callable[[], None] = lambda: None,
     ) -> None:
-        self.ground = ground
+        self.backend = backend
         self.engine = engine
-        self.path = ground.address
+        self.path = backend.address
         self.heed = heed
         self.readonly = readonly
         self.warnings = warnings
         self.patience = 0.0
         self.tell: Callable[[str], None] = lambda _: None
         self._writer: Connection | None = None
-        self._view = local()  # `connection`, of the thread that is in `still`
+        self._view = local()  # `connection`, of the thread that is in `snapshot`
         event.listen(self.engine, "handle_error", self._translate)
 
     @classmethod
@@ -104,10 +96,15 @@ class Database:
         readonly: bool = False,
         heed: Callable[[], None] = lambda: None,
     ) -> Database:
-        """Open or create; StoreRefused if it is not ours or busy, StorageFailed if it cannot be written."""
+        """Open or create a database.
+
+        Raises:
+            StoreRefused: it belongs to another program or is busy.
+            StorageFailed: it cannot be written.
+        """
         create = create and not readonly
         below = backend_of(path)
-        found = below.arrive(create=create)
+        found = below.probe(create=create)
         if not create:
             _born(below, found)
         if readonly and not found.unborn and 0 < found.version < SCHEMA_VERSION:
@@ -117,14 +114,14 @@ class Database:
         if readonly:
             return database
         try:
-            database._make_ready(create=create)
+            database._initialize(create=create)
         except BaseException:
             database.close()
             raise
         return database
 
     def close(self) -> None:
-        """Let go of it; the last one out folds a file's log into it."""
+        """Close the connections; SQLite merges its write-ahead log when the last one closes."""
         kept, self._writer = self._writer, None
         if kept is not None:
             kept.close()
@@ -138,15 +135,15 @@ class Database:
 
     @contextmanager
     def writing(self, *, patience: float = 0.0, bulk: bool = False) -> Iterator[Connection]:
-        """One transaction that nobody else can write beside; rolled back by any exception, durable on return.
+        """Run one exclusive write transaction: rolled back by any exception, durable on return.
 
         Waits `patience` seconds for a database that is busy, beyond the usual five. In `bulk` references are not
         looked up where that can be left out: all of them must be to rows that the caller reads or writes itself.
         """
-        with self._kept() as connection, self.ground.unchecked(connection) if bulk else nullcontext():
+        with self._kept() as connection, self.backend.without_reference_checks(connection) if bulk else nullcontext():
             self._begin(connection, time.monotonic() + dialect.BUSY_TIMEOUT_MS / 1000 + patience)
             try:
-                self.ground.require()
+                self.backend.require_in_place()
                 yield connection
             except BaseException:
                 connection.rollback()
@@ -154,8 +151,8 @@ class Database:
             connection.commit()
 
     @contextmanager
-    def still(self) -> Iterator[None]:
-        """All that this thread reads in here is of one moment. Writers are not held up: they go on beside it."""
+    def snapshot(self) -> Iterator[None]:
+        """Let everything that this thread reads inside come from one state; writers are not blocked."""
         outer = getattr(self._view, "connection", None)
         with self.reading() as connection:
             connection.execute(select(TOURNAMENTS.c.id).limit(1)).first()  # a view begins with its first look
@@ -166,38 +163,38 @@ class Database:
                 self._view.connection = outer
 
     @contextmanager
-    def apart(self) -> Iterator[None]:
-        """A statement that fails in here is no end of `still`: a server would answer nothing more in it."""
+    def savepoint(self) -> Iterator[None]:
+        """Keep the `snapshot` usable if a statement inside fails (PostgreSQL would reject all later ones)."""
         with self.reading() as connection, connection.begin_nested():
             yield
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One unchanging view of the database, whoever writes meanwhile; within `still` it is that one."""
+        """Read from one state of the database; inside `snapshot`, from that one."""
         if (held := getattr(self._view, "connection", None)) is not None:
             yield held
             return
         with self._connected() as connection:
-            connection.exec_driver_sql(self.ground.view)
+            connection.exec_driver_sql(self.backend.view)
             yield connection
             connection.rollback()
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """Many rows of one table at once: columns of equal length, a number for one that has it everywhere.
+        """Insert many rows of one table, given as columns of equal length; a number is the value of all rows.
 
-        Table and columns are words of ours, never of a user.
+        Table and column names are never user input.
         """
-        self.ground.fill(connection, table, columns)
+        self.backend.fill(connection, table, columns)
 
     def quick_check(self) -> tuple[str, ...]:
-        """The database's own check of pages and rows; empty if all is well."""
+        """Return the faults that the database's own check of pages and rows finds."""
         with self.reading() as connection:
-            return tuple(self.ground.quick_check(connection))
+            return tuple(self.backend.quick_check(connection))
 
     @contextmanager
     def _kept(self) -> Iterator[Connection]:
         """A connection to write by; one to a file waits here for the next write, unless it failed."""
-        if not self.ground.is_steady:
+        if not self.backend.is_steady:
             with self._connected() as connection:
                 yield connection
             return
@@ -207,7 +204,7 @@ class Database:
             yield connection
         except BaseException as error:
             connection.close()
-            if isinstance(error, Exception) and (refused := self.ground.translated(error)) is not None:
+            if isinstance(error, Exception) and (refused := self.backend.translated(error)) is not None:
                 raise refused from error
             raise
         self._writer, other = connection, self._writer
@@ -235,14 +232,14 @@ class Database:
             try:
                 yield connection
             except Exception as error:  # of statements that were the driver's own: all others are translated by now
-                if (refused := self.ground.translated(error)) is not None:
+                if (refused := self.backend.translated(error)) is not None:
                     raise refused from error
                 raise
 
     def _begin(self, connection: Connection, deadline: float) -> None:
         while True:
             try:
-                self.ground.begin(connection)
+                self.backend.begin(connection)
             except StoreBusy:
                 self.heed()
                 if time.monotonic() >= deadline:
@@ -253,35 +250,33 @@ class Database:
     def _translate(self, context: ExceptionContext) -> None:
         if context.is_pre_ping:
             return  # one that the server has dropped is replaced, nobody need be told
-        refused = self.ground.translated(context.original_exception)
+        refused = self.backend.translated(context.original_exception)
         if refused is not None:
             raise refused from context.original_exception
 
-    def _make_ready(self, *, create: bool) -> None:
+    def _initialize(self, *, create: bool) -> None:
         """Schema and what else must be; proves that it can be written before anything starts."""
         with self.writing() as connection:
-            self.ground.make_ready(connection, create=create)
+            self.backend.initialize(connection, create=create)
         with self._connected() as connection:
-            self.ground.settle(connection)
+            self.backend.verify(connection)
 
 
 def inserted_id(result: CursorResult[Any]) -> int:
-    """The key of the row just written."""
+    """Return the key of the row just inserted."""
     keys = result.inserted_primary_key
     assert keys is not None
     return int(keys[0])
 
 
-# A statement that every game needs: compiled once, and run by the driver itself where the ground is a file.
-#
-# Through all layers of SQLAlchemy one takes 70 us between the moves of quick engines, by the driver 12 (measured): what
-# runs once a game finds nothing of it in the processor's caches. A server takes longer than the layers.
+# Statements of every game: compiled once. SQLite's driver runs them directly, because SQLAlchemy's layers cost 70 us
+# instead of 12 between the games of fast engines (measured). PostgreSQL takes longer than the layers.
 
 _NAMED = SQLiteDialect_pysqlite(paramstyle="named")
 
 
 class Prepared:
-    """One statement, for any database. What its driver raises is translated by `Database`, as all else."""
+    """A statement compiled once, for any backend; `Database` translates the errors of its driver."""
 
     def __init__(self, statement: Executable) -> None:
         self._statement = statement
@@ -289,7 +284,7 @@ class Prepared:
         self._fixed: dict[str, Any] = {}  # parameters of its own, and None for a key that the database gives
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> Sequence[Any]:
-        """The row it finds; it must find one."""
+        """Return the row that the query finds; there must be one."""
         raw = sqlite_connection(connection)
         if raw is None:
             return connection.execute(self._statement, values).one()
@@ -297,7 +292,7 @@ class Prepared:
         return row
 
     def write(self, connection: Connection, values: Mapping[str, Any]) -> None:
-        """One row, all of whose columns are named."""
+        """Insert one row, given by all its columns."""
         raw = sqlite_connection(connection)
         if raw is None:
             connection.execute(self._statement, values)
@@ -305,7 +300,7 @@ class Prepared:
             self._run(raw, values)
 
     def made(self, connection: Connection, values: Mapping[str, Any]) -> int:
-        """The key of a row that is written, with all its columns but that one."""
+        """Insert one row, given by all columns but its key; return the key."""
         raw = sqlite_connection(connection)
         if raw is None:
             return inserted_id(connection.execute(self._statement, values))
@@ -322,6 +317,6 @@ class Prepared:
 
 
 def sqlite_connection(connection: Connection) -> sqlite3.Connection | None:
-    """The driver's own connection, in the same transaction; None where it is a server's."""
+    """Return SQLite's own connection, in the same transaction; None for a server."""
     raw = connection.connection.driver_connection
     return raw if isinstance(raw, sqlite3.Connection) else None

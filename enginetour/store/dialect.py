@@ -1,7 +1,6 @@
-"""What SQLite and PostgreSQL do differently: connection, errors, SQL expressions.
+"""Database backends: what SQLite and PostgreSQL do differently (connections, locks, errors, SQL expressions).
 
-All that differs between the two is asked of the ground; everything above it reads and writes the same tables by the
-same statements.
+A `Backend` hides the differences. Everything else reads and writes the same tables with the same statements.
 """
 
 from __future__ import annotations
@@ -23,17 +22,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 
-# What a store stands on: a file of SQLite or a database of a PostgreSQL server.
-
 BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
 BUSY_SLICE_MS = 200  # a database waits without hearing signals, and SIGTERM has 5 s in all (reliability spec 3)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was found before anything was opened: nothing yet (`unborn`), or our tables of schema `version`.
+    """A look at a database before it is opened: empty (`unborn`), or enginetour's tables of schema `version`.
 
-    Version 0: it is seen only when somebody writes. `warnings` are sentences for the user.
+    Version 0: an interrupted creation hides the version until the next write. `warnings` are sentences for the user.
     """
 
     unborn: bool
@@ -42,19 +39,24 @@ class Probe:
 
 
 class Lock(Protocol):
-    """One run per tournament: held from `acquire` to `release`, or to the end of the process."""
+    """The lock of a tournament: one run holds it from `acquire` to `release`, or until its process ends."""
 
     def acquire(self) -> None:
-        """Take it now or not at all: StoreRefused names who has it, StorageFailed if it cannot be asked for."""
+        """Take the lock without waiting.
+
+        Raises:
+            StoreRefused: another run holds it (the message names the run).
+            StorageFailed: the lock cannot be requested.
+        """
 
     def release(self) -> None:
-        """Let go; nothing happens if it was not held."""
+        """Release the lock; does nothing if it is not held."""
 
     def is_held(self, connection: Connection) -> bool:
-        """It is still ours, and stays so until the transaction of this connection ends."""
+        """Whether the lock is still held, and stays so until the transaction of this connection ends."""
 
     def regain(self) -> None:
-        """Take it again after it was lost; refused as `acquire` is."""
+        """Take the lock again after it was lost; raises as `acquire` does."""
 
     def __enter__(self) -> Lock: ...
 
@@ -62,90 +64,92 @@ class Lock(Protocol):
 
 
 class Backend(Protocol):
-    """One database before and while it is open."""
+    """One database, in a SQLite file or on a PostgreSQL server, before and while it is open."""
 
     @property
     def address(self) -> Address:
-        """What messages name."""
+        """The file or server that messages name."""
 
-    view: str  # the statement that begins one unchanging view
-    is_steady: bool  # a connection to it is not lost by itself
+    view: str  # the statement that begins a read-only snapshot
+    is_steady: bool  # its connections do not break, so one is kept for writing
 
     def is_made(self) -> bool:
-        """There is something in that place, ours or not; False for what is yet to be made or filled."""
+        """Whether the file exists or the schema holds anything, of any program; False for an empty one."""
 
-    def arrive(self, *, create: bool) -> Probe:
-        """Look without a write: StoreRefused if it is not ours, StorageFailed if it cannot be used."""
+    def probe(self, *, create: bool) -> Probe:
+        """Inspect the database without writing.
+
+        Raises:
+            StoreRefused: it belongs to another program, or does not exist and may not be created.
+            StorageFailed: it cannot be used.
+        """
 
     def engine(self, *, create: bool, readonly: bool) -> Engine:
-        """Connections to it."""
+        """Make the SQLAlchemy engine with its connection pool."""
 
-    def make_ready(self, connection: Connection, *, create: bool) -> None:
-        """In the first transaction: tables where there are none and it may `create` them, later columns, the stamp."""
+    def initialize(self, connection: Connection, *, create: bool) -> None:
+        """Create or upgrade the tables and write the schema version, in the first transaction."""
 
-    def settle(self, connection: Connection) -> None:
-        """After that, outside of any transaction: what else must be so before games are kept in it."""
+    def verify(self, connection: Connection) -> None:
+        """Check everything else that games need, outside of a transaction."""
 
     def begin(self, connection: Connection) -> None:
-        """Begin a transaction that nobody else can write beside; StoreBusy after `BUSY_SLICE_MS` of waiting."""
+        """Begin an exclusive write transaction; StoreBusy after waiting `BUSY_SLICE_MS`."""
 
-    def require(self) -> None:
-        """StorageFailed where what is open is not what lies under that address any more."""
+    def require_in_place(self) -> None:
+        """Raise StorageFailed if the open database is no longer the one at its address."""
 
     def translated(self, error: BaseException) -> TourError | None:
-        """What the user reads for an error of the driver; None for those that are our own mistakes."""
+        """Turn an error of the driver into one for the user; None for internal errors."""
 
-    def unchecked(self, connection: Connection) -> AbstractContextManager[None]:
-        """Bulk writing: references are not looked up meanwhile, where that can be left out."""
+    def without_reference_checks(self, connection: Connection) -> AbstractContextManager[None]:
+        """Switch off foreign key checks during a bulk write, if the database can."""
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """Insert rows given as columns of equal length; a number stands for a column that has it everywhere."""
+        """Insert rows given as columns of equal length; a number is the value of all rows."""
 
-    def count_on(self, connection: Connection) -> None:
-        """After rows came with keys of their own: new keys are counted on from the last of them."""
+    def reset_counters(self, connection: Connection) -> None:
+        """Set the key counters after rows with given keys were inserted."""
 
     def quick_check(self, connection: Connection) -> Iterator[str]:
-        """What the database itself finds wrong with its pages and rows, the first few."""
+        """Yield the first faults that the database's own quick check of pages and rows finds."""
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
-        """The same gone over in full, `most` findings of a kind, and references to rows that are not there."""
+        """Yield faults of a full check, at most `most` of a kind, and broken foreign keys."""
 
-    def odd_cells(self, connection: Connection) -> Iterator[str]:
-        """A sentence for each column that has cells no version of ours writes."""
+    def invalid_cells(self, connection: Connection) -> Iterator[str]:
+        """Yield a sentence for each column with cells that no version of enginetour writes."""
 
     def lock(self, slug: str) -> Lock:
-        """The lock of a tournament."""
+        """Return the lock of a tournament."""
 
     def tag(self) -> str:
-        """What tells this database from others under the same address, in containers too."""
+        """Identify the database, even if others have the same address (in containers)."""
 
     def free_bytes(self) -> float:
-        """Room left; infinite where it is not told."""
+        """Free disk space in bytes; infinite if unknown."""
 
     def refuse_unwritable(self) -> None:
-        """StorageFailed before the first engine starts, when nothing could be written anyway."""
-
-
-# What may befall a database in use, apart from what it is: somebody else holds it, or it is out of reach.
+        """Raise StorageFailed if the database cannot be written; called before engines start."""
 
 
 class StoreBusy(StoreRefused):
-    """Another program holds the database, or what is asked of it."""
+    """Another program has locked the database."""
 
 
 class StoreUnreachable(StorageFailed):
-    """The server does not answer, or hung up: what was under way may be written or not."""
+    """The server does not respond; an open transaction may or may not have been committed."""
 
 
 class LockLost(StoreUnreachable):
-    """The tournament's lock went with its connection: nothing is written without it."""
+    """The tournament's lock was lost with its connection; nothing is written without it."""
 
 
-# The few words that SQLite and PostgreSQL say differently, and the statements that both read alike.
+# SQL expressions that compile differently, and one statement that is the same for both.
 
 
 class larger(FunctionElement[float]):  # noqa: N801 - a function of SQL
-    """The larger one of two numbers of a row."""
+    """The larger of two numbers of a row (max in SQLite, greatest in PostgreSQL)."""
 
     type = Float()
     inherit_cache = True
@@ -153,7 +157,7 @@ class larger(FunctionElement[float]):  # noqa: N801 - a function of SQL
 
 
 class config_variant(FunctionElement[str]):  # noqa: N801 - a function of SQL
-    """`play.variant` of a tournament's configuration; null where it does not say."""
+    """`play.variant` of a tournament's configuration; null if it is not set."""
 
     type = String()
     inherit_cache = True
@@ -161,7 +165,7 @@ class config_variant(FunctionElement[str]):  # noqa: N801 - a function of SQL
 
 
 class config_rating_scale(FunctionElement[str]):  # noqa: N801 - a function of SQL
-    """`tournament.rating_scale` of a tournament's configuration; null where it does not state it."""
+    """`tournament.rating_scale` of a tournament's configuration; null if it is not set."""
 
     type = String()
     inherit_cache = True
@@ -199,7 +203,7 @@ def _scale_path(element: Any, compiler: Any, **kw: Any) -> str:
 
 
 def upsert(table: Table, keys: Sequence[str], changed: Collection[str], *, adds: bool = False) -> TextClause:
-    """Insert a row of all columns, or change those named where its key is there: replaced, or with `adds` added up."""
+    """Build an upsert of a whole row: on a known key, the `changed` columns are replaced, or added to with `adds`."""
     columns = [column.name for column in table.columns]
     quoted = {name: f'"{name}"' for name in columns}
     old = f'"{table.name}".'
@@ -214,7 +218,7 @@ def upsert(table: Table, keys: Sequence[str], changed: Collection[str], *, adds:
     return text(words).bindparams(*(bindparam(column.name, type_=column.type) for column in table.columns))
 
 
-# What reading rows that somebody has changed can raise, beside what is told already.
+# All exceptions that reading rows of a damaged database can raise.
 UNREADABLE = (
     *(TourError, SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     *(RecursionError, MemoryError),

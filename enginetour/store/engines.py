@@ -1,6 +1,6 @@
-"""Engine versions and entrants as rows; their names in lists.
+"""Engine versions and entrants: store them, and name engine versions in lists (`name`, or `name [mark]`).
 
-A mark never changes. Whether it is shown does, with the games: a list of a moment shows those of that moment.
+A mark never changes. Lists show it if several versions of a name have games at that moment.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from enginetour.store.database import inserted_id
 from enginetour.store.dialect import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS, EVEN, EVEN_READ, GAMES, IMPORTED_GAMES
 
-# Who takes part, as rows: entrants with the way to start them, and the engine versions they are.
-
 _KEYS = ("tournament", "name", "since")
 _ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns if column.name not in _KEYS])
 
 
 def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
-    """The row of this engine version, made if it is new."""
+    """Return the key of an engine version; inserts a new one."""
     options = codecs.compact_json(spec.options)
     same = {"name": spec.name, "fingerprint": spec.fingerprint, "options": options, "protocol": spec.protocol}
     known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
@@ -42,9 +40,9 @@ def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -
 def add_entrant(
     connection: Connection, tournament: int, entrant: Entrant, spec: EngineSpec, *, since: int, place: int
 ) -> None:
-    """Write an entrant into the starting list from event `since` on; the last word about one event holds.
+    """Write an entrant that is valid from event `since` on; replaces an entry of the same event.
 
-    ValueError, and nothing is written, for one that could not be read back.
+    ValueError, with nothing written, for one that could not be read back.
     """
     text = codecs.spec_text(spec)
     codecs.spec_of(text)
@@ -53,25 +51,23 @@ def add_entrant(
     connection.execute(_ENTRANT, row)
 
 
-# What engine versions are called in lists: by name, with a mark where several versions of a name have games.
-
 IMPORTED = "imported"  # a version of which a file told the name alone
 _COLUMNS = ("id", "name", "fingerprint", "protocol", "family")
 
 
 def rated_names(connection: Connection) -> dict[int, str]:
-    """Engine versions as people read them now: the name, with the mark where several versions have games."""
+    """Return the names of all engine versions as lists show them now."""
     rows = version_rows(connection)
     return shown_names(rows, marked_names(rows), played_by(connection))
 
 
 def version_rows(connection: Connection) -> Sequence[Any]:
-    """Every engine version that the store has, oldest first, with what it is named by and its family."""
+    """Read all engine versions, oldest first, with the columns that name them and their family."""
     return connection.execute(select(*(ENGINES.c[name] for name in _COLUMNS)).order_by(ENGINES.c.id)).fetchall()
 
 
 def marked_names(rows: Sequence[Any]) -> dict[int, str]:
-    """Each version with its mark, shown or not: a version that comes later changes none of them."""
+    """Return each version's name with its mark; later versions do not change it."""
     names: dict[int, str] = {}
     seen: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -84,13 +80,13 @@ def marked_names(rows: Sequence[Any]) -> dict[int, str]:
 
 
 def shown_names(rows: Sequence[Any], marked: dict[int, str], played: Collection[int]) -> dict[int, str]:
-    """Marks only where several versions of a name are among those that have `played`."""
+    """Return each version's name, with its mark if several versions of the name have `played`."""
     several = Counter(row.name for row in rows if row.id in played)
     return {row.id: row.name if several[row.name] < 2 else marked[row.id] for row in rows}
 
 
 def played_by(connection: Connection, moment: Moment | None = None) -> set[int]:
-    """Versions with an even game by a moment, or now for None; one that was struck out counts, but for an import's."""
+    """Return the versions with an even game, even if annulled, by a moment or now; removed imports do not count."""
     if moment is None:
         return set[int]().union(*map(engines_in, kept_counts(connection).values()))
     own = GAMES.c.id <= moment.game, GAMES.c.outcome != Outcome.VOID.value, EVEN

@@ -1,6 +1,6 @@
-"""GameQuery: lines, whole games, counts, conditions.
+"""Read a stored tournament: entrants, events, games, incidents, results, game conditions, head-to-head results.
 
-Long lists are read in pages, so that no reader holds a view of the database while its consumer thinks.
+Long lists are read in pages, so that a slow consumer does not hold a snapshot of the database.
 """
 
 from __future__ import annotations
@@ -66,8 +66,6 @@ from enginetour.store.tables import (
     TOURNAMENTS,
 )
 
-# What is read from a tournament: events, lines of games, whole games, counts. Nothing here writes.
-
 _EVENTS_A_PAGE = 2000  # about 1 MB of rows
 GAMES_A_PAGE = 100  # whole games: about 1 MB too
 
@@ -77,7 +75,7 @@ _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scala
 
 @dataclass(frozen=True, slots=True)
 class GameLine:
-    """A game as a line of a list. `voided`: it was struck out afterwards; `incidents` counts them."""
+    """A game as a row of a list. `voided`: it was annulled later; `incidents`: their number; times in UTC seconds."""
 
     number: int
     white: str
@@ -106,43 +104,27 @@ class GameLine:
 
     @property
     def busy(self) -> bool:
-        """More wanted to run on that machine than it has processors: clocks and strengths may have suffered."""
+        """Whether the load exceeded the processors, which may have affected clocks and playing strength."""
         return self.load is not None and self.cores is not None and self.load > self.cores
 
     @property
     def counts(self) -> bool:
-        """It has a result that stands."""
+        """Whether it has a result and was not annulled."""
         return self.outcome is not Outcome.VOID and not self.voided
 
     @property
     def how(self) -> str:
-        """How it ended, and that it was struck out."""
+        """How it ended, and whether it was annulled."""
         return f"struck out, was {self.outcome}: {self.cause}" if self.voided else self.cause
 
 
 @dataclass(frozen=True, slots=True)
 class StoredGame:
-    """A game of the log with its number; `voided`: it was struck out afterwards."""
+    """A whole game with its number; `voided`: it was annulled later."""
 
     number: int
     game: Game
     voided: bool
-
-
-def events(database: Database, tournament: int, after: int = 0) -> Iterator[Event]:
-    """Every event of a tournament beyond a position, in order; reads no moves."""
-    last = after
-    joined = EVENTS.outerjoin(GAMES, GAMES.c.id == EVENTS.c.game)
-    page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *_PAIRING).select_from(joined)
-    page = page.where(EVENTS.c.tournament == tournament).order_by(EVENTS.c.position).limit(_EVENTS_A_PAGE)
-    while True:
-        with database.reading() as connection:
-            rows = connection.execute(page.where(EVENTS.c.position > last)).fetchall()
-        if not rows:
-            return
-        for row in rows:
-            yield _event(row)
-        last = rows[-1].position
 
 
 def _event(row: Any) -> Event:
@@ -159,88 +141,9 @@ def _event(row: Any) -> Event:
     return Added(entrant) if row.kind == "added" else Replaced(payload["old"], entrant)
 
 
-def notes(database: Database, tournament: int) -> list[tuple[int, Note]]:
-    """Every decision with the position of its event, oldest first."""
-    rows = select(NOTES).where(NOTES.c.tournament == tournament).order_by(NOTES.c.position, NOTES.c.ordinal)
-    with database.reading() as connection:
-        return [(row.position, codecs.note_of(row)) for row in connection.execute(rows)]
-
-
-def decisions(database: Database, tournament: int, first: int) -> dict[int, list[Note]]:
-    """The decisions that games from number `first` on caused, by number, in order."""
-    joined = GAMES.join(EVENTS, and_(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "finished"))
-    joined = joined.join(NOTES, and_(NOTES.c.tournament == tournament, NOTES.c.position == EVENTS.c.position))
-    rows = select(GAMES.c.number, NOTES).select_from(joined).order_by(GAMES.c.number, NOTES.c.ordinal)
-    found: dict[int, list[Note]] = defaultdict(list)
-    with database.reading() as connection:
-        for row in connection.execute(rows.where(GAMES.c.tournament == tournament, GAMES.c.number >= first)):
-            found[row.number].append(codecs.note_of(row))
-    return found
-
-
-def _game_lines(
-    database: Database,
-    tournament: int,
-    *,
-    engine: str | None = None,
-    opponent: str | None = None,
-    termination: str | None = None,
-    outcome: Outcome | None = None,
-    incidents: bool = False,
-    counting: bool = False,
-    first: int = 1,
-    limit: int | None = None,
-) -> list[GameLine]:
-    """Lines of games in order; `counting` leaves out void ones, `incidents` those without, `limit` keeps the last."""
-    wanted = [GAMES.c.tournament == tournament, GAMES.c.number >= first]
-    named = [name for name in (engine, opponent) if name is not None]
-    wanted += [or_(GAMES.c.white == name, GAMES.c.black == name) for name in named]
-    if termination is not None:
-        wanted.append(or_(GAMES.c.termination == termination, GAMES.c.termination.startswith(f"{termination}-")))
-    if outcome is not None:
-        wanted.append(GAMES.c.outcome == outcome.value)
-    if incidents:
-        wanted.append(exists().where(INCIDENTS.c.game == GAMES.c.id))
-    if counting:
-        wanted.append(and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK))
-    computed = {"voided": STRUCK.label("voided"), "incidents": _INCIDENTS_OF.label("incidents")}
-    columns = [computed[name] if name in computed else GAMES.c[name] for name in GameLine.__slots__]
-    rows = select(*columns).where(*wanted).order_by(GAMES.c.number.desc())
-    with database.reading() as connection:
-        found = connection.execute(rows if limit is None else rows.limit(limit)).fetchall()
-    return [_line(row) for row in reversed(found)]
-
-
 def _line(row: Any) -> GameLine:
     fields = row._asdict()
     return GameLine(**{**fields, "outcome": Outcome(row.outcome), "voided": bool(row.voided)})
-
-
-def endings(database: Database, tournament: int) -> Counter[str]:
-    """How many games that count ended in each way; without a line for each, which takes 0.15 s for 10 000."""
-    kept = [GAMES.c.tournament == tournament, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK]
-    rows = select(GAMES.c.termination, func.count().label("games")).where(*kept).group_by(GAMES.c.termination)
-    with database.reading() as connection:
-        return Counter({row.termination: row.games for row in connection.execute(rows)})
-
-
-def full_games(database: Database, tournament: int, *, first: int = 1, last: int | None = None) -> Iterator[StoredGame]:
-    """Whole games in order, `first` to `last`, read a page at a time."""
-    joined = GAMES.join(MOVES, MOVES.c.game == GAMES.c.id)
-    page = select(GAMES, MOVES.c.moves, STRUCK.label("voided")).select_from(joined)
-    page = page.where(GAMES.c.tournament == tournament).order_by(GAMES.c.number).limit(GAMES_A_PAGE)
-    if last is not None:
-        page = page.where(GAMES.c.number <= last)
-    while True:
-        with database.reading() as connection:
-            rows = connection.execute(page.where(GAMES.c.number >= first)).fetchall()
-            trouble = _incidents_of(connection, [row.id for row in rows])
-        for row in rows:
-            game = codecs.game_of(row, row.moves, trouble.get(row.id, ()))
-            yield StoredGame(row.number, game, bool(row.voided))
-        if not rows:
-            return
-        first = rows[-1].number + 1
 
 
 def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[Incident]]:
@@ -251,67 +154,8 @@ def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[In
     return found
 
 
-def incidents(database: Database, tournament: int) -> list[tuple[int, Incident]]:
-    """What a tester must see, with the numbers of the games, oldest first."""
-    rows = select(GAMES.c.number, INCIDENTS).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
-    rows = rows.where(GAMES.c.tournament == tournament).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
-    with database.reading() as connection:
-        return [(row.number, codecs.incident_of(row)) for row in connection.execute(rows)]
-
-
-def _of_key(tournament: int, key: GameKey) -> tuple[Any, ...]:
-    a, b, meeting, leg = key
-    same = (GAMES.c.a == a, GAMES.c.b == b, GAMES.c.meeting == meeting, GAMES.c.leg == leg)
-    return (GAMES.c.tournament == tournament, *same)
-
-
-def replays(database: Database, tournament: int, key: GameKey) -> int:
-    """How many games of the key are void or struck out."""
-    void = or_(GAMES.c.outcome == Outcome.VOID.value, STRUCK)
-    with database.reading() as connection:
-        rows = select(func.count()).select_from(GAMES).where(*_of_key(tournament, key), void)
-        return int(connection.execute(rows).scalar_one())
-
-
-def aborts(database: Database, tournament: int, key: GameKey) -> int:
-    """How many games of the key an engine gave up."""
-    given_up = (GAMES.c.outcome == Outcome.VOID.value, GAMES.c.category == "engine-abort")
-    with database.reading() as connection:
-        rows = select(func.count()).select_from(GAMES).where(*_of_key(tournament, key), *given_up)
-        return int(connection.execute(rows).scalar_one())
-
-
-def standing_game(connection: Connection, tournament: int, key: GameKey) -> Any | None:
-    """The row of the key's game whose result stands, if there is one."""
-    stands = (GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
-    return connection.execute(select(GAMES).where(*_of_key(tournament, key), *stands)).first()
-
-
-def gone(connection: Connection, tournament: int) -> set[str]:
-    """Names that withdrew or were replaced by another name."""
-    rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == tournament)
-    left: set[str] = set()
-    for row in connection.execute(rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"]))):
-        payload = json.loads(row.payload)
-        if row.kind == "withdrawn":
-            left.add(payload["name"])
-        elif payload["entrant"]["name"] != payload["old"]:
-            left.add(payload["old"])
-    return left
-
-
-def grown(database: Database, tournament: int) -> dict[str, int]:
-    """Settings of the format that were extended, with their values now."""
-    rows = select(EVENTS.c.payload).where(EVENTS.c.tournament == tournament, EVENTS.c.kind == "extended")
-    values: dict[str, int] = {}
-    with database.reading() as connection:
-        for row in connection.execute(rows.order_by(EVENTS.c.position)):
-            values |= json.loads(row.payload)["settings"]
-    return values
-
-
 def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """The pair counts by engine versions, counted again from the even games: what the kept ones must equal."""
+    """Count wins, draws and losses by pairs of engine versions from the even games of a tournament."""
     sums = [
         func.count().filter(GAMES.c.outcome == outcome.value).label(outcome.name)
         for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
@@ -325,20 +169,12 @@ def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tupl
 
 
 def versions_counts(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """The pair counts by engine versions as they were kept."""
+    """Return the stored wins, draws and losses by pairs of engine versions."""
     with database.reading() as connection:
         return counts_by_pair(join_counts(kept_counts(connection, [tournament]).values()))
 
 
-def pair_counts(database: Database, tournament: int) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Wins, draws, losses of White by names; versions of one entrant are added up."""
-    with database.reading() as connection:
-        names = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-        kept = join_counts(kept_counts(connection, [tournament]).values())
-    return counts_by_name(counts_by_pair(kept).items(), names)
-
-
-# Games at time odds: no list of even games has them, so they are told apart, by what the giver scored.
+# Games at time odds: lists of even games leave them out and report them separately.
 
 UNKNOWN = 0  # bands, of games from files whose odds do not say who gives what
 Scores = dict[int, tuple[int, int]]  # bands given -> games, half points of those that gave them
@@ -347,9 +183,12 @@ Scores = dict[int, tuple[int, int]]  # bands given -> games, half points of thos
 def scores_at_odds(
     connection: Connection, *wanted: ColumnElement[bool], read: ColumnElement[bool] | None = None
 ) -> Scores:
-    """Of the games at odds that are `wanted` (of GAMES), by bands; which results count is among the conditions.
+    """Count games at time odds, and the half points of the givers, by bands given.
 
-    With `read`, a condition of the kind on IMPORTED_GAMES, those from files too.
+    Args:
+        connection: Of the store.
+        wanted: Conditions on GAMES, also on which results count.
+        read: Condition on IMPORTED_GAMES, to include games from files.
     """
     handicap, outcome = GAMES.c.handicap, GAMES.c.outcome
     rows = select(handicap, outcome, func.count()).where(ODDS, *wanted).group_by(handicap, outcome)
@@ -367,7 +206,7 @@ def scores_at_odds(
 
 
 def describe_scores(scores: Mapping[int, tuple[int, int]]) -> str:
-    """``games at odds, apart from the list: 5; the giver scored 2.5 of 3 at 1 band, 0.5 of 2 at 2 bands``."""
+    """Format scores: ``games at odds, apart from the list: 5; the giver scored 2.5 of 3 at 1 band, ...``."""
     parts = [
         f"{points / 2:g} of {games:,} at {bands} band{'s' * (bands > 1)}"
         for bands, (games, points) in scores.items()
@@ -380,19 +219,7 @@ def describe_scores(scores: Mapping[int, tuple[int, int]]) -> str:
     return "; ".join(words)
 
 
-def odds_by_entrant(connection: Connection, tournament: int) -> dict[str, int]:
-    """How many of an entrant's games that count were at odds, for those that have any."""
-    standing = ODDS, GAMES.c.tournament == tournament, STANDING
-    found = Counter[str]()
-    for white, black in connection.execute(select(GAMES.c.white, GAMES.c.black).where(*standing)):
-        found.update((white, black))
-    return dict(found)
-
-
-# One edition of a tournament in an open database, as it is read. Readers need no lock.
-
-
-def damaged(log: TournamentReader, what: str) -> StoreRefused:
+def _damaged(log: TournamentReader, what: str) -> StoreRefused:
     """The refusal of a tournament in which one entrant cannot be read."""
     where = "" if isinstance(log.database.path, ServerAddress) else f" --db {shlex.quote(str(log.database.path))}"
     step = f"repair the database: enginetour db repair{where}"
@@ -407,11 +234,14 @@ def _spec_in_row(log: TournamentReader, name: str, text: object) -> EngineSpec:
             raise ValueError(f"it has another name, {spec.name!r}")
         return spec
     except ValueError as error:
-        raise damaged(log, f"the specification of {name!r} cannot be read: {error}") from None
+        raise _damaged(log, f"the specification of {name!r} cannot be read: {error}") from None
 
 
 class TournamentReader:
-    """What is known of it: who takes part, events, games, decisions, counts."""
+    """One edition of a tournament in an open database, read only: entrants, events, games, decisions, results.
+
+    Readers need no lock.
+    """
 
     def __init__(self, database: Database, row: Any) -> None:
         self.database = database
@@ -427,7 +257,7 @@ class TournamentReader:
 
     @property
     def title(self) -> str:
-        """The name, with its edition from the second on."""
+        """Name, with the number of the edition from the second on."""
         return self.name if self.edition == 1 else f"{self.name} #{self.edition}"
 
     @property
@@ -439,11 +269,11 @@ class TournamentReader:
         try:
             return tuple(codecs.entrant_of(row._asdict()) for row in rows)
         except ValueError as error:
-            raise damaged(self, f"an entrant cannot be read: {error}") from None
+            raise _damaged(self, f"an entrant cannot be read: {error}") from None
 
     @property
     def specs(self) -> dict[str, EngineSpec]:
-        """How every entrant is started now, those that joined later included."""
+        """How every entrant is started now, including late entrants, by name."""
         rows = self._rows(
             select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id), ENTRANTS.c.since
         )
@@ -477,78 +307,200 @@ class TournamentReader:
             return int(connection.execute(newest).scalar_one())
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Every event beyond the position `after`, in order, without loading a move."""
-        return events(self.database, self.id, after)
+        """Read the events after a position, in order, without loading moves."""
+        last = after
+        joined = EVENTS.outerjoin(GAMES, GAMES.c.id == EVENTS.c.game)
+        page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *_PAIRING).select_from(
+            joined
+        )
+        page = page.where(EVENTS.c.tournament == self.id).order_by(EVENTS.c.position).limit(_EVENTS_A_PAGE)
+        while True:
+            with self.database.reading() as connection:
+                rows = connection.execute(page.where(EVENTS.c.position > last)).fetchall()
+            if not rows:
+                return
+            for row in rows:
+                yield _event(row)
+            last = rows[-1].position
 
     def notes(self) -> list[tuple[int, Note]]:
-        """Every decision with the position of its event, oldest first."""
-        return notes(self.database, self.id)
+        """Return every decision with the position of its event, oldest first."""
+        rows = select(NOTES).where(NOTES.c.tournament == self.id).order_by(NOTES.c.position, NOTES.c.ordinal)
+        with self.database.reading() as connection:
+            return [(row.position, codecs.note_of(row)) for row in connection.execute(rows)]
 
     def decisions(self, first: int = 1) -> dict[int, list[Note]]:
-        """The decisions that games caused, by the game's number, of games from number `first` on."""
-        return decisions(self.database, self.id, first)
+        """Return the decisions caused by the games from number `first` on, by game number, in order."""
+        joined = GAMES.join(EVENTS, and_(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "finished"))
+        joined = joined.join(NOTES, and_(NOTES.c.tournament == self.id, NOTES.c.position == EVENTS.c.position))
+        rows = select(GAMES.c.number, NOTES).select_from(joined).order_by(GAMES.c.number, NOTES.c.ordinal)
+        found: dict[int, list[Note]] = defaultdict(list)
+        with self.database.reading() as connection:
+            for row in connection.execute(rows.where(GAMES.c.tournament == self.id, GAMES.c.number >= first)):
+                found[row.number].append(codecs.note_of(row))
+        return found
 
-    def games(self, **filters: Any) -> list[GameLine]:
-        """Games as lines, in order; the filters are those of `queries.game_lines`."""
-        return _game_lines(self.database, self.id, **filters)
+    def games(
+        self,
+        *,
+        engine: str | None = None,
+        opponent: str | None = None,
+        termination: str | None = None,
+        outcome: Outcome | None = None,
+        incidents: bool = False,
+        counting: bool = False,
+        first: int = 1,
+        limit: int | None = None,
+    ) -> list[GameLine]:
+        """Return games as lines, in order of their numbers.
+
+        Args:
+            engine: Only games of this entrant.
+            opponent: Only games of this entrant too.
+            termination: Only games that ended so, for example ``adjudication`` or ``adjudication-draw``.
+            outcome: Only games with this outcome.
+            incidents: Only games with incidents.
+            counting: Without void games.
+            first: Number of the first game.
+            limit: The last games only, at most so many.
+        """
+        wanted = [GAMES.c.tournament == self.id, GAMES.c.number >= first]
+        named = [name for name in (engine, opponent) if name is not None]
+        wanted += [or_(GAMES.c.white == name, GAMES.c.black == name) for name in named]
+        if termination is not None:
+            wanted.append(or_(GAMES.c.termination == termination, GAMES.c.termination.startswith(f"{termination}-")))
+        if outcome is not None:
+            wanted.append(GAMES.c.outcome == outcome.value)
+        if incidents:
+            wanted.append(exists().where(INCIDENTS.c.game == GAMES.c.id))
+        if counting:
+            wanted.append(and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK))
+        computed = {"voided": STRUCK.label("voided"), "incidents": _INCIDENTS_OF.label("incidents")}
+        columns = [computed[name] if name in computed else GAMES.c[name] for name in GameLine.__slots__]
+        rows = select(*columns).where(*wanted).order_by(GAMES.c.number.desc())
+        with self.database.reading() as connection:
+            found = connection.execute(rows if limit is None else rows.limit(limit)).fetchall()
+        return [_line(row) for row in reversed(found)]
 
     def game(self, number: int) -> StoredGame:
-        """One game with its moves; UsageRefused for a number that is not there."""
+        """Return one game with its moves; UsageRefused for an unknown number."""
         if 0 < number <= codecs.LARGEST_NUMBER:
-            for stored in full_games(self.database, self.id, first=number, last=number):
+            for stored in self.full_games(number, last=number):
                 return stored
         raise UsageRefused(f"there is no game {number} in {self.title}", step="enginetour games lists them")
 
-    def full_games(self, first: int = 1) -> Iterator[StoredGame]:
-        """Games with their moves from number `first` on, a few at a time."""
-        return full_games(self.database, self.id, first=first)
+    def full_games(self, first: int = 1, *, last: int | None = None) -> Iterator[StoredGame]:
+        """Read whole games, `first` to `last`, in order; a page at a time."""
+        joined = GAMES.join(MOVES, MOVES.c.game == GAMES.c.id)
+        page = select(GAMES, MOVES.c.moves, STRUCK.label("voided")).select_from(joined)
+        page = page.where(GAMES.c.tournament == self.id).order_by(GAMES.c.number).limit(GAMES_A_PAGE)
+        if last is not None:
+            page = page.where(GAMES.c.number <= last)
+        while True:
+            with self.database.reading() as connection:
+                rows = connection.execute(page.where(GAMES.c.number >= first)).fetchall()
+                trouble = _incidents_of(connection, [row.id for row in rows])
+            for row in rows:
+                game = codecs.game_of(row, row.moves, trouble.get(row.id, ()))
+                yield StoredGame(row.number, game, bool(row.voided))
+            if not rows:
+                return
+            first = rows[-1].number + 1
+
+    def endings(self) -> Counter[str]:
+        """Count the games that count by termination, without reading a line for each game."""
+        kept = [GAMES.c.tournament == self.id, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK]
+        rows = select(GAMES.c.termination, func.count().label("games")).where(*kept).group_by(GAMES.c.termination)
+        with self.database.reading() as connection:
+            return Counter({row.termination: row.games for row in connection.execute(rows)})
 
     @property
     def gone(self) -> set[str]:
-        """Who withdrew or was replaced."""
+        """Names of entrants that withdrew or were replaced."""
         with self.database.reading() as connection:
-            return gone(connection, self.id)
+            return self._gone(connection)
 
     @property
     def grown(self) -> dict[str, int]:
         """Settings of the format that were extended after the start, with their values now."""
-        return grown(self.database, self.id)
+        rows = select(EVENTS.c.payload).where(EVENTS.c.tournament == self.id, EVENTS.c.kind == "extended")
+        values: dict[str, int] = {}
+        with self.database.reading() as connection:
+            for row in connection.execute(rows.order_by(EVENTS.c.position)):
+                values |= json.loads(row.payload)["settings"]
+        return values
 
     def replays(self, key: GameKey) -> int:
-        """How many games of that key do not count: the replay number of the next one."""
-        return replays(self.database, self.id, key)
+        """Count the void games of a key: the replay number of the next one."""
+        void = or_(GAMES.c.outcome == Outcome.VOID.value, STRUCK)
+        with self.database.reading() as connection:
+            rows = select(func.count()).select_from(GAMES).where(*self._of_key(key), void)
+            return int(connection.execute(rows).scalar_one())
 
     def aborts(self, key: GameKey) -> int:
-        """How many games of that key an engine gave up by ``*``."""
-        return aborts(self.database, self.id, key)
+        """Count the games of a key that an engine aborted with ``*``."""
+        given_up = (GAMES.c.outcome == Outcome.VOID.value, GAMES.c.category == "engine-abort")
+        with self.database.reading() as connection:
+            rows = select(func.count()).select_from(GAMES).where(*self._of_key(key), *given_up)
+            return int(connection.execute(rows).scalar_one())
 
     def pair_counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
-        """Wins, draws, losses of White for each (white, black) that met."""
-        return pair_counts(self.database, self.id)
+        """Return wins, draws and losses of White by (white, black); versions of one entrant are added up."""
+        with self.database.reading() as connection:
+            names = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+            kept = join_counts(kept_counts(connection, [self.id]).values())
+        return counts_by_name(counts_by_pair(kept).items(), names)
 
     def odds_by_entrant(self) -> dict[str, int]:
-        """How many of an entrant's games that count were at odds, for those that have any."""
+        """Count the games at odds that count, by entrant, for entrants that have any."""
+        standing = ODDS, GAMES.c.tournament == self.id, STANDING
+        found = Counter[str]()
         with self.database.reading() as connection:
-            return odds_by_entrant(connection, self.id)
+            for white, black in connection.execute(select(GAMES.c.white, GAMES.c.black).where(*standing)):
+                found.update((white, black))
+        return dict(found)
 
     def scores_at_odds(self) -> dict[int, tuple[int, int]]:
-        """By bands given: the games at odds that count, and the half points of those that gave them."""
+        """Return the games at odds that count, and the half points of the givers, by bands given."""
         with self.database.reading() as connection:
             return scores_at_odds(connection, GAMES.c.tournament == self.id, STANDING)
 
     def refuse_struck_out(self) -> None:
-        """For imports, which can be: a tournament that was played here stays."""
+        """Raise UsageRefused for a removed import; a tournament cannot be removed."""
 
     def incidents(self) -> list[tuple[int, Incident]]:
-        """What a tester must see, with the numbers of the games."""
-        return incidents(self.database, self.id)
+        """Return all incidents with the numbers of their games, oldest first."""
+        rows = select(GAMES.c.number, INCIDENTS).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
+        rows = rows.where(GAMES.c.tournament == self.id).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
+        with self.database.reading() as connection:
+            return [(row.number, codecs.incident_of(row)) for row in connection.execute(rows)]
+
+    def _standing_game(self, connection: Connection, key: GameKey) -> Any | None:
+        """The row of the key's game that counts, if there is one."""
+        stands = (GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+        return connection.execute(select(GAMES).where(*self._of_key(key), *stands)).first()
+
+    def _gone(self, connection: Connection) -> set[str]:
+        """Names that withdrew or were replaced by another name."""
+        rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == self.id)
+        left: set[str] = set()
+        for row in connection.execute(rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"]))):
+            payload = json.loads(row.payload)
+            if row.kind == "withdrawn":
+                left.add(payload["name"])
+            elif payload["entrant"]["name"] != payload["old"]:
+                left.add(payload["old"])
+        return left
+
+    def _of_key(self, key: GameKey) -> tuple[Any, ...]:
+        a, b, meeting, leg = key
+        same = (GAMES.c.a == a, GAMES.c.b == b, GAMES.c.meeting == meeting, GAMES.c.leg == leg)
+        return (GAMES.c.tournament == self.id, *same)
 
     def _rows(self, statement: Any, order: Any) -> Sequence[Any]:
         with self.database.reading() as connection:
             return connection.execute(statement.order_by(order)).fetchall()
 
-
-# Under what each game was played: opening, clocks and machine, and what both sides did; no move is loaded.
 
 _COLUMNS = (
     *("number", "white", "black", "outcome", "opening", "started", "ended", "relay", "load", "cores", "steal"),
@@ -558,9 +510,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class GameConditions:
-    """One game that counts. Times are UTC seconds; `opening` is its name and 1-based place in the suite.
+    """Conditions of one game that counts: opening, time control, machine and records of both sides; no moves.
 
-    `relay_us` is the relay gap: median, 99th percentile, largest. None is what was not measured.
+    Times are UTC seconds. `opening` is its name and 1-based number in the opening book. `relay_us` is the relay gap:
+    median, 99th percentile, maximum. None: not measured.
     """
 
     number: int
@@ -581,12 +534,12 @@ class GameConditions:
 
     @property
     def busy(self) -> bool:
-        """More wanted to run on that machine than it has processors."""
+        """Whether the load exceeded the processors."""
         return self.load is not None and self.cores is not None and self.load > self.cores
 
 
 def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
-    """Every game that counts, at odds or not, in the order of the log."""
+    """Read the conditions of every game that counts, at odds or not, in the order of the log."""
     columns = [GAMES.c[name] for name in _COLUMNS]
     counting = GAMES.c.tournament == log.id, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
     with log.database.reading() as connection:
@@ -605,8 +558,6 @@ def _conditions(row: Any) -> GameConditions:
     )
 
 
-# Games that went as an earlier one: engines without a clock are the same again on an opening that comes again.
-
 _SINGLE = case((or_(GAMES.c.culprit != "", GAMES.c.final_fen == ""), GAMES.c.id), else_=0)
 """A game that an engine lost by a fault, a crash at its first move say, tells nothing of how others go; nor does one
 whose last position was not kept."""
@@ -615,7 +566,7 @@ _GAME = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.opening, GAMES.c.pli
 
 
 def repeated_games(log: TournamentReader) -> tuple[int, int]:
-    """How many games of a tournament are an earlier one over again, and how many there are."""
+    """Count the games of a tournament that repeat an earlier game, and all its games."""
     alike = (
         select(func.count().label("games")).where(GAMES.c.tournament == log.id, STANDING).group_by(*_GAME).subquery()
     )
@@ -625,11 +576,8 @@ def repeated_games(log: TournamentReader) -> tuple[int, int]:
     return int(games) - int(kinds), int(games)
 
 
-# How an engine was started when it played a certain game, whatever has come in its place since.
-
-
 def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | None:
-    """The newest spec of `name` with the engine version that played game `number`; None for who did not play it."""
+    """Return how an entrant was started in a game: its newest spec with that engine version or None."""
     same = or_(
         (GAMES.c.white == ENTRANTS.c.name) & (GAMES.c.white_engine == ENTRANTS.c.engine),
         (GAMES.c.black == ENTRANTS.c.name) & (GAMES.c.black_engine == ENTRANTS.c.engine),
@@ -641,11 +589,8 @@ def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | 
     return None if text is None else _spec_in_row(log, name, text)
 
 
-# What the engines of a tournament did in their games, as their records tell it, for averages.
-
-
 def side_records(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
-    """Name and record of both sides of every game that counts, at odds or not, without loading a move."""
+    """Read name and record of both sides of every game that counts, at odds or not, without moves."""
     columns = GAMES.c.white, GAMES.c.white_side, GAMES.c.black, GAMES.c.black_side
     counting = GAMES.c.tournament == log.id, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
     with log.database.reading() as connection:
@@ -654,11 +599,8 @@ def side_records(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
             yield black, side_of(black_side)
 
 
-# How many incidents each engine had, counted by the database: no line of their traffic is read for it.
-
-
 def incident_counts(log: TournamentReader) -> Counter[str]:
-    """By who was at fault, warnings left out."""
+    """Count incidents by the engine at fault, without warnings and without reading the engine log."""
     columns = INCIDENTS.c.engine, INCIDENTS.c.category
     rows = select(*columns, func.count().label("number")).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
     rows = rows.where(GAMES.c.tournament == log.id, ~INCIDENTS.c.category.endswith("warning"))
@@ -669,7 +611,7 @@ def incident_counts(log: TournamentReader) -> Counter[str]:
     return found
 
 
-# The games of two engines against each other, over one tournament or all of them.
+# Head-to-head results of two engines, in one tournament or in the whole store.
 
 _PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
 # Tournament, White's and Black's version, the rest of the key, half points, opening of a game from a file, where kept
@@ -702,9 +644,9 @@ class _HeadToHead:
 
 
 def head_to_head(database: Database, one: str, other: str, *, tournament: int | None = None) -> _HeadToHead:
-    """What `one` scored against `other`; a plain name stands for all versions of that name.
+    """Return the games of one engine against another; a name without a mark stands for all versions.
 
-    UsageRefused for names that have no games here, or have not met.
+    UsageRefused for engines without games here, or without games against each other.
     """
     with database.reading() as connection:
         shown = rated_names(connection)
@@ -786,12 +728,9 @@ def _versions(connection: Connection, shown: dict[int, str], name: str) -> tuple
     return found, meant
 
 
-# Who has stood in a tournament's list, with what the engines call themselves; and the machines it was played on.
-
-
 @dataclass(frozen=True, slots=True)
 class LineupEntry:
-    """One entrant as its latest row has it; `place` is in the starting list, from 1, best first."""
+    """An entrant as last recorded; `place` is its place in the starting list, from 1, best first."""
 
     name: str
     place: int
@@ -801,7 +740,7 @@ class LineupEntry:
 
 
 def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
-    """Everybody by name, those who left included."""
+    """Return all entrants by name, including withdrawn ones."""
     columns = ENTRANTS.c.name, ENTRANTS.c.place, ENGINES.c.own_name, ENTRANTS.c.family, ENTRANTS.c.origin
     joined = ENTRANTS.join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
     rows = select(*columns).select_from(joined).where(ENTRANTS.c.tournament == log.id).order_by(ENTRANTS.c.since)
@@ -810,7 +749,7 @@ def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
 
 
 def processors(log: TournamentReader) -> tuple[str, ...]:
-    """Processors its games were played on, by name."""
+    """Return the names of the processors on which the games were played."""
     rows = select(GAMES.c.hardware).distinct().where(GAMES.c.tournament == log.id, GAMES.c.hardware != "")
     with log.database.reading() as connection:
         return tuple(connection.execute(rows.order_by(GAMES.c.hardware)).scalars())

@@ -1,7 +1,6 @@
-"""Append and replay: the only writer of games.
+"""Tournament log: append games and events, in one durable transaction each; the only writer of games.
 
-What is handed to `record_games` and `record_event` is durable when they return. Whoever writes holds the
-tournament's lock; readers need none.
+`record_games` and `record_event` return when the data is durable. The writer holds the tournament's lock.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from enginetour.model.game import (
     Withdrawn,
 )
 from enginetour.model.task import EngineSpec
-from enginetour.store import codecs, games
+from enginetour.store import codecs
 from enginetour.store.counts import removal_time
 from enginetour.store.database import PATIENCE_S, RETRY_S, Database, Prepared
 from enginetour.store.dialect import Lock, LockLost, StoreUnreachable, upsert
@@ -50,10 +49,8 @@ from enginetour.store.tables import (
     STRUCK,
 )
 
-# The hold of one run on its tournament: its lock, how far its log has come, and commits whose answer was lost.
-#
-# A server may go away in the middle of a commit: then nobody knows whether it came through. The log itself tells
-# afterwards, so that the game is neither lost nor written twice.
+# A server may disconnect during a commit, which may or may not have succeeded. The log shows it afterwards, so that
+# the game is neither lost nor written twice.
 
 _T = TypeVar("_T")
 _NEXT = Prepared(NEXT_POSITION)
@@ -81,7 +78,7 @@ class _WriteGuard:
         self._seen: int | None = None  # how far the log had come when the lock was taken
         self._event: tuple[int, float] | None = None  # the last of the transaction under way: position and moment
 
-    def under(self, lock: Lock) -> None:
+    def require_lock(self, lock: Lock) -> None:
         """From now on nothing is written unless this lock is still held, or was got again before anybody wrote."""
         self._lock = lock
         with self._database.reading() as connection:
@@ -145,12 +142,10 @@ class _WriteGuard:
         time.sleep(RETRY_S)
 
 
-# What the only writer of a log knows without asking the database again: counts it keeps up to date itself.
-#
-# A reader asks each time, for others may write; so does a writer before its first write of a run, which is when it is
-# known to be the only one.
+# Cached counts. A reader queries each time, because others may write. So does a writer before its first write of a
+# run, which proves that it is the only one.
 
-_GIVEN_UP = "engine-abort"
+_ABORTED = "engine-abort"
 _PairCounts = dict[tuple[str, str], tuple[int, int, int]]
 _COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0, 0, 1), Outcome.VOID: (0, 0, 0)}
 
@@ -163,7 +158,7 @@ class _Cache:
     ratings: dict[str, float] | None = None
     counts: _PairCounts | None = None
     void: Counter[GameKey] | None = None  # void or struck out
-    given_up: Counter[GameKey] = field(default_factory=Counter)  # known when `void` is
+    aborted: Counter[GameKey] = field(default_factory=Counter)  # known when `void` is
 
     def look(self, connection: Connection, tournament: int) -> Counter[GameKey]:
         """The games that do not count, by key."""
@@ -194,10 +189,8 @@ class _Cache:
     def _note(self, key: GameKey, outcome: str, category: str) -> None:
         assert self.void is not None
         self.void[key] += 1
-        self.given_up[key] += outcome == Outcome.VOID and category == _GIVEN_UP
+        self.aborted[key] += outcome == Outcome.VOID and category == _ABORTED
 
-
-# The log of one tournament: games and events in, in one transaction each, and the same events out again.
 
 # Built once: compiling takes longer than running.
 _KNOWN = select(GAMES.c.number).where(
@@ -218,7 +211,7 @@ _COUNTS = Prepared(upsert(PAIR_COUNTS, ("tournament", "white", "black"), ("wins"
 
 
 def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:
-    """Write the decisions that belong to one event; position 0 is before the first."""
+    """Write the decisions of one event; position 0 is before the first event."""
     place = {"tournament": tournament, "position": position}
     rows = [{**place, "ordinal": n, **codecs.note_columns(note)} for n, note in enumerate(notes, 1)]
     if rows:
@@ -226,16 +219,16 @@ def write_notes(connection: Connection, tournament: int, position: int, notes: S
 
 
 class TournamentLog(TournamentReader):
-    """One edition of a tournament in an open database, read and written; made by `Store`."""
+    """One edition of a tournament in an open database, for reading and writing; made by `Store`."""
 
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
-        self._hold = _WriteGuard(database, self.id, self.title)
-        self._remembered = _Cache()
+        self._guard = _WriteGuard(database, self.id, self.title)
+        self._cache = _Cache()
 
-    def under(self, lock: Lock) -> None:
-        """Every write from now on makes sure that this lock, which was taken before, is still held."""
-        self._hold.under(lock)
+    def require_lock(self, lock: Lock) -> None:
+        """Check before every write from now on that this lock, already taken, is still held."""
+        self._guard.require_lock(lock)
 
     def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
         """Write games in one transaction, each with its event, notes, incidents and pair counts; return their numbers.
@@ -247,28 +240,28 @@ class TournamentLog(TournamentReader):
             KeyError: a side is not an entrant.
         """
         rows = [(game, notes, codecs.game_columns(game), codecs.moves_blob(game.moves)) for game, notes in games]
-        learnt: set[int] = set()
+        named: set[int] = set()
 
         def write(connection: Connection, position: int) -> list[tuple[int, dict[str, Any]] | None]:
-            learnt.clear()
+            named.clear()
             found: list[tuple[int, dict[str, Any]] | None] = []
             for row in rows:
-                found.append(self._write_game(connection, position, row, learnt))
+                found.append(self._write_game(connection, position, row, named))
                 position += found[-1] is not None
             return found
 
-        written = self._hold.written(write, patience=PATIENCE_S)
-        if learnt:
-            self._remembered.versions = {}
+        written = self._guard.written(write, patience=PATIENCE_S)
+        if named:
+            self._cache.versions = {}
         for (game, _), one in zip(games, written, strict=True):
             if one is not None:
                 self._remember(game, one[1])
         return [None if one is None else one[0] for one in written]
 
     def _write_game(
-        self, connection: Connection, position: int, row: _Row, learnt: set[int]
+        self, connection: Connection, position: int, row: _Row, named: set[int]
     ) -> tuple[int, dict[str, Any]] | None:
-        """Its number and the versions that played, None if it is there already; `learnt` are those told by own name."""
+        """Its number and the versions that played, None if it is there already; `named` are those told by own name."""
         game, notes, columns, blob = row
         pairing = game.pairing
         key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
@@ -288,37 +281,37 @@ class TournamentLog(TournamentReader):
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             self._count(connection, white, black, game.outcome, 1)
         for one, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
-            if side.own_name and not one.own_name and one.engine not in learnt:
+            if side.own_name and not one.own_name and one.engine not in named:
                 own_name = codecs.clean_text(side.own_name)[:100]  # reliability spec 2.6
                 connection.execute(update(ENGINES).where(ENGINES.c.id == one.engine).values(own_name=own_name))
-                learnt.add(one.engine)
+                named.add(one.engine)
         return int(number), versions
 
     def _remember(self, game: Game, versions: dict[str, Any]) -> None:
         """A game that is durable."""
         pairing = game.pairing
-        self._remembered.finished(pairing.key, game.outcome, game.category)
+        self._cache.finished(pairing.key, game.outcome, game.category)
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             plain = versions[pairing.white].plain, versions[pairing.black].plain
-            self._remembered.counted(plain, game.outcome)
+            self._cache.counted(plain, game.outcome)
 
     def _versions(self, connection: Connection, pairing: Pairing) -> dict[str, Any]:
         """The rows of the engine versions that play now, by the names of entrants."""
         sides = {"w": pairing.white, "b": pairing.black}
-        found = self._remembered.versions
-        if self._hold.newest is None or not found.keys() >= set(sides.values()):
+        found = self._cache.versions
+        if self._guard.newest is None or not found.keys() >= set(sides.values()):
             rows = connection.execute(_VERSIONS, {"t": self.id, **sides})
-            found = self._remembered.versions = {**found, **{row.name: row for row in rows}}
+            found = self._cache.versions = {**found, **{row.name: row for row in rows}}
         return found
 
     def record_event(
         self, event: Event, notes: Sequence[Note] = (), *, why: str = "", spec: EngineSpec | None = None
     ) -> int:
-        """Write any event but a finished game; its position. `Added` and `Replaced` need the engine's `spec`.
+        """Write any event except a finished game and return its position; `Added` and `Replaced` need the `spec`.
 
-        UsageRefused if there is no such game to void, no such entrant, or one of that name already.
+        UsageRefused for an unknown game or entrant, and for a name that is already taken.
         """
-        self._remembered = _Cache()
+        self._cache = _Cache()
 
         def write(connection: Connection, position: int) -> int:
             match event:
@@ -347,47 +340,47 @@ class TournamentLog(TournamentReader):
             write_notes(connection, self.id, position, notes)
             return position
 
-        return self._hold.written(write)
+        return self._guard.written(write)
 
     @property
     def known_ratings(self) -> dict[str, float]:
         """As a reader's, asked for once."""
-        if self._hold.newest is None:
+        if self._guard.newest is None:
             return super().known_ratings
-        if self._remembered.ratings is None:
-            self._remembered.ratings = super().known_ratings
-        return self._remembered.ratings
+        if self._cache.ratings is None:
+            self._cache.ratings = super().known_ratings
+        return self._cache.ratings
 
     def replays(self, key: GameKey) -> int:
         """As a reader's, asked for once."""
-        if self._hold.newest is None:
+        if self._guard.newest is None:
             return super().replays(key)
         return self._not_counting()[key]
 
     def aborts(self, key: GameKey) -> int:
         """As a reader's, asked for once."""
-        if self._hold.newest is None:
+        if self._guard.newest is None:
             return super().aborts(key)
         self._not_counting()
-        return self._remembered.given_up[key]
+        return self._cache.aborted[key]
 
     def _not_counting(self) -> Counter[GameKey]:
-        if self._remembered.void is None:
+        if self._cache.void is None:
             with self.database.reading() as connection:
-                return self._remembered.look(connection, self.id)
-        return self._remembered.void
+                return self._cache.look(connection, self.id)
+        return self._cache.void
 
     def pair_counts(self) -> _PairCounts:
         """As a reader's, asked for once."""
-        if self._hold.newest is None:
+        if self._guard.newest is None:
             return super().pair_counts()
-        if self._remembered.counts is None:
-            self._remembered.counts = super().pair_counts()
-        return dict(self._remembered.counts)
+        if self._cache.counts is None:
+            self._cache.counts = super().pair_counts()
+        return dict(self._cache.counts)
 
     def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
-        """From the next event on these entrants are played by what is on the disk now: new engine versions."""
-        self._remembered = _Cache()
+        """Record new engine versions of these entrants, valid from the next event on."""
+        self._cache = _Cache()
         with self.database.writing() as connection:
             position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
             for name, spec in specs.items():
@@ -412,7 +405,7 @@ class TournamentLog(TournamentReader):
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
         now = time.time() if at is None else at
         _EVENT.write(connection, {**row, "at": now})
-        self._hold.noted(position, now)
+        self._guard.noted(position, now)
 
     def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
         wins, draws, losses = (times * count for count in _COUNTED[outcome])
@@ -420,7 +413,7 @@ class TournamentLog(TournamentReader):
         _COUNTS.write(connection, {**pair, "wins": wins, "draws": draws, "losses": losses})
 
     def _void(self, connection: Connection, position: int, event: GameVoided, why: str) -> None:
-        row = games.standing_game(connection, self.id, event.pairing.key)
+        row = self._standing_game(connection, event.pairing.key)
         if row is None or row.outcome != event.outcome.value or row.white != event.pairing.white:
             who = f"{event.pairing.white} - {event.pairing.black}"
             raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
@@ -433,7 +426,7 @@ class TournamentLog(TournamentReader):
         """Place of an entrant that is in the tournament; UsageRefused for another name."""
         rows = select(ENTRANTS.c.place).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
         place = connection.execute(rows).scalar()
-        if place is None or name in games.gone(connection, self.id):
+        if place is None or name in self._gone(connection):
             left = "has left" if place is not None else "is not in"
             raise UsageRefused(f"{name} {left} {self.title}", step="enginetour standings lists the entrants")
         return int(place)

@@ -1,4 +1,4 @@
-"""Alembic run in-process, one file per version."""
+"""Database schema: check its version, create the tables, upgrade an older schema by adding tables and columns."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store.address import ServerAddress
 from enginetour.store.tables import METADATA, PARTIAL, SCHEMA_VERSION
 
-# Whether a database holds exactly our tables, and how an older one comes to hold them: by additions only.
-
-# version -> what came with it: whole tables, and columns at the end of older ones
+# schema version -> tables that it added, and columns that it appended to older tables
 _TABLES = {2: ("lists", "editions", "edition_lines", "imports", "imported_games")}
 _COLUMNS: dict[int, dict[str, tuple[str, ...]]] = {
     2: {"games": ("hardware", "handicap"), "rating_events": ("imported",)},
@@ -30,7 +28,7 @@ _COLUMNS: dict[int, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema as a database tells it: its version, what it holds as (kind, name, table), and columns by table."""
+    """A schema as read from a database: version, objects as (kind, name, table), and column names by table."""
 
     version: int
     objects: Iterable[tuple[str, str, str]]
@@ -38,7 +36,7 @@ class Schema:
 
 
 def expected(version: int) -> dict[str, list[str]]:
-    """The columns of every table as that version of ours made them."""
+    """Return the columns of every table as that schema version created them."""
     made = {name: [column.name for column in table.columns] for name, table in METADATA.tables.items()}
     for later in range(version + 1, SCHEMA_VERSION + 1):
         made = {name: columns for name, columns in made.items() if name not in _TABLES.get(later, ())}
@@ -49,9 +47,9 @@ def expected(version: int) -> dict[str, list[str]]:
 
 
 def check_schema(found: Schema, place: object) -> int:
-    """The version; StoreRefused for a newer one and for any schema that is not exactly ours.
+    """Return the version; StoreRefused for a newer one and for any schema that differs from enginetour's.
 
-    Triggers and views would be code, so they are refused too.
+    Triggers and views are rejected too, because they could run code.
     """
     version = found.version
     if version > SCHEMA_VERSION:
@@ -73,13 +71,13 @@ def check_schema(found: Schema, place: object) -> int:
 
 
 def create_tables(connection: Connection) -> None:
-    """All tables, in a database that has none; the caller stamps it with the version."""
+    """Create all tables in an empty database; the caller writes the version."""
     _tell_partial(connection)
     METADATA.create_all(connection)
 
 
 def upgrade(connection: Connection, version: int) -> None:
-    """Add what came after `version`; rows that are there stay as they are. The caller stamps the new one."""
+    """Add tables and columns of later versions; rows do not change. The caller writes the version."""
     _tell_partial(connection)
     for later in range(version + 1, SCHEMA_VERSION + 1):
         METADATA.create_all(connection, [METADATA.tables[name] for name in _TABLES.get(later, ())])
@@ -106,7 +104,7 @@ def _add_column(connection: Connection, table: str, name: str) -> None:
     connection.exec_driver_sql(f'ALTER TABLE "{table}" ADD COLUMN {words}')
 
 
-# What a schema of a PostgreSQL server holds. Its version is told by the comment on our table of tournaments.
+# PostgreSQL: the schema version is the comment on the table of tournaments.
 
 _STAMP = "tournaments"  # the table that bears the comment
 _WORDS = "enginetour, schema {}"
@@ -144,7 +142,7 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s)
 
 
 def refuse_unfit(raw: Any, address: ServerAddress) -> None:
-    """StoreRefused for a database that cannot hold our tables, whatever is in it."""
+    """Raise StoreRefused for a database that cannot hold the tables: no schema, or not UTF-8."""
     encoding, folder = raw.execute("SELECT current_setting('server_encoding'), current_schema()").fetchone()
     if folder is None:
         step = "create the schema its search_path names, or name one: ?options=-csearch_path%3DNAME"
@@ -155,12 +153,12 @@ def refuse_unfit(raw: Any, address: ServerAddress) -> None:
 
 
 def is_blank(raw: Any) -> bool:
-    """The schema holds nothing at all."""
+    """Whether the schema is empty."""
     return not _objects(raw)
 
 
 def read_server_schema(raw: Any) -> Schema:
-    """The schema as the server tells it."""
+    """Read version, objects and columns of the server's schema."""
     comment = raw.execute(_COMMENT, (_STAMP,)).fetchone()
     version = _VERSION.fullmatch(comment[0] or "") if comment is not None else None
     columns = dict(raw.execute(_COLUMN_TYPES).fetchall())
@@ -168,7 +166,7 @@ def read_server_schema(raw: Any) -> Schema:
 
 
 def read_own_schema(raw: Any, address: ServerAddress) -> Schema:
-    """As `found`; StoreRefused for the tables of another program, with the way to live beside them."""
+    """Read the schema; StoreRefused for tables of another program."""
     told = read_server_schema(raw)
     for kind, name, _ in told.objects if told.version == 0 else ():
         step = "name an empty database, or a schema of its own: ?options=-csearch_path%3DNAME"
@@ -177,18 +175,18 @@ def read_own_schema(raw: Any, address: ServerAddress) -> Schema:
 
 
 def write_version(raw: Any) -> None:
-    """Say which version of ours these tables are."""
+    """Write the schema version into the comment."""
     raw.execute(f"COMMENT ON TABLE {_STAMP} IS '{_WORDS.format(SCHEMA_VERSION)}'")
 
 
 def server_warnings(raw: Any, address: ServerAddress) -> tuple[str, ...]:
-    """What the server does not promise."""
+    """Return warnings about settings that can lose games in a power cut."""
     lax = [name for name in ("fsync", "full_page_writes") if raw.execute(f"SHOW {name}").fetchone()[0] == "off"]
     return tuple(f"{address} runs with {name} = off: a power cut may lose games there" for name in lax)
 
 
 def refuse_unwritable(raw: Any, address: ServerAddress) -> None:
-    """StorageFailed for a server that only answers, and for rights that this user does not have."""
+    """Raise StorageFailed for a standby server and for missing rights of this user."""
     refuse_unfit(raw, address)
     place = str(address)
     standby, may_create, folder = raw.execute(

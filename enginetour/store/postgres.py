@@ -1,7 +1,7 @@
-"""PostgreSQL: connection, advisory lock, errors, integrity.
+"""PostgreSQL backend: connections, advisory locks, error translation and integrity check of a server's database.
 
-Writers take turns by an advisory lock of the transaction, as those of a file do: so keys are handed out in the order
-of commits, and a list as of some game never gains one later. Readers wait for nobody.
+Writers take turns with an advisory lock of the transaction, as in a SQLite file. Keys are therefore assigned in the
+order of commits, and a rating list as of an earlier game never gains games later. Readers do not wait.
 """
 
 from __future__ import annotations
@@ -52,8 +52,6 @@ from enginetour.store.dialect import (
     StoreUnreachable,
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
-
-# PostgreSQL's errors in the user's words: away, refused, full, unwritable or busy; all others are our own mistakes.
 
 # SQLSTATE codes and classes (PostgreSQL, "Error Codes").
 # Shut down, starting, cut off, too many; and what its owner or itself has cancelled, which is tried again likewise.
@@ -119,10 +117,8 @@ def _first_line(error: psycopg.Error) -> str:
     return error.diag.message_primary or (str(error).splitlines() or [""])[0]
 
 
-# One run per tournament on a server: an advisory lock on a connection of its own, which dies with its process.
-#
-# Runs take it in the writers' turn. So whoever is writing and finds that the lock is still ours may rely on it until
-# the commit: nobody can have taken it in between.
+# Tournament lock: an advisory lock on a separate connection, which ends with its process. Runs take it while they
+# hold the writers' lock, so a writer that still holds the tournament lock keeps it until the commit.
 
 _GOODBYE_S = 0.5  # a server notices within milliseconds that the process of the last run is dead
 _RETRY_S = 0.05
@@ -240,7 +236,7 @@ def _shown(holder: tuple[int, str, str | None]) -> str:
     return name.removeprefix(_PREFIX) if name.startswith(_PREFIX) else f"server process {holder[0]} {name}".strip()
 
 
-# A store on a PostgreSQL server: the same tables, one transaction a game, ``synchronous_commit`` on.
+# The backend: the same tables, one transaction per game, ``synchronous_commit`` on.
 
 try:
     import psycopg
@@ -304,7 +300,7 @@ def _connect(address: ServerAddress, *, known: bool, name: str = _APPLICATION, r
 
 
 class PostgresDatabase:
-    """One schema of one database of a server: the first of the search path."""
+    """The first schema of the search path in a server's database, as the backend of a store."""
 
     is_steady = False
     view = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -318,7 +314,7 @@ class PostgresDatabase:
         with self._alone() as raw:
             return not migrations.is_blank(raw)
 
-    def arrive(self, *, create: bool) -> dialect.Probe:
+    def probe(self, *, create: bool) -> dialect.Probe:
         """Look at server and schema; nothing is written."""
         with self._alone() as raw:
             migrations.refuse_unfit(raw, self.address)
@@ -341,7 +337,7 @@ class PostgresDatabase:
             pool_pre_ping=True,
         )
 
-    def make_ready(self, connection: Connection, *, create: bool) -> None:
+    def initialize(self, connection: Connection, *, create: bool) -> None:
         """Tables, later columns and the stamp in one transaction: all of it or nothing."""
         raw = _raw(connection)
         if create and migrations.is_blank(raw):
@@ -353,7 +349,7 @@ class PostgresDatabase:
             migrations.upgrade(connection, version)
         migrations.write_version(raw)
 
-    def settle(self, connection: Connection) -> None:
+    def verify(self, connection: Connection) -> None:
         """The rights to every table."""
         migrations.refuse_unwritable(_raw(connection), self.address)
 
@@ -368,7 +364,7 @@ class PostgresDatabase:
             connection.rollback()
             raise
 
-    def require(self) -> None:
+    def require_in_place(self) -> None:
         """A connection that still answers is one to the same database."""
 
     def translated(self, error: BaseException) -> TourError | None:
@@ -376,7 +372,7 @@ class PostgresDatabase:
         return _translated(error, self.address)
 
     @contextmanager
-    def unchecked(self, connection: Connection) -> Iterator[None]:  # noqa: ARG002 - needs rights of the server's owner
+    def without_reference_checks(self, connection: Connection) -> Iterator[None]:  # noqa: ARG002 - needs rights of the server's owner
         """References are looked up all the same."""
         yield
 
@@ -394,7 +390,7 @@ class PostgresDatabase:
         except psycopg.Error as error:
             raise self.translated(error) or error from error
 
-    def count_on(self, connection: Connection) -> None:
+    def reset_counters(self, connection: Connection) -> None:
         """Its counters know only of the keys they gave themselves."""
         for table in METADATA.sorted_tables:
             if table.autoincrement_column is not None:
@@ -412,9 +408,9 @@ class PostgresDatabase:
         """Every row read, then references."""
         return _postgres_integrity(connection, most)
 
-    def odd_cells(self, connection: Connection) -> Iterator[str]:
+    def invalid_cells(self, connection: Connection) -> Iterator[str]:
         """The server keeps types; what is in them it does not look at."""
-        return _postgres_odd_cells(connection)
+        return _postgres_invalid_cells(connection)
 
     def lock(self, slug: str) -> dialect.Lock:
         """An advisory lock on a connection of its own."""
@@ -458,7 +454,7 @@ def _raw(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
-# What a PostgreSQL server can be asked about its own order, and what it does not look at: cells beyond all measure.
+# Integrity check, and cells with values that the column types allow but enginetour never writes.
 
 _ROWS_A_BLOCK = 1000  # read at once; a cell of JSON is a few KB at most
 # An index or a reference that somebody made without checking what is there, or that failed while it was made.
@@ -490,7 +486,7 @@ def _postgres_integrity(connection: Connection, most: int) -> Iterator[str]:
                 yield f"{rows} of {here.name} refer to {key.column.table.name} that are not there"
 
 
-def _postgres_odd_cells(connection: Connection) -> Iterator[str]:
+def _postgres_invalid_cells(connection: Connection) -> Iterator[str]:
     """A sentence for each column that has such cells, naming the first. Rows have no numbers, so keys name them."""
     for here in METADATA.sorted_tables:
         keys = list(here.primary_key.columns)

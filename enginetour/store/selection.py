@@ -1,9 +1,9 @@
-"""Which games a list includes."""
+"""Game selection of rating lists: the filter, the selected pair counts by name, and pentanomial results."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
@@ -55,13 +55,11 @@ if TYPE_CHECKING:
     from enginetour.store.counts import Sums
 
 
-# Which games a list takes: its filter as conditions on rows, and how many games fall to which part of it.
-#
-# The parts are asked in one order (that of `PARTS`), and a game counts with the first that does not want it: what is
-# left out and what is taken add up to all.
+# The filter. A game that several parts exclude counts for the first of them in the order of `_PARTS`, so that
+# included and excluded games add up to all games.
 
-_TOLD = (GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.termination)
-_TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc, IMPORTED_GAMES.c.termination)
+_PLAYED_TAGS = (GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.termination)
+_IMPORTED_TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc, IMPORTED_GAMES.c.termination)
 _PARTS = ("variant", "tournament", "odds", "date", "time class", "control", "termination", "hardware")
 # The `ENDINGS` of game files, for games that were played here.
 _PLAYED: Mapping[str, frozenset[str]] = {
@@ -75,7 +73,7 @@ _PLAYED: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """Conditions on rows of games and of imported games; `left_out` counts the games that stand and are not taken."""
+    """A list's filter as conditions on GAMES and IMPORTED_GAMES; `left_out` counts excluded games by part."""
 
     games: ColumnElement[bool]
     imported: ColumnElement[bool]
@@ -84,7 +82,7 @@ class GameFilter:
 
 
 def tournaments_of(connection: Connection, definition: ListDefinition) -> set[int]:
-    """Those of the variant that are wanted by name, or by ``name #edition`` for one of them."""
+    """Return the keys of the tournaments and imports that a list includes, by variant and name or ``name #edition``."""
     rows = connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition)).fetchall()
     odd = nonstandard_variants(connection)
     return {
@@ -95,74 +93,60 @@ def tournaments_of(connection: Connection, definition: ListDefinition) -> set[in
 
 
 def is_whole(definition: ListDefinition) -> bool:
-    """The filter takes or leaves whole tournaments and engines, so that the kept pair counts answer it."""
+    """Whether the filter selects whole tournaments and engines, so that the stored pair counts suffice."""
     tags = definition.since or definition.until or definition.time_classes or definition.tc
     return not (tags or definition.exclude_termination or definition.hardware or definition.odds)
 
 
 def game_filter(connection: Connection, definition: ListDefinition, moment: Moment) -> GameFilter:
-    """The filter at a moment. Two scans of the games."""
-    tournaments, odd = tournaments_of(connection, definition), nonstandard_variants(connection)
-    wanted: dict[str, set[Any]] = {"told": set(), "hardware": set(), "tags": set()}
+    """Turn a list's filter at a moment into conditions on rows; scans the games played here and the imported ones."""
+    tournaments, variants = tournaments_of(connection, definition), nonstandard_variants(connection)
+    ended, dated = _days(definition)
+    played, read = moment.standing(), moment.read()
     left: Counter[str] = Counter()
     standing = 0
-    inside, inside_read = _days(definition)
-    groups: Select[Any] = (
-        select(GAMES.c.tournament, EVEN, inside, *_TOLD, GAMES.c.hardware, func.count())
-        .where(moment.standing())
-        .group_by(GAMES.c.tournament, EVEN, inside, *_TOLD, GAMES.c.hardware)
-    )
-    for tournament, even, in_time, white_tc, black_tc, termination, hardware, count in connection.execute(groups):
-        why = _why_not(
-            definition,
-            variant=odd.get(tournament, STANDARD),
-            tournament=tournament in tournaments,
-            even=bool(even),
-            in_time=bool(in_time),
-            controls=(white_tc, black_tc),
-            excluded=any(termination in _PLAYED[name] for name in definition.exclude_termination),
-            hardware=hardware,
-        )
-        standing += count
-        if why:
-            left[why] += count
-        else:
-            wanted["told"].add((white_tc, black_tc, termination))
-            wanted["hardware"].add(hardware)
-    read: Select[Any] = (
-        select(IMPORTED_GAMES.c.tournament, EVEN_READ, inside_read, *_TAGS, func.count())
-        .where(moment.read())
-        .group_by(IMPORTED_GAMES.c.tournament, EVEN_READ, inside_read, *_TAGS)
-    )
-    for tournament, even, in_time, tc, black_tc, termination, count in connection.execute(read):
-        why = _why_not(
-            definition,
-            variant=odd.get(tournament, STANDARD),
-            tournament=tournament in tournaments,
-            even=bool(even),
-            in_time=bool(in_time),
-            controls=(tc, black_tc or tc),
-            excluded=ended_so(termination, definition.exclude_termination),
-            hardware="",
-        )
-        standing += count
-        if why:
-            left[why] += count
-        else:
-            wanted["tags"].add((tc, black_tc, termination))
+
+    def wanted(groups: Select[Any], why_not: Callable[..., str | None]) -> list[tuple[Any, ...]]:
+        """The tags of the groups that the filter takes; counts the games of the others."""
+        nonlocal standing
+        taken = []
+        for tournament, even, in_time, *tags, count in connection.execute(groups):
+            common = {"tournament": tournament in tournaments, "even": bool(even), "in_time": bool(in_time)}
+            why = why_not(tags, variant=variants.get(tournament, STANDARD), **common)
+            standing += count
+            if why:
+                left[why] += count
+            else:
+                taken.append(tuple(tags))
+        return taken
+
+    def why_not_played(tags: Sequence[str], **common: Any) -> str | None:
+        *controls, termination, hardware = tags
+        excluded = any(termination in _PLAYED[name] for name in definition.exclude_termination)
+        return _why_not(definition, **common, controls=controls, excluded=excluded, hardware=hardware)
+
+    def why_not_imported(tags: Sequence[str], **common: Any) -> str | None:
+        tc, black_tc, termination = tags
+        excluded = ended_so(termination, definition.exclude_termination)
+        return _why_not(definition, **common, controls=(tc, black_tc or tc), excluded=excluded, hardware="")
+
+    columns = (GAMES.c.tournament, EVEN, ended, *_PLAYED_TAGS, GAMES.c.hardware)
+    tags = wanted(select(*columns, func.count()).where(played).group_by(*columns), why_not_played)
     games = and_(
-        moment.standing(),
+        played,
         GAMES.c.tournament.in_(tournaments),
-        inside,
-        tuple_(*_TOLD).in_(sorted(wanted["told"])),
-        GAMES.c.hardware.in_(sorted(wanted["hardware"])),
+        ended,
+        tuple_(*_PLAYED_TAGS).in_(sorted({tag[:-1] for tag in tags})),
+        GAMES.c.hardware.in_(sorted({tag[-1] for tag in tags})),
         true() if definition.odds else EVEN,
     )
+    groups = (IMPORTED_GAMES.c.tournament, EVEN_READ, dated, *_IMPORTED_TAGS)
+    tags = wanted(select(*groups, func.count()).where(read).group_by(*groups), why_not_imported)
     imported = and_(
-        moment.read(),
+        read,
         IMPORTED_GAMES.c.tournament.in_(tournaments),
-        inside_read,
-        tuple_(*_TAGS).in_(sorted(wanted["tags"])),
+        dated,
+        tuple_(*_IMPORTED_TAGS).in_(sorted(set(tags))),
         true() if definition.odds else EVEN_READ,
     )
     return GameFilter(games, imported, {part: left[part] for part in _PARTS if left[part]}, standing)
@@ -182,7 +166,7 @@ def _why_not(
     tournament: bool,
     even: bool,
     in_time: bool,
-    controls: tuple[str, str],
+    controls: Sequence[str],
     excluded: bool,
     hardware: str,
 ) -> str | None:
@@ -223,8 +207,6 @@ def _number(day: date) -> int:
     return day.year * 10_000 + day.month * 100 + day.day
 
 
-# The games of a list as pair counts, with the names they are rated under and what was left out by which filter.
-
 _DENSE_NAMES = 2000  # names; a count of every two takes 32 MB, sorting half a million pairs 80 ms (measured)
 
 
@@ -243,10 +225,10 @@ class _Named:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """What a definition takes of the store at a moment. `left_out`: games by the filter that did not want them.
+    """The games that a list includes at a moment, as pair counts.
 
-    `few` are engines with too few games; `versions` tells which rows of the store each name stands for, `meant` which
-    names of the list people may mean by a plain name, or by one with a mark that is not shown.
+    `left_out`: excluded games by part of the filter; `few`: engines with too few games; `versions`: engine versions
+    (rows of the store) by name; `meant`: names of the list by every name that users may type, with or without mark.
     """
 
     definition: ListDefinition
@@ -261,21 +243,21 @@ class Selection:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Engines with games, in the order of the alphabet."""
+        """Names of the engines with games, sorted."""
         return self.pairs.names
 
     @property
     def games(self) -> int:
-        """How many were taken."""
+        """Number of selected games."""
         return int(self.pairs.games.sum())
 
 
 def select_games(
     store: Store, definition: ListDefinition, as_of: str | Moment | None = None, *, names_of: Moment | None = None
 ) -> Selection:
-    """The games of a list now or at a moment: a day, a time, or ``game N``; UsageRefused for another one.
+    """Select the games of a list, now or as of a day, a time or ``game N``; UsageRefused for another moment.
 
-    Engines have the names that told their versions apart at that moment, or at the moment `names_of`.
+    Engine versions have the names of that moment, or of the moment `names_of`.
     """
     with store.database.reading() as connection:
         moment = as_of if isinstance(as_of, Moment) else moment_of(connection, as_of)
@@ -425,11 +407,11 @@ def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
     return everybody.within(met), int(games[~wanted].sum()), alone
 
 
-# Which games of the store came in pairs on one opening, counted by the points they brought: one aggregate.
+# Pentanomial results: game pairs on one opening, counted by their points.
 
 _STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
 
-Pentanomial = tuple[int, int, int, int, int]  # pairs that brought 0, 1/2, 1, 3/2, 2 points
+Pentanomial = tuple[int, int, int, int, int]  # game pairs with 0, 1/2, 1, 3/2, 2 points
 
 
 def pentanomials_of(
@@ -438,12 +420,16 @@ def pentanomials_of(
     names: Mapping[int, str] | None = None,
     standing: ColumnElement[bool] = _STANDING,
 ) -> dict[tuple[str, str], Pentanomial]:
-    """Complete pairs of every two engines by the points of the first, of the games that are `wanted` (of GAMES).
+    """Count complete game pairs of every two engines by the points of the first.
 
-    `names` are those of engine versions, by default as the whole store's lists show them; versions of one name are
-    added up, versions without a name left out. `standing` says which results count, by default those of even games
-    that stand now. Both legs have one, by the same two versions with colours swapped on the same opening: legs 1 and
-    2, 3 and 4, ... of a meeting.
+    A pair is legs 1 and 2, 3 and 4, ... of an encounter: the same two versions, colors swapped, the same opening.
+
+    Args:
+        database: Of the store.
+        wanted: Conditions on GAMES.
+        names: Names of engine versions; by default those of the whole store. Versions of one name are added up,
+            versions without a name are left out.
+        standing: Which results count; by default those of even games that are not annulled.
     """
     with database.reading() as connection:
         shown = rated_names(connection) if names is None else names
@@ -451,9 +437,9 @@ def pentanomials_of(
 
 
 def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pentanomial | None, int]:
-    """The pairs of two engines of a tournament by the points of the first, and how many of them are two draws.
+    """Return the pentanomial result of two entrants from the side of the first, and the number of draw-draw pairs.
 
-    None where they have none; the other level ones are a win each.
+    The result is None without a complete pair.
     """
     found, draws = [0] * 5, 0
     with log.database.reading() as connection:
@@ -469,7 +455,7 @@ def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pe
 
 
 def pentanomials_of_tournament(log: TournamentReader) -> dict[tuple[str, str], Pentanomial]:
-    """Those of one tournament by the plain names of its engines."""
+    """Return the pentanomial results of a tournament by the names of both engines."""
     with log.database.reading() as connection:
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
         return _added_up(connection, (_STANDING, GAMES.c.tournament == log.id), plain)

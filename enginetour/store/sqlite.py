@@ -1,6 +1,6 @@
-"""SQLite: WAL, file lock, disk, bulk insert, integrity of the file.
+"""SQLite backend: WAL mode, lock files, disk checks, bulk insert and integrity check of the file.
 
-A file that is not ours is looked at without a write, without side files too, and left as it was.
+A file of another program is inspected without writing, and without creating side files.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ from enginetour.store.dialect import (
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 
-# SQLite's errors in the user's words: full, unwritable, busy or damaged; all others are our own mistakes.
-
 _STORAGE = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
 )
@@ -56,7 +54,7 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def translated(error: BaseException, path: Path) -> TourError | None:
-    """What the user reads for an error of SQLite; None for those that are our own mistakes."""
+    """Turn an error of SQLite into one for the user; None for internal errors."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return None
@@ -76,16 +74,14 @@ def translated(error: BaseException, path: Path) -> TourError | None:
 
 @contextmanager
 def translating_errors(path: Path) -> Iterator[None]:
-    """Errors of a bare connection, translated."""
+    """Translate the errors of SQLite's own connection."""
     try:
         yield
     except sqlite3.Error as error:
         raise translated(error, path) or error from error
 
 
-# Where a database may lie: on a disk of this machine that can be written.
-#
-# Locks and shared memory fail quietly on network file systems.
+# File system checks: locks and shared memory fail silently on network file systems.
 
 # Locks or mmap differ between machines there: SQLite "How To Corrupt", section 2.1; WAL, "same host".
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "ncpfs", "lustre", "gpfs", "fuse.sshfs"})
@@ -94,7 +90,7 @@ _MOUNTS = Path("/proc/self/mountinfo")  # proc(5)
 
 
 def file_system(folder: Path, mounts: str) -> str:
-    """Type of the file system that holds `folder`, from the text of mountinfo; "" if it is not told."""
+    """Return the type of the file system of a directory, from the text of mountinfo; "" if unknown."""
     best, found = -1, ""
     parts = folder.parts
     for line in mounts.splitlines():
@@ -109,7 +105,7 @@ def file_system(folder: Path, mounts: str) -> str:
 
 
 def free_bytes(folder: Path) -> float:
-    """Room left on the disk of a folder; infinite where the file system does not tell."""
+    """Return the free bytes on the disk of a directory; infinite if unknown."""
     try:
         found = os.statvfs(folder)
     except OSError:
@@ -118,7 +114,7 @@ def free_bytes(folder: Path) -> float:
 
 
 def check_folder(folder: Path) -> tuple[str, ...]:
-    """Warnings about the folder; StoreRefused for a network file system."""
+    """Return warnings about a directory; StoreRefused for a network file system."""
     mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape") if _MOUNTS.exists() else ""
     kind = file_system(folder.resolve(), mounts)
     if kind in _NETWORK:
@@ -150,7 +146,7 @@ def _refuse_second_name(database: Path) -> None:
         )
 
 
-# Are the files we hold open still those under their names? What lies in one without a name goes with its last user.
+# Removed or replaced files: what is written to an open file without a name is lost when it is closed.
 
 _Identity = tuple[int, int]  # device and inode
 _OPEN_HERE = Path("/proc/self/fd")  # proc(5)
@@ -165,7 +161,7 @@ class _HeldFiles:
         self._file = _identity(path)
         self._known_log: _Identity | None = None  # the one we last knew to be ours
 
-    def require(self) -> None:
+    def require_in_place(self) -> None:
         """StorageFailed if one was removed or replaced. To be called in a transaction: its connection holds the log."""
         if _identity(self._path) != self._file:
             what = "was removed or replaced while it was in use"
@@ -196,16 +192,16 @@ def _is_nameless(path: Path) -> bool:
     return False
 
 
-# Many rows of one table at once, by the driver.
+# Bulk insert.
 
 ROWS_A_STATEMENT = 50  # measured: less than half the time of single rows, and more rows gain nothing
 _ROWS_A_BLOCK = 50_000  # held as one list of parameters; a multiple of the rows of a statement
 
 
 def fill(connection: sqlite3.Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-    """Insert rows given as columns of equal length; a number stands for a column that has it everywhere.
+    """Insert rows given as columns of equal length; a number is the value of all rows.
 
-    Table and columns are words of ours, never of a user.
+    Table and column names are never user input.
     """
     lists = [column for column in columns.values() if isinstance(column, list)]
     row = ", ".join("?" if isinstance(column, list) else str(int(column)) for column in columns.values())
@@ -230,30 +226,35 @@ def _statements(lists: list[list[Any]], count: int) -> Iterator[list[Any]]:
             yield flat[at : at + size]
 
 
-# One run per tournament: a lock on a file beside the database, which dies with its process.
+# Lock files: one run per tournament holds a lock on a file next to the database. The lock ends with its process.
 #
-# Its holder takes the file away as it lets go. That is no race: whoever has locked a file looks whether it still has
-# its name, and takes the one of that name otherwise. A file that a kill left means nothing by itself, and its text is
-# for the message only: a pid in use by somebody else, or a file left over, needs nothing done by hand.
+# The holder removes the file when it releases the lock. This is not a race: after locking, a process checks that the
+# file still has its name, and tries again otherwise. A file that a killed process left does not lock anything, and
+# its text is only for messages: nobody has to remove it.
 
 _LONGEST = 300  # bytes of a lock's text that are believed
 
 
 def lock_path(database: Path, slug: str) -> Path:
-    """The file whose lock is the tournament's."""
+    """Return the path of a tournament's lock file."""
     database = Path(os.path.realpath(database))
     return database.with_name(f"{database.name}.{slug}.lock")
 
 
 class TournamentLock:
-    """Held from `acquire` to `release`, or to the end of the process; a context manager does both."""
+    """The lock file of a tournament; as a context manager it is acquired and released."""
 
     def __init__(self, database: Path | str, slug: str) -> None:
         self.path = lock_path(Path(database), slug)
         self._fd: int | None = None
 
     def acquire(self) -> None:
-        """Take it now or not at all: StoreRefused names who has it, StorageFailed if the file cannot be made."""
+        """Take the lock without waiting.
+
+        Raises:
+            StoreRefused: another run holds it (the message names the run).
+            StorageFailed: the file cannot be created or locked.
+        """
         if self._fd is not None:
             raise RuntimeError(f"{self.path} is held by this object already")
         try:
@@ -285,7 +286,7 @@ class TournamentLock:
             pass  # a full disk: the lock holds without its text
 
     def release(self) -> None:
-        """Let go, the file first; nothing happens if it was not held."""
+        """Remove the file and release the lock; does nothing if it is not held."""
         if self._fd is not None:
             with suppress(OSError):  # a folder that may not be written to any more: the file means nothing
                 if is_there(self._fd, self.path):  # else it was removed by hand, and this one may be another's
@@ -294,11 +295,11 @@ class TournamentLock:
             self._fd = None
 
     def is_held(self, connection: Connection) -> bool:  # noqa: ARG002 - a server's lock is asked for by it
-        """A lock on an open file is lost with its process alone."""
+        """Whether the lock is held; a lock on an open file lasts as long as the process."""
         return self._fd is not None
 
     def regain(self) -> None:
-        """Take it again."""
+        """Take the lock again."""
         self.acquire()
 
     def __enter__(self) -> TournamentLock:
@@ -322,13 +323,13 @@ def _shown(text: bytes) -> str:
     return f": {line}" if line else ""
 
 
-# A store in a file: SQLite in WAL mode with ``synchronous=FULL``, so that a commit that returned survives a power cut.
+# The backend: WAL mode with ``synchronous=FULL``, so that a finished commit survives a power cut.
 
 _OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the patience of a busy file
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A bare connection; `mode` is the query of SQLite's file URI."""
+    """Open SQLite's own connection; `mode` is the query of the file URI."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
@@ -347,7 +348,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def read_schema(connection: sqlite3.Connection) -> migrations.Schema:
-    """The schema as the file tells it."""
+    """Read version, objects and columns of the file's schema."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     listed = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
     ours = [row for row in listed if not row[1].startswith("sqlite_stat")]  # ANALYZE leaves these
@@ -358,7 +359,7 @@ def read_schema(connection: sqlite3.Connection) -> migrations.Schema:
 
 
 def reading_mode(path: Path) -> str:
-    """Read-only; without any side file where the folder does not let us make one and nobody writes."""
+    """Return the URI query for reading: without side files if the directory is read-only and nobody writes."""
     try:
         with translating_errors(path):
             connection = connect(path, "mode=ro")
@@ -374,7 +375,7 @@ def reading_mode(path: Path) -> str:
 
 
 class SqliteFile:
-    """One file."""
+    """A SQLite file as the backend of a store."""
 
     view = "BEGIN"
     is_steady = True
@@ -388,7 +389,7 @@ class SqliteFile:
         path = self.address
         return path.exists() and not (path.is_file() and _is_unborn(path))
 
-    def arrive(self, *, create: bool) -> dialect.Probe:
+    def probe(self, *, create: bool) -> dialect.Probe:
         """Look at folder and file; the folder is made where the file may be."""
         path = self.address
         try:
@@ -414,8 +415,8 @@ class SqliteFile:
             "sqlite://", creator=lambda: connect(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
         )
 
-    def make_ready(self, connection: Connection, *, create: bool) -> None:
-        """Tables where there is nothing, and what an older schema lacks; `settle` looks at the outcome."""
+    def initialize(self, connection: Connection, *, create: bool) -> None:
+        """Tables where there is nothing, and what an older schema lacks; `verify` looks at the outcome."""
         blank = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar() == 0
         if blank and create:
             migrations.create_tables(connection)
@@ -428,7 +429,7 @@ class SqliteFile:
             migrations.upgrade(connection, version)
             _stamp(connection)
 
-    def settle(self, connection: Connection) -> None:
+    def verify(self, connection: Connection) -> None:
         """Schema, pages and journal mode."""
         path, raw = self.address, _raw(connection)
         deadline = time.monotonic() + _OPEN_TIMEOUT_S
@@ -457,17 +458,17 @@ class SqliteFile:
         if not connection.in_transaction():
             connection.begin()  # from now on there is something to commit
 
-    def require(self) -> None:
+    def require_in_place(self) -> None:
         """What we write still lies under its name: an open file outlives its removal, the games in it would not."""
         if self._held is not None:
-            self._held.require()
+            self._held.require_in_place()
 
     def translated(self, error: BaseException) -> TourError | None:
         """By SQLite's result code."""
         return translated(error, self.address)
 
     @contextmanager
-    def unchecked(self, connection: Connection) -> Iterator[None]:
+    def without_reference_checks(self, connection: Connection) -> Iterator[None]:
         """Looking up every reference takes a third of the time of an import, which reads or writes all of the rows."""
         connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
         try:
@@ -483,7 +484,7 @@ class SqliteFile:
             except sqlite3.IntegrityError as error:
                 raise ValueError(str(error)) from error
 
-    def count_on(self, connection: Connection) -> None:
+    def reset_counters(self, connection: Connection) -> None:
         """SQLite counts on from the largest key by itself."""
 
     def quick_check(self, connection: Connection) -> Iterator[str]:
@@ -497,9 +498,9 @@ class SqliteFile:
         """SQLite's own full check, then references."""
         return _sqlite_integrity(connection, most)
 
-    def odd_cells(self, connection: Connection) -> Iterator[str]:
+    def invalid_cells(self, connection: Connection) -> Iterator[str]:
         """SQLite holds any value in any column (SQLite, "Datatypes", 3)."""
-        return _sqlite_odd_cells(connection)
+        return _sqlite_invalid_cells(connection)
 
     def lock(self, slug: str) -> dialect.Lock:
         """A lock on a file beside it."""
@@ -580,9 +581,8 @@ def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
         raise translated(error, path) or error from error
 
 
-# What SQLite finds in its own pages, and cells of other types than their columns.
-#
-# SQLite holds any value in any column (SQLite, "Datatypes", 3), so that a database from elsewhere may hold anything.
+# Integrity check, and cells of other types than their columns: SQLite stores any value in any column (SQLite,
+# "Datatypes", 3), so a database from elsewhere may hold anything.
 
 
 def _sqlite_integrity(connection: Connection, most: int) -> Iterator[str]:
@@ -594,7 +594,7 @@ def _sqlite_integrity(connection: Connection, most: int) -> Iterator[str]:
         yield f"{rows} of {table} refer to {parent} that are not there"
 
 
-def _sqlite_odd_cells(connection: Connection) -> Iterator[str]:
+def _sqlite_invalid_cells(connection: Connection) -> Iterator[str]:
     """A sentence for each column that has such cells, naming the first."""
     for table in METADATA.sorted_tables:
         for column in table.columns:

@@ -1,4 +1,4 @@
-"""Created once, found by name and edition."""
+"""Tournaments of a store: create a tournament, find it by name and edition, list all; imports as tournaments."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from enginetour.store.games import scores_at_odds
 from enginetour.store.log import TournamentLog, write_notes
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, STRUCK, TOURNAMENTS
 
-# An imported event as commands meet it: it has engines and counts, and no events, moves or format.
-
-IMPORT = "import"  # what an import has where a tournament that was played has its format
+IMPORT = "import"  # the `system` of an import; that of a tournament is its format
 
 
 class _ImportedEvent(TournamentLog):
@@ -53,13 +51,13 @@ class _ImportedEvent(TournamentLog):
         return {name: EngineSpec(plain, (), "uci") for plain, shown in self._names() for name in (plain, shown)}
 
     def scores_at_odds(self) -> dict[int, tuple[int, int]]:
-        """As of a tournament that was played; `oddsgames.UNKNOWN` stands for odds of unknown size."""
+        """Return games at odds and half points of the givers by bands; `games.UNKNOWN`: odds of unknown size."""
         with self.database.reading() as connection:
             mine = and_(IMPORTED_GAMES.c.tournament == self.id, import_stands())
             return scores_at_odds(connection, false(), read=mine)
 
     def refuse_struck_out(self) -> None:
-        """UsageRefused for an import that has no games any more."""
+        """Raise UsageRefused if the import was removed."""
         with self.database.reading() as connection:
             mine = [one for one in removals(connection) if (one.name, one.edition) == (self.name, self.edition)]
         if mine:
@@ -85,10 +83,6 @@ class _ImportedEvent(TournamentLog):
     record_games = record_event = accept_change = _refuse
 
 
-# Created once, found by name and edition.
-
-# Which tournaments there are: made once with their entrants, found by name and edition.
-
 _PLAYED = TOURNAMENTS.c.system != IMPORT
 
 
@@ -99,7 +93,7 @@ def _newest(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A tournament before its first event. `config` is JSON-ready; `specs` starts every entrant, by name."""
+    """A tournament to be created. `config` is ready for JSON; `specs` says how each entrant is started."""
 
     name: str
     system: str
@@ -138,11 +132,11 @@ class Store:
         readonly: bool = False,
         heed: Callable[[], None] = lambda: None,
     ) -> Store:
-        """As `Database.open`, with its refusals."""
+        """Open or create a store; arguments and errors as of `Database.open`."""
         return cls(Database.open(path, create=create, readonly=readonly, heed=heed))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         self.database.close()
 
     def __enter__(self) -> Store:
@@ -152,7 +146,7 @@ class Store:
         self.close()
 
     def create_tournament(self, draft: Draft, notes: Sequence[Note] = ()) -> TournamentLog:
-        """Write a tournament, the next edition if the name is there; `notes` are decisions before any event."""
+        """Create a tournament, the next edition of its name; `notes` are decisions before the first event."""
         names = [entrant.name for entrant in draft.entrants]
         if len(set(names)) != len(names) or not set(names) <= set(draft.specs):
             raise ValueError("every entrant needs a name of its own and a way to start it")
@@ -180,9 +174,9 @@ class Store:
         return self.tournament(draft.name, edition)
 
     def tournament(self, name: str | None = None, edition: int | None = None) -> TournamentLog:
-        """The newest edition of a name, imports too, or the newest tournament that was played here.
+        """Return a tournament or import: by default the newest edition, or without a name the newest tournament.
 
-        Imports that stand come before those struck out. UsageRefused names the known ones.
+        Removed imports come last. UsageRefused for an unknown name lists the known ones.
         """
         rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.in_(removed_imports()), TOURNAMENTS.c.id.desc())
         rows = rows.where(_PLAYED if name is None else TOURNAMENTS.c.name == name)
@@ -195,18 +189,18 @@ class Store:
         return (_ImportedEvent if found.system == IMPORT else TournamentLog)(self.database, found)
 
     def newest_edition(self, name: str) -> int:
-        """Number of the newest edition of a name, 0 before the first."""
+        """Return the number of a name's newest edition; 0 if there is none."""
         with self.database.reading() as connection:
             return int(connection.execute(_newest(name)).scalar_one())
 
     def has(self, name: str) -> bool:
-        """There is an edition of that name that was played here."""
+        """Whether a tournament (not an import) has this name."""
         rows = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, _PLAYED)
         with self.database.reading() as connection:
             return connection.execute(rows).first() is not None
 
     def tournaments(self) -> list[_Summary]:
-        """All editions that were played here, oldest first."""
+        """Return a summary of every tournament (not imports), oldest first."""
         here = TOURNAMENTS.c.id
         counting = (GAMES.c.tournament == here, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
         games = select(func.count(GAMES.c.id)).where(*counting)
@@ -239,8 +233,6 @@ class Store:
         return UsageRefused(what, place=place, step=f"known: {shown}")
 
 
-# Which tournaments a database has, by name and without counting anything: cheap enough to be asked every second.
-
 _COLUMNS = ("id", "name", "edition", "slug", "system", "created")
 _ENTRIES = (
     select(*(TOURNAMENTS.c[name] for name in _COLUMNS)).where(TOURNAMENTS.c.system != IMPORT).order_by(TOURNAMENTS.c.id)
@@ -249,7 +241,7 @@ _ENTRIES = (
 
 @dataclass(frozen=True, slots=True)
 class TournamentEntry:
-    """One edition; `created` is UTC seconds."""
+    """A tournament without counts, cheap enough to be read every second; `created` is UTC seconds."""
 
     id: int
     name: str
@@ -265,6 +257,6 @@ class TournamentEntry:
 
 
 def tournament_entries(store: Store) -> list[TournamentEntry]:
-    """All editions that were played here, oldest first."""
+    """Return all tournaments (not imports), oldest first."""
     with store.database.reading() as connection:
         return [TournamentEntry(*row) for row in connection.execute(_ENTRIES)]

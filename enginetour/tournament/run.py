@@ -157,7 +157,7 @@ def play(
         update_rating_systems(session.store, config.ratings)  # the settings hold from now on, however this run ends
     picture = getattr(watcher, "event", None)
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
-    ground = session.store.database.ground
+    ground = session.store.database.backend
     tag = f"{ground.tag()}:{session.log.slug}"
     for leftover in end_leftovers(tag):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
@@ -248,7 +248,7 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
     )
     notes = plan.format.notes(plan.format.start(plan.entrants))
     log = store.create_tournament(draft, notes)
-    log.under(lock)
+    log.require_lock(lock)
     for note in notes:
         if note.is_warning:
             tell(f"warning: {note.text}")
@@ -270,7 +270,7 @@ def _resume(
     heed: Callable[[], None],
 ) -> Session:
     log = store.tournament(plan.config.tournament.name)
-    log.under(lock)
+    log.require_lock(lock)
     grown = grown_settings(plan, log)
     format_, state = audit(log)
     refuse_openings_to_come(plan, log, grown, format_, state)

@@ -103,7 +103,7 @@ class Library:
 
     async def _ask(self, work: Callable[[], T]) -> T:
         def done() -> T:
-            with self._store.database.still():
+            with self._store.database.snapshot():
                 return work()
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, done)

@@ -21,7 +21,6 @@ from enginetour.reports.progress import is_open
 from enginetour.reports.review.engines import slugs_of
 from enginetour.reports.review.tournament import tournament_list
 from enginetour.reports.sheet import points, safe
-from enginetour.store import games
 from enginetour.store.games import GameLine, incident_counts
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import format_of
@@ -462,7 +461,7 @@ class Standings:
         log = fold.log
         if fold.rated != fold.position:
             self._rate(fold)
-        counts = games.endings(log.database, log.id)
+        counts = log.endings()
         wrong = incident_counts(log)
         remaining = fold.format.remaining(fold.state)
         progress = {

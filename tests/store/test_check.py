@@ -15,7 +15,7 @@ from enginetour.cli.common import rows_of_others
 from enginetour.engines.enginefile import stored_spec
 from enginetour.model.errors import StoreRefused
 from enginetour.store.address import Address
-from enginetour.store.check import Inspection, _odd_cells, damages, inspect, repair
+from enginetour.store.check import Inspection, damages, inspect, repair
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
@@ -39,8 +39,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def found(path: Path) -> list[str]:
-    with Database.open(path, create=False, readonly=True) as database:
-        return list(_odd_cells(database))
+    with Database.open(path, create=False, readonly=True) as database, database.reading() as connection:
+        return list(database.backend.invalid_cells(connection))
 
 
 def test_ours_are_in_order(path: Path) -> None:

@@ -169,7 +169,7 @@ def test_even_counts(log: TournamentLog) -> None:
 def test_a_run_remembers_even_counts(tmp_path: Path, log: TournamentLog) -> None:
     """What it was told once it goes on counting itself, and a game at odds is none of it."""
     with lock_of(str(tmp_path / "t.db"), log.slug) as lock:
-        log.under(lock)
+        log.require_lock(lock)
         played(log, 0, Outcome.WHITE, 5)
         assert log.pair_counts() == {("Fruit", "Toga"): (2, 0, 0)}
         played(log, 2, Outcome.WHITE, 6)

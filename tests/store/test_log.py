@@ -45,7 +45,7 @@ from enginetour.reports.games import endings_counted
 from enginetour.store.address import Address, ServerAddress, parse_address
 from enginetour.store.database import Database, database_exists, lock_of
 from enginetour.store.dialect import StoreUnreachable
-from enginetour.store.games import endings, lineup
+from enginetour.store.games import lineup
 from enginetour.store.imports import import_games
 from enginetour.store.log import TournamentLog
 from enginetour.store.sqlite import TournamentLock, free_bytes
@@ -251,7 +251,7 @@ def test_lines_of_games(log: TournamentLog) -> None:
     add_game(log, game("HoiChess", "Fruit"))
     log.record_event(GameVoided(game("HoiChess", "Fruit").pairing, Outcome.WHITE))
 
-    def numbers(**filters: object) -> list[int]:
+    def numbers(**filters: Any) -> list[int]:
         return [line.number for line in log.games(**filters)]
 
     assert numbers() == [1, 2, 3, 4]
@@ -454,7 +454,7 @@ def held(server: Server) -> Iterator[tuple[Address, TournamentLog, Any]]:
     store, log = open_log(address)
     store.database.patience = 30.0
     with store, lock_of(address, "autumn") as lock:
-        log.under(lock)
+        log.require_lock(lock)
         yield address, log, lock
 
 
@@ -563,7 +563,7 @@ def test_a_lost_lock_that_somebody_had(server: Server, held: tuple[Address, Tour
     server.cut("enginetour pid%")
     with Store.open(address, create=False) as other, lock_of(address, "autumn") as lock:
         theirs = other.tournament()
-        theirs.under(lock)
+        theirs.require_lock(lock)
         add_game(theirs, game("Phalanx", "HoiChess"))
     with pytest.raises(StoreRefused, match="somebody else writes"):
         add_game(log, game(meeting=9))
@@ -657,7 +657,7 @@ def test_a_lost_answer_about_several_games(place: Address, monkeypatch: pytest.M
     store, log = open_log(place)
     store.database.patience = 30.0
     with store, lock_of(place, "autumn") as lock:
-        log.under(lock)
+        log.require_lock(lock)
         three = [replace(game(), white=SideRecord("Fruit 2.1")), game("Phalanx", "HoiChess"), game("Fruit", "HoiChess")]
         with answer_lost(monkeypatch, arrives=arrives):
             assert log.record_games([(one, ()) for one in three]) == [1, 2, 3]
@@ -881,7 +881,7 @@ def test_endings_are_counted_without_a_line_for_each_game(tmp_path: Path) -> Non
             add_game(log, game(meeting=meeting))
         add_game(log, game(meeting=4, outcome=Outcome.VOID))
         log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE, "why"))
-        assert endings(log.database, log.id) == endings_counted(log.games(counting=True)) == {"resign": 2}
+        assert log.endings() == endings_counted(log.games(counting=True)) == {"resign": 2}
 
 
 def test_an_import_takes_no_games_of_ours(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_unchanging(tmp_path: Path) -> None:
     """What is written meanwhile is not seen, by no later reading either, and the writer is not held up."""
     store, log = open_log(tmp_path / "t.db")
     with store, Store.open(tmp_path / "t.db", readonly=True) as reader:
-        with reader.database.still():
+        with reader.database.snapshot():
             add_game(log, game())
             assert reader.tournament("autumn").games() == []
             assert len(log.games()) == 1
@@ -146,7 +146,7 @@ def test_of_its_thread(tmp_path: Path) -> None:
     """Other threads of the same database see what is new, and a view that ends in a failure has ended."""
     store, log = open_log(tmp_path / "t.db")
     with store, ThreadPoolExecutor(1) as other:
-        with pytest.raises(ValueError, match="on purpose"), store.database.still():
+        with pytest.raises(ValueError, match="on purpose"), store.database.snapshot():
             other.submit(add_game, log, game()).result()
             assert len(other.submit(log.games).result()) == 1
             assert log.games() == []
@@ -157,8 +157,8 @@ def test_of_its_thread(tmp_path: Path) -> None:
 def test_one_in_another(tmp_path: Path) -> None:
     """They are one view, to the end of the outer one."""
     store, log = open_log(tmp_path / "t.db")
-    with store, Store.open(tmp_path / "t.db", readonly=True) as reader, reader.database.still():
-        with reader.database.still():
+    with store, Store.open(tmp_path / "t.db", readonly=True) as reader, reader.database.snapshot():
+        with reader.database.snapshot():
             add_game(log, game())
         assert reader.tournament("autumn").games() == []
 

@@ -40,7 +40,6 @@ from enginetour.store.games import (
     StoredGame,
     TournamentReader,
     describe_scores,
-    full_games,
     game_conditions,
     lineup,
     processors,
@@ -679,7 +678,7 @@ _SAME = ("tournament", "a", "b", "meeting")
 def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) -> Iterator[GameRow]:
     """Games `first` to `last` in order. Numbers run from 1 without a gap."""
     newest = log.last_number
-    games = full_games(log.database, log.id, first=first, last=last)
+    games = log.full_games(first, last=last)
     while page := list(islice(games, GAMES_A_PAGE)):
         beside = _neighbours(log, page)
         for stored in page:
