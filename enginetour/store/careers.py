@@ -1,4 +1,4 @@
-"""One engine through the years: its ratings in editions and rating events, and what it did against whom."""
+"""Rating history of one engine: its published ratings, rating events, opponents and days of activity."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from enginetour.store.tournaments import Store
 
 @dataclass(frozen=True, slots=True)
 class PublishedRating:
-    """The engine in one edition; `made` is UTC seconds."""
+    """The rating of an engine in one edition; `made` is UTC seconds."""
 
     list: str
     edition: int
@@ -41,15 +41,15 @@ class PublishedRating:
 
     @classmethod
     def of(cls, head: Edition, name: str, line: EditionLine) -> PublishedRating:
-        """From its line there; `name` is what it is called here."""
+        """Make it from a line of an edition; `name` is the name to show."""
         return cls(head.name, head.number, head.made, name, line.rank, line.rating, line.plus, line.minus, line.games)
 
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """All games against one opponent. `gap` is the engine's rating less the opponent's, None where one has none.
+    """Results against one opponent. `gap`: the engine's rating minus the opponent's, in Elo (None if unrated).
 
-    `performance` is the opponent's rating and what the score is worth: None at 0 or 100 %.
+    `performance`: the opponent's rating plus the Elo difference of the score; None at 0 or 100 %.
     """
 
     name: str
@@ -144,7 +144,7 @@ def results_by_opponent(selection: Selection, wanted: Collection[str]) -> dict[s
 def opponents_of(
     own: float | None, met: Mapping[str, Sequence[int]], ratings: Mapping[str, float]
 ) -> Iterator[Opponent]:
-    """The opponents of an engine with the rating `own`, most games first."""
+    """Yield the opponents of an engine with the rating `own`, most games first."""
     for opponent, (wins, draws, losses) in sorted(met.items(), key=lambda item: (-sum(item[1]), item[0])):
         games = wins + draws + losses
         score, rating = (wins + draws / 2) / games, ratings.get(opponent)

@@ -1,6 +1,6 @@
-"""Nouns to columns and back: games, moves, notes, incidents, and how an engine is started.
+"""Conversion of games, moves, notes, incidents, entrants and engine specs to database columns and back.
 
-Text is cleaned of what UTF-8 cannot hold, since engines' words end up here; nested things are compact JSON.
+Text from engines is cleaned of what UTF-8 cannot hold; nested values are compact JSON.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ _ALWAYS = tuple(name for name, default in _MOVE.items() if default is MISSING)
 
 
 def compact_json(value: object) -> str:
-    """Compact JSON in ASCII, so that no text of an engine can break a row."""
+    """Encode a value as compact JSON in ASCII."""
     return _ENCODER.encode(value)
 
 
 def clean_text(text: str) -> str:
-    """The text with `?` for what UTF-8 cannot hold (halves of surrogate pairs), and for NUL, which no server takes."""
+    """Replace lone surrogates, which UTF-8 cannot hold, and NUL, which PostgreSQL rejects, by `?`."""
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
     return text.replace("\0", "?")
 
 
 def moves_blob(moves: Sequence[MoveMade]) -> bytes:
-    """By columns, an eighth smaller than rows; level 1: three quarters of the best at a fifth of its time."""
+    """Compress moves, column by column: an eighth smaller than by rows; level 1 takes a fifth of the time."""
     columns: dict[str, tuple[Any, ...]] = dict.fromkeys(_ALWAYS, ())
     for (name, default), column in zip(_MOVE.items(), zip(*moves, strict=True), strict=False):  # without moves: none
         if default is MISSING or column.count(default) < len(column):
@@ -64,7 +64,7 @@ def moves_blob(moves: Sequence[MoveMade]) -> bytes:
 
 
 def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
-    """Back from `moves_blob`; ValueError for a blob that is not one."""
+    """Decode moves from `moves_blob`; ValueError for an invalid blob."""
     unpacker = zlib.decompressobj()
     try:
         text = unpacker.decompress(blob, _LARGEST_MOVES)
@@ -87,7 +87,7 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
 
 
 def game_columns(game: Game) -> dict[str, Any]:
-    """A game as the columns of its row, but for tournament, number and engine versions."""
+    """Return the columns of a game, without tournament, number and engine versions."""
     pairing = game.pairing
     a, b = pairing.pair
     opening = game.opening
@@ -126,7 +126,7 @@ def game_columns(game: Game) -> dict[str, Any]:
 
 
 def pairing_of(row: Any) -> Pairing:
-    """The pairing in a row that has its columns."""
+    """Read the pairing from a row of games."""
     return Pairing(row.white, row.black, row.meeting, row.leg, row.encounter, row.round, row.handicap)
 
 
@@ -138,14 +138,14 @@ def _opening_of(text: str) -> Opening:
 
 
 def side_of(text: str) -> SideRecord:
-    """Back from a row; what it does not have yet has its default."""
+    """Decode the record of one side; fields that an older row lacks have their defaults."""
     named = dict(zip(_SIDE, json.loads(text), strict=False))
     nested = {name: tuple(tuple(each) for each in named.get(name, ())) for name in ("effort", "claims")}
     return SideRecord(**{**named, **nested, "warnings": tuple(named["warnings"])})
 
 
 def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
-    """The game as it was handed in; `row` has all columns of its table."""
+    """Decode a whole game; `row` has all columns of its table."""
     relay = json.loads(row.relay) if row.relay else None
     return Game(
         pairing=pairing_of(row),
@@ -175,7 +175,7 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
 
 
 def incident_columns(incident: Incident) -> dict[str, Any]:
-    """An incident as the columns of its row, but for game and ordinal."""
+    """Return the columns of an incident, without game and ordinal."""
     return {
         "engine": clean_text(incident.engine),
         "category": clean_text(incident.category),
@@ -188,19 +188,19 @@ def incident_columns(incident: Incident) -> dict[str, Any]:
 
 
 def incident_of(row: Any) -> Incident:
-    """Back from `incident_columns`."""
+    """Decode an incident from its row."""
     said = tuple(json.loads(row.traffic)), tuple(json.loads(row.stderr))
     measured = {name: getattr(row, name) for name in _MEASURED}
     return Incident(row.engine, row.category, row.cause, row.ply, *said, **measured)
 
 
 def note_columns(note: Note) -> dict[str, Any]:
-    """A note as the columns of its row, but for its place in the log."""
+    """Return the columns of a note, without its position in the log."""
     return {"kind": note.kind, "text": clean_text(note.text), "fields": compact_json(note.fields)}
 
 
 def note_of(row: Any) -> Note:
-    """Back from `note_columns`; sequences inside the fields come back as tuples."""
+    """Decode a note from its row; sequences in its fields become tuples."""
     return Note(row.kind, row.text, tuple((name, _frozen(value)) for name, value in json.loads(row.fields)))
 
 
@@ -209,19 +209,19 @@ def _frozen(value: Any) -> object:
 
 
 def entrant_payload(entrant: Entrant) -> dict[str, Any]:
-    """An entrant as the JSON of an event."""
+    """Return an entrant as the payload of an event."""
     return {field.name: getattr(entrant, field.name) for field in fields(entrant)}
 
 
 def entrant_of(row: Mapping[str, Any]) -> Entrant:
-    """Back from `entrant_payload` or from a row of entrants; ValueError in one line for anything else."""
+    """Decode an entrant from a payload or a row; ValueError in one line for anything else."""
     from enginetour.engines.enginefile import stored_entrant  # here, as below
 
     return stored_entrant(row)
 
 
 def spec_text(spec: EngineSpec) -> str:
-    """How an engine is started, as JSON that names every field."""
+    """Encode an engine spec as JSON that names every field."""
     plain = {field.name: getattr(spec, field.name) for field in fields(spec)}
     plain["limits"] = sorted(spec.limits)
     plain["quirks"] = {field.name: getattr(spec.quirks, field.name) for field in fields(spec.quirks)}
@@ -230,7 +230,7 @@ def spec_text(spec: EngineSpec) -> str:
 
 
 def spec_of(text: object) -> EngineSpec:
-    """Back from `spec_text`; ValueError in one line for anything else."""
+    """Decode an engine spec; ValueError in one line for anything else."""
     from enginetour.engines.enginefile import stored_spec  # here, for a quicker start of commands that start no engine
 
     return stored_spec(text)

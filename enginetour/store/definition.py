@@ -1,4 +1,4 @@
-"""The definition of a list; its revisions; its state at an earlier time."""
+"""Definition of a rating list (filter, rating system, anchors, prior) and its stored revisions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ from enginetour.store.address import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS
 from enginetour.store.tournaments import Store
 
-# What a rating list is made of: which games, by which system, on which terms.
-
 _Globs = tuple[Annotated[str, Field(min_length=1)], ...]
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale")
 
 
 class ListDefinition(BaseModel):
-    """Filter, system and terms; the defaults are everything in the store by maximum likelihood.
+    """Filter, rating system and terms of a list; by default all games of the store by maximum likelihood.
 
     Globs are as in a shell and tell capitals from small letters; those on engines fit the name with or without the
     mark of its version. Days are UTC and both belong to the list. Games at time odds
@@ -120,12 +118,12 @@ class ListDefinition(BaseModel):
         return self
 
     def changed(self) -> dict[str, Any]:
-        """The fields that are not as they are by default, with their values ready for JSON."""
+        """Return the fields with other values than the defaults, ready for JSON."""
         now, default = self.model_dump(mode="json"), _DEFAULT
         return {name: value for name, value in now.items() if value != default[name]}
 
     def system_settings(self) -> BaseModel:
-        """The settings of an incremental system; ValueError for one that it does not know."""
+        """Return the settings of the incremental system; ValueError for an unknown or invalid one."""
         own = SYSTEMS[self.system].settings
         fixed = {"variant"} & set(type(own).model_fields)  # gor and egf are variants by name
         known = sorted(set(type(own).model_fields) - fixed)
@@ -148,7 +146,7 @@ _DEFAULT |= {name: list(value) for name, value in _DEFAULT.items() if isinstance
 
 
 def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
-    """A definition from plain values; UsageRefused with the first finding."""
+    """Validate plain values as a definition; UsageRefused states the first error."""
     try:
         return ListDefinition.model_validate(dict(values))
     except ValidationError as error:
@@ -159,12 +157,9 @@ def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
         raise UsageRefused(f"{name}: {words}{found}" if name else words, place=place) from None
 
 
-# Lists by name: each definition a revision, the newest holds.
-
-
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One definition of a list. `why` says what changed against the one before; `made` is UTC seconds."""
+    """One definition of a list, the newest is valid. `why`: what changed; `made`: UTC seconds."""
 
     name: str
     number: int
@@ -183,7 +178,7 @@ class _ListSummary:
 
 
 def lists_of(store: Store) -> list[_ListSummary]:
-    """All lists, by name."""
+    """Return all lists with newest revision and edition, by name."""
     with store.database.reading() as connection:
         newest: dict[str, Any] = {}
         for row in connection.execute(select(LISTS).order_by(LISTS.c.name, LISTS.c.revision)):
@@ -194,19 +189,19 @@ def lists_of(store: Store) -> list[_ListSummary]:
 
 
 def anchored_by(store: Store, names: Collection[str]) -> list[tuple[str, str]]:
-    """Which lists have one of these names as an anchor, fixed or loose: (anchor, list)."""
+    """Return (anchor, list) for all lists with one of these names as a fixed or loose anchor."""
     found = ((one.revision.name, one.revision.definition) for one in lists_of(store))
     return [(anchor, name) for name, own in found for anchor in (*own.anchors, *own.loose) if anchor in names]
 
 
 def revisions_of(store: Store, name: str) -> list[Revision]:
-    """Every definition of a list, oldest first; UsageRefused for a list that is not there, with those that are."""
+    """Return all revisions of a list, oldest first; UsageRefused for an unknown list."""
     with store.database.reading() as connection:
         return revisions_in(connection, name)
 
 
 def revisions_in(connection: Connection, name: str) -> list[Revision]:
-    """As `revisions_of`, inside a transaction."""
+    """Return all revisions of a list inside a transaction, as `revisions_of`."""
     found = connection.execute(select(LISTS).where(LISTS.c.name == name).order_by(LISTS.c.revision)).fetchall()
     if not found:
         known = sorted({row.name for row in connection.execute(select(LISTS.c.name))})
@@ -216,13 +211,13 @@ def revisions_in(connection: Connection, name: str) -> list[Revision]:
 
 
 def has_list(store: Store, name: str) -> bool:
-    """There is a list of that name."""
+    """Whether a list has this name."""
     with store.database.reading() as connection:
         return connection.execute(select(LISTS.c.name).where(LISTS.c.name == name)).first() is not None
 
 
 def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Revision, bool]:
-    """The revision that holds now, and whether it was written by this call: only for what is new."""
+    """Define a list; return its newest revision, and whether this call wrote it (a changed definition)."""
     if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= LONGEST_NAME or "#" in name:
         what = f"a list's name is 1 to {LONGEST_NAME} printable signs without # or blanks at its ends, found {name!r}"
         raise UsageRefused(what)
@@ -240,7 +235,7 @@ def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Re
 
 
 def definition_changes(one: ListDefinition, other: ListDefinition) -> list[str]:
-    """What differs, as ``field: before -> after``."""
+    """List the differences of two definitions as ``field: before -> after``."""
     before, after = one.model_dump(mode="json"), other.model_dump(mode="json")
     return [f"{key}: {_words(before[key])} -> {_words(after[key])}" for key in before if before[key] != after[key]]
 
@@ -257,7 +252,7 @@ def _words(value: object) -> str:
 
 
 def describe_definition(definition: ListDefinition) -> dict[str, str]:
-    """What a definition asks beyond the defaults, in words, by field."""
+    """Format the fields of a definition that differ from the defaults."""
     return {key: _words(value) for key, value in definition.changed().items()}
 
 

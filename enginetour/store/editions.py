@@ -1,4 +1,4 @@
-"""Frozen lists; what changed and why."""
+"""Editions: published (frozen) rating lists, and the difference between two: what changed and why."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from enginetour.store.selection import Selection, select_games
 from enginetour.store.tables import EDITION_LINES, EDITIONS, ENGINES, EVENTS, GAMES, IMPORTED_GAMES, TOURNAMENTS
 from enginetour.store.tournaments import Store
 
-# Editions: a list frozen as it was published, number by number, never edited; a correction is a new one.
-
 _STORY = (
     *("model", "white_advantage", "draw_parameter", "point", "draw_rate", "pools", "anchors", "level"),
     *("skipped", "unrated", "caption"),
@@ -32,7 +30,7 @@ _STORY = (
 
 @dataclass(frozen=True, slots=True)
 class EditionLine:
-    """One engine of an edition, in the columns of its table; `difference` is against the edition before.
+    """One engine of an edition; `difference` is against the previous edition, in Elo.
 
     It is None for a new engine, and for one with the remark `OTHER_POOL`.
     """
@@ -56,16 +54,16 @@ class EditionLine:
 
     @property
     def score(self) -> float:
-        """Share of the points."""
+        """Score from 0 to 1."""
         return (self.wins + self.draws / 2) / self.games
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A published list. `story` is what its list told beside the lines; `versions`: rows of the store by name.
+    """A published list, never edited: a correction is a new edition.
 
-    `moment` is the state of the store it was made from, `made` when it was published (UTC seconds). Number 0 is a
-    list that is not published.
+    `story`: what the list says besides its lines; `versions`: engine versions by name; `moment`: the state of the
+    store; `made`: when it was published (UTC seconds). Number 0 is an unpublished list.
     """
 
     name: str
@@ -81,14 +79,14 @@ class Edition:
     lines: tuple[EditionLine, ...]
 
     def to_json(self) -> dict[str, object]:
-        """Ready for json.dumps."""
+        """Return the edition ready for JSON."""
         head = {"name": self.name, "edition": self.number, "revision": self.revision, "made": self.made}
         place = {"last_game": self.moment.game, "last_imported": self.moment.imported, "note": self.note}
         lines = [{**asdict(line), "score": line.score, "remarks": list(line.remarks)} for line in self.lines]
         return {**head, **place, "list": lines, **self.story, "residual": self.residual, "games": self.games}
 
     def numbers(self) -> tuple[object, ...]:
-        """What a reader sees change: everything but when it was made, its note and the differences."""
+        """Return everything that a reader sees, except time, note and differences, to compare editions."""
         lines = tuple(
             replace(line, difference=None, remarks=tuple(mark for mark in line.remarks if mark != OTHER_POOL))
             for line in self.lines
@@ -97,12 +95,12 @@ class Edition:
 
 
 def current_edition(store: Store, name: str) -> Edition:
-    """The list as it would be published now, with the differences against its newest edition."""
+    """Compute the list as of now, with the differences against its newest edition."""
     return _current(store, name)[0]
 
 
 def make_edition(name: str, revision: int, selection: Selection, found: RatingList) -> Edition:
-    """A list in the form of an edition that is not published."""
+    """Make an unpublished edition of a rating list."""
     whole = found.to_json()
     lines = tuple(
         EditionLine(
@@ -120,7 +118,7 @@ def make_edition(name: str, revision: int, selection: Selection, found: RatingLi
 
 
 def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> Edition:
-    """Freeze the list as it is now; UsageRefused if it has no engine, or is as it was published last."""
+    """Publish a list as of now; UsageRefused if it rates no engine, or (without `again`) has not changed."""
     while True:
         made, newest = _current(store, name)
         if not made.lines:
@@ -139,7 +137,7 @@ def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> 
 
 
 def editions_of(store: Store, name: str | None = None) -> list[Edition]:
-    """Published editions without their lines, of one list or all, oldest first of each; UsageRefused for no list."""
+    """Read the editions of one list or all, without lines, oldest first; UsageRefused for an unknown list."""
     if name is not None:
         revisions_of(store, name)
     rows = select(EDITIONS).order_by(EDITIONS.c.list, EDITIONS.c.number)
@@ -149,7 +147,7 @@ def editions_of(store: Store, name: str | None = None) -> list[Edition]:
 
 
 def read_edition(store: Store, name: str, number: int | None = None) -> Edition:
-    """One edition as it was published, the newest for None; UsageRefused tells which there are."""
+    """Read one edition, by default the newest; UsageRefused for an unknown one lists those that exist."""
     revisions_of(store, name)
     known = _numbers(store, name)
     if not known:
@@ -195,7 +193,7 @@ def _same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> 
 
 
 def lines_by_name(store: Store, made: Edition) -> dict[str, EditionLine]:
-    """Each engine's line in an edition by its plain name; of several versions the newest counts."""
+    """Return the lines of an edition by name, also by the name without mark: then of the newest version."""
     with store.database.reading() as connection:
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
     line_of = {line.name: line for line in made.lines}
@@ -265,22 +263,19 @@ def _edition(row: Any, lines: tuple[EditionLine, ...]) -> Edition:
     return Edition(*head, story, versions, row.note, lines)
 
 
-# What moved between two states of a list, and why: own games, other people's games, other terms.
-#
-# An engine's move is taken apart by two further fits, each on the terms of the later state: the earlier games (what
-# that changes is the terms' part), and the earlier games with this engine's new ones (its own part). The others' is the
-# rest.
+# Differences. The rating change of an engine is divided by two more fits on the later terms: with the earlier games
+# (the change due to the terms), and with the earlier games plus the engine's new games (the change due to its own
+# games). The rest is due to the games of others.
 
 _MOVERS = 10  # engines whose moves are taken apart: two fits each, and a screenful
 
 
 @dataclass(frozen=True, slots=True)
 class _RatingChange:
-    """One engine of both states. The parts of its change are None where it was not taken apart.
+    """The rating change of an engine in both states, in Elo, and its parts (None if not computed).
 
-    The change is None where the two ratings are not measured from one zero point; `note` says so then.
-
-    `new` games came since, `struck` ones were struck out since; both only if the later filter takes them.
+    The change is None if the two ratings do not have a common zero point; `note` says so. `new` and `struck`: games
+    played and annulled since, as far as the later filter includes them.
     """
 
     name: str
@@ -327,7 +322,7 @@ class _Difference:
     new_games: int
 
     def to_json(self) -> dict[str, object]:
-        """Ready for json.dumps; edition 0 is now."""
+        """Return the difference ready for JSON; edition 0 is now."""
         return {
             "list": self.after.name,
             "before": self.before.number,
@@ -346,9 +341,10 @@ class _Difference:
 def difference(
     store: Store, name: str, one: int | None = None, other: int | None = None, *, movers: int = _MOVERS
 ) -> _Difference:
-    """Between edition `one` (the newest for None) and edition `other`, or now for None.
+    """Compare edition `one` (by default the newest) with edition `other` (by default the list as of now).
 
-    Moves come by size, the largest first; the first `movers` are taken apart. UsageRefused as `edition` does.
+    The largest changes come first; those of the first `movers` are divided into their parts. UsageRefused for an
+    unknown edition.
     """
     before = read_edition(store, name, one)
     after = current_edition(store, name) if other is None else read_edition(store, name, other)

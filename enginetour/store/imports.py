@@ -1,6 +1,6 @@
-"""Games from files: in, and out again.
+"""Import of games from PGN files into the store: duplicates, one or many events per import, list of imports.
 
-The games themselves by the driver: a million through the mapper would take minutes.
+Games are inserted by the database driver: a million rows through SQLAlchemy would take minutes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from enginetour.store.counts import Sums
 
 
-# Which games of a file the store has already: by digest from an import, or as games that were played here.
+# Duplicates: known by the digest of an earlier import, or as games of the store's own tournaments.
 
 _LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
 _PLAYED = TOURNAMENTS.c.system != IMPORT
@@ -43,7 +43,7 @@ _ROUND = "."  # between the round and the number of a game in our exports
 
 
 def export_titles(database: Database) -> frozenset[str]:
-    """The Event tags of our own exports: those of every tournament that was played here."""
+    """Return the Event tags of enginetour's own PGN exports: one for each tournament."""
     with database.reading() as connection:
         rows = connection.execute(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)).fetchall()
     return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
@@ -114,7 +114,7 @@ def _tag(words: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:_LONGEST_TAG]
 
 
-# Imports: games of files enter as one event of the store, all of them in one transaction or none.
+# Imports: all games of an import are written in one transaction.
 
 _FORMAT_VERSION = 1  # of what an import's config holds
 _CLASSES = 3  # White won, drew, lost
@@ -123,10 +123,10 @@ _MOST_EVENTS = 10_000  # tournaments of one import
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import brought, or would: `games` that are new, `odds` of them at odds, `duplicates` that were there.
+    """The result of an import or a dry run: new `games`, `odds` of them at odds, and `duplicates`.
 
-    `edition` is 0 where nothing was written. `namesakes` are new engines whose name others of the store have, `matched`
-    names whose games count for the engine that was there.
+    `edition` is 0 if nothing was written. `namesakes`: new engines with the name of a known engine; `matched`: names
+    whose games count for the known engine.
     """
 
     name: str
@@ -167,12 +167,17 @@ def import_games(
     match_names: bool = False,
     write: bool = True,
 ) -> Imported:
-    """Write the games that are new as the next edition of an event; nothing where none is, or not asked to `write`.
+    """Import the new games as the next edition of an event.
 
-    All that are `rated` are of the `variant`, as the games of a tournament are. `match_names`: a name that one engine
-    of the store has is that engine, instead of another one of which only the name is known.
-
-    UsageRefused for the name of a tournament that was played here.
+    Args:
+        database: Of the store.
+        name: Of the event; UsageRefused for the name of a tournament of the store.
+        games: All games of the files.
+        rated: Which of them to import, all of one `variant`.
+        files: Names of the files, for the list of imports.
+        variant: Chess variant of the games.
+        match_names: Whether a name that exactly one known engine has means that engine.
+        write: False for a dry run.
     """
     bring = _Importer(database, games, rated, files, variant, match_names, write)
     with bring.connected() as connection:
@@ -190,9 +195,9 @@ def import_events(
     match_names: bool = False,
     write: bool = True,
 ) -> list[Imported]:
-    """The same with each Event tag as a tournament, in the order of their first games; `name` is of games without one.
+    """Import the new games with one event per Event tag; `name` is the event of games without a tag.
 
-    UsageRefused, with nothing written, where one has the name of a tournament that was played here.
+    Arguments as of `import_games`. UsageRefused, with nothing written, for the name of a tournament of the store.
     """
     numbers = np.array(games.event, dtype=np.intp)[rated.wanted]
     called = [_event_name(text(raw)) or name for raw in games.event_tags]
@@ -269,14 +274,14 @@ class _Importer:
 
 
 def check_event_name(name: str) -> None:
-    """UsageRefused for what no tournament can be called either."""
+    """Raise UsageRefused for an invalid name of an event."""
     if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
         what = f"an event's name is 1 to {LONGEST_NAME} printable signs, found {name!r}"
         raise UsageRefused(what, place="--name", step="give another one with --name")
 
 
 def imports_of(database: Database) -> list[_ImportLine]:
-    """All imports, oldest first."""
+    """Read all imports, oldest first, including removed ones."""
     columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created.label("made"))
     rows = select(*columns, IMPORTS.c.files, IMPORTS.c.games, IMPORTS.c.duplicates, IMPORTS.c.odds, IMPORTS.c.counts)
     rows = rows.join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).order_by(TOURNAMENTS.c.id)

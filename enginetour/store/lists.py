@@ -1,4 +1,4 @@
-"""From a definition to its list: by likelihood with errors, or an incremental system folded over the games taken."""
+"""Compute a rating list from its definition: maximum likelihood with errors, or an incremental system (Elo, GoR)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Held = TypeVar("Held", float, LooseAnchor)
 
 
 def rate_selection(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
-    """The list of games that were selected."""
+    """Compute the rating list of the selected games; errors only `errors_for` these engines, if given."""
     if selection.definition.system == "ml":
         openings = _openings(store, selection)
         found = likelihood_list(selection, selection.pairs, errors_for=errors_for, openings=openings)
@@ -63,7 +63,7 @@ def likelihood_list(
     errors_for: Collection[str] | None = None,
     openings: Mapping[tuple[str, str], Pentanomial] | None = None,
 ) -> RatingList:
-    """Any counts on the terms of a selection's definition."""
+    """Compute a maximum-likelihood list of any pair counts on the terms of a selection's definition."""
     terms = selection.definition
     found = rating_list(
         pairs,

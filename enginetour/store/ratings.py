@@ -1,7 +1,6 @@
-"""Append-only rating events, refold.
+"""Incremental ratings of the whole store (Elo, GoR, EGF): append-only rating events, updated after new games.
 
-Nothing else is kept for going on from the middle: a state restored from the rows goes on with the bits of a replay
-from the first game.
+The stored rows are the only state: an update that continues from them gives the same bits as a replay of all games.
 """
 
 from __future__ import annotations
@@ -62,8 +61,6 @@ if TYPE_CHECKING:
     from enginetour.store.counts import Sums
 
 
-# The stream of a system's rating events as it is stored, and what every engine had at any place of it.
-
 _EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
 _STORED = RATING_EVENTS.c
 
@@ -90,7 +87,7 @@ class _Career(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The rating events of a system that hold now: of each revision what no later one replaced."""
+    """The valid rating events of a system: the rows of each revision that no later revision replaced."""
 
     connection: Connection
     system: str
@@ -100,12 +97,12 @@ class Stream:
         return self.spans[-1].end if self.spans else 0
 
     def rows(self, start: int = 0) -> list[Any]:
-        """Place and event of every row from place `start` on."""
+        """Read place and event of every row from place `start` on."""
         chosen = select(_STORED.place, *_EVENT).order_by(_STORED.place)
         return [row for part in self._parts(start) for row in self.connection.execute(chosen.where(part))]
 
     def first_struck(self) -> int:
-        """Place of the first row whose game, or import, was struck out since; the length if there is none."""
+        """Return the place of the first row whose game or import was annulled since; the length if there is none."""
         struck = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
         chosen = select(func.min(_STORED.place)).where(
             or_(_STORED.game.in_(struck), _STORED.tournament.in_(removed_imports()))
@@ -114,7 +111,7 @@ class Stream:
         return next((place for place in places if place is not None), len(self))
 
     def careers(self, end: int | None = None) -> dict[int, _Career]:
-        """Every engine with a row before place `end`, by its key."""
+        """Return entry, rating and peak of every engine with a row before place `end`, by key."""
         found: dict[int, _Career] = {}
         for part in self._parts(0, end):
             for engine, *columns in self.connection.execute(_careers(part)):
@@ -128,7 +125,7 @@ class Stream:
         return found
 
     def rating_before(self, engine: int, end: int) -> float:
-        """The rating of an engine that has a row before place `end`."""
+        """Return the rating of an engine before place `end`; it must have a row there."""
         newest = select(_STORED.after).where(_STORED.engine == engine).order_by(_STORED.place.desc()).limit(1)
         ratings = (self.connection.execute(newest.where(part)).scalar() for part in reversed(self._parts(0, end)))
         return float(next(rating for rating in ratings if rating is not None))
@@ -150,7 +147,7 @@ class Stream:
 
 
 def stream(connection: Connection, system: str) -> Stream:
-    """What is stored of a system."""
+    """Read which rating events of a system are valid."""
     rows = select(RATING_REVISIONS.c.revision, RATING_REVISIONS.c.start).where(RATING_REVISIONS.c.system == system)
     newest_first = connection.execute(rows.order_by(RATING_REVISIONS.c.revision.desc())).fetchall()
     spans: list[_Span] = []
@@ -200,21 +197,19 @@ def _careers(part: ColumnElement[bool]) -> Any:
     return select(*columns, ends.c.imported).select_from(joined)
 
 
-# What incremental ratings are folded from: all rated games of the store in one order, and what engines bring.
-#
-# The order is that in which games were committed. An import is one block: it follows the games that had been played
-# here when it was made. So whatever comes, comes last, and only a game struck out changes what was rated before.
+# Rated games, in the order of commits. An import is one block after the games that were played before it. So new games
+# are always last, and only an annulled game changes earlier ratings.
 
 
 class Position(NamedTuple):
-    """A place in the order: the newest game played here and the newest imported one before it, 0 for none."""
+    """A position in the order of rated games: the newest game and the newest imported game before it; 0: none."""
 
     game: int = 0
     imported: int = 0
 
 
 def rated_games(connection: Connection, after: Position | None = None) -> Iterator[RatedGame]:
-    """Even games of standard chess that count, in order; engines and events by keys, imported games by minus theirs."""
+    """Read the rated games (even, standard chess) after a position, in order; imported games have negative ids."""
     mark = after or Position()
     points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
@@ -234,7 +229,7 @@ def rated_games(connection: Connection, after: Position | None = None) -> Iterat
 
 
 def number_rated(connection: Connection) -> int:
-    """How many games count, from the pair counts: they follow every game and every one that is struck out."""
+    """Count the rated games, from the pair counts."""
     return sum(int(sums[2:].sum()) for sums in _counts(connection).values())
 
 
@@ -261,9 +256,9 @@ def _tallies_by_event(connection: Connection) -> dict[str, dict[Met, EventTally]
 
 
 def entry_ratings(connection: Connection, scale: Scale) -> dict[str, float]:
-    """Ratings that engine versions brought when they first entered, by their keys.
+    """Return the ratings that engine versions were given in their first tournament, by key.
 
-    Those of tournaments that state another scale are left out.
+    Ratings on another scale are left out.
     """
     rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating, config_rating_scale(TOURNAMENTS.c.config)).join(
         TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament
@@ -275,13 +270,13 @@ def entry_ratings(connection: Connection, scale: Scale) -> dict[str, float]:
 
 
 def version_lineage(connection: Connection) -> Lineage:
-    """Who comes after whom, among all engine versions of the store."""
+    """Return the lineage (predecessors) of all engine versions of the store."""
     rows = select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id)
     return lineage(Version(str(engine), name, family) for engine, name, family in connection.execute(rows))
 
 
 def with_event_classes(connection: Connection, settings: BaseModel) -> BaseModel:
-    """The settings with event classes by the keys of events; people give them by tournament, or ``name #edition``."""
+    """Return settings whose event classes have keys of events instead of ``name`` or ``name #edition``."""
     if not isinstance(settings, Egf2021Settings) or not settings.classes:
         return settings
     classes = {}
@@ -307,11 +302,9 @@ def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedG
         yield RatedGame(str(white), str(black), half_points, -game, str(event))
 
 
-# From the games to the rating events that are missing: a full replay, or one from the first game that differs.
-#
-# The events of games that stand are right as long as the settings and what engines brought are the same: then the state
-# is restored from the rows and only the rest is rated. A few games before that are rated again; where they give other
-# bits than those stored, another version of the arithmetic wrote them, and everything is replayed.
+# Update. With unchanged settings and entry ratings, the state is restored from the rows and only later games are rated.
+# A few earlier games are rated again as a check: other bits mean that another version of the arithmetic wrote them,
+# and then everything is replayed.
 
 _RATED_AGAIN = 50  # games rated again before the first new one: each engine of a tournament once or twice
 _ROWS_A_GAME = 2  # White's and Black's
@@ -403,28 +396,22 @@ def _same(one: list[_Row], other: list[_Row]) -> int:
     return next(differs, min(len(one), len(other)))
 
 
-# Ratings of the whole store: incremental systems as append-only events.
-#
-# The rated thing is an engine version. It is shown by its name alone while the name has one version with games,
-# else as ``name [fingerprint]``, or ``name [imported]`` where a file told no more. Games count in the order in which
-# they were committed, over all tournaments.
-#
-# A revision replaces the stream of a system's rating events from its `start` on: a game struck out, a game that
-# came late or other settings give a new one, and what was published before stays beside it.
+# Engine versions are rated. Lists show the name alone if the name has one version with games, else ``name
+# [fingerprint]``, or ``name [imported]`` for versions from files. A revision replaces the rating events of a system
+# from its `start` on: after an annulled game, a late game or other settings. Earlier revisions are kept.
 
 
 def system_named(name: str) -> IncrementalSystem:
-    """The system; UsageRefused names the known ones."""
+    """Return an incremental rating system by name; UsageRefused lists the known ones."""
     if name not in SYSTEMS:
         raise UsageRefused(f"there is no incremental system {name!r}", step=f"known: {', '.join(SYSTEMS)}")
     return SYSTEMS[name]
 
 
 def update_ratings(store: Store, system: str, settings: BaseModel | None = None) -> int:
-    """Bring the rating events of a system up to the log; how many rows were appended.
+    """Rate new games with a system and return the number of appended rating events.
 
-    The bits are those of a full replay, whatever the first game is from which on games are rated again. Without
-    `settings` those of the newest revision hold, or the system's own.
+    The result equals a full replay. `settings`: by default those of the newest revision, or the system's defaults.
     """
     known = system_named(system)
     with store.database.writing() as connection:
@@ -454,7 +441,7 @@ def update_ratings(store: Store, system: str, settings: BaseModel | None = None)
 
 
 def settings_of(store: Store) -> list[BaseModel]:
-    """Settings of all revisions of all streams; ValueError for what are none."""
+    """Read the settings of all revisions of all systems; ValueError for invalid ones."""
     rows = select(RATING_REVISIONS.c.system, RATING_REVISIONS.c.settings)
     with store.database.reading() as connection:
         found = connection.execute(rows).fetchall()
@@ -462,9 +449,9 @@ def settings_of(store: Store) -> list[BaseModel]:
 
 
 def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict[str, tuple[float, int]]:
-    """Rating and rated games of every engine version, best first, as `refresh` left them.
+    """Return rating and number of rated games of every engine version, best first.
 
-    Of a `tournament` those that took part, by their names there where these are of one version each.
+    With a `tournament`: of its entrants, by their names there if each means one version.
     """
     with store.database.reading() as connection:
         names = rated_names(connection)
@@ -482,7 +469,7 @@ def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict
 
 
 def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
-    """What the store knows of these engines: the Elo of each one's newest rated version."""
+    """Return the Elo ratings of these engines: each of the newest rated version."""
     with store.database.reading() as connection:
         latest = _latest(connection, "elo")
         rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id)).fetchall()
@@ -490,7 +477,7 @@ def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
 
 
 def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
-    """Rating events of an engine, all its versions, in order; `game` is the number in the edition `event` names."""
+    """Return the rating events of all versions of an engine; `game` is its number in the tournament `event`."""
     system_named(system)
     with store.database.reading() as connection:
         shown = rated_names(connection)

@@ -1,4 +1,4 @@
-"""A stored tournament as its format sees it: the state is a fold over the log, an audit compares the decisions."""
+"""Replay of a stored tournament: its format and state from the log, and an audit of the stored decisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from enginetour.store.tournaments import Store
 
 
 def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
-    """The format of a stored tournament and its state now; StoreRefused when another version wrote the log."""
+    """Replay a log; return its format and current state. StoreRefused if another format version wrote it."""
     format_ = format_of(log)
     try:
         return format_, replay(format_, log.entrants, log.events())
@@ -23,7 +23,7 @@ def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
 
 
 def audit(log: TournamentReader) -> tuple[Format[Any], Any]:
-    """As `fold`, and its decisions are those that were written; StoreRefused names the first that is not."""
+    """Replay a log and compare its decisions with the stored ones; StoreRefused names the first difference."""
     format_, state = fold(log)
     written = [note for _, note in log.notes()]
     folded = format_.notes(state)
@@ -40,7 +40,7 @@ def _as_json(note: Note) -> str:
 
 
 def format_of(log: TournamentReader) -> Format[Any]:
-    """The format a stored tournament was frozen to."""
+    """Make the format of a stored tournament from its frozen settings."""
     if log.system not in SYSTEMS:
         raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step="use the enginetour that wrote it")
     settings = {key: value for key, value in log.config["format"].items() if key != "system"}
@@ -54,7 +54,7 @@ def format_of(log: TournamentReader) -> Format[Any]:
 
 
 def refuse_unfinished(store: Store, name: str) -> None:
-    """UsageRefused where the newest edition has not ended."""
+    """Raise UsageRefused if the newest edition of a tournament has not ended."""
     if not store.has(name):
         return
     log = store.tournament(name)
@@ -65,6 +65,6 @@ def refuse_unfinished(store: Store, name: str) -> None:
 
 
 def last_standings(store: Store, name: str) -> list[str]:
-    """Who stood where at the end of the newest edition, best first."""
+    """Return the names in the current standings of the newest edition, best first."""
     format_, state = fold(store.tournament(name))
     return [line.name for line in format_.standings(state) if line.rank is not None]
