@@ -261,7 +261,7 @@ def test_two_editions(differences_store: Store) -> None:
 
 
 @pytest.fixture
-def savepoint(differences_store: Store) -> Store:
+def apart(differences_store: Store) -> Store:
     """Edition 1 of "main", anchored, of two pools: the three of "all", and two that never met them."""
     log = differences_store.create_tournament(draft("apart", ("Rebel", "Rodent")))
     for outcome in BOTH:
