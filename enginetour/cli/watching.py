@@ -16,7 +16,6 @@ from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Game, Incident, Note, Outcome
 from enginetour.reports.pgn import PgnFile, write_traffic
 from enginetour.reports.progress import MatchScore, Progress, Running, terms
-from enginetour.store import games
 from enginetour.tournament.changes import RunController, TournamentEditor
 from enginetour.tournament.control import PendingRequest, refusal
 from enginetour.tournament.requests import Request, parsed
