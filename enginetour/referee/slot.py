@@ -121,18 +121,18 @@ def serve(link: PipeLink) -> None:
     """Play task after task until told to go; engines may live on between them."""
     from enginetour.referee.game import play
     from enginetour.referee.probe import probe
-    from enginetour.referee.startup import EnginePool as EngineShelf
+    from enginetour.referee.startup import EnginePool
 
     # What is loaded stays: looking through it for garbage again and again took 5 % of a ply (measured).
     gc.freeze()
     gc.set_threshold(GARBAGE)
-    shelf = EngineShelf()
+    shelf = EnginePool()
     own = claim_engine_processors(map(int, filter(None, os.environ.get(CPUS, "").split(","))))
     while (task := link.next_task()) is not None:
         if isinstance(task, Environment):
             shelf.close_all()
             os.environ.update(task.variables)
-            shelf = EngineShelf()
+            shelf = EnginePool()
             continue
         try:
             result: Any
@@ -151,7 +151,7 @@ def serve(link: PipeLink) -> None:
             link.report("result", result)
         except Exception as error:  # whatever it is, the game does not exist and the slot goes on
             kill_running_engines()
-            shelf = EngineShelf()
+            shelf = EnginePool()
             if not isinstance(error, MachineFailure):
                 import traceback  # here, for a quicker start
 
