@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 
 from enginetour.interop.files import is_special, refuse_kept, replace_bytes
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
-from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, counted, dumps, safe
+from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, format_count, json_text, safe_text
 from enginetour.store.address import Address, parse_address
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def refuse_tables(what: str) -> None:
 
 def say(words: object, *, err: bool = False) -> None:
     """Print one line that quotes names, whatever is in them; `err`: on stderr."""
-    click.echo(safe(words), err=err)
+    click.echo(safe_text(words), err=err)
 
 
 def quote_command(*words: object, db: Address | None = None) -> str:
@@ -196,7 +196,7 @@ def quote_command(*words: object, db: Address | None = None) -> str:
 
 def say_json(value: object) -> None:
     """Print one JSON value."""
-    print_text(dumps(value) + "\n")
+    print_text(json_text(value) + "\n")
 
 
 def print_text(text: str) -> None:
@@ -320,7 +320,7 @@ class ListOutput:
         """A list as a picture where the file is one, else False; `shown` is asking for looks that no picture has."""
         if self.path is None or not picture_ending(self.path):
             return False
-        from enginetour.reports.charts.lists import of_list
+        from enginetour.reports.charts.lists import list_chart as of_list
 
         if shown or self.as_json or self.as_csv or markup():
             what = "a picture of a list has looks of its own: leave out how to show it"
@@ -332,7 +332,9 @@ class ListOutput:
         """A sheet in the form asked for; `value` is its JSON. UsageRefused for a file that is a picture."""
         if self.path is not None and picture_ending(self.path):
             raise UsageRefused("no picture is made of this table", place="--output", step="enginetour chart")
-        text = sheet.csv() if self.as_csv else dumps(value) + "\n" if self.as_json else format_sheet(sheet, self.room)
+        text = (
+            sheet.csv() if self.as_csv else json_text(value) + "\n" if self.as_json else format_sheet(sheet, self.room)
+        )
         self.put(text, told)
 
     def put(self, text: str, told: str) -> None:
@@ -383,7 +385,7 @@ def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{row['machine']}: gone, {_games_played(row)}" + (f" ({row['why']})" if row["why"] else "")
             continue
         speed = f", speed {row['speed']:g}" if row["speed"] else ""
-        told = {"aside": f"set aside: {row['why']}", "drained": "drained", "fit": counted(row["slots"], "slot")}
+        told = {"aside": f"set aside: {row['why']}", "drained": "drained", "fit": format_count(row["slots"], "slot")}
         state = told.get(row["state"], "gets no games" if row["state"] == "lacking" else "looks what it has")
         yield f"{row['machine']} ({row['processor'] or row['address']}{speed}): {state}, {_games_played(row)}"
         for words in row["lacks"]:
@@ -392,7 +394,7 @@ def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _games_played(row: Mapping[str, Any]) -> str:
     busy = f", {row['busy']} in the air" if row.get("busy") else ""
-    return f"{counted(row['played'], 'game')} played{busy}"
+    return f"{format_count(row['played'], 'game')} played{busy}"
 
 
 # Requests to a running tournament through its socket, and the output of the answer.
@@ -478,7 +480,7 @@ class StepLine:
     def step(self, number: int, count: int, what: str) -> None:
         """The first of the names has come to this one."""
         if self._there:
-            words = safe(f"{self._names[0]}: step {number} of {count}, {what}")
+            words = safe_text(f"{self._names[0]}: step {number} of {count}, {what}")
             sys.stderr.write(f"{ERASE}{words[: shutil.get_terminal_size((80, 24)).columns - 1]}")
             sys.stderr.flush()
             self._shown = True
@@ -502,7 +504,7 @@ def picture_ending(path: Path) -> str | None:
 
 def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
     """Write a picture in the language of its ending, under its own title or another."""
-    from enginetour.reports.charts.canvas import retitled
+    from enginetour.reports.charts.canvas import with_title as retitled
     from enginetour.reports.charts.output import png, svg_file
 
     if title is not None:

@@ -34,7 +34,7 @@ def check(db: Address | None, as_json: bool) -> int:
 
     Example: enginetour db check --json
     """
-    from enginetour.reports.sheet import safe
+    from enginetour.reports.sheet import safe_text as safe
     from enginetour.store.check import inspect
     from enginetour.store.tournaments import Store
 
@@ -82,7 +82,7 @@ def repair(db: Address | None, as_json: bool) -> None:
 
     Example: enginetour db repair
     """
-    from enginetour.reports.sheet import safe
+    from enginetour.reports.sheet import safe_text as safe
     from enginetour.store.backup import back_up
     from enginetour.store.check import damages
     from enginetour.store.check import repair as repaired

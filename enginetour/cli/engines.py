@@ -159,7 +159,8 @@ def check(
     from enginetour.engines.safeguards import describe_safeguards as in_force
     from enginetour.model.errors import suggest
     from enginetour.referee.compliance.course import steps_of
-    from enginetour.reports.games import story, table
+    from enginetour.reports.games import compliance_lines as story
+    from enginetour.reports.games import compliance_sheet as table
     from enginetour.tournament.probing import examine_each
 
     keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}

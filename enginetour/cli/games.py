@@ -31,7 +31,7 @@ from enginetour.cli.common import (
     width,
 )
 from enginetour.model.errors import UsageRefused
-from enginetour.reports.sheet import safe
+from enginetour.reports.sheet import safe_text
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def games(
         if endings:
             from enginetour.reports import games as reports
 
-            sheet = reports.endings(f"endings · {log.title}", list(log.specs), lines)
+            sheet = reports.endings_sheet(f"endings · {log.title}", list(log.specs), lines)
             show_sheet(sheet, as_json=as_json, as_csv=as_csv)
             return
         sheet = _games_sheet(f"games · {log.title}", lines)
@@ -146,7 +146,7 @@ def _known(log: TournamentLog, word: str | None, termination: str | None) -> str
 
 
 def _row(line: GameLine) -> dict[str, object]:
-    from enginetour.reports.standings import moment
+    from enginetour.reports.standings import iso_timestamp as moment
 
     return {
         "number": line.number,
@@ -212,9 +212,10 @@ def _odds(line: GameLine) -> str:
 
 def _told(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> str:
     from enginetour.reports import pgn
-    from enginetour.reports.games import claim_lines, incident_lines, machine_lines, wrapped
+    from enginetour.reports.games import claim_lines, incident_lines, machine_lines
+    from enginetour.reports.games import wrap_lines as wrapped
 
-    parts = [pgn.text(stored.game, stored.number, title, ratings=ratings)]
+    parts = [pgn.game_pgn(stored.game, stored.number, title, ratings=ratings)]
     if stored.voided:
         parts.append("struck out afterwards\n")
     for words in machine_lines(stored.game):
@@ -228,7 +229,7 @@ def _told(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> str:
 def _whole(stored: StoredGame) -> dict[str, object]:
     from dataclasses import asdict
 
-    from enginetour.reports.standings import moment
+    from enginetour.reports.standings import iso_timestamp as moment
 
     whole = {**asdict(stored.game), "moves": [move._asdict() for move in stored.game.moves]}
     whole["started"], whole["ended"] = moment(stored.game.started), moment(stored.game.ended)
@@ -271,8 +272,9 @@ def export(
     """
     from enginetour.interop.files import refuse_kept, replace_file
     from enginetour.openings.eco import read_names
-    from enginetour.reports.pgn import final_positions, games_text
-    from enginetour.reports.sheet import dumps
+    from enginetour.reports.pgn import export_epd as final_positions
+    from enginetour.reports.pgn import export_pgn as games_text
+    from enginetour.reports.sheet import json_text as dumps
 
     if kind != "pgn" and (comments is not None or eco is not None):
         raise click.UsageError(f"{'--eco' if comments is None else '--comments'} goes with pgn")
@@ -313,7 +315,7 @@ def export(
 def _extras(comments: str | None) -> tuple[str, ...]:
     """The names of --comments; UsageRefused for one that is none."""
     from enginetour.model.errors import suggest
-    from enginetour.reports.pgn import EXTRAS
+    from enginetour.reports.pgn import COMMENT_FIELDS as EXTRAS
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
     if names == ("all",):
@@ -434,7 +436,7 @@ def describe_duplicates(twins: Sequence[Sequence[str]]) -> list[str]:
 def report_broken_games(tally: Tally) -> None:
     """Where the games are that could not be counted, on stderr."""
     for place, why in tally.broken[:_BROKEN_SHOWN]:
-        click.echo(safe(f"{place}: {why}"), err=True)
+        click.echo(safe_text(f"{place}: {why}"), err=True)
     if tally.broken_games > _BROKEN_SHOWN:
         click.echo(
             f"... and {tally.broken_games - _BROKEN_SHOWN:,} more broken games; --json has their places", err=True
@@ -522,7 +524,7 @@ def _words(incident: Incident, found: ReenactResult) -> str:
 
     verdict = "again" if is_reproduced(incident, found) else "otherwise" if found.category else "not again"
     place = f" (at ply {found.ply}, then at {incident.ply})" if found.ply != incident.ply else ""
-    return safe(f"{verdict}: {found.words}{place}")
+    return safe_text(f"{verdict}: {found.words}{place}")
 
 
 def _plain(found: ReenactResult) -> dict[str, object]:
@@ -590,7 +592,7 @@ def _fit(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
 
 def _announce(incident: Incident, task: ReenactTask, wish: ReplayOptions) -> None:
 
-    click.echo(safe(f"{incident.engine}, {incident.category} at ply {incident.ply}: {incident.cause}"))
+    click.echo(safe_text(f"{incident.engine}, {incident.category} at ply {incident.ply}: {incident.cause}"))
     if wish.last_search:
         how = "the last search alone, from its position, with the clocks as they stood"
     else:

@@ -24,7 +24,7 @@ from enginetour.cli.common import (
 )
 from enginetour.cli.games import describe_left_out, reading_bar, report_broken_games, without_collecting
 from enginetour.model.errors import InputRefused, UsageRefused
-from enginetour.reports.sheet import safe
+from enginetour.reports.sheet import safe_text
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def imports(db: Address | None, as_json: bool, as_csv: bool) -> None:
 def show_imports(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
     """The imports of a store, also those struck out."""
     from enginetour.reports.sheet import Column, Sheet
-    from enginetour.reports.standings import moment
+    from enginetour.reports.standings import iso_timestamp as moment
     from enginetour.store.imports import imports_of
 
     with open_store(db) as store:
@@ -84,7 +84,7 @@ def show_imports(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
 
 def _remove_import(db: Address | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
     """Strike out imports by their names, or tell what would go."""
-    from enginetour.reports.standings import moment
+    from enginetour.reports.standings import iso_timestamp as moment
     from enginetour.store.counts import remove_imports
 
     with open_store(db, change=not dry_run) as store:
@@ -191,7 +191,7 @@ def import_(
     options: dict[str, Any] = {"variant": variant, "match_names": match_names, "write": not dry_run}
     made, anchors = _entered(database, event, games, rated, files, **options)
     for line in _warnings(made, anchors, match_names=match_names):
-        click.echo(safe(f"warning: {line}"), err=True)
+        click.echo(safe_text(f"warning: {line}"), err=True)
     if as_json:
         broken = [{"place": place, "why": why} for place, why in games.broken]
         value = {

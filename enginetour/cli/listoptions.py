@@ -19,8 +19,8 @@ import click
 from enginetour.cli.common import format_sheet, markup
 from enginetour.model.errors import UsageRefused, did_you_mean, match_name, no_match_hint
 from enginetour.ratings.incremental import LARGEST
-from enginetour.reports.columns import ALL, WIDE
-from enginetour.reports.sheet import dumps
+from enginetour.reports.columns import COLUMN_KEYS, WIDE_COLUMNS
+from enginetour.reports.sheet import json_text
 
 if TYPE_CHECKING:
     from enginetour.ratings.matrices import MatrixName
@@ -337,29 +337,35 @@ def present(
         made = matrix_of(display.matrix, found, pairs, quantile(display.confidence))
         if as_json:
             told = matrices.matrix_json(made, confidence=display.confidence)
-            return dumps({**found.to_json(), **more, "matrix": told}) + "\n"
-        from enginetour.reports.ratinglist import footing, remarks, unrated
+            return json_text({**found.to_json(), **more, "matrix": told}) + "\n"
+        from enginetour.reports.ratinglist import list_footer as footing
+        from enginetour.reports.ratinglist import remark_notes as remarks
+        from enginetour.reports.ratinglist import unrated_notes as unrated
 
         below = (*remarks(found), *unrated(found), *found.caption, footing(found, display.confidence), *notes)
-        sheet = matrices.sheet(title, made, confidence=display.confidence, notes=below)
+        sheet = matrices.matrix_sheet(title, made, confidence=display.confidence, notes=below)
         return sheet.csv() if as_csv else format_sheet(sheet, room)
     if display.versus is not None and pairs is not None:
         return _head_to_head(found, pairs, display, title, room, as_json=as_json, as_csv=as_csv, more=more, notes=notes)
     if as_json:
-        return dumps({**found.to_json(), **more}) + "\n"
+        return json_text({**found.to_json(), **more}) + "\n"
     if display.layout != "plain":
-        from enginetour.reports.ratinglist import ORDO_ALL, ORDO_USUAL, laid_out, ordo_csv
+        from enginetour.reports.ratinglist import ORDO_COLUMNS as ORDO_ALL
+        from enginetour.reports.ratinglist import ORDO_DEFAULT as ORDO_USUAL
+        from enginetour.reports.ratinglist import ordo_csv
+        from enginetour.reports.ratinglist import render_layout as laid_out
 
-        columns = ORDO_ALL if display.columns == ALL else display.columns or ORDO_USUAL
+        columns = ORDO_ALL if display.columns == COLUMN_KEYS else display.columns or ORDO_USUAL
         if lost := sorted(set(columns) - set(ORDO_ALL)):
             raise UsageRefused(f"Ordo's layout has no column {lost[0]}", place="--columns", step=", ".join(ORDO_ALL))
         if as_csv:
             return ordo_csv(found, columns)
         return laid_out(display.layout, found, room, columns=columns, confidence=display.confidence, notes=notes)
-    from enginetour.reports.ratinglist import likelihood, roomy
+    from enginetour.reports.ratinglist import fitting_columns as roomy
+    from enginetour.reports.ratinglist import likelihood_sheet as likelihood
 
     pool = ("pool",) if len(found.pools) > 1 else ()
-    columns = display.columns or ((*pool, *WIDE) if as_csv else roomy(found, room))
+    columns = display.columns or ((*pool, *WIDE_COLUMNS) if as_csv else roomy(found, room))
     sheet = likelihood(title, found, columns, confidence=display.confidence, notes=notes)
     return sheet.csv() if as_csv else format_sheet(sheet, room)
 
@@ -387,15 +393,17 @@ def _head_to_head(
     met = dict(opponents_of(pairs, list(fit_bases(found.rows).values()), only=only))
     if as_json:
         told = headtohead.head_to_head_json(met, found, quantile=wide, confidence=display.confidence)
-        return dumps({**found.to_json(), **more, "head_to_head": told}) + "\n"
+        return json_text({**found.to_json(), **more, "head_to_head": told}) + "\n"
     if as_csv:
-        return headtohead.everybody(met, found, quantile=wide).csv()
+        return headtohead.head_to_head_sheet(met, found, quantile=wide).csv()
     if only is None and markup():
-        return format_sheet(headtohead.everybody(met, found, quantile=wide), room)
+        return format_sheet(headtohead.head_to_head_sheet(met, found, quantile=wide), room)
     if only is None:
-        return headtohead.blocks(met, found, room, confidence=display.confidence, notes=notes)
+        return headtohead.head_to_head_text(met, found, room, confidence=display.confidence, notes=notes)
     heading = f"{only} · {title}" if title else only
-    sheet = headtohead.one(heading, only, met[only], found, quantile=wide, confidence=display.confidence, notes=notes)
+    sheet = headtohead.engine_sheet(
+        heading, only, met[only], found, quantile=wide, confidence=display.confidence, notes=notes
+    )
     return format_sheet(sheet, room)
 
 
@@ -425,15 +433,15 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     if value is None:
         return ()
     if value.strip() == _EVERYBODY:
-        return ALL
+        return COLUMN_KEYS
     keys = tuple(dict.fromkeys(key.strip().replace("-", "_") for key in value.split(",") if key.strip()))
     for key in keys:
-        if key not in ALL:
+        if key not in COLUMN_KEYS:
             raise click.BadParameter(
-                f"no column {key!r}{did_you_mean(key, ALL)}; there are {', '.join(ALL)}", ctx, param
+                f"no column {key!r}{did_you_mean(key, COLUMN_KEYS)}; there are {', '.join(COLUMN_KEYS)}", ctx, param
             )
     if not keys:
-        raise click.BadParameter(f"name some of {', '.join(ALL)}", ctx, param)
+        raise click.BadParameter(f"name some of {', '.join(COLUMN_KEYS)}", ctx, param)
     return keys
 
 

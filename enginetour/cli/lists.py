@@ -129,7 +129,7 @@ def ratings(
         return
     if shown:
         raise click.UsageError(_ML_ONLY)
-    from enginetour.reports.editions import listed
+    from enginetour.reports.editions import list_sheet as listed
 
     into.put_sheet(listed(heading, found), found.to_json(), size_words(found))
 
@@ -218,7 +218,7 @@ def _asked(
     fields = given(asked)
     anchor = log.config.get("ratings", {}).get("anchor", {})
     if as_of is None and set(fields) <= _STORED and not errors_for:
-        from enginetour.reports.review.tournament import tournament_list
+        from enginetour.reports.review.tournament import tournament_rating_list as tournament_list
 
         return tournament_list(log, definition.anchors or anchor)
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
@@ -242,7 +242,7 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Lis
     update_ratings(store, system)
     known = ratings_of(store, system, None if log is None else log.id)
     title = "all tournaments" if log is None else log.title
-    sheet = sheets.incremental(f"{sheets.SYSTEM_NAMES[system]} · {title}", known)
+    sheet = sheets.incremental_sheet(f"{sheets.SYSTEM_NAMES[system]} · {title}", known)
     value = {"list": [dict(row) for row in sheet.rows], "model": system}
     into.put_sheet(sheet, value, f"{len(sheet.rows):,} engines")
 
@@ -282,7 +282,7 @@ def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -
             raise click.UsageError(f"options go behind {ctx.invoked_subcommand}")
         return
     from enginetour.reports import editions as sheets
-    from enginetour.reports.standings import moment
+    from enginetour.reports.standings import iso_timestamp as moment
     from enginetour.store.definition import describe_definition, lists_of
 
     with open_store(db) as store:
@@ -296,7 +296,7 @@ def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -
             }
             for one in lists_of(store)
         ]
-        show_sheet(sheets.lists(rows), as_json=as_json, as_csv=as_csv, value=rows)
+        show_sheet(sheets.lists_sheet(rows), as_json=as_json, as_csv=as_csv, value=rows)
 
 
 @lists.command()
@@ -336,7 +336,7 @@ def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> Non
     Example: enginetour lists show blitz
     """
     from enginetour.reports import editions as sheets
-    from enginetour.reports.standings import moment
+    from enginetour.reports.standings import iso_timestamp as moment
     from enginetour.store.definition import describe_definition, revisions_of
 
     with open_store(db) as store:
@@ -349,7 +349,7 @@ def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> Non
                 for row, one in zip(rows, found, strict=True)
             ],
         }
-        sheet = sheets.revisions(name, describe_definition(found[-1].definition), rows)
+        sheet = sheets.revisions_sheet(name, describe_definition(found[-1].definition), rows)
         show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
@@ -370,7 +370,7 @@ def publish(name: str, db: Address | None, as_json: bool, as_csv: bool, note: st
     with open_store(db, change=True) as store:
         made = freeze(store, name, note=note, again=again)
         value = made.to_json() | {"made": _time(made.made)}
-        show_sheet(sheets.edition(value), as_json=as_json, as_csv=as_csv, value=value)
+        show_sheet(sheets.edition_sheet(value), as_json=as_json, as_csv=as_csv, value=value)
 
 
 @click.command()
@@ -390,7 +390,7 @@ def editions(name: str | None, number: int | None, db: Address | None, as_json: 
         if name is not None and number is not None:
             made = read_edition(store, name, number)
             value = made.to_json() | {"made": _time(made.made)}
-            show_sheet(sheets.edition(value), as_json=as_json, as_csv=as_csv, value=value)
+            show_sheet(sheets.edition_sheet(value), as_json=as_json, as_csv=as_csv, value=value)
             return
         rows = [
             {
@@ -405,7 +405,7 @@ def editions(name: str | None, number: int | None, db: Address | None, as_json: 
             }
             for one in editions_of(store, name)
         ]
-        show_sheet(sheets.editions(rows), as_json=as_json, as_csv=as_csv, value=rows)
+        show_sheet(sheets.editions_sheet(rows), as_json=as_json, as_csv=as_csv, value=rows)
 
 
 @click.command()
@@ -427,11 +427,13 @@ def diff(
 
     with open_store(db) as store:
         value = difference(store, name, one, other, movers=most).to_json()
-        show_sheet(sheets.difference(value, None if as_csv else most), as_json=as_json, as_csv=as_csv, value=value)
+        show_sheet(
+            sheets.difference_sheet(value, None if as_csv else most), as_json=as_json, as_csv=as_csv, value=value
+        )
 
 
 def _time(seconds: float) -> str:
-    from enginetour.reports.standings import moment
+    from enginetour.reports.standings import iso_timestamp as moment
 
     return moment(seconds)
 
@@ -463,7 +465,7 @@ def history(
     Example: enginetour history "Toga II" --list blitz
     """
     from enginetour.reports import editions as sheets
-    from enginetour.reports.standings import moment
+    from enginetour.reports.standings import iso_timestamp as moment
     from enginetour.store.careers import career
 
     if form is not None and (as_json, bool(table)) not in ((False, False), (form == "json", form == "csv")):
@@ -486,13 +488,15 @@ def history(
             say_json(value)
             return
         if table:
-            sheet = {"opponents": sheets.opponents, "editions": sheets.published, "events": sheets.all_events}[table](
-                value
-            )
+            sheet = {
+                "opponents": sheets.opponents_sheet,
+                "editions": sheets.published_sheet,
+                "events": sheets.all_events_sheet,
+            }[table](value)
             show_sheet(sheet, as_json=False, as_csv=True)
             return
-        show_sheet(sheets.opponents(value), as_json=False, as_csv=False)
-        for more in (sheets.published(value), sheets.events(value, _EVENTS_SHOWN)):
+        show_sheet(sheets.opponents_sheet(value), as_json=False, as_csv=False)
+        for more in (sheets.published_sheet(value), sheets.events_sheet(value, _EVENTS_SHOWN)):
             if more.rows:
                 click.echo("")
                 show_sheet(more, as_json=False, as_csv=False)

@@ -212,7 +212,7 @@ def _complain(error: object) -> None:
 
 
 def _safe(words: str) -> str:
-    from enginetour.reports.sheet import safe
+    from enginetour.reports.sheet import safe_text as safe
 
     return safe(words)
 

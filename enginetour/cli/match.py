@@ -238,7 +238,7 @@ def _written(draft: Draft, folder: Path, words: Mapping[str, str]) -> tuple[Path
 def _tell_result(run: Any) -> None:
     """The figures of a match without a test, once it has a game; a test has told its own."""
     from enginetour.cli.common import open_store
-    from enginetour.reports.sprt import result
+    from enginetour.reports.sprt import match_sheet as result
     from enginetour.store.database import database_exists
     from enginetour.store.games import head_to_head
 
@@ -319,7 +319,7 @@ def show_test(
 
 def _unopened_told(title: str, games: int) -> str:
     """Of an import that was made before openings were kept."""
-    from enginetour.reports.sheet import counted
+    from enginetour.reports.sheet import format_count as counted
 
     again = f"enginetour import --remove {shlex.quote(title)}, then import its files again"
     return f"{counted(games, 'game')} of {title} counted one by one: no openings were kept then; {again}"
@@ -361,7 +361,7 @@ def _tell(
 
     found = match_test(test, games)
     if as_csv:
-        show_sheet(sheets.line(engines, found), as_json=False, as_csv=True)
+        show_sheet(sheets.sprt_row(engines, found), as_json=False, as_csv=True)
         return
-    sheet = sheets.story(f"{engines[0]} against {engines[1]} · {title}", engines, found, notes)
+    sheet = sheets.sprt_sheet(f"{engines[0]} against {engines[1]} · {title}", engines, found, notes)
     show_sheet(sheet, as_json=as_json, as_csv=False, value={"engines": list(engines), **value, **found.to_json()})

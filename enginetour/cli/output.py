@@ -25,7 +25,7 @@ import click
 
 from enginetour.engines.process import block_ending_signals
 from enginetour.model.game import Game, Note
-from enginetour.reports.sheet import safe
+from enginetour.reports.sheet import safe_text
 from enginetour.tournament.scheduler import Scheduler, Watcher
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Console(Watcher):
 
     def say(self, text: str) -> None:
         """A line on stderr."""
-        self.try_to(lambda: click.echo(safe(text), err=True))
+        self.try_to(lambda: click.echo(safe_text(text), err=True))
 
     def try_to(self, speak: Callable[[], None]) -> None:
         """Say something that may be lost; the first loss is told on stderr."""

@@ -222,7 +222,8 @@ def _check_all(
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
     from enginetour.formats.pairing.field import Unpairable
     from enginetour.interop.pairers import is_as_heavy, next_round, on_scale, pairer
-    from enginetour.reports.standings import Checked, checked_json, checked_sheet
+    from enginetour.reports.standings import CheckedRound as Checked
+    from enginetour.reports.standings import checked_json, checked_sheet
 
     found, notes = [], []
     for number in range(1, outside.paired + 1):

@@ -187,7 +187,7 @@ def _incremental(
     from enginetour.interop.pgn import read_games
     from enginetour.ratings.incremental import Version, lineage
     from enginetour.ratings.ratinglist import incremental_list
-    from enginetour.reports.editions import listed
+    from enginetour.reports.editions import list_sheet as listed
     from enginetour.reports.ratinglist import SYSTEM_NAMES
     from enginetour.store.definition import parse_definition
     from enginetour.store.ratings import system_named

@@ -44,7 +44,7 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
     """
     import time
 
-    from enginetour.reports.progress import status_words
+    from enginetour.reports.progress import format_status as status_words
 
     while True:
         found, name, edition = _status(db, name, edition)  # a later look is at the same one, whatever has come since
@@ -60,7 +60,7 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
 def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[dict[str, object], str, int]:
     """What there is to tell, and of which tournament and edition."""
     from enginetour.cli.screen import status as told
-    from enginetour.reports.games import endings_counted
+    from enginetour.reports.games import count_endings as endings_counted
     from enginetour.reports.progress import Progress
     from enginetour.store.address import slug_of
     from enginetour.store.replay import fold
@@ -145,7 +145,7 @@ def standings(
             sheet = _pairing_report(log, format_, state)
             show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"rounds": [dict(row) for row in sheet.rows]})
             return
-        sheet = text.standings(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
+        sheet = text.standings_sheet(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
         value = {"table": [dict(row) for row in sheet.rows], "finished": not format_.offers(state)}
         show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
@@ -164,7 +164,7 @@ def _show_report(file: Path, placement: str | None, unplayed: Unplayed | None, *
 
     codes = None if placement is None else tuple(code.strip().upper() for code in placement.split(",") if code.strip())
     found = open_tournament_file(file).table(codes, unplayed)
-    sheet = text.standings(f"standings · {found.title}", found.placed)
+    sheet = text.standings_sheet(f"standings · {found.title}", found.placed)
     sheet = replace(sheet, notes=(*sheet.notes, *found.notes))
     value = {"table": [dict(row) for row in sheet.rows], "finished": found.finished, "notes": list(found.notes)}
     show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
@@ -176,7 +176,7 @@ def _names(log: TournamentLog) -> list[str]:
 
 
 def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
-    from enginetour.reports.games import averages
+    from enginetour.reports.games import averages_sheet as averages
     from enginetour.store.games import side_records
 
     sheet = averages(f"engines · {log.title}", _names(log), side_records(log))
@@ -185,7 +185,7 @@ def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
 
 def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> Sheet:
     from enginetour.formats.rounds import Rounds
-    from enginetour.reports.review.tournament import field_of
+    from enginetour.reports.review.tournament import pairing_field as field_of
     from enginetour.reports.standings import pairing_figures, pairing_report
 
     if not isinstance(format_, Rounds):
@@ -220,7 +220,7 @@ def crosstable(
 
 
 def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
-    from enginetour.reports.games import pairings
+    from enginetour.reports.games import pairings_sheet as pairings
     from enginetour.store.selection import pentanomials_of_tournament
 
     sheet = pairings(f"pairings · {log.title}", _names(log), log.pair_counts(), pentanomials_of_tournament(log))
@@ -255,7 +255,7 @@ def ladder(
             if as_json or as_csv or markup():
                 show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"tournament": log.title, **told})
             else:
-                print_text(ladders.one(f"ladder · {log.title}", told, sheet, lines, width()))
+                print_text(ladders.round_robin_text(f"ladder · {log.title}", told, sheet, lines, width()))
             return
         if not (as_json or as_csv or markup()):
             print_text(tell.format_history(log))
@@ -263,12 +263,12 @@ def ladder(
         format_, state = fold(log)
         placed = format_.standings(state)
         if not as_json:
-            sheet = ladders.sheet(f"ladder · {log.title}", format_.notes(state), placed)
+            sheet = ladders.ladder_sheet(f"ladder · {log.title}", format_.notes(state), placed)
             show_sheet(sheet, as_json=False, as_csv=as_csv)
             return
         ranking = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
         say_json({
-            "steps": ladders.steps(format_.notes(state)),
+            "steps": ladders.ladder_steps(format_.notes(state)),
             "ranking": ranking,
             "rating_order": list(rating_order(log, placed)),
             "finished": not format_.offers(state),

@@ -52,7 +52,8 @@ def report(
 
     Example: enginetour report blitz -o blitz.html
     """
-    from enginetour.reports.review.write import list_folder, write_list_report, write_report
+    from enginetour.reports.review.write import list_report_dir as list_folder
+    from enginetour.reports.review.write import write_list_report, write_report
 
     if list_name is not None and (name or edition):
         raise click.UsageError("a list names its tournaments itself: leave out -t and --edition")
@@ -168,9 +169,11 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
         raise UsageRefused(f"serve needs {' and '.join(lacking)}", step=step)
     from enginetour.tournament.config.workspace import database_of
     from enginetour.web import server
-    from enginetour.web.app import site
-    from enginetour.web.hall import Hall, Library
-    from enginetour.web.server import LEAST_TOKEN, Guard
+    from enginetour.web.app import create_app as site
+    from enginetour.web.hall import DatabaseReader as Library
+    from enginetour.web.hall import TournamentHub as Hall
+    from enginetour.web.server import MIN_TOKEN_LENGTH as LEAST_TOKEN
+    from enginetour.web.server import RequestGuard as Guard
 
     made = secrets.token_urlsafe(24) if token == NEW else ""
     token = made or token or ""
@@ -182,7 +185,7 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     database = database_of(Path.cwd(), db)
     with rows_of_others(database):
         library = Library(database)
-        listener = server.listening(host, port)
+        listener = server.open_socket(host, port)
         failed = _tell_failure()
         hall = Hall(library, lambda words: say(words, err=True), failed)
         app = Guard(site(hall, library), hosts=(host, *names), token=token, failed=failed)
@@ -190,7 +193,7 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
         say(f"database {database}")
         say(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   Ctrl-C ends it")
         os.nice(_NICENESS)
-        server.run(app, hall, listener)
+        server.serve(app, hall, listener)
 
 
 def _tell_failure() -> Callable[[Exception], None]:

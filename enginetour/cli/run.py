@@ -28,7 +28,7 @@ from enginetour.engines.machine import Cores
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.model.game import GameFinished
 from enginetour.reports.pgn import PgnFile
-from enginetour.reports.progress import clock_words, of_games
+from enginetour.reports.progress import format_clock, format_games
 from enginetour.reports.sheet import render
 from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
@@ -199,7 +199,7 @@ class StopAt(Watcher):
         """Once it is time no game begins any more; those in the air end as they do."""
         if self.clock() >= self.at and not scheduler.stopping:
             scheduler.stop(now=False)
-            self.screen.trouble(f"{clock_words(self.at)} as asked: no new games, those in the air may end")
+            self.screen.trouble(f"{format_clock(self.at)} as asked: no new games, those in the air may end")
 
 
 # One run: warnings, progress, signals, exit code.
@@ -459,14 +459,14 @@ class Run:
 
     @staticmethod
     def _far(picture: RunProgress) -> str:
-        return of_games(picture.done, picture.remaining)
+        return format_games(picture.done, picture.remaining)
 
     def _beside(self, picture: RunProgress) -> Sequence[Watcher]:
         """Who else is told of everything."""
         if self.until is None:
             return ()
         picture.stop_at = self.until
-        self.voice.trouble(f"no game begins from {clock_words(self.until)} on")
+        self.voice.trouble(f"no game begins from {format_clock(self.until)} on")
         return (StopAt(self.until, self.voice),)
 
     def _refuse_many(self, slots: int, force: bool) -> None:
@@ -525,8 +525,8 @@ MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 def print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
     """The ladder or the table, the rating lists, what to doubt, and where everything is."""
     from enginetour.reports import ratinglist
-    from enginetour.reports.review.fairness import over_again
-    from enginetour.reports.review.tournament import tournament_list
+    from enginetour.reports.review.fairness import repeated_games_note as over_again
+    from enginetour.reports.review.tournament import tournament_rating_list as tournament_list
     from enginetour.store.ratings import ratings_of
 
     log, plan = session.log, session.plan
@@ -536,10 +536,10 @@ def print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterabl
         click.echo("")
         if system == "ml":
             rated = tournament_list(log, plan.config.ratings.anchor)
-            click.echo(render(ratinglist.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
+            click.echo(render(ratinglist.likelihood_sheet(f"ratings · {log.title}", rated), width()), nl=False)
         else:
             known = ratings_of(session.store, system, log.id)
-            click.echo(render(ratinglist.incremental(ratinglist.SYSTEM_NAMES[system], known), width()), nl=False)
+            click.echo(render(ratinglist.incremental_sheet(ratinglist.SYSTEM_NAMES[system], known), width()), nl=False)
     found = [incident for _, incident in log.incidents()]
     wrong = sum(not incident.is_warning for incident in found)
     click.echo("")

@@ -16,9 +16,8 @@ from enginetour.formats.pairing.standings import crosstable as standings_crossta
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Game, GameFinished, GameKey, GameVoided, Note, Outcome, StandingsRow
 from enginetour.reports import ladder, progress, sprt, standings
-from enginetour.reports.progress import Progress, headline, now_line, test_lines
-from enginetour.reports.progress import table as progress_table
-from enginetour.reports.sheet import lines_of, render, safe
+from enginetour.reports.progress import Progress, headline, live_table, playing_line, sequential_lines
+from enginetour.reports.sheet import render, safe_text, wrap_sentence
 from enginetour.store.replay import fold, format_of
 from enginetour.tournament.control import ControlServer
 from enginetour.tournament.scheduler import Scheduler, Watcher
@@ -114,19 +113,21 @@ class Lines(Watcher):
     def _started(self, slot: int, names: tuple[str, str]) -> str:
         """The line of a game that is on its slot from now on; the lock is held until it is printed."""
         self._open[slot] = names
-        return progress.started(self._number + len(self._open), self._planned, *names)
+        return progress.started_line(self._number + len(self._open), self._planned, *names)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Print the game, then what it decided, with nothing between: scripts read it as cutechess-cli prints it."""
         self._fresh = True
-        lines = [progress.finished(number, game)]
+        lines = [progress.finished_line(number, game)]
         if (match := self.picture.match()) is not None:  # it is looked up: no game that starts meanwhile waits for it
-            lines.append(progress.score(match))
+            lines.append(progress.score_line(match))
         for incident in game.incidents:
             kind = "warning" if incident.is_warning else "incident"
-            lines.append(safe(f"  {kind}: {_about(incident.at_fault, incident.cause)}   enginetour games {number}"))
-        lines += [safe(f"  {words}   enginetour games {number}") for words in self._claimed.new(game)]
-        lines += [safe(f"  {note.text}") for note in notes]
+            lines.append(
+                safe_text(f"  {kind}: {_about(incident.at_fault, incident.cause)}   enginetour games {number}")
+            )
+        lines += [safe_text(f"  {words}   enginetour games {number}") for words in self._claimed.new(game)]
+        lines += [safe_text(f"  {note.text}") for note in notes]
         self.due -= 1
         names = game.pairing.white, game.pairing.black
         with self._lock:
@@ -138,7 +139,7 @@ class Lines(Watcher):
 
     def trouble(self, text: str) -> None:
         """Print it on stderr, where a log of results does not want it."""
-        click.echo(safe(text), err=True)
+        click.echo(safe_text(text), err=True)
 
     def progress(self, scheduler: Scheduler) -> None:
         """A progress line every ten games, and not every moment."""
@@ -148,7 +149,7 @@ class Lines(Watcher):
         if self.due <= 0 and self._clock() >= self._quiet_until:
             self._quiet_until = self._clock() + _PROGRESS_S
             self.due = max(_PROGRESS_GAMES, self.picture.done // 100)
-            lines = [headline(self.picture), *self._strength(), *test_lines(self.picture)]
+            lines = [headline(self.picture), *self._strength(), *sequential_lines(self.picture)]
             with self._lock:
                 _print(lines)
 
@@ -163,7 +164,7 @@ class Lines(Watcher):
         self._fresh = False
         if match is not None:
             test = self.picture.test[1] if self.picture.test else None
-            yield from progress.interval(self.picture.paired(match), test)
+            yield from progress.interval_lines(self.picture.paired(match), test)
             if not self.picture.remaining[1]:
                 yield progress.ended()
 
@@ -188,7 +189,7 @@ class LiveTable(Watcher):
         """Remember what deserves a line below the table."""
         if game.outcome is Outcome.VOID or any(not incident.is_warning for incident in game.incidents):
             words = f"last incident: {number}  {_about(game.culprit, game.cause)}   enginetour games {number}"
-            self.incident = [safe(words)]  # stays while decisions come and go
+            self.incident = [safe_text(words)]  # stays while decisions come and go
         for words in self._claimed.new(game):
             self._say(f"{words}   enginetour games {number}")
         for note in notes:
@@ -214,12 +215,12 @@ class LiveTable(Watcher):
         if size != self.size:
             self.size = size
             self._begin_anew()
-        told = (*self._banner(), headline(self.picture), *test_lines(self.picture))
+        told = (*self._banner(), headline(self.picture), *sequential_lines(self.picture))
         above = [line for words in told for line in _wrapped(words, size.columns)]
-        said = (now_line(self.picture), *self.words, *self.incident)
+        said = (playing_line(self.picture), *self.words, *self.incident)
         below = [line for words in said for line in _wrapped(words, size.columns)]
         room = max(3, size.lines - 3 - len(above) - len(below))
-        middle = render(progress_table(self.picture, room), size.columns).splitlines()
+        middle = render(live_table(self.picture, room), size.columns).splitlines()
         self.live.update(Text("\n".join([*above, *middle, *below])), refresh=True)
         self.due = self._clock() + REDRAW_S
 
@@ -245,11 +246,11 @@ class LiveTable(Watcher):
         self.live = self._started()
 
     def _say(self, text: str) -> None:
-        self.words = [*self.words, safe(text)][-3:]
+        self.words = [*self.words, safe_text(text)][-3:]
 
 
 def _wrapped(line: str, columns: int) -> list[str]:
-    return lines_of(line, max(20, columns - 1))
+    return wrap_sentence(line, max(20, columns - 1))
 
 
 class WatcherGroup(Watcher):
@@ -292,13 +293,15 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
     format_, state = fold(log)
     placed = format_.standings(state)
     if log.system != "bubble":
-        told = render(standings.standings(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
-        if found := sprt.under_test(format_, state):
-            told += "\n" + render(sprt.story(f"test · {log.title}", *found), width())
+        told = render(standings.standings_sheet(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
+        if found := sprt.current_test(format_, state):
+            told += "\n" + render(sprt.sprt_sheet(f"test · {log.title}", *found), width())
         return told
     from enginetour.reports.review.tournament import rating_order  # here: a table does without what ratings need
 
-    return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most)
+    return ladder.ladder_text(
+        f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most
+    )
 
 
 def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[StandingsRow, ...]]:
@@ -315,7 +318,7 @@ def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet,
             games.pop(event.pairing.key, None)  # what was struck out later had decided by then, and stays
     step = _told(format_.notes(state), number)
     if step is None:
-        last = ladder.steps(format_.notes(state))[-1]["step"]
+        last = ladder.ladder_steps(format_.notes(state))[-1]["step"]
         raise UsageRefused(f"there is no round robin {number} in {log.title}, the last is {last}", step="--step")
     placed = format_.standings(state)
     active = [line.name for line in placed if line.status == "active"]
@@ -326,18 +329,18 @@ def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet,
         {
             "engine": line.name,
             "points": line.half_points / 2,
-            "sonneborn_berger": standings.tiebreaks(line)["SB"],
+            "sonneborn_berger": standings.tiebreak_values(line)["SB"],
             "against": _against(line.name, names, cells),
         }
         for line in lines
     ]
     step["parked"] = [line.name for line in reversed(placed) if line.status == "parked"]
     step["ranking"] = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
-    return step, standings.crosstable(f"round robin {number}", names, cells, lines, ("SB",)), placed
+    return step, standings.crosstable_sheet(f"round robin {number}", names, cells, lines, ("SB",)), placed
 
 
 def _told(notes: Sequence[Note], number: int) -> dict[str, Any] | None:
-    return next((step for step in ladder.steps(notes) if step["step"] == number), None)
+    return next((step for step in ladder.ladder_steps(notes) if step["step"] == number), None)
 
 
 def _members(step: dict[str, Any]) -> tuple[StandingsRow, ...]:
@@ -373,8 +376,8 @@ def crosstable(log: TournamentLog) -> tuple[Sheet, dict[str, Any]]:
         for n, line in enumerate(placed, 1)
     ]
     sums = {row.name: row.half_points for row in standings_crosstable(names, games)}
-    notes = standings.apart(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
-    return standings.crosstable(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows}
+    notes = standings.points_notes(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
+    return standings.crosstable_sheet(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows}
 
 
 def status(picture: Progress, state: str) -> dict[str, Any]:
@@ -393,8 +396,8 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "incidents": sum(picture.incidents.values()),
         "endings": dict(picture.endings),
         "warnings": [*filter(None, [picture.banner]), *picture.warnings],
-        **({"stop_at": standings.moment(picture.stop_at)} if picture.stop_at is not None else {}),
-        **({"sprt": sprt.status(*picture.test)} if picture.test else {}),
+        **({"stop_at": standings.iso_timestamp(picture.stop_at)} if picture.stop_at is not None else {}),
+        **({"sprt": sprt.sprt_json(*picture.test)} if picture.test else {}),
     }
 
 

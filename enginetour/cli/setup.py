@@ -230,7 +230,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     if notify:
         _try_notify(plan)
     found = probing.probe_all(plan.sides, hidden=plan.results)
-    sheet = text.probes(found)
+    sheet = text.probes_sheet(found)
     if plan.config.play.affinity is True:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
     speed = this_machine(plan.config.play.speed)
@@ -271,7 +271,7 @@ def _show_plan(plan: Plan, told: dict[str, Any], found: Mapping[str, ProbeResult
     if hours is not None:
         at_once = f"{slots} at once" if slots > 1 else "one after another"
         moves = limits.long_game_moves(plan)
-        click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {moves} moves")
+        click.echo(f"time: at most {text.format_duration(hours * 3600)}, {at_once}, games of {moves} moves")
     say(f"openings: {told['suite']}")
     if len({*told["controls"].values()}) > 1 or " with " in next(iter(told["controls"].values())):
         click.echo("time controls:")

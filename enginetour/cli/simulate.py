@@ -114,11 +114,11 @@ def _compare(
     with _bar(count) as told:
         found = compare(contenders, world, entrants=entrants, count=count, seed=seed, told=told)
     if as_json or as_csv:
-        show_sheet(simulation.compared_rows(found), as_json=as_json, as_csv=as_csv)
+        show_sheet(simulation.comparison_rows(found), as_json=as_json, as_csv=as_csv)
         return
     of = f"{count} fields of {entrants} engines, {rounds} rounds"
     title = f"{of}, strengths ± {world.spread:g}, noise {world.noise:g}"
-    show_sheet(simulation.comparison(title, found), as_json=False, as_csv=False)
+    show_sheet(simulation.comparison_sheet(title, found), as_json=False, as_csv=False)
 
 
 def _config(
@@ -158,12 +158,12 @@ def _config(
     longest = foretold["longest_hours"]
     hours = None if longest is None else longest * found.figures["games"].mean / foretold["most"]
     if as_json or as_csv:
-        sheet = simulation.rehearsed_row(found, hours)
+        sheet = simulation.rehearsal_row(found, hours)
         show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=dict(sheet.rows[0]))
         return
     strengths = f"random strengths ± {world.spread:g} in the order of the file" if unrated else "strengths as rated"
     title = f"{config.tournament.name}: {count} simulations, {strengths}, noise {world.noise:g}"
-    show_sheet(simulation.rehearsal(title, found, hours), as_json=False, as_csv=False)
+    show_sheet(simulation.rehearsal_sheet(title, found, hours), as_json=False, as_csv=False)
     if unrated and len(unrated) < len(plan.entrants):
         say(f"{len(unrated)} entrants bring no rating ({unrated[0]} ...): all strengths are random", err=True)
 

@@ -14,8 +14,8 @@ from enginetour.cli.screen import Broadcast, WatcherGroup, run_state
 from enginetour.formats.base import Format
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Game, Incident, Note, Outcome
-from enginetour.reports.pgn import PgnFile, write_traffic
-from enginetour.reports.progress import MatchScore, Progress, Running, terms
+from enginetour.reports.pgn import PgnFile, write_engine_log
+from enginetour.reports.progress import MatchScore, Progress, RunView, match_terms
 from enginetour.tournament.changes import RunController, TournamentEditor
 from enginetour.tournament.control import PendingRequest, refusal
 from enginetour.tournament.requests import Request, parsed
@@ -43,7 +43,7 @@ class RunProgress(Progress):
         for _, incident in self.log.incidents():
             self.count(incident)
 
-    def take(self, running: Running) -> None:
+    def take(self, running: RunView) -> None:
         """With the warnings of as many slots as there are now."""
         super().take(running)
         if self.crowd is not None and self.slots != self._warned_of:
@@ -89,7 +89,7 @@ class RunProgress(Progress):
         """What both play by, and from which suite."""
         specs, sides = self.log.specs, self.log.config.get("sides", {})
         both = [(sides.get(name, {}), dict(specs[name].options)) for name in (match.first, match.second)]
-        return terms(both, str(self.log.config["play"].get("openings", {}).get("file") or ""))
+        return match_terms(both, str(self.log.config["play"].get("openings", {}).get("file") or ""))
 
 
 _COMFORT = "; the store has all games, later ones bring them"
@@ -148,7 +148,7 @@ class PgnExport(Watcher):
         due, self._due = self._due, []
         for number, game in due:
             if game.traffic:
-                write = partial(write_traffic, self.pgn.path, number, game)
+                write = partial(write_engine_log, self.pgn.path, number, game)
                 self._write(write, f"the traffic of game {number}", "")
         counting = [one for one in due if one[1].outcome is not Outcome.VOID]
         if counting:

@@ -32,9 +32,21 @@ COLUMNS = {
         Column("remarks", "", left=True),
     )
 }
-ALL = tuple(COLUMNS)
-NARROW = ("rank", "name", "rating", "plus", "minus", "games", "score", "remarks")
-USUAL = ("rank", "name", "rating", "plus", "minus", "games", "score", "opponents", "draw_rate", "los", "remarks")
+COLUMN_KEYS = tuple(COLUMNS)
+NARROW_COLUMNS = ("rank", "name", "rating", "plus", "minus", "games", "score", "remarks")
+DEFAULT_COLUMNS = (
+    "rank",
+    "name",
+    "rating",
+    "plus",
+    "minus",
+    "games",
+    "score",
+    "opponents",
+    "draw_rate",
+    "los",
+    "remarks",
+)
 # What Ordo's full list has between the score and the opponents.
-WIDE = (*USUAL[:7], "points", "wins", "draws", "losses", *USUAL[7:])
-NAME_ROOM = 20  # signs of a name that a column more may not cost
+WIDE_COLUMNS = (*DEFAULT_COLUMNS[:7], "points", "wins", "draws", "losses", *DEFAULT_COLUMNS[7:])
+MIN_NAME_WIDTH = 20  # signs of a name that a column more may not cost

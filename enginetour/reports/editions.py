@@ -13,7 +13,7 @@ from enginetour.reports.sheet import Column, Sheet
 
 # Lists by name, their editions and what moved between them, as sheets. Rows are those of the JSON.
 
-Rows = Sequence[Mapping[str, Any]]
+_Rows = Sequence[Mapping[str, Any]]
 
 _OTHER_ZERO = f"{OTHER_POOL}: measured from another zero point than before, so the two ratings do not compare"
 _LISTS = (
@@ -67,42 +67,42 @@ _MOVES = (
 )
 
 
-def listed(title: str, found: RatingList) -> Sheet:
+def list_sheet(title: str, found: RatingList) -> Sheet:
     """A list of the store by any system."""
     if found.model in ("logistic", "davidson", "raokupper"):
-        return ratinglist.likelihood(title, found)
-    sheet = ratinglist.incremental(title, {row.name: (row.rating, row.games) for row in found.rows})
+        return ratinglist.likelihood_sheet(title, found)
+    sheet = ratinglist.incremental_sheet(title, {row.name: (row.rating, row.games) for row in found.rows})
     return replace(sheet, notes=found.caption)
 
 
-def lists(rows: Rows) -> Sheet:
+def lists_sheet(rows: _Rows) -> Sheet:
     """Every list with its newest revision and edition."""
     shown = tuple(
-        {"edition": str(row["edition"] or "none"), "definition": _definition_told(row["definition"])} for row in rows
+        {"edition": str(row["edition"] or "none"), "definition": _format_definition(row["definition"])} for row in rows
     )
     notes = () if rows else ("no list yet; enginetour lists define NAME makes one",)
-    flat = tuple({**row, "definition": _definition_told(row["definition"])} for row in rows)
+    flat = tuple({**row, "definition": _format_definition(row["definition"])} for row in rows)
     return Sheet("lists", _LISTS, flat, shown, notes)
 
 
-def _definition_told(definition: Mapping[str, str]) -> str:
+def _format_definition(definition: Mapping[str, str]) -> str:
     """What a list asks beyond the defaults, in one line."""
     return "; ".join(f"{name}: {value}" for name, value in definition.items()) or "everything"
 
 
-def revisions(name: str, definition: Mapping[str, str], rows: Rows) -> Sheet:
+def revisions_sheet(name: str, definition: Mapping[str, str], rows: _Rows) -> Sheet:
     """A list's definition and how it came to be."""
     notes = [f"{key}: {value}" for key, value in definition.items()] or ["everything in the store, by likelihood"]
     return Sheet(f"list {name}", _REVISIONS, tuple(rows), (), tuple(notes))
 
 
-def editions(rows: Rows) -> Sheet:
+def editions_sheet(rows: _Rows) -> Sheet:
     """Published editions, oldest first."""
     notes = () if rows else ("no edition yet; enginetour publish NAME makes one",)
     return Sheet("editions", _EDITIONS, tuple(rows), (), notes)
 
 
-def edition(made: Mapping[str, Any]) -> Sheet:
+def edition_sheet(made: Mapping[str, Any]) -> Sheet:
     """One edition from its JSON, as it was published."""
     rows = tuple({**row, "draw_rate": row["draws"] / row["games"]} for row in made["list"])
     marks = sorted({mark for row in rows for mark in row["remarks"]} - {OTHER_POOL})
@@ -125,7 +125,7 @@ def edition(made: Mapping[str, Any]) -> Sheet:
     return Sheet(title, columns, flat, shown, tuple(notes))
 
 
-def difference(found: Mapping[str, Any], most: int | None) -> Sheet:
+def difference_sheet(found: Mapping[str, Any], most: int | None) -> Sheet:
     """What moved between two states, from its JSON: the `most` largest moves, and everything else as notes.
 
     Columns in which nothing stands are left out; None for `most` is all moves and all columns, for CSV.
@@ -235,7 +235,7 @@ _OPPONENTS = (
 )
 
 
-def opponents(found: Mapping[str, Any]) -> Sheet:
+def opponents_sheet(found: Mapping[str, Any]) -> Sheet:
     """Against whom it played, most games first."""
     rows = tuple(found["opponents"])
     rating = "no rating" if found["rating"] is None else f"rating {round(found['rating'])}"
@@ -248,7 +248,7 @@ def opponents(found: Mapping[str, Any]) -> Sheet:
     return Sheet(f"{found['name']} · {rating}, {found['games']} games{days}", _OPPONENTS, rows, shown)
 
 
-def published(found: Mapping[str, Any]) -> Sheet:
+def published_sheet(found: Mapping[str, Any]) -> Sheet:
     """Its lines in editions, oldest first."""
     rows = tuple(found["published"])
     shown = tuple(
@@ -262,7 +262,7 @@ def published(found: Mapping[str, Any]) -> Sheet:
     return Sheet("editions", _PUBLISHED, rows, shown)
 
 
-def events(found: Mapping[str, Any], most: int) -> Sheet:
+def events_sheet(found: Mapping[str, Any], most: int) -> Sheet:
     """Its newest rating events by incremental systems; `most` of each system."""
     rows: list[Mapping[str, Any]] = []
     notes = []
@@ -278,6 +278,6 @@ def events(found: Mapping[str, Any], most: int) -> Sheet:
     return Sheet("rating events", _EVENTS, tuple(rows), shown, tuple(notes))
 
 
-def all_events(found: Mapping[str, Any]) -> Sheet:
+def all_events_sheet(found: Mapping[str, Any]) -> Sheet:
     """Every rating event, oldest first."""
     return Sheet("rating events", _EVENTS, tuple(found["events"]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from enginetour.interop.toml import toml_value
 from enginetour.model.game import Game, Incident, Outcome, SideRecord, Termination
-from enginetour.reports.sheet import Column, Sheet, safe
+from enginetour.reports.sheet import Column, Sheet, safe_text
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, Verdict
@@ -25,18 +25,18 @@ _LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
 def incident_lines(incident: Incident, width: int) -> Iterator[str]:
     """Lines of at most `width` columns; what was not measured is not told."""
     width = max(width, _NARROWEST)
-    yield from wrapped("incident: ", f"{incident.at_fault}, {incident.category} at ply {incident.ply}", width)
-    yield from wrapped("  ", incident.cause, width)
+    yield from wrap_lines("incident: ", f"{incident.at_fault}, {incident.category} at ply {incident.ply}", width)
+    yield from wrap_lines("  ", incident.cause, width)
     facts = "; ".join(_facts(incident))
     if facts:
-        yield from wrapped("  ", facts, width)
+        yield from wrap_lines("  ", facts, width)
     if incident.traffic:
         since = "it was asked" if incident.asked_us is not None else "its start"
         yield f"  traffic, > to and < from the engine, ms since {since}:"
         for line in incident.traffic:
-            yield from _traffic(line, incident.asked_us or 0, width)
+            yield from _log_lines(line, incident.asked_us or 0, width)
     for line in incident.stderr:
-        yield from wrapped("  stderr: ", line, width)
+        yield from wrap_lines("  stderr: ", line, width)
 
 
 def claim_lines(game: Game, width: int) -> Iterator[str]:
@@ -44,7 +44,7 @@ def claim_lines(game: Game, width: int) -> Iterator[str]:
     for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
         for kind, number, words in record.claims:
             more = f", {number} times, first at" if number > 1 else ","
-            yield from wrapped("claim: ", f"{name}, {kind}{more} {words}", max(width, _NARROWEST))
+            yield from wrap_lines("claim: ", f"{name}, {kind}{more} {words}", max(width, _NARROWEST))
 
 
 def _facts(incident: Incident) -> Iterator[str]:
@@ -58,19 +58,19 @@ def _facts(incident: Incident) -> Iterator[str]:
         yield f"referee's own share up to {incident.own_us / 1000:.1f} ms"
 
 
-def _traffic(line: str, asked_us: int, width: int) -> Iterator[str]:
+def _log_lines(line: str, asked_us: int, width: int) -> Iterator[str]:
     found = _LINE.fullmatch(line)
     if found is None:
-        yield from wrapped("    ", line, width)
+        yield from wrap_lines("    ", line, width)
         return
     stamp, direction, words = found.groups()
     after_us = round(float(stamp) * 1e6) - asked_us  # whole, or the line that asked would be told at -0.000
-    yield from wrapped(f"{after_us / 1000:14.3f} {direction} ", words, width)
+    yield from wrap_lines(f"{after_us / 1000:14.3f} {direction} ", words, width)
 
 
-def wrapped(first: str, words: str, width: int) -> Iterator[str]:
+def wrap_lines(first: str, words: str, width: int) -> Iterator[str]:
     """Nothing of it is lost; later lines stand below the first word."""
-    lines = textwrap.wrap(safe(words), width - len(first), break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(safe_text(words), width - len(first), break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         yield f"{first if number == 0 else ' ' * len(first)}{line}".rstrip()
 
@@ -80,7 +80,7 @@ def wrapped(first: str, words: str, width: int) -> Iterator[str]:
 _ORDER = {str(termination): place for place, termination in enumerate(Termination)}
 
 
-class Ended(Protocol):
+class GameResult(Protocol):
     """A game that is over: between whom, and how."""
 
     @property
@@ -95,12 +95,12 @@ class Ended(Protocol):
     def counts(self) -> bool: ...  # noqa: D102
 
 
-def endings_counted(games: Iterable[Ended]) -> Counter[str]:
+def count_endings(games: Iterable[GameResult]) -> Counter[str]:
     """How many games that count ended in each way."""
     return Counter(game.termination for game in games if game.counts)
 
 
-def endings(title: str, names: Sequence[str], games: Iterable[Ended]) -> Sheet:
+def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameResult]) -> Sheet:
     """A line for each engine and way to end that it met: won, drawn, lost, and void or struck out."""
     rows: dict[tuple[str, str], Counter[str]] = {}
     for game in games:
@@ -129,7 +129,7 @@ def endings(title: str, names: Sequence[str], games: Iterable[Ended]) -> Sheet:
     return Sheet(title, columns, cells, shown)
 
 
-def endings_words(found: Mapping[str, int]) -> str:
+def format_endings(found: Mapping[str, int]) -> str:
     """``ended by: 12 mate, 5 repetition, 8 adjudication-draw``; "" without a game."""
     parts = [f"{found[ending]} {ending}" for ending in sorted(found, key=_ORDER.__getitem__)]
     return f"ended by: {', '.join(parts)}" if parts else ""
@@ -152,28 +152,28 @@ _COLUMNS = (
     Column("warnings", "warn.", continues=True, rare=True),
     Column("claims", "claims", continues=True, rare=True),
 )
-_TOLD = ("depth", "seldepth", "nodes", "nodes_ms", "nps", "hashfull", "tbhits")
-NOTES = (
+_SEARCH_FIGURES = ("depth", "seldepth", "nodes", "nodes_ms", "nps", "hashfull", "tbhits")
+_AVERAGES_NOTES = (
     "averages over the moves that were told of, book moves left out; nps: nodes by the time we measured,"
     " or what the engine says where that is below 1 ms",
     "late: moves that used the margin; ponder: hits of its guesses; claims: said of its searches and not so",
 )
 
 
-def averages(title: str, names: Sequence[str], sides: Iterable[tuple[str, SideRecord]]) -> Sheet:
+def averages_sheet(title: str, names: Sequence[str], sides: Iterable[tuple[str, SideRecord]]) -> Sheet:
     """A line for each engine that has played, in the order of `names`; None and an empty cell: nobody told."""
     totals: dict[str, _Total] = {}
     for name, record in sides:
         totals.setdefault(name, _Total()).add(record)
     ordered = [*(name for name in names if name in totals), *sorted(totals.keys() - set(names))]
     rows = tuple({"name": name, **totals[name].figures()} for name in ordered)
-    return Sheet(title, _COLUMNS, rows, tuple(_shown(row) for row in rows), NOTES)
+    return Sheet(title, _COLUMNS, rows, tuple(_shown(row) for row in rows), _AVERAGES_NOTES)
 
 
 class _Total:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self.told: dict[str, tuple[int, int]] = dict.fromkeys(_TOLD, (0, 0))
+        self.told: dict[str, tuple[int, int]] = dict.fromkeys(_SEARCH_FIGURES, (0, 0))
         self.claims: Counter[str] = Counter()
         self.longest = 0
 
@@ -202,7 +202,7 @@ class _Total:
             "games": counts["games"],
             "moves": counts["moves"],
             **{name: _mean(*told[name]) for name in ("depth", "seldepth", "nodes", "hashfull", "tbhits")},
-            "nps": nps(told),
+            "nps": mean_nps(told),
             "ms": _mean(counts["moves"], counts["think_ms"]),
             "longest_ms": self.longest,
             "margin_uses": counts["margin_uses"],
@@ -213,7 +213,7 @@ class _Total:
         }
 
 
-def nps(told: Mapping[str, tuple[int, int]]) -> float | None:
+def mean_nps(told: Mapping[str, tuple[int, int]]) -> float | None:
     """Nodes a second of what an engine told (name -> moves, total): by our clock, else what it says itself."""
     nothing = (0, 0)
     measured = told.get("nodes_ms", nothing)[1]
@@ -268,7 +268,7 @@ def machine_lines(game: Game) -> Iterator[str]:
 
 # Every two engines that met: their games one by one, and in pairs on one opening.
 
-Couple = tuple[str, str]
+_Couple = tuple[str, str]
 
 _PAIRING_COLUMNS = (
     Column("engine", "engine", left=True, flexible=True),
@@ -283,11 +283,11 @@ _PAIRING_COLUMNS = (
 _PAIRING_NOTES = ("Ptnml(0-2): pairs of games on one opening that brought the first engine 0, 1/2, 1, 3/2, 2 points",)
 
 
-def pairings(
+def pairings_sheet(
     title: str,
     names: Sequence[str],
-    counts: Mapping[Couple, tuple[int, int, int]],
-    pairs: Mapping[Couple, Sequence[int]],
+    counts: Mapping[_Couple, tuple[int, int, int]],
+    pairs: Mapping[_Couple, Sequence[int]],
 ) -> Sheet:
     """From the view of the one that stands first in `names`; `counts` are White's wins, draws, losses.
 
@@ -319,7 +319,7 @@ def pairings(
     return Sheet(title, _PAIRING_COLUMNS, tuple(rows), shown, _PAIRING_NOTES)
 
 
-def _ordered(couple: Couple, place: Mapping[str, int]) -> Couple:
+def _ordered(couple: _Couple, place: Mapping[str, int]) -> _Couple:
     one, other = sorted(couple, key=lambda name: (place.get(name, len(place)), name))
     return one, other
 
@@ -329,7 +329,7 @@ def _ordered(couple: Couple, place: Mapping[str, int]) -> Couple:
 _VERDICTS: tuple[Verdict, ...] = ("ok", "warn", "FAIL", "not offered")
 
 
-def story(name: str, told: Compliance, *, verbose: bool = False) -> Iterator[str]:
+def compliance_lines(name: str, told: Compliance, *, verbose: bool = False) -> Iterator[str]:
     """The verdict, the steps (those that are not ok, or all), and what to write into the engine file."""
     counts = ", ".join(f"{told.count(verdict)} {verdict}" for verdict in _VERDICTS if told.count(verdict))
     yield f"{name}: {'fit' if told.fit else 'not fit'} · {told.own_name or 'no name'} · {told.protocol} · {counts}"
@@ -341,7 +341,7 @@ def story(name: str, told: Compliance, *, verbose: bool = False) -> Iterator[str
         yield f"  hint        {key} = {toml_value(value)}"
 
 
-def table(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, dict[str, Any]]:
+def compliance_sheet(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, dict[str, Any]]:
     """A line for each engine; the JSON has every step."""
     columns = (
         Column("name", "engine", left=True, flexible=True),

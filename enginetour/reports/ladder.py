@@ -8,14 +8,14 @@ from itertools import zip_longest
 from typing import Any
 
 from enginetour.model.game import Note, StandingsRow
-from enginetour.reports.sheet import Column, Sheet, lines_of, render, safe
-from enginetour.reports.standings import standings
+from enginetour.reports.sheet import Column, Sheet, render, safe_text, wrap_sentence
+from enginetour.reports.standings import standings_sheet
 
 _DECIDES = ("park", "drop", "finish")
 _TEXT_WIDTH = 78
 
 
-def steps(notes: Iterable[Note]) -> list[dict[str, Any]]:
+def ladder_steps(notes: Iterable[Note]) -> list[dict[str, Any]]:
     """One entry a round robin, JSON-ready: who entered, the table in points, the decision in words."""
     found: dict[int, dict[str, Any]] = {}
     for note in notes:
@@ -32,7 +32,7 @@ def steps(notes: Iterable[Note]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def text(
+def ladder_text(
     title: str,
     notes: Sequence[Note],
     ranking: Sequence[StandingsRow],
@@ -44,7 +44,7 @@ def text(
 
     `most` round robins are told, the last ones; all of them by default.
     """
-    lines = [safe(title), "", "  RR  games"]
+    lines = [safe_text(title), "", "  RR  games"]
     count = dict(notes[-1].fields)["step"] if notes else 0
     first_told = 1 if most is None or not isinstance(count, int) else max(1, count - most + 1)
     if first_told > 1:
@@ -54,13 +54,13 @@ def text(
         head, before = "" if number == before else str(number), number
         if number >= first_told:
             first = f"{head:>4}  {'' if games is None else games:>5}  "
-            lines += lines_of(words, _TEXT_WIDTH, first=first, then=" " * 15)
+            lines += wrap_sentence(words, _TEXT_WIDTH, first=first, then=" " * 15)
     if any(line.status == "final" for line in ranking):
         lines += _rankings(ranking, by_rating)
     return "\n".join(lines) + "\n"
 
 
-def sheet(title: str, notes: Sequence[Note], ranking: Sequence[StandingsRow]) -> Sheet:
+def ladder_sheet(title: str, notes: Sequence[Note], ranking: Sequence[StandingsRow]) -> Sheet:
     """The ladder as a table: each coming and going with its round robin and the games finished by then."""
     columns = (Column("step", "RR"), Column("games", "games"), Column("told", "decision", left=True))
     rows = tuple({"step": step, "games": games, "told": told} for step, games, told in _briefs(notes, ranking))
@@ -102,15 +102,15 @@ def _matches(count: int) -> str:
     return "1 match" if count == 1 else f"{count} matches"
 
 
-def one(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[StandingsRow], width: int) -> str:
+def round_robin_text(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[StandingsRow], width: int) -> str:
     """A round robin in full: its crosstable, what was decided and why, the parking queue, the interim ranking."""
     parts = [f"after {step['games_total']} games" if step["decision"] else "playing", *step["told"]]
     parked = ", ".join(step["parked"]) or "nobody"
-    lines = [safe(title), "", *render(table, width).splitlines(), ""]
+    lines = [safe_text(title), "", *render(table, width).splitlines(), ""]
     for part in (*parts, f"parked, the longest first: {parked}"):
-        lines += lines_of(part, _TEXT_WIDTH, then="    ")
+        lines += wrap_sentence(part, _TEXT_WIDTH, then="    ")
     plain = [replace(line, tiebreaks=()) for line in ranking]
-    return "\n".join([*lines, "", *render(standings("interim ranking", plain), width).splitlines()]) + "\n"
+    return "\n".join([*lines, "", *render(standings_sheet("interim ranking", plain), width).splitlines()]) + "\n"
 
 
 def _rankings(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> list[str]:

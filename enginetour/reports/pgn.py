@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _MATE_SCORE = 32000  # mate in n is +-(32000 - n)
 _MATE_RANGE = 1000
 _LARGEST_SCORE = 100_000  # centipawns that are shown
-DEEPEST = 999  # plies that are shown
+_MAX_DEPTH = 999  # plies that are shown
 _ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # always there, PGN standard 8.1.1
 _LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # a twentieth of the time of textwrap
-LONGEST_TAG = 255  # PGN standard 4: lines and tokens up to 255 characters
+_MAX_TAG_LENGTH = 255  # PGN standard 4: lines and tokens up to 255 characters
 # PGN standard 9.8.1 and the words in use for it.
 _TERMINATIONS = {
     Termination.TIME: "time forfeit",
@@ -47,11 +47,11 @@ _TERMINATIONS = {
 }
 
 
-LONGEST_PV = 2048  # bytes kept of a PV (runner spec 6)
+_MAX_PV_LENGTH = 2048  # bytes kept of a PV (runner spec 6)
 _NO_RATINGS: Mapping[str, float] = MappingProxyType({})
 
 # What a comment may tell beside score, depth and time: by fastchess's names for it, in the order of runner spec 12.
-_EXTRAS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyType({
+_FIELD_WRITERS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyType({
     "timeleft": lambda move: None if move.clock_ms is None else f"tl={move.clock_ms / 1000:.3f}s",
     "latency": lambda move: None if move.gap_us is None else f"lat={move.gap_us / 1_000_000:.6f}s",
     "nodes": lambda move: _named("n", move.nodes),
@@ -59,14 +59,14 @@ _EXTRAS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyType({
     "nps": lambda move: _named("nps", move.nps),
     "hashfull": lambda move: _named("hf", move.hashfull),
     "tbhits": lambda move: _named("tb", move.tbhits),
-    "pv": lambda move: f'pv="{_inside(move.pv, LONGEST_PV)}"' if move.pv else None,
-    "lines": lambda move: ", ".join(f'line="{_inside(line, LONGEST_LINE)}"' for line in move.lines) or None,
+    "pv": lambda move: f'pv="{_inside(move.pv, _MAX_PV_LENGTH)}"' if move.pv else None,
+    "lines": lambda move: ", ".join(f'line="{_inside(line, _MAX_LINE_LENGTH)}"' for line in move.lines) or None,
 })  # fmt: skip
-LONGEST_LINE = 300  # as they are kept
-EXTRAS = tuple(_EXTRAS)
+_MAX_LINE_LENGTH = 300  # as they are kept
+COMMENT_FIELDS = tuple(_FIELD_WRITERS)
 
 
-def text(
+def game_pgn(
     game: Game,
     number: int,
     event: str,
@@ -84,7 +84,7 @@ def text(
     return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments), "", ""))
 
 
-def comment(move: MoveMade, extras: tuple[str, ...] = ()) -> str:
+def move_comment(move: MoveMade, extras: tuple[str, ...] = ()) -> str:
     """``+0.31/18 0.104s``: score in pawns from the mover's side, depth, time; ``book`` for opening moves.
 
     Then the `extras` that are known of the move: ``+0.31/18 0.104s, n=7279, sd=20``.
@@ -93,15 +93,15 @@ def comment(move: MoveMade, extras: tuple[str, ...] = ()) -> str:
         return "book"
     first = _seconds(move.elapsed_ms)
     if move.score is not None:
-        first = f"{score_words(move.score)}/{min(move.depth or 0, DEEPEST)} {first}"
+        first = f"{format_score(move.score)}/{min(move.depth or 0, _MAX_DEPTH)} {first}"
     if not extras:
         return first
-    told = (write(move) for name, write in _EXTRAS.items() if name in extras)
+    told = (write(move) for name, write in _FIELD_WRITERS.items() if name in extras)
     return ", ".join([first, *filter(None, told)])
 
 
 def _inside(words: str, longest: int) -> str:
-    return clean(words, longest).replace('"', "'")
+    return _comment_text(words, longest).replace('"', "'")
 
 
 def _named(name: str, figure: int | None) -> str | None:
@@ -114,34 +114,34 @@ def _seconds(elapsed_ms: int) -> str:
 
 
 @lru_cache(4096)
-def score_words(score: int) -> str:
+def format_score(score: int) -> str:
     """Centipawns as pawns, mates as ``+M5`` (moves); at most 1,000 pawns."""
-    if is_mate(score):
+    if is_mate_score(score):
         return f"{'+' if score > 0 else '-'}M{_MATE_SCORE - abs(score)}"
-    return f"{plausible(score) / 100:+.2f}"
+    return f"{clamp_score(score) / 100:+.2f}"
 
 
-def plausible(score: int) -> int:
+def clamp_score(score: int) -> int:
     """The score within 1,000 pawns: a faulty engine sends any number, HoiChess 99994 for a win."""
     return max(-_LARGEST_SCORE, min(_LARGEST_SCORE, score))
 
 
-def moment(at: float) -> str:
+def _utc_tag(at: float) -> str:
     """UTC seconds as tags have them."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}Z"
 
 
-def is_mate(score: int) -> bool:
+def is_mate_score(score: int) -> bool:
     """A score that counts the moves to a mate. Beyond them engines have scales of their own, 99994 for a mate in 3."""
     return _MATE_SCORE - _MATE_RANGE <= abs(score) <= _MATE_SCORE
 
 
-def clean(words: str, longest: int = LONGEST_TAG) -> str:
+def _comment_text(words: str, longest: int = _MAX_TAG_LENGTH) -> str:
     """Text from engines and people, safe inside a comment: printable, one line, no braces."""
     return _printable(words.replace("{", "(").replace("}", ")"), longest)
 
 
-def _printable(words: str, longest: int = LONGEST_TAG) -> str:
+def _printable(words: str, longest: int = _MAX_TAG_LENGTH) -> str:
     if not words.isprintable():
         words = "".join(sign if sign.isprintable() else " " for sign in words)
     return " ".join(words.split())[:longest]
@@ -186,9 +186,9 @@ def _tags(
         tags["Handicap"] = f"{'White' if pairing.handicap > 0 else 'Black'} gives {abs(pairing.handicap)}"
     tags |= {
         "PlyCount": str(game.plies),
-        "Termination": "unterminated" if game.outcome is Outcome.VOID else termination_words(game.termination),
-        "GameStartTime": moment(game.started),
-        "GameEndTime": moment(game.ended),
+        "Termination": "unterminated" if game.outcome is Outcome.VOID else termination_tag(game.termination),
+        "GameStartTime": _utc_tag(game.started),
+        "GameEndTime": _utc_tag(game.ended),
         "GameDuration": _duration(game),
         "WhiteEngine": game.white.own_name,
         "BlackEngine": game.black.own_name,
@@ -204,7 +204,7 @@ def _tags(
             yield f'[{name} "{_quoted(value) or "?"}"]'
 
 
-def termination_words(termination: Termination) -> str:
+def termination_tag(termination: Termination) -> str:
     """The value of the Termination tag."""
     if termination.value.startswith("adjudication"):
         return "adjudication"
@@ -227,22 +227,22 @@ def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
         white = not white
         san = move.san
         told.append(f"P{san}" if san[:1] == "@" else san)  # as cutechess and xboard write a pawn dropped
-        told.append(f"{{{comment(move, extras)}}}")
+        told.append(f"{{{move_comment(move, extras)}}}")
     if game.cause:
-        cause = clean(game.cause)
+        cause = _comment_text(game.cause)
         told[-1:] = [f"{told[-1][:-1]}, {cause}}}"] if game.moves else [f"{{{cause}}}"]
     told.append(str(game.outcome) if game.outcome is not Outcome.VOID else "*")
-    lines = wrapped(" ".join(told))
+    lines = wrap_movetext(" ".join(told))
     # In column 1 a per cent sign hides its line from every reader (PGN standard 6); a bracket begins a tag for some.
     return [f"'{line}" if line.startswith(("%", "[")) else line for line in lines]
 
 
-def wrapped(words: str) -> list[str]:
+def wrap_movetext(words: str) -> list[str]:
     """Lines of up to 80 signs (PGN standard 4.3), longer words on lines of their own; as textwrap cuts them."""
     return _LINE.findall(words)
 
 
-def move_of(fen: str | None, ply: int) -> tuple[int, bool]:
+def move_number(fen: str | None, ply: int) -> tuple[int, bool]:
     """Of the `ply`-th half-move of a game, from 1 on: the number of its move, and whether it is White's."""
     number, white = _first_move(fen)
     before = ply - 1 + (not white)
@@ -260,7 +260,7 @@ def _first_move(fen: str | None) -> tuple[int, bool]:
 # The end of a game as a line of EPD: position, counters, whose game it was and how it ended (PGN standard 16.2).
 
 
-def final_position(game: Game, number: int, event: str) -> str:
+def final_epd(game: Game, number: int, event: str) -> str:
     """``8/8/... w - - hmvc 3; fmvn 71; id "event, game 5"; c0 "A - B 1-0, White mates";``."""
     *fields, halfmoves, move = game.final_fen.split()
     names = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
@@ -271,7 +271,7 @@ def final_position(game: Game, number: int, event: str) -> str:
 
 def _operand(words: str) -> str:
     """A string of EPD has no escapes: its quotes become single ones, and readers that cut at semicolons find none."""
-    return clean(words).replace('"', "'").replace("\\", "/").replace(";", ",")
+    return _comment_text(words).replace('"', "'").replace("\\", "/").replace(";", ",")
 
 
 # Texts made from the store, and the PGN of a run: it grows game by game and is checked at start.
@@ -283,34 +283,34 @@ _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
 _BEGUN = re.compile(rb'^\[GameStartTime "([^"\n]*)"\]$', re.MULTILINE)
 _OF_ANOTHER = "a run of another database writes it too, which keeps it"
 # The last line of the file as long as a run writes it; after a kill it stays. Readers skip it: PGN standard 6.
-UNFINISHED = (
+UNFINISHED_LINE = (
     b"% enginetour: this file may lack games. A run is writing it, or was killed; the next run brings it up to date.\n"
 )
-BLOCK = 1 << 20  # bytes read at once
-LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
+_BLOCK_BYTES = 1 << 20  # bytes read at once
+_MAX_GAME_BYTES = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
 
 
-def games_text(
+def export_pgn(
     log: TournamentLog, first: int = 1, comments: tuple[str, ...] = (), names: OpeningNames | None = None
 ) -> Iterable[str]:
     """Every game that counts as PGN, in log order, from number `first` on; the rest as `pgn.text` takes it."""
     ratings = log.known_ratings
     for stored in _counting(log, first):
-        yield text(stored.game, stored.number, log.title, comments=comments, ratings=ratings, names=names)
+        yield game_pgn(stored.game, stored.number, log.title, comments=comments, ratings=ratings, names=names)
 
 
-def final_positions(log: TournamentLog) -> Iterable[str]:
+def export_epd(log: TournamentLog) -> Iterable[str]:
     """The last position of every game that counts as a line of EPD, with its counters, result and names."""
     for stored in _counting(log, 1):
         if stored.game.final_fen:
-            yield final_position(stored.game, stored.number, log.title) + "\n"
+            yield final_epd(stored.game, stored.number, log.title) + "\n"
 
 
 def _counting(log: TournamentLog, first: int) -> Iterator[StoredGame]:
     return (one for one in log.full_games(first) if not one.voided and one.game.outcome is not Outcome.VOID)
 
 
-def write_traffic(pgn: Path, number: int, game: Game) -> None:
+def write_engine_log(pgn: Path, number: int, game: Game) -> None:
     """What passed in one game, into a file of its own in the folder beside its `pgn`."""
     folder = pgn.with_suffix(".traffic")
     folder.mkdir(exist_ok=True)
@@ -340,7 +340,7 @@ class PgnFile:
         growing: bool = False,
     ) -> None:
         self.path = path
-        self._tail = UNFINISHED if growing else b""
+        self._tail = UNFINISHED_LINE if growing else b""
         self.log = log
         self._comments = comments
         self._names = names
@@ -368,7 +368,7 @@ class PgnFile:
         self._size, self._newest = None, self.log.last_number
         lines = self.log.games()
         wanted = [line.number for line in lines if line.outcome is not Outcome.VOID and not line.voided]
-        begun = {line.number: moment(line.started).encode("ascii") for line in lines}
+        begun = {line.number: _utc_tag(line.started).encode("ascii") for line in lines}
         counting, there, whole, ours = set(wanted), list[int](), 0, True
         for number, text in self._whole_games():
             there.append(number)
@@ -435,7 +435,7 @@ class PgnFile:
             return
         ratings = self.log.known_ratings
         title, comments, names = self.log.title, self._comments, self._names
-        told = [text(one, number, title, comments=comments, ratings=ratings, names=names) for number, one in games]
+        told = [game_pgn(one, number, title, comments=comments, ratings=ratings, names=names) for number, one in games]
         whole = size - len(self._tail)
         try:
             with self.path.open("r+b") as sink:
@@ -469,7 +469,7 @@ class PgnFile:
         return self._size is not None and (self._size, self._inode) == self._there()
 
     def _games(self, first: int) -> Iterable[str]:
-        return games_text(self.log, first, self._comments, self._names)
+        return export_pgn(self.log, first, self._comments, self._names)
 
     def _texts(self, first: int) -> Iterator[str]:
         """The games that count from that number on."""
@@ -495,7 +495,7 @@ class PgnFile:
         rest, last = b"", list[tuple[int, bytes]]()
         try:
             with self.path.open("rb") as source:
-                while len(rest) < LONGEST and (block := source.read(BLOCK)):
+                while len(rest) < _MAX_GAME_BYTES and (block := source.read(_BLOCK_BYTES)):
                     rest += block
                     at = 0
                     while (one := _WHOLE.match(rest, at)) and (number := _ROUND.search(one[1])):
@@ -504,5 +504,5 @@ class PgnFile:
                     rest = rest[at:]
         except FileNotFoundError:
             return
-        if rest in (b"", UNFINISHED):
+        if rest in (b"", UNFINISHED_LINE):
             yield from last

@@ -17,10 +17,10 @@ from enginetour.model.game import Game, Pairing, StandingsRow, format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
 from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
-from enginetour.reports.games import endings_words
-from enginetour.reports.pgn import is_mate, move_of, plausible, score_words
-from enginetour.reports.sheet import Column, Sheet, points, safe
-from enginetour.reports.standings import duration
+from enginetour.reports.games import format_endings
+from enginetour.reports.pgn import clamp_score, format_score, is_mate_score, move_number
+from enginetour.reports.sheet import Column, Sheet, format_points, safe_text
+from enginetour.reports.standings import format_duration
 
 # The lines cutechess-cli and fastchess print while they run, so that existing scripts keep working.
 #
@@ -31,7 +31,7 @@ from enginetour.reports.standings import duration
 _RULE = "-" * 50  # around the block of fastchess
 _VERDICTS = {"H0": " - H0 was accepted", "H1": " - H1 was accepted", "": ""}
 
-Results = tuple[int, int, int]  # wins, draws, losses of the first engine
+_Results = tuple[int, int, int]  # wins, draws, losses of the first engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class MatchScore:
 
     first: str
     second: str
-    white: Results
-    black: Results
+    white: _Results
+    black: _Results
     pairs: tuple[int, ...] | None = None
     drawn: int = 0
     terms: str = ""
 
     @property
-    def results(self) -> Results:
+    def results(self) -> _Results:
         """With either colour."""
         wins, draws, losses = (one + other for one, other in zip(self.white, self.black, strict=True))
         return wins, draws, losses
@@ -67,7 +67,7 @@ class MatchScore:
         return self.pairs is not None and 4 * sum(self.pairs) >= self.games > 0
 
 
-def terms(both: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]], suite: str) -> str:
+def match_terms(both: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]], suite: str) -> str:
     """``10+0.1, 1t, 16MB, UHO.epd``: control, Threads, Hash and suite of two engines, two where they differ.
 
     Controls as the store has them: ``tc``, and ``black`` with another one where an engine has it with Black, which
@@ -99,31 +99,31 @@ def _control(tc: str) -> str:
     return tc if "," in tc else theirs.get(kind, tc)
 
 
-def started(number: int, total: int | None, white: str, black: str) -> str:
+def started_line(number: int, total: int | None, white: str, black: str) -> str:
     """``Started game 1 of 20 (A vs B)``; without the 20 where nobody said how many there are."""
     of_all = "" if total is None else f" of {max(number, total)}"
-    return safe(f"Started game {number}{of_all} ({white} vs {black})")
+    return safe_text(f"Started game {number}{of_all} ({white} vs {black})")
 
 
-def finished(number: int, game: Game) -> str:
+def finished_line(number: int, game: Game) -> str:
     """``Finished game 5 (A vs B): 1-0 {White mates}``."""
     names = f"{game.pairing.white} vs {game.pairing.black}"
-    return safe(f"Finished game {number} ({names}): {game.outcome} {{{game.cause}}}")
+    return safe_text(f"Finished game {number} ({names}): {game.outcome} {{{game.cause}}}")
 
 
-def score(match: MatchScore) -> str:
+def score_line(match: MatchScore) -> str:
     """``Score of A vs B: 3 - 1 - 2  [0.667] 6``, from the first one's view; only with a game."""
-    return safe(f"Score of {match.first} vs {match.second}: {_counts(match.results)}")
+    return safe_text(f"Score of {match.first} vs {match.second}: {_counts(match.results)}")
 
 
-def interval(match: MatchScore, test: MatchTest | None = None) -> Iterator[str]:
+def interval_lines(match: MatchScore, test: MatchTest | None = None) -> Iterator[str]:
     """The lines of cutechess-cli, then the block of fastchess; nothing without a game."""
     if not match.games:
         return
     wins, draws, losses = match.results
     found = statistics_of(match.pairs if match.pairs and match.is_paired else (losses, draws, wins))
     for line in (*_as_cutechess(match, found, test), _RULE, *_as_fastchess(match, found, test), _RULE):
-        yield safe(line)
+        yield safe_text(line)
 
 
 def ended() -> str:
@@ -171,7 +171,7 @@ def _as_fastchess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
         yield f"LLR: {format_fixed(llr, 2)} ({format_fixed(100 * share, 1)}%) ({low:.2f}, {high:.2f}) {elos}"
 
 
-def _counts(results: Results) -> str:
+def _counts(results: _Results) -> str:
     """``3 - 1 - 2  [0.667] 6``: wins, losses, draws, share of the points, games."""
     wins, draws, losses = results
     games = sum(results)
@@ -197,13 +197,13 @@ def _error(found: MatchStatistics) -> float | None:
 
 # A running tournament as a picture: how far it is, who stands where, what is being played now.
 
-MOST_SLOTS = 1024  # as in a configuration
+_MAX_SLOTS = 1024  # as in a configuration
 _MOST_SHOWN = 60  # rows of a live table: more than any window
 # Who is shown when there is no room for all: who plays, who may come back, who has just left.
 _INTEREST = {"active": 0, "parked": 1, "final": 2}
 
 
-class Running(Protocol):
+class RunView(Protocol):
     """What the picture needs of a running tournament; a `Scheduler` is one."""
 
     @property
@@ -226,8 +226,8 @@ class Running(Protocol):
 # What `Progress` works out of the state it looked at, and what of the run besides, each when it is first asked for.
 _OF_STATE = ("placed", "test", "stage")
 _OF_RUN = ("estimate", "spread")
-LINGER_S = 60.0  # a warning stays after engines have ceased to wait
-CROWD_S = 900.0  # a slot that has told of a busy machine and of nothing since plays slowly, or no more
+BUSY_LINGER_S = 60.0  # a warning stays after engines have ceased to wait
+BUSY_TIMEOUT_S = 900.0  # a slot that has told of a busy machine and of nothing since plays slowly, or no more
 
 
 @dataclass
@@ -255,7 +255,7 @@ class Progress:
     stop_at: float | None = None  # UTC seconds from which no game begins, where that was asked for
     _format: Any = None
     _state: Any = None
-    _running: Running | None = None
+    _running: RunView | None = None
 
     @cached_property
     def placed(self) -> tuple[StandingsRow, ...]:
@@ -265,7 +265,7 @@ class Progress:
     @cached_property
     def test(self) -> tuple[tuple[str, str], MatchTest] | None:
         """Of a match under one."""
-        return None if self._format is None else sprt.under_test(self._format, self._state)
+        return None if self._format is None else sprt.current_test(self._format, self._state)
 
     @cached_property
     def stage(self) -> tuple[int, int] | None:
@@ -281,7 +281,7 @@ class Progress:
     @cached_property
     def spread(self) -> tuple[float, float] | None:
         """Seconds to the end with the fewest and with the most games."""
-        if self.estimate is None or self._format is None or is_open(self.done, self.remaining):
+        if self.estimate is None or self._format is None or is_open_ended(self.done, self.remaining):
             return None
         if not (likely := self._format.likely(self._state)):
             return None
@@ -291,7 +291,7 @@ class Progress:
     @property
     def planned(self) -> int | None:
         """All its games at most; None where a test ends it and nobody named a number."""
-        return None if is_open(self.done, self.remaining) else self.done + self.remaining[1]
+        return None if is_open_ended(self.done, self.remaining) else self.done + self.remaining[1]
 
     def stand(self, format_: Any, state: Any) -> None:
         """Look at the state of a tournament, running or not."""
@@ -302,7 +302,7 @@ class Progress:
         for name in _OF_STATE:
             self.__dict__.pop(name, None)
 
-    def take(self, running: Running) -> None:
+    def take(self, running: RunView) -> None:
         """Look at a running tournament."""
         self.stand(running.format, running.state)
         self._running = running
@@ -333,9 +333,9 @@ class Progress:
         elif name == "crowd":
             now = time.monotonic()
             if payload["crowded"]:
-                self.crowds[slot] = now + CROWD_S, payload
+                self.crowds[slot] = now + BUSY_TIMEOUT_S, payload
             elif slot in self.crowds:  # a machine that is busy now and then is not told of each time
-                self.crowds[slot] = now + LINGER_S, self.crowds[slot][1]
+                self.crowds[slot] = now + BUSY_LINGER_S, self.crowds[slot][1]
 
     @property
     def banner(self) -> str:
@@ -352,53 +352,53 @@ class Progress:
 
 def headline(picture: Progress) -> str:
     """``bubble · autumn-bubble · 14 engines · 57 of 90-141 games · slot 1/1 · ends Sun 04:10``."""
-    parts = [picture.system, safe(picture.name), f"{len(picture.placed)} engines"]
-    parts += [of_rounds(picture.stage)] if picture.stage else []
-    parts.append(of_games(picture.done, picture.remaining))
+    parts = [picture.system, safe_text(picture.name), f"{len(picture.placed)} engines"]
+    parts += [format_round(picture.stage)] if picture.stage else []
+    parts.append(format_games(picture.done, picture.remaining))
     if max(picture.slots, picture.busy) > 1:
         parts.append(f"slots {picture.busy}/{picture.slots}")
     parts += ["stopping"] if picture.stopping else ["paused"] if picture.paused else []
     if picture.estimate is not None and picture.remaining[1]:
         parts.append(f"ends {_clock(picture.estimate)} ({_between(picture)})")
     if picture.stop_at is not None:
-        parts.append(f"stops {clock_words(picture.stop_at)}")
+        parts.append(f"stops {format_clock(picture.stop_at)}")
     return " · ".join(parts)
 
 
-def test_lines(picture: Progress) -> tuple[str, ...]:
+def sequential_lines(picture: Progress) -> tuple[str, ...]:
     """Where the test of a match stands, in two lines; none without a test."""
-    return sprt.live(*picture.test) if picture.test else ()
+    return sprt.sprt_lines(*picture.test) if picture.test else ()
 
 
-def of_rounds(stage: Sequence[int]) -> str:
+def format_round(stage: Sequence[int]) -> str:
     """``round 3 of 5``."""
     return f"round {stage[0]} of {stage[1]}"
 
 
-def of_games(done: int, remaining: tuple[int, int]) -> str:
+def format_games(done: int, remaining: tuple[int, int]) -> str:
     """``57 of 90-141 games``; one number when fewest and most are the same, none where nobody knows the most."""
-    if is_open(done, remaining):
+    if is_open_ended(done, remaining):
         return f"{done} game{'s' * (done != 1)}, until it is known"
     fewest, most = (done + count for count in remaining)
     return f"{done} of {fewest if fewest == most else f'{fewest}-{most}'} games"
 
 
-def is_open(done: int, remaining: Sequence[int]) -> bool:
+def is_open_ended(done: int, remaining: Sequence[int]) -> bool:
     """A test ends it, and nobody named a number of games; as many as there are slots may be counted a moment ahead."""
     fewest, most = remaining
-    return fewest != most and OPEN_GAMES <= done + most <= OPEN_GAMES + MOST_SLOTS
+    return fewest != most and OPEN_GAMES <= done + most <= OPEN_GAMES + _MAX_SLOTS
 
 
 def _between(picture: Progress) -> str:
     """When it ends with the fewest and with the most games, where the clock can tell them apart."""
     first, last = (_clock(seconds) for seconds in picture.spread or (0.0, 0.0))
     if first == last or picture.remaining[0] == picture.remaining[1]:
-        return f"in {duration(picture.estimate or 0.0)}"
+        return f"in {format_duration(picture.estimate or 0.0)}"
     day = _clock(picture.estimate or 0.0)[:4]
     return f"{first.removeprefix(day)}-{last.removeprefix(day)}"
 
 
-def table(picture: Progress, room: int = _MOST_SHOWN) -> Sheet:
+def live_table(picture: Progress, room: int = _MOST_SHOWN) -> Sheet:
     """The live table: score, rating with error, games, incidents; at most `room` lines without the header."""
     columns = (
         Column("rank", "#"),
@@ -420,8 +420,8 @@ def table(picture: Progress, room: int = _MOST_SHOWN) -> Sheet:
             {
                 "rank": line.rank,
                 "name": line.name,
-                "score": f"{points(line.half_points - line.unplayed)}/{line.games}",
-                "unplayed": f"+{points(line.unplayed)}" if line.unplayed else "",
+                "score": f"{format_points(line.half_points - line.unplayed)}/{line.games}",
+                "unplayed": f"+{format_points(line.unplayed)}" if line.unplayed else "",
                 "elo": "" if rating is None else str(round(rating)),
                 "plus": "" if plus is None else f"+{plus:.0f}",
                 "minus": "" if minus is None else f"-{minus:.0f}",
@@ -441,58 +441,58 @@ def _seen(placed: tuple[StandingsRow, ...], room: int) -> list[StandingsRow]:
     return [placed[place] for place in sorted(order[: max(1, room - 1)])]
 
 
-def now_line(picture: Progress) -> str:
+def playing_line(picture: Progress) -> str:
     """``now: Phalanx - HoiChess, opening balanced 29, move 34, +0.8`` for each game in the air."""
-    return _now(picture.live.values())
+    return _playing(picture.live.values())
 
 
-def status_words(found: Mapping[str, Any]) -> str:
+def format_status(found: Mapping[str, Any]) -> str:
     """The JSON of `status` in words: how far it is, and what is in the air."""
     fewest, most = found["remaining"]
     parts = [found["system"], found["tournament"], found["state"]]
-    parts += [of_rounds(found["round"])] if found.get("round") else []
+    parts += [format_round(found["round"])] if found.get("round") else []
     to_go = f"{fewest if fewest == most else f'{fewest}-{most}'} to go"
-    to_go = "until it is known" if is_open(found["games_done"], (fewest, most)) else to_go
+    to_go = "until it is known" if is_open_ended(found["games_done"], (fewest, most)) else to_go
     done = found["games_done"]
     parts.append(f"{done} game{'s' * (done != 1)} done, {to_go}")
     parts += [f"{found['slots']} slots"] if found.get("slots", 1) > 1 else []
     if found["eta"] is not None and most:
-        first, last = (duration(seconds) for seconds in found["eta_range"] or (found["eta"],) * 2)
-        parts.append(f"about {duration(found['eta'])}" + (f" ({first} to {last})" if first != last else ""))
+        first, last = (format_duration(seconds) for seconds in found["eta_range"] or (found["eta"],) * 2)
+        parts.append(f"about {format_duration(found['eta'])}" + (f" ({first} to {last})" if first != last else ""))
     if found.get("stop_at"):
-        parts.append(f"stops {clock_words(datetime.fromisoformat(found['stop_at']).timestamp())}")
+        parts.append(f"stops {format_clock(datetime.fromisoformat(found['stop_at']).timestamp())}")
     parts.append(f"{found['incidents']} incident{'s' * (found['incidents'] != 1)}")
-    lines = [safe(" · ".join(parts)), endings_words(found.get("endings", {}))]
-    lines.append(_now(found["playing"]) if found["playing"] else "")
-    lines += [safe(f"warning: {words}") for words in found.get("warnings", ())]
+    lines = [safe_text(" · ".join(parts)), format_endings(found.get("endings", {}))]
+    lines.append(_playing(found["playing"]) if found["playing"] else "")
+    lines += [safe_text(f"warning: {words}") for words in found.get("warnings", ())]
     return "\n".join(line for line in lines if line)
 
 
-def _now(games: Iterable[Mapping[str, Any]]) -> str:
+def _playing(games: Iterable[Mapping[str, Any]]) -> str:
     parts = []
     for game in games:
         words = f"{game.get('white', '?')} - {game.get('black', '?')}"
         if game.get("opening"):
             words += f", opening {game['opening']}"
         if game.get("ply"):
-            words += f", move {move_of(game.get('fen'), int(game['ply']))[0]}"
+            words += f", move {move_number(game.get('fen'), int(game['ply']))[0]}"
         if game.get("score") is not None:
             words += f", {_for_white(game)}"
-        parts.append(safe(words))
+        parts.append(safe_text(words))
     return f"now: {' | '.join(parts)}" if parts else "now: between games"
 
 
 def _for_white(game: Mapping[str, Any]) -> str:
     """The mover's score as White sees it: ``+0.8``, ``-M5``."""
-    _, white = move_of(game.get("fen"), int(game.get("ply", 1)))
+    _, white = move_number(game.get("fen"), int(game.get("ply", 1)))
     score = int(game["score"]) * (1 if white else -1)
-    return score_words(score) if is_mate(score) else f"{plausible(score) / 100:+.1f}"
+    return format_score(score) if is_mate_score(score) else f"{clamp_score(score) / 100:+.1f}"
 
 
 def _clock(seconds: float) -> str:
-    return clock_words(time.time() + seconds)
+    return format_clock(time.time() + seconds)
 
 
-def clock_words(at: float) -> str:
+def format_clock(at: float) -> str:
     """UTC seconds as the clock on the wall shows them: ``Sun 04:10``."""
     return time.strftime("%a %H:%M", time.localtime(at))

@@ -19,12 +19,12 @@ from enginetour.ratings.matrices import Matrix
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, OpponentRecord, RatingList, Row, fit_bases, quantile
 from enginetour.ratings.uncertainty import Errors
-from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
-from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, lines_of, points, safe, shortened
+from enginetour.reports.columns import COLUMNS, DEFAULT_COLUMNS, MIN_NAME_WIDTH, NARROW_COLUMNS, WIDE_COLUMNS
+from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, format_points, safe_text, shorten_middle, wrap_sentence
 
 # Rating lists as sheets: likelihood lists with errors, and the ratings of incremental systems.
 
-FEW_NAMED = 10  # engines in a note
+_MAX_NAMED = 10  # engines in a note
 SYSTEM_NAMES = {
     "elo": "Elo, incremental",
     "gor": "GoR, Czech 1998",
@@ -33,7 +33,7 @@ SYSTEM_NAMES = {
 }
 
 
-def likelihood(
+def likelihood_sheet(
     title: str,
     found: RatingList,
     columns: Sequence[str] | None = None,
@@ -46,41 +46,41 @@ def likelihood(
     `confidence` is that of the bounds in %, `notes` follow the list's own.
     """
     many = len(found.pools) > 1
-    chosen = columns or (("pool", *USUAL) if many else USUAL)
+    chosen = columns or (("pool", *DEFAULT_COLUMNS) if many else DEFAULT_COLUMNS)
     marks = sorted({remark for row in found.rows for remark in row.remarks})
-    rows = tuple(row_of(row) for row in found.rows)
+    rows = tuple(_row_cells(row) for row in found.rows)
     shown = tuple(_shown(row, marks) for row in found.rows)
     legend = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
     if "remarks" not in chosen:  # the numbers stand nowhere: the names tell whom a remark is about
-        legend = list(remarks(found))
-    told = (*legend, *unrated(found), *found.caption, footing(found, confidence), *notes)
+        legend = list(remark_notes(found))
+    told = (*legend, *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
     return Sheet(title, tuple(COLUMNS[key] for key in chosen), rows, shown, told)
 
 
-def roomy(found: RatingList, room: int) -> tuple[str, ...]:
+def fitting_columns(found: RatingList, room: int) -> tuple[str, ...]:
     """The columns that find room: all that Ordo's users look for, the usual ones, or the fewest."""
-    longest = max((len(safe(row.name)) for row in found.rows), default=0)
+    longest = max((len(safe_text(row.name)) for row in found.rows), default=0)
     pool = ("pool",) if len(found.pools) > 1 else ()
-    sheet = likelihood("", found, (*pool, *WIDE))
+    sheet = likelihood_sheet("", found, (*pool, *WIDE_COLUMNS))
     cells = [[column.header for column in sheet.columns], *sheet.cells()]
     widths = {
         column.key: 0 if column.flexible else max(map(len, cell)) + 2
         for column, cell in zip(sheet.columns, zip(*cells, strict=True), strict=True)
     }
-    for columns in (WIDE, USUAL):
+    for columns in (WIDE_COLUMNS, DEFAULT_COLUMNS):
         taken = sum(widths[key] for key in (*pool, *columns))
-        if taken + min(longest, NAME_ROOM) <= room:
+        if taken + min(longest, MIN_NAME_WIDTH) <= room:
             return (*pool, *columns)
-    return (*pool, *NARROW)
+    return (*pool, *NARROW_COLUMNS)
 
 
-def unrated(found: RatingList) -> list[str]:
+def unrated_notes(found: RatingList) -> list[str]:
     """Who has no rating, by reason."""
     reasons = dict.fromkeys(engine.why for engine in found.unrated)
     return [f"not rated, {why}: {', '.join(e.name for e in found.unrated if e.why == why)}" for why in reasons]
 
 
-def remarks(found: RatingList) -> list[str]:
+def remark_notes(found: RatingList) -> list[str]:
     """What is said of single rows, with the names, for tables without room for it.
 
     Who has no error or rests on a prior is always named; of profile bounds a few names are enough.
@@ -88,20 +88,20 @@ def remarks(found: RatingList) -> list[str]:
     told = []
     for mark in sorted({remark for row in found.rows for remark in row.remarks}):
         names = [row.name for row in found.rows if mark in row.remarks]
-        if mark in (FEW, EXTREME) and len(names) > FEW_NAMED:
-            names = [*names[:FEW_NAMED], f"and {len(names) - FEW_NAMED:,} more"]
+        if mark in (FEW, EXTREME) and len(names) > _MAX_NAMED:
+            names = [*names[:_MAX_NAMED], f"and {len(names) - _MAX_NAMED:,} more"]
         told.append(f"{mark}: {', '.join(names)}")
     return told
 
 
-def distance(number: float) -> str:
+def _format_error(number: float) -> str:
     """An error in points; one that is not 0 is never shown as 0."""
     if number >= 0.95:
         return f"{number:.0f}"
     return f"{number:.1f}" if number >= 0.05 else "<0.1"
 
 
-def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
+def incremental_sheet(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
     """Ratings of an incremental system, best first."""
     ordered = sorted(known.items(), key=lambda item: (-item[1][0], item[0]))
     columns = (
@@ -118,7 +118,7 @@ def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
     return Sheet(title, columns, rows, shown, (CAPTION, "by the games of all tournaments of the store"))
 
 
-def row_of(row: Row) -> dict[str, object]:
+def _row_cells(row: Row) -> dict[str, object]:
     """The cells by column."""
     return {
         "pool": row.pool,
@@ -150,13 +150,13 @@ def _shown(row: Row, marks: list[str]) -> dict[str, str]:
     few = ("", "") if {"anchor", NOT_ASKED} & {*row.remarks} else ("too few", "games")
     return {
         "rating": str(round(row.rating)),  # an int has no "-0"
-        "plus": few[0] if row.plus is None else f"+{distance(row.plus)}",
-        "minus": few[1] if row.minus is None else f"-{distance(row.minus)}",
-        "error": few[0] if row.error is None else distance(row.error),
+        "plus": few[0] if row.plus is None else f"+{_format_error(row.plus)}",
+        "minus": few[1] if row.minus is None else f"-{_format_error(row.minus)}",
+        "error": few[0] if row.error is None else _format_error(row.error),
         "score": f"{100 * row.score:.1f}%",
-        "points": points(2 * row.wins + row.draws),
+        "points": format_points(2 * row.wins + row.draws),
         "opponents": str(round(row.opponents)),
-        "opponents_error": "" if row.opponents_error is None else distance(row.opponents_error),
+        "opponents_error": "" if row.opponents_error is None else _format_error(row.opponents_error),
         "diversity": "" if row.diversity is None else f"{row.diversity:.1f}",
         "performance": "" if row.performance is None else str(round(row.performance)),
         "draw_rate": f"{100 * row.draws / row.games:.0f}%" if row.games else "",
@@ -165,23 +165,23 @@ def _shown(row: Row, marks: list[str]) -> dict[str, str]:
     }
 
 
-def footing(found: RatingList, confidence: float) -> str:
+def list_footer(found: RatingList, confidence: float) -> str:
     """What the list is, in one line."""
     if not found.games:
         return "no games to rate"
     draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f}% draws"
     bounds = f"+ and - are {confidence:g} %"
     games = f"{found.games} game{'s' * (found.games != 1)}{draws}"
-    white = f"; White advantage {advantage(found, confidence)}" if found.white_advantage else ""
+    white = f"; White advantage {_format_advantage(found, confidence)}" if found.white_advantage else ""
     return f"maximum likelihood ({found.model}), {found.level}; {games}; {bounds}{white}"
 
 
-def advantage(found: RatingList, confidence: float) -> str:
+def _format_advantage(found: RatingList, confidence: float) -> str:
     """White's, with its error where it was fitted."""
     sd = found.white_advantage_sd
     if sd is None:
         return f"{found.white_advantage:g}, given"
-    return f"{format_fixed(found.white_advantage, 1)} ± {distance(quantile(confidence) * sd)}"
+    return f"{format_fixed(found.white_advantage, 1)} ± {_format_error(quantile(confidence) * sd)}"
 
 
 # A likelihood list laid out as other programs and lists print theirs, so that scripts and eyes find their way.
@@ -205,16 +205,16 @@ _ORDO = (
     ("opponent_count", "OppN", 6),
     ("diversity", "OppDiv", 8),
 )
-ORDO_USUAL = ("rank", "name", "rating", "error", "points", "games", "score")
-ORDO_ALL = ("rank", "name", *(key for key, _, _ in _ORDO))
+ORDO_DEFAULT = ("rank", "name", "rating", "error", "points", "games", "score")
+ORDO_COLUMNS = ("rank", "name", *(key for key, _, _ in _ORDO))
 
 
-def laid_out(
+def render_layout(
     layout: str,
     found: RatingList,
     room: int,
     *,
-    columns: Sequence[str] = ORDO_USUAL,
+    columns: Sequence[str] = ORDO_DEFAULT,
     confidence: float = 95,
     notes: Sequence[str] = (),
 ) -> str:
@@ -236,14 +236,14 @@ def laid_out(
         sd = found.white_advantage_sd
         error = "" if sd is None else f" +/- {format_fixed(quantile(confidence) * sd, 2)}"  # as Ordo with -s
         lines += ["", f"White advantage = {format_fixed(found.white_advantage, 2)}{error}", *_draw_rate(found), ""]
-    told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
-    return "\n".join([*lines, *wrapped(told, room)]) + "\n"
+    told = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
+    return "\n".join([*lines, *_wrap_notes(told, room)]) + "\n"
 
 
-def wrapped(notes: Sequence[str], room: int) -> list[str]:
+def _wrap_notes(notes: Sequence[str], room: int) -> list[str]:
     """Sentences below a table, in lines."""
     width = min(room, NOTE_WIDTH)
-    return [line for note in notes for line in lines_of(note, width)]
+    return [line for note in notes for line in wrap_sentence(note, width)]
 
 
 def _draw_rate(found: RatingList) -> list[str]:
@@ -254,7 +254,7 @@ def _draw_rate(found: RatingList) -> list[str]:
     return [f"Draw rate (equal opponents) = {100 * ground.errors.draw_rate:.2f} %"]
 
 
-def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_USUAL) -> str:
+def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_DEFAULT) -> str:
     """Ordo's headers and order; an empty cell, not Ordo's ``-``, is what cannot be given: no formula begins there."""
     wanted = [column for column in _ORDO if column[0] in columns]
     heads = (Column("#", "#"), Column("PLAYER", "PLAYER"), *(Column(head, head) for _, head, _ in wanted))
@@ -265,23 +265,23 @@ def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_USUAL) -> str:
     return Sheet("", heads, rows).csv()
 
 
-def name_width(name: str) -> int:
+def _display_width(name: str) -> int:
     """Columns that the name takes on a terminal: two for a wide sign."""
     from rich.cells import cell_len
 
-    return cell_len(safe(name))
+    return cell_len(safe_text(name))
 
 
 def _name_field(name: str, width: int) -> str:
     """A name that moves no cursor, in a field of `width` columns filled up, or cut in its middle with an ellipsis."""
     from rich.cells import cell_len
 
-    told = shortened(safe(name), width)
+    told = shorten_middle(safe_text(name), width)
     return told + " " * (width - cell_len(told))
 
 
 def _name_width(rows: list[Row], room: int, taken: int, least: int) -> int:
-    longest = max((name_width(row.name) for row in rows), default=0)
+    longest = max((_display_width(row.name) for row in rows), default=0)
     return max(least, min(longest, max(_SHORTEST, room - taken)))
 
 
@@ -359,12 +359,12 @@ def _shared_ranks(ratings: Sequence[int]) -> list[str]:
 
 
 def _bound(number: float | None, width: int, sign: str = "") -> str:
-    return f"{'---' if number is None else sign + distance(number):>{width}}"
+    return f"{'---' if number is None else sign + _format_error(number):>{width}}"
 
 
 # A matrix of a list as text, CSV and JSON: rows by number and name, columns by number.
 
-_TOLD = {
+_MATRIX_NOTES = {
     "los": "likelihood in % that the engine of the row is stronger than that of the column",
     "diff": "rating of the row less that of the column, with its error",
     "errors": "error of the difference between row and column",
@@ -372,7 +372,7 @@ _TOLD = {
 }
 
 
-def sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: Sequence[str] = ()) -> Sheet:
+def matrix_sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: Sequence[str] = ()) -> Sheet:
     """The matrix as a table; CSV has plain numbers, of a score the share of the points."""
     import numpy as np
 
@@ -390,7 +390,9 @@ def sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: Sequence
         cells = {f"vs{number}": cell for number, cell in zip(numbers, _plain(plain[place]), strict=True)}
         rows.append({"pool": pool, "number": place + 1, "name": name, **cells})
         shown.append({f"vs{number}": _cell(matrix, place, number - 1) for number in numbers})
-    told = [_TOLD[matrix.kind] + (f"; errors are {confidence:g} %" if matrix.kind in ("diff", "errors") else "")]
+    told = [
+        _MATRIX_NOTES[matrix.kind] + (f"; errors are {confidence:g} %" if matrix.kind in ("diff", "errors") else "")
+    ]
     if many:
         told.append(f"{len(set(matrix.pools))} pools: nothing is given across them" + _but_scores(matrix))
     return Sheet(title, columns, tuple(rows), tuple(shown), (*told, *notes))
@@ -411,7 +413,7 @@ def matrix_json(matrix: Matrix, *, confidence: float = 95) -> dict[str, object]:
     return value | ({"confidence": confidence} if matrix.kind in ("diff", "errors") else {})
 
 
-def percent(share: float) -> str:
+def _format_likelihood(share: float) -> str:
     """A likelihood in whole %; short of certainty it is never shown as certain."""
     if 0 < share < 0.005:
         return "<1"
@@ -435,19 +437,19 @@ def _cell(matrix: Matrix, row: int, column: int) -> str:
     if np.isnan(value):
         return "·" if row == column else ""
     if matrix.kind == "los":
-        return percent(value)
+        return _format_likelihood(value)
     if matrix.kind == "errors":
-        return distance(value)
+        return _format_error(value)
     if matrix.games is not None:
-        return f"{points(round(2 * value))}/{matrix.games[row, column]:.0f}"
+        return f"{format_points(round(2 * value))}/{matrix.games[row, column]:.0f}"
     number = round(value)
     error = float("nan") if matrix.errors is None else float(matrix.errors[row, column])
-    return f"{number:+d}" if np.isnan(error) else f"{number:+d} ±{distance(error)}"
+    return f"{number:+d}" if np.isnan(error) else f"{number:+d} ±{_format_error(error)}"
 
 
 # Who did what against whom, beside what the list expects: one engine as a table, all of them in blocks as Ordo's.
 
-Met = Mapping[str, Sequence[OpponentRecord]]
+_Opponents = Mapping[str, Sequence[OpponentRecord]]
 """Opponents by engine."""
 
 _COLUMNS = (
@@ -469,7 +471,7 @@ _SHORTEST_OPPONENT = 16  # signs of a name that still tell it
 _HEADING = 30  # signs of a name over a block, where the numbers leave more room
 
 
-def one(
+def engine_sheet(
     title: str,
     name: str,
     met: Sequence[OpponentRecord],
@@ -487,26 +489,30 @@ def one(
     told += [f"{name}: {'; '.join(row.remarks)}"] if row and row.remarks else []
     if row is not None and any(each.gap is None for each in ordered):
         told.append("no gap: rated apart, the games between them bound no difference")
-    rows = tuple(line(each, quantile) for each in ordered)
+    rows = tuple(_against_row(each, quantile) for each in ordered)
     shown = tuple(_against_shown(each, quantile) for each in ordered)
-    return Sheet(title, _COLUMNS, rows, shown, (*told, *unrated(found), footing(found, confidence), *notes))
+    return Sheet(title, _COLUMNS, rows, shown, (*told, *unrated_notes(found), list_footer(found, confidence), *notes))
 
 
-def everybody(met: Met, found: RatingList, *, quantile: float) -> Sheet:
+def head_to_head_sheet(met: _Opponents, found: RatingList, *, quantile: float) -> Sheet:
     """All pairings of all engines in one table, for CSV."""
     columns = (Column("engine", "engine", left=True, flexible=True), *_COLUMNS)
     rows = tuple(
-        {"engine": name, **line(each, quantile)} for name in _names(met, found) for each in _ordered(met[name], found)
+        {"engine": name, **_against_row(each, quantile)}
+        for name in _names(met, found)
+        for each in _ordered(met[name], found)
     )
     return Sheet("", columns, rows)
 
 
-def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, notes: Sequence[str] = ()) -> str:
+def head_to_head_text(
+    met: _Opponents, found: RatingList, room: int, *, confidence: float = 95, notes: Sequence[str] = ()
+) -> str:
     """All engines, each with its opponents, as Ordo writes them by -j; ``----`` is what cannot be given."""
     rated = {row.name: row for row in found.rows}
     names = list(_names(met, found))
     digits = len(str(len(names))) + 2
-    longest = max((name_width(name) for name in names), default=0)
+    longest = max((_display_width(name) for name in names), default=0)
     wide = min(longest + _RATING, max(_SHORTEST_OPPONENT, room - _NUMBERS - digits))
     lines = ["Head to head statistics:"]
     for number, name in enumerate(names, 1):
@@ -514,7 +520,7 @@ def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, no
         games, wins, draws, losses = (sum(getattr(each, key) for each in own) for key in _COUNTS)
         share = 100 * (wins + draws / 2) / games if games else 0.0
         rating = "----" if row is None else format_fixed(row.rating, 1)
-        heading = _name_field(name, max(wide - _RATING, min(_HEADING, name_width(name))))
+        heading = _name_field(name, max(wide - _RATING, min(_HEADING, _display_width(name))))
         head = f"{number}) {heading} {rating:>7}"
         lines += ["", f"{head} : {games:6} (+{wins},={draws},-{losses}), {share:5.1f} %", ""]
         indent = " " * digits
@@ -525,17 +531,19 @@ def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, no
             cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
             counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"
             lines.append(f"{indent}{_name_field(each.opponent, wide)} : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
-    told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
-    return "\n".join([*lines, "", *wrapped(told, room)]) + "\n"
+    told = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
+    return "\n".join([*lines, "", *_wrap_notes(told, room)]) + "\n"
 
 
-def head_to_head_json(met: Met, found: RatingList, *, quantile: float, confidence: float = 95) -> dict[str, object]:
+def head_to_head_json(
+    met: _Opponents, found: RatingList, *, quantile: float, confidence: float = 95
+) -> dict[str, object]:
     """Opponents by engine, the strongest first."""
-    told = {name: [line(each, quantile) for each in _ordered(met[name], found)] for name in _names(met, found)}
+    told = {name: [_against_row(each, quantile) for each in _ordered(met[name], found)] for name in _names(met, found)}
     return {"confidence": confidence, "engines": told}
 
 
-def line(each: OpponentRecord, quantile: float) -> dict[str, object]:
+def _against_row(each: OpponentRecord, quantile: float) -> dict[str, object]:
     """One pairing by the keys of JSON and CSV."""
     value = asdict(each)
     return value | {"score": each.score, "gap_error": None if each.sd is None else each.sd * quantile}
@@ -544,7 +552,7 @@ def line(each: OpponentRecord, quantile: float) -> dict[str, object]:
 _COUNTS = ("games", "wins", "draws", "losses")
 
 
-def _names(met: Met, found: RatingList) -> Iterable[str]:
+def _names(met: _Opponents, found: RatingList) -> Iterable[str]:
     """As the list has them, the unrated behind."""
     listed = [row.name for row in found.rows if row.name in met]
     return [*listed, *sorted(name for name in met if met[name] and name not in set(listed))]
@@ -558,7 +566,7 @@ def _ordered(met: Sequence[OpponentRecord], found: RatingList) -> list[OpponentR
 def _rating(row: Row) -> str:
     if row.plus is None or row.minus is None:
         return f"{round(row.rating)}"
-    return f"{round(row.rating)} +{distance(row.plus)} -{distance(row.minus)}"
+    return f"{round(row.rating)} +{_format_error(row.plus)} -{_format_error(row.minus)}"
 
 
 def _against_shown(each: OpponentRecord, quantile: float) -> dict[str, str]:
@@ -566,7 +574,7 @@ def _against_shown(each: OpponentRecord, quantile: float) -> dict[str, str]:
         "score": f"{100 * each.score:.1f}%",
         "expected": "" if each.expected is None else f"{100 * each.expected:.1f}%",
         "gap": "" if each.gap is None else f"{round(each.gap):+d}",
-        "gap_error": "" if each.sd is None else distance(each.sd * quantile),
+        "gap_error": "" if each.sd is None else _format_error(each.sd * quantile),
         "performance": "" if each.performance is None else str(round(each.performance)),
-        "los": "" if each.los is None else f"{percent(each.los)}%",
+        "los": "" if each.los is None else f"{_format_likelihood(each.los)}%",
     }

@@ -26,12 +26,12 @@ NOTE_WIDTH = 80  # sentences below a table read badly when longer
 PLAIN_WIDTH = 200  # columns of a table that is piped: a file has no edge
 
 
-def lines_of(words: str, width: int, *, first: str = "", then: str = "  ") -> list[str]:
+def wrap_sentence(words: str, width: int, *, first: str = "", then: str = "  ") -> list[str]:
     """A sentence in lines of up to `width`, broken at blanks: an engine's name with a hyphen stays whole."""
-    return textwrap.wrap(safe(words), width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
+    return textwrap.wrap(safe_text(words), width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
 
 
-def safe(words: object) -> str:
+def safe_text(words: object) -> str:
     """Text from engines and people without anything that moves a cursor, turns a line round or breaks it.
 
     What UTF-8 cannot hold, as bytes of a file's name that are none, is told by its number.
@@ -70,7 +70,9 @@ class Sheet:
         lines = []
         for number, row in enumerate(self.rows):
             other = self.shown[number] if self.shown else {}
-            lines.append([safe(other.get(column.key, words(row.get(column.key)))) for column in self.columns])
+            lines.append(
+                [safe_text(other.get(column.key, format_value(row.get(column.key)))) for column in self.columns]
+            )
         return lines
 
     def csv(self) -> str:
@@ -83,7 +85,7 @@ class Sheet:
         return sink.getvalue()
 
 
-def words(value: object) -> str:
+def format_value(value: object) -> str:
     """A JSON value as people write it: nothing for None, whole floats without ``.0``."""
     if value is None:
         return ""
@@ -92,13 +94,13 @@ def words(value: object) -> str:
     return str(value)
 
 
-def points(half_points: int) -> str:
+def format_points(half_points: int) -> str:
     """Half points as testers write them: ``9½``, ``8``, ``½``."""
     whole, half = divmod(half_points, 2)
     return f"{whole if whole or not half else ''}{'½' if half else ''}"
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """``1 game``, ``2,410 games``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
@@ -115,18 +117,18 @@ def render(sheet: Sheet, width: int | None = None) -> str:
     for i, column in enumerate(columns):
         if column.flexible:
             _keep_apart(cells, i, widths[i])
-    lines = [safe(sheet.title)] if sheet.title else []
+    lines = [safe_text(sheet.title)] if sheet.title else []
     for number, block in enumerate(_blocks(widths, columns, room)):
         lines += [""] * (number > 0)
         for line in [headers, *cells]:
             parts = [_pad(line[i], widths[i], left=columns[i].left) for i in block]
             lines.append("  ".join(parts).rstrip())
     for note in sheet.notes:
-        lines += lines_of(note, min(width or NOTE_WIDTH, NOTE_WIDTH))
+        lines += wrap_sentence(note, min(width or NOTE_WIDTH, NOTE_WIDTH))
     return "\n".join(lines) + "\n"
 
 
-def dumps(value: object) -> str:
+def json_text(value: object) -> str:
     """JSON as every ``--json`` prints it: one object, keys in the documented order, no NaN."""
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
     return _RAW.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
@@ -176,10 +178,10 @@ def _keep_apart(cells: list[list[str]], i: int, width: int) -> None:
     if len({_cut(text, max(0, width - 1)) for text in long}) < len(long):
         for line in cells:
             if line[i] in long:
-                line[i] = shortened(line[i], width)
+                line[i] = shorten_middle(line[i], width)
 
 
-def shortened(text: str, width: int) -> str:
+def shorten_middle(text: str, width: int) -> str:
     """At most `width` columns of it, without its middle: names begin with an engine and end with its version."""
     if _len(text) <= width:
         return text
@@ -204,7 +206,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _csv_cell(value: object) -> object:
-    return safe(value) if isinstance(value, str) else "" if value is None else value
+    return safe_text(value) if isinstance(value, str) else "" if value is None else value
 
 
 # Sheets in the languages that forums and sites take: Markdown, BBCode, HTML. Names stay text in all of them.
@@ -260,7 +262,7 @@ MARKUPS: Mapping[str, Callable[[Sheet], str]] = MappingProxyType({"markdown": ma
 
 def _literal(text: str) -> str:
     """Words of which Markdown reads nothing as its own."""
-    return _MARKDOWN.sub(r"\\\1", safe(text))
+    return _MARKDOWN.sub(r"\\\1", safe_text(text))
 
 
 def _shielded(first: re.Match[str]) -> str:
@@ -277,5 +279,5 @@ def _row(cells: Iterable[str]) -> str:
 
 def _text(words: str) -> str:
     """Escaped, and from right to left within itself only."""
-    told = escape(safe(words))
+    told = escape(safe_text(words))
     return f"<bdi>{told}</bdi>" if any(bidirectional(sign) in ("R", "AL") for sign in told) else told

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from enginetour.model.game import format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tally_match
 from enginetour.ratings.sequential import UNITS, MatchTest, corrected_bounds
-from enginetour.reports.sheet import Column, Sheet, safe
-from enginetour.reports.standings import duration
+from enginetour.reports.sheet import Column, Sheet, safe_text
+from enginetour.reports.standings import format_duration
 
 if TYPE_CHECKING:
     from enginetour.formats.simulation import ComparisonResult, Estimate, SimulationResult
@@ -21,7 +21,7 @@ _COLUMNS = (Column("what", "", left=True), Column("value", "", left=True))
 _PAIR_POINTS = ("0", "½", "1", "1½", "2")
 
 
-def story(title: str, engines: tuple[str, str], found: MatchTest, notes: Sequence[str] = ()) -> Sheet:
+def sprt_sheet(title: str, engines: tuple[str, str], found: MatchTest, notes: Sequence[str] = ()) -> Sheet:
     """One figure a line, every uncertain one with its 95 % interval."""
     losses, draws, wins = found.games
     lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
@@ -34,7 +34,7 @@ def story(title: str, engines: tuple[str, str], found: MatchTest, notes: Sequenc
     return Sheet(title, _COLUMNS, rows, notes=(*_remarks(found), *notes))
 
 
-def result(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
+def match_sheet(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
     """What two engines made of their games without a test: counts, pairs, Elo, LOS, nElo.
 
     `scored` as `match_test` takes it.
@@ -50,7 +50,7 @@ def result(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
     return Sheet(title, _COLUMNS, rows, notes=("± and intervals are 95 %",))
 
 
-def line(engines: tuple[str, str], found: MatchTest) -> Sheet:
+def sprt_row(engines: tuple[str, str], found: MatchTest) -> Sheet:
     """Everything in one row: what CSV is for."""
     flat = {"engine": engines[0], "opponent": engines[1], **found.to_json()}
     sprt = flat.pop("sprt")
@@ -65,20 +65,20 @@ def line(engines: tuple[str, str], found: MatchTest) -> Sheet:
     return Sheet("", tuple(Column(key, key) for key in flat), (flat,))
 
 
-def under_test(format_: Any, state: Any) -> tuple[tuple[str, str], MatchTest] | None:
+def current_test(format_: Any, state: Any) -> tuple[tuple[str, str], MatchTest] | None:
     """The engines and the test of a match that is under one and has a game; None of everything else."""
     ask = getattr(format_, "tested", None)
     found = ask(state) if ask else None
     return (state.pair, found) if found else None
 
 
-def live(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
+def sprt_lines(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
     """The line cutechess prints of a test, so that existing scripts keep working, and the strength beside it."""
     walk, (low, high) = found.walk, found.test.bounds
     share = 100 * walk.llr / (high if walk.llr >= 0 else -low)
     ended = f" - {walk.verdict} was accepted" if walk.verdict else ""
     losses, draws, wins = found.games
-    parts = [safe(f"{engines[0]} - {engines[1]}"), f"W {wins} D {draws} L {losses}"]
+    parts = [safe_text(f"{engines[0]} - {engines[1]}"), f"W {wins} D {draws} L {losses}"]
     if found.pairs is not None:
         parts.append(f"pairs {'-'.join(map(str, found.pairs))}")
     parts += [f"{what} {figure}" for what, figure in _strength(found.statistics)]
@@ -89,7 +89,7 @@ def live(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
     )
 
 
-def status(engines: tuple[str, str], found: MatchTest) -> dict[str, object]:
+def sprt_json(engines: tuple[str, str], found: MatchTest) -> dict[str, object]:
     """What `status --json` tells of a test: one object with the counts, the ratio, the verdict and the strength."""
     flat = found.to_json()
     sprt = flat.pop("sprt")
@@ -173,7 +173,7 @@ def _percent(chance: float) -> str:
 # below; rows for JSON and CSV have both, `tau_fit` and `tau_fit_error`.
 
 # key of an accuracy -> words above its column, decimals
-SHOWN = {
+_FIGURE_COLUMNS = {
     "games": ("games", 0),
     "tau_table": ("tau by table", 3),
     "tau_fit": ("tau by fit", 3),
@@ -189,13 +189,13 @@ _MEANING = (
 _ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differences are told in words
 
 
-def comparison(title: str, found: Sequence[ComparisonResult]) -> Sheet:
+def comparison_sheet(title: str, found: Sequence[ComparisonResult]) -> Sheet:
     """A line a system; below, how far the others are above the first on the same fields."""
     columns = [Column("system", "system", left=True, flexible=True)]
-    columns += [Column(key, words, continues=True) for key, (words, _) in SHOWN.items()]
+    columns += [Column(key, words, continues=True) for key, (words, _) in _FIGURE_COLUMNS.items()]
     rows = [{"system": line.words} for line in found]
     shown = [
-        {key: _words(line.figures[key], places).replace(" ", "") for key, (_, places) in SHOWN.items()}
+        {key: _words(line.figures[key], places).replace(" ", "") for key, (_, places) in _FIGURE_COLUMNS.items()}
         for line in found
     ]
     notes = [
@@ -206,7 +206,7 @@ def comparison(title: str, found: Sequence[ComparisonResult]) -> Sheet:
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, _MEANING))
 
 
-def compared_rows(found: Sequence[ComparisonResult]) -> Sheet:
+def comparison_rows(found: Sequence[ComparisonResult]) -> Sheet:
     """The same as numbers; `..._above` is the difference to the first system."""
     rows: list[dict[str, object]] = []
     for line in found:
@@ -215,7 +215,7 @@ def compared_rows(found: Sequence[ComparisonResult]) -> Sheet:
     return Sheet("", tuple(Column(key, key) for key in rows[0]), tuple(rows))
 
 
-def rehearsal(title: str, found: SimulationResult, hours: float | None) -> Sheet:
+def rehearsal_sheet(title: str, found: SimulationResult, hours: float | None) -> Sheet:
     """Figures line by line. `hours` is for the expected number of games, None where no clock bounds it."""
     lines = {
         "games, at least": f"{found.fewest}",
@@ -223,14 +223,14 @@ def rehearsal(title: str, found: SimulationResult, hours: float | None) -> Sheet
         "games, at most": f"{found.most}",
     }
     if hours is not None:
-        lines["time, expected"] = f"{duration(hours * 3600)} if every game is long"
-    lines |= {words: _words(found.figures[key], places) for key, words, places in LINES}
+        lines["time, expected"] = f"{format_duration(hours * 3600)} if every game is long"
+    lines |= {words: _words(found.figures[key], places) for key, words, places in _REHEARSAL_LINES}
     rows = [{"figure": figure, "value": value} for figure, value in lines.items()]
     columns = (Column("figure", "figure", left=True), Column("value", "value", left=True))
     return Sheet(title, columns, tuple(rows), (), (_MEANING,))
 
 
-LINES = (
+_REHEARSAL_LINES = (
     ("tau_table", "tau by table", 3),
     ("tau_fit", "tau by fit", 3),
     ("best_table", "best first", 2),
@@ -239,7 +239,7 @@ LINES = (
 )
 
 
-def rehearsed_row(found: SimulationResult, hours: float | None) -> Sheet:
+def rehearsal_row(found: SimulationResult, hours: float | None) -> Sheet:
     """The same as numbers, in one row; `low` and `high` bound 80 % of the simulated numbers of games."""
     row: dict[str, object] = {"fewest": found.fewest, "most": found.most, "low": found.low, "high": found.high}
     row |= {"hours": hours, **_numbers(found.figures)}

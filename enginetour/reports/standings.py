@@ -13,7 +13,7 @@ from enginetour.formats.pairing.standings import legend
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.model.game import Note, StandingsRow
 from enginetour.model.task import ProbeResult
-from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, lines_of, points, words
+from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, format_points, format_value, wrap_sentence
 
 if TYPE_CHECKING:
     from enginetour.interop.pairers import Pairs
@@ -27,7 +27,7 @@ _BYES = "byes: points without a game, among the points"
 _QUARTERS = ("", "¼", "½", "¾")
 
 
-def tiebreaks(line: StandingsRow) -> dict[str, float]:
+def tiebreak_values(line: StandingsRow) -> dict[str, float]:
     """The tie-breaks of a line by code: points where their unit is a part of a point, else what they count."""
     return {
         code: value / PLACEMENT_CODES[code].per if PLACEMENT_CODES[code].per > 1 else value * PLACEMENT_CODES[code].per
@@ -35,18 +35,18 @@ def tiebreaks(line: StandingsRow) -> dict[str, float]:
     }
 
 
-def in_words(line: StandingsRow) -> dict[str, str]:
+def _format_tiebreaks(line: StandingsRow) -> dict[str, str]:
     """The same for people: halves and quarters of a point as testers write them: ``9½``, ``30¾``, ``-¼``."""
     found = {}
-    for code, value in tiebreaks(line).items():
-        found[code] = words(value)
+    for code, value in tiebreak_values(line).items():
+        found[code] = format_value(value)
         if PLACEMENT_CODES[code].per in (2, 4):
             whole, quarters = divmod(int(abs(value) * 4), 4)
             found[code] = "-" * (value < 0) + f"{whole if whole or not quarters else ''}{_QUARTERS[quarters]}"
     return found
 
 
-def standings(title: str, placed: Sequence[StandingsRow], odds: Mapping[str, int] | None = None) -> Sheet:
+def standings_sheet(title: str, placed: Sequence[StandingsRow], odds: Mapping[str, int] | None = None) -> Sheet:
     """The table of a format, with the tie-breaks it has and the status where there is one.
 
     `odds` is how many games of an entrant were at time odds, told where there are any.
@@ -57,7 +57,7 @@ def standings(title: str, placed: Sequence[StandingsRow], odds: Mapping[str, int
     byes = any(line.unplayed for line in placed)
     columns += [Column("unplayed", "byes")] if byes else []
     columns += [Column("odds", "odds")] if odds else []
-    texts = [in_words(line) for line in placed]
+    texts = [_format_tiebreaks(line) for line in placed]
     status = max((len(line.status) for line in placed), default=0)
     broad = [2 + max(len(cell) for cell in (code, *(text.get(code, "") for text in texts))) for code in codes]
     narrow = _BESIDE + len("  byes") * byes + sum(broad) + 2 * bool(status) + status <= NOTE_WIDTH
@@ -72,20 +72,24 @@ def standings(title: str, placed: Sequence[StandingsRow], odds: Mapping[str, int
             "games": line.games,
             **({"unplayed": line.unplayed / 2} if byes else {}),
             **({"odds": odds.get(line.name, 0)} if odds else {}),
-            **tiebreaks(line),
+            **tiebreak_values(line),
             "status": line.status,
         }
         for line in placed
     ]
     shown = [
-        {"points": points(line.half_points), "unplayed": points(line.unplayed) if line.unplayed else "", **text}
+        {
+            "points": format_points(line.half_points),
+            "unplayed": format_points(line.unplayed) if line.unplayed else "",
+            **text,
+        }
         for line, text in zip(placed, texts, strict=True)
     ]
     notes = (*([_BYES] if byes else []), *legend(codes))
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown), notes)
 
 
-def crosstable(
+def crosstable_sheet(
     title: str,
     names: Sequence[str],
     cells: Mapping[tuple[str, str], str],
@@ -104,24 +108,26 @@ def crosstable(
     rows, shown = [], []
     for number, name in enumerate(names, start=1):
         row: dict[str, object] = {"rank": number, "name": name, "points": by_name[name].half_points / 2}
-        row |= {code: value for code, value in tiebreaks(by_name[name]).items() if code in codes}
+        row |= {code: value for code, value in tiebreak_values(by_name[name]).items() if code in codes}
         met = {
             f"vs{other_number}": "x" if other == name else cells.get((name, other), "")
             for other_number, other in enumerate(names, start=1)
         }
         rows.append(row | {key: cell.replace("=", "½") for key, cell in met.items()})
-        shown.append({"points": points(by_name[name].half_points), **in_words(by_name[name]), **met})
+        shown.append({"points": format_points(by_name[name].half_points), **_format_tiebreaks(by_name[name]), **met})
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, *legend(codes)))
 
 
-def apart(placed: Iterable[StandingsRow], half_points: Mapping[str, int], *, by_match: bool = False) -> tuple[str, ...]:
+def points_notes(
+    placed: Iterable[StandingsRow], half_points: Mapping[str, int], *, by_match: bool = False
+) -> tuple[str, ...]:
     """Why the points of a table are not those of the games in the crosstable, `half_points`, and whose."""
     byes, struck, gone = list[str](), list[str](), list[str]()
     for line in placed:
         more = line.half_points - line.unplayed - half_points[line.name]
-        byes += [f"{line.name} {points(line.unplayed)}"] if line.unplayed else []
+        byes += [f"{line.name} {format_points(line.unplayed)}"] if line.unplayed else []
         if more and not by_match:
-            (struck if more > 0 else gone).append(f"{line.name} {points(abs(more))}")
+            (struck if more > 0 else gone).append(f"{line.name} {format_points(abs(more))}")
     found = {
         "points without a game (byes)": byes,
         "points of games that were struck out when they had decided": struck,
@@ -131,7 +137,7 @@ def apart(placed: Iterable[StandingsRow], half_points: Mapping[str, int], *, by_
     return (*notes, *(["points are those of matches, signs those of games"] if by_match else []))
 
 
-def probes(found: Mapping[str, ProbeResult]) -> Sheet:
+def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:
     """What starting every engine once has shown."""
     columns = (
         Column("name", "engine", left=True, flexible=True),
@@ -156,7 +162,7 @@ def probes(found: Mapping[str, ProbeResult]) -> Sheet:
     return Sheet("", columns, rows, shown)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """``0.4 s``, ``45 s``, ``12 min``, ``3 h 20 min``."""
     if 0 < seconds < 1:
         return f"{max(seconds, 0.1):.1f} s"
@@ -166,14 +172,14 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def moment(seconds: float) -> str:
+def iso_timestamp(seconds: float) -> str:
     """UTC seconds as ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 # A round that was paired, as a table and as JSON.
 
-CERTIFIED = "certified"
+_CERTIFIED = "certified"
 _ROOM = 79  # columns of a terminal
 
 
@@ -208,9 +214,9 @@ def round_sheet(
         row: dict[str, Any] = {"board": number, "handicap": board.handicap}
         words = {}
         for side, place in (("white", board.white), ("black", board.black)):
-            row |= {side: numbered(labels[place]), f"{side}_name": field.members[place].name}
+            row |= {side: _number_label(labels[place]), f"{side}_name": field.members[place].name}
             row[f"{side}_points"] = before[place] / 2
-            words[f"{side}_points"] = points(before[place])
+            words[f"{side}_points"] = format_points(before[place])
         rows.append(row)
         shown.append(words)
     notes = [f"bye: {labels[place]} {field.members[place].name}" for place in paired.byes]
@@ -222,10 +228,10 @@ def round_json(
     system: str, field: Field, labels: Sequence[str], paired: Paired, warnings: Sequence[str]
 ) -> dict[str, Any]:
     """Keys: round, system, pairs (board, white, black, and handicap where there is one), bye, certified, warnings."""
-    byes = [numbered(labels[place]) for place in paired.byes]
+    byes = [_number_label(labels[place]) for place in paired.byes]
     pairs: list[dict[str, Any]] = []
     for number, board in enumerate(paired.boards, 1):
-        white, black = (numbered(labels[place]) for place in (board.white, board.black))
+        white, black = (_number_label(labels[place]) for place in (board.white, board.black))
         pairs.append({"board": number, "white": white, "black": black})
         if board.handicap:
             pairs[-1]["handicap"] = board.handicap
@@ -235,7 +241,7 @@ def round_json(
         "system": system,
         "pairs": pairs,
         "bye": byes[0] if byes else None,
-        "certified": CERTIFIED in paired.guarantee,
+        "certified": _CERTIFIED in paired.guarantee,
         "guarantee": paired.guarantee,
         "warnings": [*paired.remarks, *more, *warnings],
     }
@@ -255,7 +261,7 @@ def scores_json(
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedRound:
     """A round of a file against the same round by the system: pairs by place, White first, None for a bye."""
 
     number: int
@@ -270,7 +276,7 @@ class Checked:
         return bool(self.expected or self.found or self.failure)
 
 
-def checked_sheet(title: str, rounds: Sequence[Checked], labels: Sequence[str], notes: Sequence[str]) -> Sheet:
+def checked_sheet(title: str, rounds: Sequence[CheckedRound], labels: Sequence[str], notes: Sequence[str]) -> Sheet:
     """A row a round; what differs below each other's words."""
     columns = (
         Column("round", "round"),
@@ -295,11 +301,13 @@ def checked_sheet(title: str, rounds: Sequence[Checked], labels: Sequence[str], 
     return Sheet(title, columns, tuple(rows), tuple(shown), (told, *notes))
 
 
-def checked_json(system: str, rounds: Sequence[Checked], labels: Sequence[str], notes: Sequence[str]) -> dict[str, Any]:
+def checked_json(
+    system: str, rounds: Sequence[CheckedRound], labels: Sequence[str], notes: Sequence[str]
+) -> dict[str, Any]:
     """Keys: system, rounds (round, boards, same, expected, found, failure), differing, warnings; a bye has null."""
 
     def pairs(found: Pairs) -> list[list[int | str | None]]:
-        return [[None if place is None else numbered(labels[place]) for place in pair] for pair in found]
+        return [[None if place is None else _number_label(labels[place]) for place in pair] for pair in found]
 
     return {
         "system": system,
@@ -325,14 +333,14 @@ def _pairs(pairs: Pairs, labels: Sequence[str]) -> str:
     )
 
 
-def numbered(label: str) -> int | str:
+def _number_label(label: str) -> int | str:
     """A starting number as a number, an id as it is."""
     return int(label) if label.isascii() and label.isdigit() else label
 
 
 def why_lines(found: Why, field: Field) -> list[str]:
     """The answer of ``--why`` in sentences and rows, each fits a terminal."""
-    return [part for line in _answer(found, field) for part in lines_of(line, _ROOM, then="      ")]
+    return [part for line in _answer(found, field) for part in wrap_sentence(line, _ROOM, then="      ")]
 
 
 def _answer(found: Why, field: Field) -> list[str]:
@@ -382,7 +390,7 @@ def why_json(found: Why, field: Field, labels: Sequence[str]) -> dict[str, Any]:
     cost = found.cost
     return {
         "round": field.number,
-        "pair": [numbered(labels[place]) for place in found.pair],
+        "pair": [_number_label(labels[place]) for place in found.pair],
         "paired": found.together,
         "guarantee": found.paired.guarantee,
         "facts": list(found.facts),
@@ -394,13 +402,13 @@ def why_json(found: Why, field: Field, labels: Sequence[str]) -> dict[str, Any]:
         "weight": cost and cost.total,
         "least": cost and cost.least,
         "exact": cost and cost.exact,
-        "instead": found.instead and [[numbered(labels[a]), numbered(labels[b])] for a, b in found.instead],
+        "instead": found.instead and [[_number_label(labels[a]), _number_label(labels[b])] for a, b in found.instead],
     }
 
 
 # How a tournament was paired, round by round: floats, rematches, colours, gaps of strength, and the proof.
 
-NOTES = (
+_PAIRING_NOTES = (
     "floats: boards of unequal scores; widest: the largest gap of a board in points; uneven: entrants whose Whites and "
     "Blacks then differ by 2 or more; without: byes of every kind; e_total and RMS gap in Elo points of the "
     "tournament's own games (Vuorinen 2010, 7.1): compare tournaments by the RMS gap.",
@@ -447,14 +455,18 @@ def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[
         shown.append(
             {
                 "round": str(line.number or "all"),
-                "widest": points(line.widest),
+                "widest": format_points(line.widest),
                 "e_total": f"{line.error.total:.2f}",
                 "rms_gap": "" if rms is None else f"{rms:.0f}",
                 "guarantee": marks.get(proofs.get(line.number, ""), ""),
             }
         )
     return Sheet(
-        title, columns, tuple(rows), tuple(shown), (*(f"{mark} {proof}" for proof, mark in marks.items()), *NOTES)
+        title,
+        columns,
+        tuple(rows),
+        tuple(shown),
+        (*(f"{mark} {proof}" for proof, mark in marks.items()), *_PAIRING_NOTES),
     )
 
 
@@ -465,7 +477,7 @@ def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[
 # compared by that. RS, relative strength: our decision (the thesis's appendix is not public): the logistic model's most
 # likely ratings from the tournament's own games, with one phantom draw of every entrant against 0, in Elo points.
 
-STEEP = 2  # colours that differ by so much make an absolute preference: FIDE C.04.3
+_ABSOLUTE_DIFFERENCE = 2  # colours that differ by so much make an absolute preference: FIDE C.04.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,7 +541,7 @@ def pairing_figures(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple
                 floats=sum(gap > 0 for gap in gaps),
                 widest=max(gaps, default=0),
                 rematches=sum(board in met for board in boards),
-                uneven=sum(abs(whites) >= STEEP for whites in balance),
+                uneven=sum(abs(whites) >= _ABSOLUTE_DIFFERENCE for whites in balance),
                 unpaired=sum(turn.opponent is None and turn.kind is not Kind.ABSENT for turn in row),
                 error=pairing_error(field, strengths, (number,)),
             )

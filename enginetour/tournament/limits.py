@@ -11,7 +11,7 @@ from enginetour.engines.machine import Cores, allowed_processors, find_cores
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.task import DeclaredOption, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.reports.sheet import counted
+from enginetour.reports.sheet import format_count
 from enginetour.tournament.config.entrants import control_warnings, describe_controls, describe_tables
 from enginetour.tournament.plan import FEWEST, Plan, refuse_field, scale_doubts
 
@@ -157,7 +157,7 @@ def _again(plan: Plan, most: int) -> Iterator[str]:
     openings = len(plan.suite.openings)
     if pair > 2 * openings:
         again = f"{pair - 2 * openings} of {pair} games of two are an earlier one over again"
-        yield f"without a clock {again}, with {counted(openings, 'opening')}: figures count them as new"
+        yield f"without a clock {again}, with {format_count(openings, 'opening')}: figures count them as new"
 
 
 def _longest_s(tc: TimeControl, moves: int) -> float | None:

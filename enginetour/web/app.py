@@ -28,15 +28,15 @@ from starlette.routing import Route
 from enginetour.model.errors import TourError
 from enginetour.reports.html import game, page
 from enginetour.store.tournaments import TournamentEntry
-from enginetour.web.hall import Hall, Library
-from enginetour.web.room import BEAT_S, Listener
+from enginetour.web.hall import DatabaseReader, TournamentHub
+from enginetour.web.room import UPDATE_INTERVAL_S, Listener
 from enginetour.web.server import Message, Receive, Scope, Send
 
 # The only files that are sent: our style sheets and scripts, by name from a list, and python-chess's pieces.
 
-KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
-OWN = ("live.css", "live.js", "doors.js")
-NAMES = (*page.ASSETS, "game.css", "board.js", "pieces.js", *OWN)
+_MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+_LIVE_ASSETS = ("live.css", "live.js", "doors.js")
+_ASSETS = (*page.REPORT_ASSETS, "game.css", "board.js", "pieces.js", *_LIVE_ASSETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +49,23 @@ class _Asset:
 
 
 @cache
-def asset(name: str) -> _Asset | None:
+def _read_asset(name: str) -> _Asset | None:
     """One of the list, None for any other name."""
-    if name not in NAMES:
+    if name not in _ASSETS:
         return None
-    text = game.script() if name == "pieces.js" else page.asset(name)
+    text = game.pieces_script() if name == "pieces.js" else page.read_asset(name)
     body = text.encode()
-    return _Asset(body, f'"{sha256(body).hexdigest()[:32]}"', KINDS[name.rpartition(".")[2]])
+    return _Asset(body, f'"{sha256(body).hexdigest()[:32]}"', _MEDIA_TYPES[name.rpartition(".")[2]])
 
 
 # The addresses of the live page.
 
-MOST_STREAMS = 128  # open pages; the next one is told to come again later
+MAX_STREAMS = 128  # open pages; the next one is told to come again later
 _BREATH_S = 15.0  # of silence, then a comment: proxies and browsers drop what is silent for a minute
-AGAIN_MS = 2000  # until a page that lost us asks again
+_RETRY_MS = 2000  # until a page that lost us asks again
 
 
-class Stream(Response):
+class _EventStream(Response):
     """Server-sent events of one listener, from `enter` on, until the page goes, or we do."""
 
     def __init__(self, enter: Callable[[Listener], None], leave: Callable[[Listener], None]) -> None:
@@ -82,12 +82,12 @@ class Stream(Response):
         listener = Listener()
         gone = asyncio.create_task(_gone(receive, listener))
         try:
-            await send(_piece(f"retry: {AGAIN_MS}\n\n".encode()))
+            await send(_piece(f"retry: {_RETRY_MS}\n\n".encode()))
             self._enter(listener)
             while not listener.closed:
                 if frames := await listener.due(_BREATH_S):
                     await send(_piece(frames))
-                    await asyncio.sleep(BEAT_S / 2)
+                    await asyncio.sleep(UPDATE_INTERVAL_S / 2)
             await send({"type": "http.response.body", "body": b""})
         finally:
             gone.cancel()
@@ -105,7 +105,7 @@ async def _gone(receive: Receive, listener: Listener) -> None:
     listener.close()
 
 
-def site(hall: Hall, library: Library) -> Starlette:
+def create_app(hall: TournamentHub, library: DatabaseReader) -> Starlette:
     """The application; it opens the hall when it starts, and closes the library at its end."""
 
     def entry_of(request: Request) -> TournamentEntry:
@@ -116,9 +116,9 @@ def site(hall: Hall, library: Library) -> Starlette:
 
     def streamed(audience: set[Listener], enter: Callable[[Listener], None]) -> Response:
         streams = len(hall.doors) + sum(len(room.audience) for room in hall.rooms.values())
-        if streams >= MOST_STREAMS or hall.closing:
+        if streams >= MAX_STREAMS or hall.closing:
             return PlainTextResponse("too many pages are open\n", 503, {"retry-after": "10"})
-        return Stream(enter, audience.discard)
+        return _EventStream(enter, audience.discard)
 
     async def index(request: Request) -> Response:
         running = {entry.slug: hall.room(entry).progress for entry in hall.entries if hall.runs(entry)}
@@ -140,7 +140,7 @@ def site(hall: Hall, library: Library) -> Starlette:
         return streamed(room.audience, room.attend)
 
     async def assets(request: Request) -> Response:
-        found = asset(request.path_params["name"])
+        found = _read_asset(request.path_params["name"])
         if found is None:
             raise HTTPException(404)
         return _answer(request, found.body, found.etag, found.media_type)

@@ -17,12 +17,12 @@ from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.tournaments import Store, TournamentEntry, tournament_entries
 from enginetour.tournament.control import ask, candidates, socket_path, subscribe
-from enginetour.web.pages import Pages, listed
-from enginetour.web.room import Listener, Made, Room, Standings, framed
+from enginetour.web.pages import ReportPages, listed_tournaments
+from enginetour.web.room import Listener, LiveTournament, StandingsCache, StandingsData, sse_frame
 
 # The thread that listens to one running tournament for as long as it runs.
 
-Take = Callable[[Mapping[str, Any]], None]
+_EventHandler = Callable[[Mapping[str, Any]], None]
 
 
 class _Feed(threading.Thread):
@@ -32,7 +32,7 @@ class _Feed(threading.Thread):
     in any case, and once.
     """
 
-    def __init__(self, path: Path, begin: Take, take: Take, end: Callable[[], None]) -> None:
+    def __init__(self, path: Path, begin: _EventHandler, take: _EventHandler, end: Callable[[], None]) -> None:
         super().__init__(name=f"feed of {path.name}", daemon=True)
         self._path, self._begin, self._take, self._end = path, begin, take, end
 
@@ -53,10 +53,10 @@ class _Feed(threading.Thread):
 
 # The database as the live page reads it: one thread that nobody waits for in the event loop, and what it remembers.
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-class Library:
+class DatabaseReader:
     """Opened for reading. Everything in it is done by one thread, in order: two pages at once cost no more memory.
 
     Each answer is of one moment, however many games end while it is made.
@@ -66,8 +66,8 @@ class Library:
         """With the refusals of `Store.open`."""
         self.path = path
         self._store = Store.open(path, create=False, readonly=True)
-        self._standings = Standings(self._store)
-        self._pages = Pages(self._store)
+        self._standings = StandingsCache(self._store)
+        self._pages = ReportPages(self._store)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="library")
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Library:
         """Which tournaments there are."""
         return await self._ask(partial(tournament_entries, self._store))
 
-    async def standing(self, entry: TournamentEntry, *, lines: bool) -> Made:
+    async def standing(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
         """Table, progress and, where asked, the last lines of a tournament."""
         return await self._ask(partial(self._standings.made, entry, lines=lines))
 
@@ -95,14 +95,14 @@ class Library:
         """The page of all tournaments; `running` is the progress of those that run, by slug, `told` `Hall.shown`."""
 
         def made() -> str:
-            shown = listed(entries, running)
+            shown = listed_tournaments(entries, running)
             states = self._standings.states([entry for entry in shown if entry.slug not in running])
             return self._pages.index(shown, running, states, left=len(entries) - len(shown), told=told)
 
         return await self._ask(made)
 
-    async def _ask(self, work: Callable[[], T]) -> T:
-        def done() -> T:
+    async def _ask(self, work: Callable[[], _T]) -> _T:
+        def done() -> _T:
             with self._store.database.snapshot():
                 return work()
 
@@ -111,7 +111,7 @@ class Library:
 
 # The playing hall: which tournaments of a database there are and which of them run, looked at again every second.
 
-LOOK_S = 1.0  # between two looks for tournaments that began, and two tables of one
+_POLL_S = 1.0  # between two looks for tournaments that began, and two tables of one
 _EVENTS_AHEAD = 1000  # of one tournament that may wait for the loop; then its thread waits, and at last it is cut off
 
 
@@ -120,13 +120,15 @@ def _no_table() -> dict[str, Any]:
     return {"rows": [], "more": 0}
 
 
-class Hall:
+class TournamentHub:
     """All rooms, the threads that feed them and the tables they show. Of the event loop but where it says otherwise."""
 
-    def __init__(self, library: Library, tell: Callable[[str], None], failed: Callable[[Exception], None]) -> None:
+    def __init__(
+        self, library: DatabaseReader, tell: Callable[[str], None], failed: Callable[[Exception], None]
+    ) -> None:
         """`tell` hears what cannot be looked at, `failed` our own failures."""
         self.library = library
-        self.rooms: dict[str, Room] = {}  # by slug
+        self.rooms: dict[str, LiveTournament] = {}  # by slug
         self.doors: set[Listener] = set()  # pages that show which tournaments there are
         self.entries: list[TournamentEntry] = []
         self.closing = False
@@ -152,13 +154,13 @@ class Hall:
         """The tournament of an address."""
         return next((entry for entry in self.entries if entry.slug == slug), None)
 
-    def room(self, entry: TournamentEntry) -> Room:
+    def room(self, entry: TournamentEntry) -> LiveTournament:
         """Its room, whether it runs or not."""
         if entry.slug not in self.rooms:
-            self.rooms[entry.slug] = Room(entry.title)
+            self.rooms[entry.slug] = LiveTournament(entry.title)
         return self.rooms[entry.slug]
 
-    async def ready(self, entry: TournamentEntry) -> Room:
+    async def ready(self, entry: TournamentEntry) -> LiveTournament:
         """Its room for one more page. Where nobody looks on at a running tournament its table was left to itself."""
         room = self.room(entry)
         if not (room.table and room.running and room.audience):
@@ -179,7 +181,7 @@ class Hall:
     def attend(self, listener: Listener) -> None:
         """One more looks at which tournaments there are."""
         self.doors.add(listener)
-        listener.put("shown", framed("shown", {"shown": self.shown()}))
+        listener.put("shown", sse_frame("shown", {"shown": self.shown()}))
 
     def runs(self, entry: TournamentEntry) -> bool:
         """Whether it is being played now."""
@@ -188,7 +190,7 @@ class Hall:
 
     async def _keep_looking(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(_POLL_S)
             await self._look_or_tell()
 
     async def _look_or_tell(self) -> None:
@@ -224,7 +226,7 @@ class Hall:
                         room.refused = str(refused)
                         self._tell(room.refused)
 
-    async def _furnish(self, entry: TournamentEntry, room: Room) -> None:
+    async def _furnish(self, entry: TournamentEntry, room: LiveTournament) -> None:
         """Bring the table of a room up to the log; its last lines too, if some are missing."""
         lines = not room.whole
         room.stale, room.whole = False, True  # before it is read: what comes meanwhile makes it so again
@@ -271,17 +273,17 @@ class Hall:
         self._feeds[entry.name] = feed
         feed.start()
 
-    def _begun(self, room: Room, status: Mapping[str, Any]) -> None:
+    def _begun(self, room: LiveTournament, status: Mapping[str, Any]) -> None:
         room.begin(status)
         self._tell_doors()
 
-    def _ended(self, entry: TournamentEntry, room: Room) -> None:
+    def _ended(self, entry: TournamentEntry, room: LiveTournament) -> None:
         self._feeds.pop(entry.name, None)
         if room.running:
             room.end()
             self._tell_doors()
 
     def _tell_doors(self) -> None:
-        frame = framed("shown", {"shown": self.shown()})
+        frame = sse_frame("shown", {"shown": self.shown()})
         for listener in self.doors:
             listener.put("shown", frame)

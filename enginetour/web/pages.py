@@ -10,18 +10,18 @@ from itertools import islice
 from typing import Any
 
 from enginetour.reports.html.game import game_page
-from enginetour.reports.html.page import Site, render
-from enginetour.reports.progress import of_games, of_rounds
+from enginetour.reports.html.page import Site, render_page
+from enginetour.reports.progress import format_games, format_round
 from enginetour.reports.review import pages
-from enginetour.reports.review.tournament import Review, game_rows, review_of
+from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store, TournamentEntry
 
-KEPT = 64  # pages of one tournament: who looks at one looks at its neighbours
+_MAX_PAGES = 64  # pages of one tournament: who looks at one looks at its neighbours
 _KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB
 # A review is made anew when the log has moved on, but takes no more than this part of one processor.
-SHARE = 0.1
-_LIVE, ALL = ("live.html", "Live"), ("../../", "All tournaments")
+_REVIEW_SHARE = 0.1
+_LIVE, _ALL = ("live.html", "Live"), ("../../", "All tournaments")
 _ALWAYS = tuple(
     (f"{name}.html", words)
     for name, words in (
@@ -36,23 +36,23 @@ _MOST_LISTED = 200  # tournaments on the first page
 
 
 @dataclass
-class _Shelf:
+class _CachedReview:
     """The review of a tournament at a position of its log, and pages made from it."""
 
     log: TournamentLog
-    review: Review
+    review: TournamentReview
     site: Site
     position: int
     until: float  # CLOCK_MONOTONIC: it serves till then, even if the log has moved on
     pages: OrderedDict[str, str] = field(default_factory=OrderedDict)
 
 
-class Pages:
+class ReportPages:
     """Of all tournaments of a store. One thread at a time."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._shelves: OrderedDict[int, _Shelf] = OrderedDict()
+        self._shelves: OrderedDict[int, _CachedReview] = OrderedDict()
 
     def page(self, entry: TournamentEntry, address: str) -> str | None:
         """A page of the report, None for an address that it has not."""
@@ -63,7 +63,7 @@ class Pages:
         made = self._game(shelf, address) if address.startswith("games/") else self._other(shelf, address)
         if made is not None:
             shelf.pages[address] = made
-            while len(shelf.pages) > KEPT:
+            while len(shelf.pages) > _MAX_PAGES:
                 shelf.pages.popitem(last=False)
         return made
 
@@ -72,7 +72,7 @@ class Pages:
         shelf = self._shelves.get(entry.id)
         site = shelf.site if shelf is not None else _bare_site(entry, room)
         told = {**room, "title": entry.title}
-        return render("live.html", site=site, here="live.html", room=told, headline=_headline(room["progress"]))
+        return render_page("live.html", site=site, here="live.html", room=told, headline=_headline(room["progress"]))
 
     def index(
         self,
@@ -103,21 +103,21 @@ class Pages:
         ]
         site = Site("enginetour", (("index.html", "Tournaments"),), prefix="/")
         database = self._store.database.path.name
-        return render(
+        return render_page(
             "live_index.html", site=site, here="index.html", groups=groups, left=left, database=database, shown=told
         )
 
-    def _shelf(self, entry: TournamentEntry) -> _Shelf:
+    def _shelf(self, entry: TournamentEntry) -> _CachedReview:
         shelf = self._shelves.get(entry.id)
         log = shelf.log if shelf is not None else self._store.tournament(entry.name, entry.edition)
         position = log.last_position
         if shelf is None or (shelf.position != position and time.monotonic() >= shelf.until):
             begun = time.monotonic()
-            review = review_of(log)
-            site = pages.site_of(review, prefix=_prefix(entry))
-            site = replace(site, pages=(_LIVE, *site.pages, ALL))
+            review = review_tournament(log)
+            site = pages.report_site(review, prefix=_prefix(entry))
+            site = replace(site, pages=(_LIVE, *site.pages, _ALL))
             ended = time.monotonic()
-            shelf = _Shelf(log, review, site, position, ended + (ended - begun) / SHARE)
+            shelf = _CachedReview(log, review, site, position, ended + (ended - begun) / _REVIEW_SHARE)
             self._shelves[entry.id] = shelf
         self._shelves.move_to_end(entry.id)
         while len(self._shelves) > _KEPT_REVIEWS:
@@ -125,12 +125,12 @@ class Pages:
         return shelf
 
     @staticmethod
-    def _other(shelf: _Shelf, address: str) -> str | None:
-        makers = dict(pages.pages(shelf.review, shelf.site))
+    def _other(shelf: _CachedReview, address: str) -> str | None:
+        makers = dict(pages.report_pages(shelf.review, shelf.site))
         return makers[address]() if address in makers else None
 
     @staticmethod
-    def _game(shelf: _Shelf, address: str) -> str | None:
+    def _game(shelf: _CachedReview, address: str) -> str | None:
         """A game that is in the log now, however old the review is."""
         number = address.removeprefix("games/").removesuffix(".html")
         if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
@@ -140,7 +140,7 @@ class Pages:
         return None
 
 
-def listed(wanted: Sequence[TournamentEntry], running: Container[str]) -> list[TournamentEntry]:
+def listed_tournaments(wanted: Sequence[TournamentEntry], running: Container[str]) -> list[TournamentEntry]:
     """Those on the first page: running ones, then the newest."""
     return sorted(wanted, key=lambda entry: (entry.slug not in running, -entry.id))[:_MOST_LISTED]
 
@@ -152,7 +152,7 @@ def _prefix(entry: TournamentEntry) -> str:
 def _bare_site(entry: TournamentEntry, room: Mapping[str, Any]) -> Site:
     """What can be told before there is a review, which takes seconds for 10,000 games: the live page need not wait."""
     slugs = {row["name"]: row["slug"] for row in room["table"]["rows"] if row["slug"]}
-    return Site(entry.title, (_LIVE, *_ALWAYS, ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")
+    return Site(entry.title, (_LIVE, *_ALWAYS, _ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")
 
 
 def _headline(progress: Mapping[str, Any]) -> str:
@@ -161,5 +161,5 @@ def _headline(progress: Mapping[str, Any]) -> str:
         return ""
     fewest, most = progress["remaining"]
     parts = [str(progress["system"]), str(progress["state"])]
-    parts += [of_rounds(progress["round"])] if progress.get("round") else []
-    return " · ".join([*parts, of_games(int(progress["games_done"]), (fewest, most))])
+    parts += [format_round(progress["round"])] if progress.get("round") else []
+    return " · ".join([*parts, format_games(int(progress["games_done"]), (fewest, most))])

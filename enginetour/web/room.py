@@ -16,11 +16,11 @@ from enginetour.formats.base import Format
 from enginetour.model.errors import StoreRefused
 from enginetour.model.game import Incident
 from enginetour.model.variants import VARIANTS, board_of
-from enginetour.reports.pgn import score_words
-from enginetour.reports.progress import is_open
-from enginetour.reports.review.engines import slugs_of
-from enginetour.reports.review.tournament import tournament_list
-from enginetour.reports.sheet import points, safe
+from enginetour.reports.pgn import format_score
+from enginetour.reports.progress import is_open_ended
+from enginetour.reports.review.engines import page_slugs
+from enginetour.reports.review.tournament import tournament_rating_list
+from enginetour.reports.sheet import format_points, safe_text
 from enginetour.store.games import GameLine, incident_counts
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import format_of
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 # A running game as a page shows it: from the events of its slot to what a board needs, all of it text and numbers.
 
 _LINE_PLIES = 12  # of a PV: what fits below a board
-LINE_LENGTH = 160  # signs of a PV that cannot be read as moves (CECP: free text)
-TOLD_MOVES = 16  # plies of the game told beside its board
-_TOLD_SCORES = 32  # last evaluations told with each move: more plies than engines play between two tellings
-STEEP = 1000  # centipawns: beyond it a curve has no more to say (a queen ahead is a won game between engines)
+MAX_PV_LENGTH = 160  # signs of a PV that cannot be read as moves (CECP: free text)
+SHOWN_MOVES = 16  # plies of the game told beside its board
+_SHOWN_SCORES = 32  # last evaluations told with each move: more plies than engines play between two tellings
+_MAX_SCORE = 1000  # centipawns: beyond it a curve has no more to say (a queen ahead is a won game between engines)
 
 
 class LiveGame:
     """One game in the air. It only appends moves; the board catches up when somebody looks."""
 
     def __init__(self, start: Mapping[str, Any]) -> None:
-        self.white, self.black = safe(start.get("white", "?")), safe(start.get("black", "?"))
-        self.opening = safe(start.get("opening") or "")
+        self.white, self.black = safe_text(start.get("white", "?")), safe_text(start.get("black", "?"))
+        self.opening = safe_text(start.get("opening") or "")
         self.clocks: list[int | None] = list(start.get("clocks") or (None, None))
-        self.controls = [safe(words) for words in start.get("tc") or ("", "")]
+        self.controls = [safe_text(words) for words in start.get("tc") or ("", "")]
         self.at = self._begun_at = float(start.get("at") or time.time())
         self.moves: list[str] = [str(move) for move in start.get("moves", ())]
         self.scores: list[int | None] = [None] * len(self.moves)  # White's view, in centipawns
@@ -86,7 +86,7 @@ class LiveGame:
         self._said[not white] = event
         score = event.get("score")
         if isinstance(score, int) and self.scores:
-            self.scores[-1] = max(-STEEP, min(STEEP, score if white else -score))
+            self.scores[-1] = max(-_MAX_SCORE, min(_MAX_SCORE, score if white else -score))
 
     def _catch_up(self) -> None:
         """Bring the board to the last move; where that is no move of this position, it stays."""
@@ -122,13 +122,13 @@ class LiveGame:
             "over": self.over,
             "lost": self.lost,
             "said": [self._thought(0), self._thought(1)],
-            "graph": self.scores if whole else self.scores[-_TOLD_SCORES:],
+            "graph": self.scores if whole else self.scores[-_SHOWN_SCORES:],
         }
 
     def _movetext(self) -> str:
         """``34. Nf3 Nc6 35. e5``: the last moves with their numbers."""
         words: list[str] = []
-        first = max(0, len(self._sans) - TOLD_MOVES)
+        first = max(0, len(self._sans) - SHOWN_MOVES)
         for ply in range(first, len(self._sans)):
             number, white = self._number + (ply + (not self._white_first)) // 2, (ply % 2 == 0) == self._white_first
             words += [f"{number}."] if white else [f"{number}…"] if ply == first else []
@@ -142,7 +142,7 @@ class LiveGame:
             return None
         score = said.get("score")
         return {
-            "score": "" if score is None else score_words(int(score) * (-1 if side else 1)),
+            "score": "" if score is None else format_score(int(score) * (-1 if side else 1)),
             "depth": said.get("depth"),
             "nodes": said.get("nodes"),
             "ms": said.get("elapsed_ms"),
@@ -153,7 +153,7 @@ class LiveGame:
         """A PV from before its ply in SAN, as far as it can be played; as it stands where it is no moves."""
         words = pv.split()
         if not words or self.lost:
-            return safe(pv)[:LINE_LENGTH]
+            return safe_text(pv)[:MAX_PV_LENGTH]
         board = self._board.copy()
         while len(board.move_stack) > max(0, ply - 1):
             board.pop()
@@ -167,7 +167,7 @@ class LiveGame:
             if not move:  # a pass is no move to write down
                 break
             line.append(move)
-        return before.variation_san(line) if line else safe(pv)[:LINE_LENGTH]
+        return before.variation_san(line) if line else safe_text(pv)[:MAX_PV_LENGTH]
 
 
 def _squares(move: chess.Move) -> list[str]:
@@ -187,10 +187,10 @@ def _extra(board: chess.Board) -> list[str]:
 
 # An open page at the other end of a stream of events: what it has yet to be sent.
 
-MOST_DUE = 1280  # things that may wait for one page, 1 KB each: the boards of a cluster; then it is told all anew
+MAX_PENDING = 1280  # things that may wait for one page, 1 KB each: the boards of a cluster; then it is told all anew
 
 
-def framed(event: str, value: Mapping[str, Any]) -> bytes:
+def sse_frame(event: str, value: Mapping[str, Any]) -> bytes:
     """One server-sent event (WHATWG HTML 9.2): its name and one line of JSON."""
     return f"event: {event}\ndata: {json.dumps(value, separators=(',', ':'))}\n\n".encode()
 
@@ -206,7 +206,7 @@ class Listener:
 
     def put(self, thing: str, frame: bytes) -> None:
         """Have `frame` sent; it takes the place of what waited about the same thing."""
-        if len(self._due) >= MOST_DUE:
+        if len(self._due) >= MAX_PENDING:
             self._due.clear()
             self.behind = True
         if not self.behind:
@@ -233,14 +233,14 @@ class Listener:
 
 # One tournament of the playing hall: the games in the air, how far it is, its last lines, and who looks on.
 
-LINES = 30  # of games and incidents kept and shown: what a page has room for
-BEAT_S = 0.1  # between two tellings of one tournament: ten a second are more than an eye follows
+MAX_LINES = 30  # of games and incidents kept and shown: what a page has room for
+UPDATE_INTERVAL_S = 0.1  # between two tellings of one tournament: ten a second are more than an eye follows
 _REST = 4  # times what the last telling of the boards took: those of a cluster take a fifth of one processor, not all
 # Events of the journal that deserve a line of their own; the games have theirs.
-TOLD = ("suspended", "withdrawn", "paused", "resumed", "slots", "asked", "disk-low", "trouble")
+_REPORTED_EVENTS = ("suspended", "withdrawn", "paused", "resumed", "slots", "asked", "disk-low", "trouble")
 
 
-class Room:
+class LiveTournament:
     """Mutable and of the event loop alone. Without anybody looking on an event costs next to nothing."""
 
     def __init__(self, title: str) -> None:
@@ -249,8 +249,8 @@ class Room:
         self.games: dict[int, LiveGame] = {}
         self.progress: dict[str, Any] = {}
         self.table: dict[str, Any] = {}
-        self.lines: deque[dict[str, Any]] = deque(maxlen=LINES)
-        self.incidents: deque[dict[str, Any]] = deque(maxlen=LINES)
+        self.lines: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
+        self.incidents: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
         self.audience: set[Listener] = set()
         self.stale = True  # there was a game or another change since the table was made
         self.refused = ""  # why there is no table, as it was told
@@ -274,10 +274,10 @@ class Room:
         known, now = {line["number"] for line in self.lines}, {line["number"]: line for line in lines}
         live = [_as_it_counts(line, now.get(line["number"], line)) for line in self.lines]
         kept = sorted([*(line for line in lines if line["number"] not in known), *live], key=_number)
-        told = [_told(line) for line in self.incidents]
-        found = [*(line for line in incidents if _told(line) not in told), *self.incidents]
-        self.lines = deque(kept, maxlen=LINES)
-        self.incidents = deque(sorted(found, key=_after), LINES)
+        told = [_incident_key(line) for line in self.incidents]
+        found = [*(line for line in incidents if _incident_key(line) not in told), *self.incidents]
+        self.lines = deque(kept, maxlen=MAX_LINES)
+        self.incidents = deque(sorted(found, key=_after), MAX_LINES)
         self.tell_all()
 
     def end(self) -> None:
@@ -304,8 +304,8 @@ class Room:
             self._finished(event)
         elif kind in ("incident", "warning"):
             self._line(self.incidents, "incident", self._incident(str(kind), event))
-        elif kind in TOLD:
-            words = safe(event.get("text", "")).removeprefix(f"{safe(self.title)}: ")
+        elif kind in _REPORTED_EVENTS:
+            words = safe_text(event.get("text", "")).removeprefix(f"{safe_text(self.title)}: ")
             after = self.lines[-1]["number"] if self.lines else self.progress.get("games_done", 0)
             told = {"kind": kind, "game": None, "after": after, "engine": "", "words": words}
             self._line(self.incidents, "incident", told)
@@ -329,15 +329,15 @@ class Room:
     def _finished(self, event: Mapping[str, Any]) -> None:
         self.stale = True
         told = {key: event.get(key) for key in ("number", "result", "plies", "seconds")}
-        told |= {key: safe(event.get(key, "")) for key in ("white", "black", "cause", "at")}
-        told["decisions"] = [safe(words) for words in event.get("decisions", ())]
+        told |= {key: safe_text(event.get(key, "")) for key in ("white", "black", "cause", "at")}
+        told["decisions"] = [safe_text(words) for words in event.get("decisions", ())]
         self._line(self.lines, "game", told)
 
     @staticmethod
     def _incident(kind: str, event: Mapping[str, Any]) -> dict[str, Any]:
-        words = f"{safe(event.get('category', ''))}: {safe(event.get('cause', ''))}"
+        words = f"{safe_text(event.get('category', ''))}: {safe_text(event.get('cause', ''))}"
         incident = Incident(str(event.get("engine", "")), str(event.get("category", "")), "")
-        return {"kind": kind, "game": event.get("game"), "engine": safe(incident.at_fault), "words": words}
+        return {"kind": kind, "game": event.get("game"), "engine": safe_text(incident.at_fault), "words": words}
 
     def _line(self, lines: deque[dict[str, Any]], kind: str, line: dict[str, Any]) -> None:
         lines.append(line)
@@ -348,7 +348,7 @@ class Room:
     def attend(self, listener: Listener) -> None:
         """One more looks on: everything as it is now, then what changes."""
         self.audience.add(listener)
-        listener.put("all", framed("all", self.snapshot()))
+        listener.put("all", sse_frame("all", self.snapshot()))
 
     def snapshot(self) -> dict[str, Any]:
         """All that a page shows."""
@@ -365,11 +365,11 @@ class Room:
         """One thing to all who look on; a page that has fallen behind is told all anew."""
         if not self.audience:
             return
-        frame = framed(event, value)
+        frame = sse_frame(event, value)
         for listener in self.audience:
             listener.put(thing, frame)
         if any(listener.behind for listener in self.audience):
-            whole = framed("all", self.snapshot())
+            whole = sse_frame("all", self.snapshot())
             for listener in self.audience:
                 if listener.behind:
                     listener.behind = False
@@ -393,7 +393,7 @@ class Room:
         for slot in sorted(self._changed & self.games.keys()):
             self.tell(f"board {slot}", "board", {"slot": slot, **self.games[slot].told()})
         self._changed.clear()
-        self._due_at = asyncio.get_running_loop().time() + max(BEAT_S, _REST * (thread_time() - begun))
+        self._due_at = asyncio.get_running_loop().time() + max(UPDATE_INTERVAL_S, _REST * (thread_time() - begun))
 
 
 def _as_it_counts(line: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
@@ -412,18 +412,18 @@ def _after(line: Mapping[str, Any]) -> int:
     return int(line["game"] or line.get("after") or 0)
 
 
-def _told(line: Mapping[str, Any]) -> tuple[object, ...]:
+def _incident_key(line: Mapping[str, Any]) -> tuple[object, ...]:
     return line["game"], line["engine"], line["words"]
 
 
 # How a tournament stands, for a page that follows it: folded on from game to game, rated again after each.
 
-MOST_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
-KEPT = 16  # tournaments that were looked at last: one of 10,000 games takes 5 MB (measured)
+_MAX_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
+_MAX_TOURNAMENTS = 16  # tournaments that were looked at last: one of 10,000 games takes 5 MB (measured)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class StandingsData:
     """What `Room` shows, ready for JSON."""
 
     table: dict[str, Any]
@@ -444,7 +444,7 @@ class _Fold:
     elo: dict[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
 
 
-class Standings:
+class StandingsCache:
     """The folds of the tournaments that were looked at last. One thread at a time."""
 
     def __init__(self, store: Store) -> None:
@@ -452,11 +452,11 @@ class Standings:
         self._folds: OrderedDict[int, _Fold] = OrderedDict()
         self._states: dict[int, tuple[int, str]] = {}  # by tournament: the position of its log, and its state there
 
-    def made(self, entry: TournamentEntry, *, lines: bool) -> Made:
+    def made(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
         """Table and progress now; the last lines of the log too, if asked for."""
         fold = self._folds[entry.id] = self._folded(entry)
         self._folds.move_to_end(entry.id)
-        while len(self._folds) > KEPT:
+        while len(self._folds) > _MAX_TOURNAMENTS:
             self._folds.popitem(last=False)
         log = fold.log
         if fold.rated != fold.position:
@@ -470,13 +470,13 @@ class Standings:
             "state": _state(fold),
             "games_done": counts.total(),
             "remaining": list(remaining),
-            "open_ended": is_open(counts.total(), remaining),
+            "open_ended": is_open_ended(counts.total(), remaining),
             "incidents": wrong.total(),
             "endings": dict(counts),
         }
-        last = [_line(game) for game in log.games(limit=LINES)] if lines else []
-        told = [_incident_told(number, incident) for number, incident in log.incidents()[-LINES:]] if lines else []
-        return Made(self._table(fold, wrong), progress, tuple(last), tuple(told))
+        last = [_line(game) for game in log.games(limit=MAX_LINES)] if lines else []
+        told = [_incident_told(number, incident) for number, incident in log.incidents()[-MAX_LINES:]] if lines else []
+        return StandingsData(self._table(fold, wrong), progress, tuple(last), tuple(told))
 
     def states(self, wanted: Sequence[TournamentEntry]) -> dict[str, str]:
         """Finished or stopped, by slug; of one that cannot be folded, why not."""
@@ -509,32 +509,33 @@ class Standings:
         return fold
 
     def _rate(self, fold: _Fold) -> None:
-        found = tournament_list(fold.log, fold.log.config.get("ratings", {}).get("anchor") or {})
+        found = tournament_rating_list(fold.log, fold.log.config.get("ratings", {}).get("anchor") or {})
         fold.elo = {row.name: (row.rating, row.plus, row.minus) for row in found.rows}
         fold.rated = fold.position
 
     @staticmethod
     def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
         placed = fold.format.standings(fold.state)
-        slugs = slugs_of([*(line.name for line in placed), *fold.log.specs])
+        slugs = page_slugs([*(line.name for line in placed), *fold.log.specs])
         rows = []
-        for line in placed[:MOST_ENGINES]:
+        for line in placed[:_MAX_ENGINES]:
             rating, plus, minus = fold.elo.get(line.name, (None, None, None))
             rows.append(
                 {
                     "rank": line.rank,
-                    "name": safe(line.name),
+                    "name": safe_text(line.name),
                     "slug": slugs.get(line.name),
-                    "points": points(line.half_points) + (f" ({points(line.unplayed)} bye)" if line.unplayed else ""),
+                    "points": format_points(line.half_points)
+                    + (f" ({format_points(line.unplayed)} bye)" if line.unplayed else ""),
                     "games": line.games,
                     "elo": None if rating is None else round(rating),
                     "plus": None if plus is None else round(plus),
                     "minus": None if minus is None else round(minus),
-                    "status": safe(line.status),
+                    "status": safe_text(line.status),
                     "incidents": wrong[line.name],
                 }
             )
-        return {"rows": rows, "more": max(0, len(placed) - MOST_ENGINES)}
+        return {"rows": rows, "more": max(0, len(placed) - _MAX_ENGINES)}
 
 
 def _state(fold: _Fold) -> str:
@@ -544,10 +545,10 @@ def _state(fold: _Fold) -> str:
 def _line(game: GameLine) -> dict[str, Any]:
     return {
         "number": game.number,
-        "white": safe(game.white),
-        "black": safe(game.black),
+        "white": safe_text(game.white),
+        "black": safe_text(game.black),
         "result": "*" if game.voided else str(game.outcome),
-        "cause": safe(game.how),
+        "cause": safe_text(game.how),
         "plies": game.plies,
         "seconds": round(game.ended - game.started, 3),
         "decisions": [],
@@ -555,6 +556,6 @@ def _line(game: GameLine) -> dict[str, Any]:
 
 
 def _incident_told(number: int, incident: Any) -> dict[str, Any]:
-    words = f"{safe(incident.category)}: {safe(incident.cause)}"
+    words = f"{safe_text(incident.category)}: {safe_text(incident.cause)}"
     kind = "warning" if incident.is_warning else "incident"
-    return {"kind": kind, "game": number, "engine": safe(incident.at_fault), "words": words}
+    return {"kind": kind, "game": number, "engine": safe_text(incident.at_fault), "words": words}

@@ -24,7 +24,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from enginetour.model.errors import UsageRefused
-from enginetour.web.hall import Hall
+from enginetour.web.hall import TournamentHub
 
 # Who may have a page, and what goes with every answer: the outermost piece of the server (reliability spec 5).
 
@@ -37,13 +37,13 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _COOKIE = "enginetour"
 _HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
-LEAST_TOKEN = 16  # signs: 80 bits and more of what `--token new` makes
-POLICY = (
+MIN_TOKEN_LENGTH = 16  # signs: 80 bits and more of what `--token new` makes
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-HEADERS = (
-    (b"content-security-policy", POLICY.encode()),
+SECURITY_HEADERS = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
@@ -53,7 +53,7 @@ HEADERS = (
 )
 
 
-class Refused(Exception):
+class _RequestRefused(Exception):
     """An answer instead of a page: a status, a sentence and what its headers add."""
 
     def __init__(self, status: HTTPStatus, words: str, *headers: tuple[str, str]) -> None:
@@ -61,7 +61,7 @@ class Refused(Exception):
         self.status, self.words, self.headers = status, words, headers
 
 
-class Guard:
+class RequestGuard:
     """An ASGI application around another. `hosts` are further names under which we are known, in small letters."""
 
     def __init__(self, app: App, *, hosts: Iterable[str], token: str, failed: Callable[[Exception], None]) -> None:
@@ -84,34 +84,36 @@ class Guard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+                message = {**message, "headers": [*message.get("headers", ()), *SECURITY_HEADERS]}
             await send(message)
 
         try:
             self._look_at(scope)
             await self._app(scope, receive, guarded)
-        except Refused as refused:
+        except _RequestRefused as refused:
             await _say(scope, guarded, refused)
         except Exception as error:
             self._failed(error)
             if not begun:
                 words = "this page cannot be made: our own failure, told where enginetour serve runs"
-                await _say(scope, guarded, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, words))
+                await _say(scope, guarded, _RequestRefused(HTTPStatus.INTERNAL_SERVER_ERROR, words))
 
     def _look_at(self, scope: Scope) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "this page is only read", ("allow", "GET, HEAD"))
+            raise _RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "this page is only read", ("allow", "GET, HEAD"))
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
         hosts = headers.get("host", [])
         if len(hosts) != 1 or not self._is_ours(_host_of(hosts[0]), scope):
-            raise Refused(HTTPStatus.FORBIDDEN, "no page of this host; --allow-host NAME lets it be another name")
+            raise _RequestRefused(
+                HTTPStatus.FORBIDDEN, "no page of this host; --allow-host NAME lets it be another name"
+            )
         for origin in headers.get("origin", []):
             if origin.lower().partition("://")[2] != hosts[0].lower():
-                raise Refused(HTTPStatus.FORBIDDEN, "not for pages of others")
+                raise _RequestRefused(HTTPStatus.FORBIDDEN, "not for pages of others")
         if headers.get("sec-fetch-site", ["none"])[0] == "cross-site" and headers.get("sec-fetch-mode") != ["navigate"]:
-            raise Refused(HTTPStatus.FORBIDDEN, "not for pages of others")
+            raise _RequestRefused(HTTPStatus.FORBIDDEN, "not for pages of others")
         if self._token:
             self._let_in(scope, headers.get("cookie", []))
 
@@ -125,12 +127,12 @@ class Guard:
         given = [value for name, value in query if name == "token"]
         if given:
             if not hmac.compare_digest(given[-1].encode(), self._token.encode()):
-                raise Refused(HTTPStatus.UNAUTHORIZED, "that is not the token of this page")
+                raise _RequestRefused(HTTPStatus.UNAUTHORIZED, "that is not the token of this page")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             path = scope["raw_path"].decode("latin-1") if scope.get("raw_path") else "/"
             where = "/" + path.lstrip("/") + (f"?{rest}" if rest else "")
             cookie = f"{_COOKIE}={self._cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000"
-            raise Refused(HTTPStatus.SEE_OTHER, "come in", ("location", where), ("set-cookie", cookie))
+            raise _RequestRefused(HTTPStatus.SEE_OTHER, "come in", ("location", where), ("set-cookie", cookie))
         for line in cookies:
             try:
                 found = SimpleCookie(line).get(_COOKIE)
@@ -138,7 +140,9 @@ class Guard:
                 continue
             if found is not None and hmac.compare_digest(found.value.encode(), self._cookie.encode()):
                 return
-        raise Refused(HTTPStatus.UNAUTHORIZED, "this page has a token: open it once with ?token=... at its address")
+        raise _RequestRefused(
+            HTTPStatus.UNAUTHORIZED, "this page has a token: open it once with ?token=... at its address"
+        )
 
 
 def _host_of(header: str) -> str:
@@ -147,7 +151,7 @@ def _host_of(header: str) -> str:
     return (found["name"] or found["six"]).lower() if found else ""
 
 
-async def _say(scope: Scope, send: Send, refused: Refused) -> None:
+async def _say(scope: Scope, send: Send, refused: _RequestRefused) -> None:
     body = f"{refused.words}\n".encode()
     told = [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(body)))]
     told += [("cache-control", "no-store"), *refused.headers]
@@ -158,16 +162,16 @@ async def _say(scope: Scope, send: Send, refused: Refused) -> None:
 
 # The listening side: its socket, how many may connect and how long they may say nothing.
 
-MOST_CONNECTIONS = 256  # each open page holds one; bounds descriptors and memory
-PATIENCE_S = 10.0  # for the first request of a connection, and for the rest of one that has begun
-IDLE_S = 5  # between two requests of one connection
+MAX_CONNECTIONS = 256  # each open page holds one; bounds descriptors and memory
+_REQUEST_TIMEOUT_S = 10.0  # for the first request of a connection, and for the rest of one that has begun
+_IDLE_TIMEOUT_S = 5  # between two requests of one connection
 _LONGEST_HEAD = 16 << 10  # bytes of a request's head; a cookie and a handful of headers are one
 _UNREAD_MS = 30_000  # of what a reader leaves unread the kernel keeps no longer: tcp(7), TCP_USER_TIMEOUT
 _BACKLOG = 64
 _GOODBYE_S = 2  # for answers under way at the end
 
 
-class _Patient(H11Protocol):
+class _TimedConnection(H11Protocol):
     """A connection that is dropped if its request does not come in time, or if its place is needed for another one."""
 
     _due: asyncio.TimerHandle | None = None
@@ -177,9 +181,9 @@ class _Patient(H11Protocol):
         """Accept one more connection; if there are too many, the one that waits longest without a request is closed."""
         super().connection_made(transport)
         self._since = self.loop.time()
-        self._due = self.loop.call_later(PATIENCE_S, transport.abort)
-        if len(self.connections) > MOST_CONNECTIONS:
-            patients = (one for one in self.connections if isinstance(one, _Patient) and one.rank is not None)
+        self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, transport.abort)
+        if len(self.connections) > MAX_CONNECTIONS:
+            patients = (one for one in self.connections if isinstance(one, _TimedConnection) and one.rank is not None)
             min(patients, key=lambda one: one.rank or ()).make_room()  # this new one is among them
 
     @property
@@ -210,7 +214,7 @@ class _Patient(H11Protocol):
             self._due.cancel()
             self._due = None
         elif self._due is None and (self.cycle is None or self.cycle.response_complete):
-            self._due = self.loop.call_later(PATIENCE_S, self.transport.abort)
+            self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing is due any more."""
@@ -222,7 +226,7 @@ class _Patient(H11Protocol):
 class Server(uvicorn.Server):
     """Ends its streams when it is told to end, so that nothing needs to be cut."""
 
-    def __init__(self, config: uvicorn.Config, hall: Hall) -> None:
+    def __init__(self, config: uvicorn.Config, hall: TournamentHub) -> None:
         super().__init__(config)
         self._hall = hall
 
@@ -232,7 +236,7 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """A socket at that address; UsageRefused in one line where it cannot be had."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -253,11 +257,11 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def configured(app: App) -> uvicorn.Config:
+def server_config(app: App) -> uvicorn.Config:
     """Nothing is logged: addresses may hold the token, and what fails is told by the guard."""
     return uvicorn.Config(
         app,
-        http=_Patient,
+        http=_TimedConnection,
         ws="none",
         lifespan="on",
         loop="asyncio",
@@ -266,13 +270,13 @@ def configured(app: App) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=IDLE_S,
+        timeout_keep_alive=_IDLE_TIMEOUT_S,
         timeout_graceful_shutdown=_GOODBYE_S,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
         backlog=_BACKLOG,
     )
 
 
-def run(app: App, hall: Hall, listener: socket.socket) -> None:
+def serve(app: App, hall: TournamentHub, listener: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM."""
-    Server(configured(app), hall).run(sockets=[listener])
+    Server(server_config(app), hall).run(sockets=[listener])

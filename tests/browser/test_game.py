@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.reports.html import game
-from enginetour.reports.html.game import GameRow, game_page
-from enginetour.reports.html.page import STATE, Site, asset
+from enginetour.reports.html.game import GamePage, game_page
+from enginetour.reports.html.page import STATE_CSS, Site, read_asset
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, shot
 
@@ -35,7 +35,7 @@ def page_of(folder: Path, number: int, moves: tuple[MoveMade, ...], opening: Ope
         Pairing(*NAMES), Outcome.WHITE, Termination.MATE, "White mates", opening=opening, moves=moves,
         white_tc="60+0.1", black_tc="60+0.1", final_fen=final, started=1.7e9, ended=1.7e9 + 120,
     )  # fmt: skip
-    (folder / "games" / f"{number}.html").write_text(game_page(GameRow(number, game, voided=False, event="a"), SITE))
+    (folder / "games" / f"{number}.html").write_text(game_page(GamePage(number, game, voided=False, event="a"), SITE))
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for name in ("games", "assets"):
         (place / name).mkdir()
     for name in ("report.css", "game.css", "board.js"):
-        (place / "assets" / name).write_text(asset(name))
-    (place / "assets" / "pieces.js").write_text(game.script())
-    (place / "assets" / STATE).write_text("")
+        (place / "assets" / name).write_text(read_asset(name))
+    (place / "assets" / "pieces.js").write_text(game.pieces_script())
+    (place / "assets" / STATE_CSS).write_text("")
     page_of(place, 1, MATE, Opening("C20"), "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4")
     page_of(
         place, 2, HOUSE, Opening(variant="crazyhouse"), "rnbqkbnr/1pp1pppp/p7/3P4/4P3/8/PPPP1PPP/RNBQKBNR[] b KQkq -"

@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page
 
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
-from enginetour.reports.html.game import GameRow, game_page
-from enginetour.reports.html.page import Site, asset
+from enginetour.reports.html.game import GamePage, game_page
+from enginetour.reports.html.page import Site, read_asset
 
 # Random games with lines, and boards as 64 letters.
 
@@ -121,10 +121,12 @@ def blank(browser: Browser) -> Iterator[Page]:
 
 def read(page: Page, folder: Path, *games: Game) -> list[dict[str, Any]]:
     """What a page with these games shows once the lists of lines are open."""
-    rows = [GameRow(number, game, voided=False, event="a") for number, game in enumerate(games, 1)]
+    rows = [GamePage(number, game, voided=False, event="a") for number, game in enumerate(games, 1)]
     sections = "".join(game_page(row, SITE) for row in rows)
     path = folder / "games.html"
-    path.write_text(f"<!doctype html><meta charset='utf-8'>{sections}<script>{asset('board.js')}</script>", "utf-8")
+    path.write_text(
+        f"<!doctype html><meta charset='utf-8'>{sections}<script>{read_asset('board.js')}</script>", "utf-8"
+    )
     page.goto(path.as_uri())
     found: list[dict[str, Any]] = page.evaluate(READ)
     return found

@@ -23,9 +23,9 @@ from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome
 from enginetour.reports.charts import canvas, curves, lists
 from enginetour.reports.charts.canvas import Area, Picture
-from enginetour.reports.charts.ladder import Ranked, RoundRobin, ladder
-from enginetour.reports.charts.lists import Met, Rated, crosstable, rating_list
-from enginetour.reports.charts.output import MARGIN, PNG_SCALE, fitted, png, svg, svg_file
+from enginetour.reports.charts.ladder import LadderRow, SectionRound, ladder_chart
+from enginetour.reports.charts.lists import CrossScore, RatedEngine, crosstable_chart, rating_chart
+from enginetour.reports.charts.output import MARGIN, PNG_SCALE, fit_text, png, svg, svg_file
 from enginetour.store.tournaments import Draft, Store
 from tests.support.databases import STORING_NAMES, add_game, draft, game, open_log, spec
 from tests.support.tournaments import ask
@@ -39,29 +39,33 @@ NAMES = ("Fruit 2.1", ODD, "x" * 100)
 def pictures() -> dict[str, Picture]:
     """One of each kind, with odd names and with values that are no numbers."""
     nan, inf = float("nan"), float("inf")
-    cells = (None, Met(3, 2), None), (Met(1, 2), None, Met(2, 2)), (None, Met(2, 2), None)
+    cells = (None, CrossScore(3, 2), None), (CrossScore(1, 2), None, CrossScore(2, 2)), (None, CrossScore(2, 2), None)
     rounds = (
-        RoundRobin(1, 6, NAMES, order=NAMES, entered=NAMES, parked=NAMES[0]),
-        RoundRobin(2, 7, NAMES[1:], order=NAMES[:0:-1], parking=NAMES[:1], dropped=ODD),
-        RoundRobin(3, 8, (NAMES[2], NAMES[0]), returned=NAMES[:1], withdrawn=("gone",), left=("gone",)),
+        SectionRound(1, 6, NAMES, order=NAMES, entered=NAMES, parked=NAMES[0]),
+        SectionRound(2, 7, NAMES[1:], order=NAMES[:0:-1], parking=NAMES[:1], dropped=ODD),
+        SectionRound(3, 8, (NAMES[2], NAMES[0]), returned=NAMES[:1], withdrawn=("gone",), left=("gone",)),
     )
     points = tuple(curves.edition_point(n, 2600.0 + n, nan if n == 2 else 9.0, inf, 10 * n) for n in (1, 2, 3))
     return {
-        "list": rating_list([Rated(NAMES[0], 2600.0, 20.0, None, 9), Rated(ODD, nan, inf, 1.0, 1)], title=ODD),
-        "crosstable": crosstable([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
-        "ladder": ladder(rounds, [Ranked(n, i, "active") for i, n in enumerate(NAMES)], title="ladder"),
-        "history": curves.rating_history([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
-        "score": curves.score_over_games([curves.Run(name, (2, 1, 0, 2)) for name in NAMES], title="s"),
-        "white": curves.white_share([curves.Share("all", 0.5, nan, 4), curves.Share(ODD, None, None, 0)], title="w"),
-        "relay": curves.distribution([0.2, 3.0, nan, 0.0, -1.0, inf], title="r", unit="ms"),
-        "load": curves.load([(1.0, 0.5), (2.0, nan), (3.0, 9.0)], title="l", cores=2),
-        "opponents": lists.score_by_rating(2600.0, [lists.Faced(ODD, 2500.0, 3, 2)], title="o"),
-        "nothing": rating_list([], title="n"),
-        "nobody": crosstable([], title="n"),
-        "no round": ladder([], [], title="n"),
-        "no line": curves.rating_history([], title="n"),
-        "no gap": curves.distribution([], title="n", unit="ms"),
-        "no opponent": lists.score_by_rating(None, [], title="n"),
+        "list": rating_chart(
+            [RatedEngine(NAMES[0], 2600.0, 20.0, None, 9), RatedEngine(ODD, nan, inf, 1.0, 1)], title=ODD
+        ),
+        "crosstable": crosstable_chart([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
+        "ladder": ladder_chart(rounds, [LadderRow(n, i, "active") for i, n in enumerate(NAMES)], title="ladder"),
+        "history": curves.rating_history_chart([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
+        "score": curves.score_chart([curves.ScoreRun(name, (2, 1, 0, 2)) for name in NAMES], title="s"),
+        "white": curves.white_share_chart(
+            [curves.ShareBar("all", 0.5, nan, 4), curves.ShareBar(ODD, None, None, 0)], title="w"
+        ),
+        "relay": curves.histogram([0.2, 3.0, nan, 0.0, -1.0, inf], title="r", unit="ms"),
+        "load": curves.load_chart([(1.0, 0.5), (2.0, nan), (3.0, 9.0)], title="l", cores=2),
+        "opponents": lists.score_by_rating_chart(2600.0, [lists.OpponentScore(ODD, 2500.0, 3, 2)], title="o"),
+        "nothing": rating_chart([], title="n"),
+        "nobody": crosstable_chart([], title="n"),
+        "no round": ladder_chart([], [], title="n"),
+        "no line": curves.rating_history_chart([], title="n"),
+        "no gap": curves.histogram([], title="n", unit="ms"),
+        "no opponent": lists.score_by_rating_chart(None, [], title="n"),
     }
 
 
@@ -101,7 +105,7 @@ def test_the_same_rows_are_the_same_text(picture: Picture) -> None:
     assert svg(picture) == svg(picture)
     whole = svg_file(picture)
     assert whole.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg"')
-    assert "var(" not in whole and canvas.LIGHT["paper"] in whole
+    assert "var(" not in whole and canvas.LIGHT_COLORS["paper"] in whole
 
 
 @pytest.mark.parametrize("name", ["list", "ladder", "no line"])
@@ -144,23 +148,23 @@ def dark_palette() -> dict[str, str]:
     """The colours by role that pages have where the reader's system is dark."""
     text = STYLE.partition("prefers-color-scheme: dark")[2].partition("}")[0]
     found = dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{6});", text))
-    return {role: found[role] for role in canvas.LIGHT}
+    return {role: found[role] for role in canvas.LIGHT_COLORS}
 
 
 def test_colours_are_told_apart_and_read() -> None:
     """Text stands 4.5:1 from the paper, lines 3:1, light and dark; the roles of both are the same."""
     dark = dark_palette()
-    assert set(canvas.LIGHT) == set(dark)
-    for colours in (canvas.LIGHT, dark):
+    assert set(canvas.LIGHT_COLORS) == set(dark)
+    for colours in (canvas.LIGHT_COLORS, dark):
         for role, colour in colours.items():
-            least = {"paper": 1.0, "grid": 1.3, **dict.fromkeys(canvas.SERIES, 3.0)}.get(role, 4.5)
+            least = {"paper": 1.0, "grid": 1.3, **dict.fromkeys(canvas.SERIES_ROLES, 3.0)}.get(role, 4.5)
             assert _contrast(colour, colours["paper"]) >= least, role
         assert len({*colours.values()} - {colours["muted"]}) >= len(colours) - 2
         for role in ("accent", "accent-2", "muted"):
-            shade = _blended(colours[role], colours["paper"], canvas.STRONGEST)
+            shade = _blended(colours[role], colours["paper"], canvas.MAX_SHADE)
             assert _contrast(colours["ink"], shade) >= 4.5, role
     assert _contrast("#000000", "#ffffff") == pytest.approx(21.0)
-    assert canvas.series(8) == canvas.series(0)
+    assert canvas.series_role(8) == canvas.series_role(0)
 
 
 def _blended(colour: str, paper: str, alpha: float) -> str:
@@ -170,7 +174,7 @@ def _blended(colour: str, paper: str, alpha: float) -> str:
 
 def test_pages_have_the_same_colours() -> None:
     """The style sheet of the report sets each variable as it is here, light and dark."""
-    for role, colour in canvas.LIGHT.items():
+    for role, colour in canvas.LIGHT_COLORS.items():
         assert re.search(rf"--{role}:\s*{colour}\b", STYLE), (role, colour)
         assert role in dark_palette()
 
@@ -181,7 +185,7 @@ def test_a_mark_is_somewhere() -> None:
         with pytest.raises(ValueError, match="finite"):
             canvas.Line(((0.0, wrong), (1.0, 1.0)))
         with pytest.raises(ValueError, match="finite"):
-            canvas.Words(wrong, 0.0, "x")
+            canvas.Label(wrong, 0.0, "x")
 
 
 def test_ticks_are_round() -> None:
@@ -190,13 +194,13 @@ def test_ticks_are_round() -> None:
     assert canvas.Scale(-0.04, 1.04, 0, 1).ticks(5) == pytest.approx([0, 0.5, 1.0])
     assert canvas.Scale(0.15, 1.5, 0, 1, log=True).ticks() == [0.2, 0.5, 1.0]
     assert canvas.Scale(1, 1e5, 0, 1, log=True).ticks() == [1, 10, 100, 1000, 10000, 100000]
-    assert [canvas.number(value) for value in (0.1 + 0.2, -0.0, 2600.0, 1e-12)] == ["0.3", "0", "2600", "0"]
+    assert [canvas.format_tick(value) for value in (0.1 + 0.2, -0.0, 2600.0, 1e-12)] == ["0.3", "0", "2600", "0"]
 
 
 def test_a_load_of_many_games_is_counted_whole() -> None:
     """A picture has fewer places than a long tournament games, and those above the processors stay among them."""
     loads = [(float(number), 9.0 if number in (7, 2999) else 0.5) for number in range(1, 3001)]
-    made = curves.load(loads, title="l", cores=2)
+    made = curves.load_chart(loads, title="l", cores=2)
     assert made.summary == "Load of the machine after 3000 games, above its processors in 2."
     quiet, busy = (mark for mark in made.marks if isinstance(mark, Area))
     assert (len(quiet.outlines), len(busy.outlines)) == (1000, 2)
@@ -204,7 +208,7 @@ def test_a_load_of_many_games_is_counted_whole() -> None:
 
 def test_half_is_half() -> None:
     """What a picture says of a half and of 99 % is what the table beside it says."""
-    assert "half up to 2, 99 % up to 4, at most 4 ms" in curves.distribution([4, 3, 2, 1], title="r", unit="ms").summary
+    assert "half up to 2, 99 % up to 4, at most 4 ms" in curves.histogram([4, 3, 2, 1], title="r", unit="ms").summary
 
 
 def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of_a_user(tmp_path: Path) -> None:
@@ -223,13 +227,13 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path
     )
     assert done.stderr == ""
-    assert done.stdout == svg(rating_list([Rated("Toga", 1.0, None, None, 3)], title="t"))
+    assert done.stdout == svg(rating_chart([RatedEngine("Toga", 1.0, None, None, 3)], title="t"))
 
 
 def test_a_name_in_wide_signs_is_whole_where_there_is_room() -> None:
     """A Chinese or Japanese sign is two columns wide; counted as one it cost names their middle."""
-    assert fitted("妖精最大 5.0b 開発版", 400) == "妖精最大 5.0b 開発版"
-    assert "…" in fitted("妖精最大 5.0b 開発版", 60)
+    assert fit_text("妖精最大 5.0b 開発版", 400) == "妖精最大 5.0b 開発版"
+    assert "…" in fit_text("妖精最大 5.0b 開発版", 60)
 
 
 # `enginetour chart`, and lists written as pictures.

@@ -20,8 +20,8 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.reports.columns import ALL
-from enginetour.reports.ratinglist import ORDO_ALL
+from enginetour.reports.columns import COLUMN_KEYS
+from enginetour.reports.ratinglist import ORDO_COLUMNS
 from enginetour.store.tournaments import Store
 from tests.cli.test_rate import pgn
 from tests.support.databases import draft, record
@@ -41,7 +41,7 @@ NOTE = re.compile(r"\[1\]|few games|gap:|likelihood in|rating of|points of")  # 
 SHOWN = {
     "plain": Display(),
     "ordo": Display(layout="ordo"),
-    "ordo-all": Display(layout="ordo", columns=ALL),
+    "ordo-all": Display(layout="ordo", columns=COLUMN_KEYS),
     "ccrl": Display(layout="ccrl"),
     "bayeselo": Display(layout="bayeselo"),
     "los": Display(matrix="los"),
@@ -78,10 +78,10 @@ def test_lines_keep_to_the_window(name: str) -> None:
 
 def test_ordos_csv_has_its_headers_and_order() -> None:
     """The first seven are its default; what cannot be given is an empty cell."""
-    rows = list(csv.reader(io.StringIO(shown(Display(layout="ordo", columns=ALL), form="csv"))))
+    rows = list(csv.reader(io.StringIO(shown(Display(layout="ordo", columns=COLUMN_KEYS), form="csv"))))
     assert rows[0][:7] == ["#", "PLAYER", "RATING", "ERROR", "POINTS", "PLAYED", "(%)"]
     assert rows[0][7:] == ["CFS(%)", "W", "D", "L", "D(%)", "OppAvg", "OppErr", "OppN", "OppDiv"]
-    assert len(rows[0]) == len(ORDO_ALL)
+    assert len(rows[0]) == len(ORDO_COLUMNS)
     assert rows[0][:7] == next(csv.reader(io.StringIO(shown(Display(layout="ordo"), form="csv"))))
     perfect = next(row for row in rows if row[1] == "Perfect")
     assert perfect[4:7] == ["6.0", "6", "100.0"]
@@ -181,7 +181,7 @@ def test_columns_come_in_the_order_asked_for(games: Path) -> None:
     head = rate(games, "--columns", "name,draw-rate,error,diversity", "--csv").stdout.splitlines()[0]
     assert head == "name,draw_rate,error,diversity"
     assert "did you mean 'rating'?" in rate(games, "--columns", "ratng").stderr
-    assert rate(games, "--columns", "all", "--csv").stdout.splitlines()[0].split(",") == list(ALL)
+    assert rate(games, "--columns", "all", "--csv").stdout.splitlines()[0].split(",") == list(COLUMN_KEYS)
 
 
 def test_the_footing_tells_the_confidence(games: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.reports.html.page import LARGEST
+from enginetour.reports.html.page import MAX_FILE_BYTES
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
 from tests.support.databases import Page, leads_away, reported_played
@@ -67,7 +67,7 @@ def test_one_file_says_what_was_left_out(folder: Path, monkeypatch: pytest.Monke
     tour(folder, "report", "-o", "autumn.html")
     text = (folder / "autumn.html").read_text("utf-8")
     page = Page(text)
-    assert len(text.encode()) < 190_000 < LARGEST
+    assert len(text.encode()) < 190_000 < MAX_FILE_BYTES
     there = {int(one.removeprefix("games-")) for one in page.ids if one.startswith("games-")}
     assert 7 in there and len(there) < 12  # every seventh has a time forfeit, unless it was drawn
     assert f"{12 - len(there)} games are left out" in page.said

@@ -29,7 +29,7 @@ from enginetour.cli.common import machine_lines
 from enginetour.cli.run import StopAt, stop_time
 from enginetour.interop.files import shipped
 from enginetour.model.errors import UsageRefused
-from enginetour.reports.pgn import UNFINISHED
+from enginetour.reports.pgn import UNFINISHED_LINE
 from enginetour.store.database import Database
 from enginetour.store.replay import fold
 from enginetour.store.sqlite import TournamentLock
@@ -461,7 +461,7 @@ def test_after_a_kill_the_pgn_and_the_report_say_that_they_are_not_up_to_date(tm
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     pgn, report = tmp_path / "results" / "trial.pgn", tmp_path / "results" / "trial-report"
     state, shown = report / "assets" / "state.css", ".outdated[hidden] { display: block; }"
-    assert UNFINISHED not in pgn.read_bytes()
+    assert UNFINISHED_LINE not in pgn.read_bytes()
     for page in ("index.html", "games/1.html"):
         text = (report / page).read_text()
         assert "This report is not up to date" in text
@@ -470,10 +470,10 @@ def test_after_a_kill_the_pgn_and_the_report_say_that_they_are_not_up_to_date(tm
     with running(tmp_path, path) as process:
         process.kill()
         process.wait()
-    assert pgn.read_bytes().endswith(UNFINISHED)
+    assert pgn.read_bytes().endswith(UNFINISHED_LINE)
     assert shown in state.read_text()
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
-    assert UNFINISHED not in pgn.read_bytes()
+    assert UNFINISHED_LINE not in pgn.read_bytes()
     assert shown not in state.read_text()
     assert pgn_games(pgn) == audit(tmp_path)
 

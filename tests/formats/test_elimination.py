@@ -65,7 +65,7 @@ def test_words_while_it_runs() -> None:
     format_ = elimination()
     state = play(format_, format_.start(field(4)))
     assert told(format_, state) == {"A": "1 unbeaten", "B": "1 unbeaten", "C": "3 one loss", "D": "3 one loss"}
-    assert "unbeaten" in render(standings.standings("trial", format_.standings(state)), 80)
+    assert "unbeaten" in render(standings.standings_sheet("trial", format_.standings(state)), 80)
     assert format_.notes(state)[1].text == "round 2: B - A, D - C; A beat D 1-0; B beat C 1-0"
     state = play(format_, play(format_, state))
     assert "A and B meet again" in format_.notes(state)[-1].text

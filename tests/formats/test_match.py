@@ -27,7 +27,7 @@ from enginetour.model.game import (
 )
 from enginetour.ratings.pentanomial import class_counts, error_of, statistics_of
 from enginetour.ratings.sequential import Sprt, Walk, follow, step
-from enginetour.reports.sprt import live, status, story, under_test
+from enginetour.reports.sprt import current_test, sprt_json, sprt_lines, sprt_sheet
 from tests.support.tournaments import config, tour
 
 TWO = (Entrant("New"), Entrant("Base"))
@@ -364,27 +364,27 @@ def test_what_is_told_while_it_runs() -> None:
     state, _ = played(format_, format_.start(TWO), luck(3)[:20])
     found = format_.tested(state)
     assert found is not None
-    line, strength = live(("New", "Base"), found)
+    line, strength = sprt_lines(("New", "Base"), found)
     assert line == "SPRT: llr 2.47 (83.8%), lbound -2.94, ubound 2.94"
     assert strength.startswith("New - Base · W 12 D 6 L 2 · pairs 0-0-3-4-3 · Elo +190.8 (")
     assert "LOS" in strength
-    final = under_test(format_, decided(format_)[0])
+    final = current_test(format_, decided(format_)[0])
     assert final is not None
-    assert live(*final)[0].endswith(" - H1 was accepted")
-    told = json.loads(json.dumps(status(*final), allow_nan=False))
+    assert sprt_lines(*final)[0].endswith(" - H1 was accepted")
+    told = json.loads(json.dumps(sprt_json(*final), allow_nan=False))
     assert told["engines"] == ["New", "Base"]
     state, flying = decided(format_)
     for game in flying[:2]:
         state = format_.step(state, ended(game, 1))
-    over = under_test(format_, state)
+    over = current_test(format_, state)
     assert over is not None
-    assert {"what": "since then", "value": "1 pair, which changes no verdict"} in story("", *over).rows
+    assert {"what": "since then", "value": "1 pair, which changes no verdict"} in sprt_sheet("", *over).rows
     assert told["verdict"] == "H1"
     assert told["estimate"]["low"] < told["estimate"]["elo"] < told["estimate"]["high"]
     assert sum(told["pentanomial"]) * 2 == told["games"]
     robin = RoundRobin(RoundRobinOptions())
-    assert under_test(robin, robin.start(TWO)) is None
-    assert under_test(format_, format_.start(TWO)) is None
+    assert current_test(robin, robin.start(TWO)) is None
+    assert current_test(format_, format_.start(TWO)) is None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.pairs import Openings
 from enginetour.ratings.pentanomial import pair_half_points
-from enginetour.reports.pgn import games_text
+from enginetour.reports.pgn import export_pgn
 from enginetour.store.tournaments import Store
 from tests.cli.test_rate import invoke as invoke_rate
 from tests.cli.test_rate import listed, row
@@ -175,7 +175,7 @@ def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:
         for number, outcome in enumerate(outcomes):
             names = ("Fruit", "Toga") if number % 2 == 0 else ("Toga", "Fruit")
             add_game(log, game(*names, outcome, meeting=number // 2 + 1, leg=number % 2 + 1))
-        path.write_text("".join(games_text(log)))
+        path.write_text("".join(export_pgn(log)))
     ours = json.loads(invoke("ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5", "--db", tmp_path / "x.db").stdout)
     theirs = json.loads(invoke("rate", path, "--sprt", "Fruit", "Toga", "0", "5").stdout)
     assert {key: ours[key] for key in ("games", "wins", "pentanomial", "elo", "los", "sprt")} == {

@@ -18,7 +18,7 @@ from enginetour.interop.gametags import LONGEST_OPENING, NOT_TOLD, Partners, ban
 from enginetour.interop.pgn import PIECE, read_games, scan
 from enginetour.interop.tally import OF_VARIANT
 from enginetour.model.game import Outcome
-from enginetour.reports.pgn import games_text
+from enginetour.reports.pgn import export_pgn
 from enginetour.store.check import inspect
 from enginetour.store.definition import ListDefinition
 from enginetour.store.games import head_to_head
@@ -140,7 +140,7 @@ def export(tmp_path: Path) -> Path:
             clocks = ("60+0.5", "180+2") if bands > 0 else ("180+2", "60+0.5" if bands else "180+2")
             pairing = replace(made.pairing, handicap=bands)
             add_game(log, replace(made, pairing=pairing, white_tc=clocks[0], black_tc=clocks[1]))
-        path.write_text("".join(games_text(log)))
+        path.write_text("".join(export_pgn(log)))
     return path
 
 

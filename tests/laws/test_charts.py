@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
 from enginetour.model.game import Entrant, GameFinished
-from enginetour.reports.charts.canvas import around, told
-from enginetour.reports.charts.curves import Curve, Point, rating_history
-from enginetour.reports.charts.ladder import Ranked, RoundRobin, ladder, round_robins
-from enginetour.reports.charts.lists import Rated, rating_list
+from enginetour.reports.charts.canvas import clean_text, linear_scale
+from enginetour.reports.charts.curves import Curve, Point, rating_history_chart
+from enginetour.reports.charts.ladder import LadderRow, SectionRound, ladder_chart, round_robins
+from enginetour.reports.charts.lists import RatedEngine, rating_chart
 from enginetour.reports.charts.output import svg, svg_file
 from tests.laws.bubble_cases import random_case
 
 numbers = st.none() | st.floats() | st.floats(-1e4, 1e4)
-seen = st.text(max_size=100).filter(lambda text: told(text).strip())  # nothing is drawn of blanks
+seen = st.text(max_size=100).filter(lambda text: clean_text(text).strip())  # nothing is drawn of blanks
 seeds = st.integers(0, 2**32)
 
 
@@ -28,21 +28,21 @@ seeds = st.integers(0, 2**32)
 @given(seen, seen)
 def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
     """Unchanged but for what moves cursors and what XML forbids; the tree of elements is that of any other name."""
-    drawn = rating_list([Rated(name, 2600.0, 20.0, 30.0, 7)], title=title)
-    plain = rating_list([Rated("Toga", 2600.0, 20.0, 30.0, 7)], title="t")
+    drawn = rating_chart([RatedEngine(name, 2600.0, 20.0, 30.0, 7)], title=title)
+    plain = rating_chart([RatedEngine("Toga", 2600.0, 20.0, 30.0, 7)], title="t")
     for make in (svg, svg_file):
         root, other = ET.fromstring(make(drawn)), ET.fromstring(make(plain))
         assert [element.tag for element in root.iter()] == [element.tag for element in other.iter()]
-        assert any(f"1. {told(name)}: 2600" in words for words in root.itertext())
+        assert any(f"1. {clean_text(name)}: 2600" in words for words in root.itertext())
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(numbers, numbers, numbers), max_size=5))
 def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, float | None]]) -> None:
     """Whatever is not finite is left out; nothing is drawn outside of the picture."""
-    rated = [Rated(f"E{place}", *row, 1) for place, row in enumerate(rows)]
+    rated = [RatedEngine(f"E{place}", *row, 1) for place, row in enumerate(rows)]
     points = tuple(Point(float(place), *row) for place, row in enumerate(rows))
-    for picture in (rating_list(rated, title="t"), rating_history([Curve("E", points)], title="t")):
+    for picture in (rating_chart(rated, title="t"), rating_history_chart([Curve("E", points)], title="t")):
         root = ET.fromstring(svg(picture))
         for element in root.iter("text"):
             x, y = (float(element.get(name, "0")) for name in ("x", "y"))
@@ -54,7 +54,7 @@ def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, f
 def test_a_scale_holds_its_numbers(values: list[float | None], least: float) -> None:
     """Every finite one between the ends, ticks too, in their order and not too many."""
     small = [value for value in values if value is None or not abs(value) > 1e6]
-    scale = around(small, 0, 100, least=least)
+    scale = linear_scale(small, 0, 100, least=least)
     for value in small:
         if value is not None and value == value:
             assert -1e-6 <= scale.at(value) <= 100 + 1e-6
@@ -80,11 +80,11 @@ def test_a_ladder_tells_what_its_bubble_did(seed: int, dice: random.Random) -> N
         assert rounds[-1].parking == state.parked
     assert [one.dropped for one in rounds if one.dropped] == [*state.new][: sum(bool(one.dropped) for one in rounds)]
     placed = bubble.standings(state)
-    picture = ladder(rounds, [Ranked(line.name, line.rank, line.status) for line in placed], title="t")
+    picture = ladder_chart(rounds, [LadderRow(line.name, line.rank, line.status) for line in placed], title="t")
     assert picture.title == "t" and len(placed) == len(case.ranking)
 
 
-def _check(rounds: tuple[RoundRobin, ...]) -> None:
+def _check(rounds: tuple[SectionRound, ...]) -> None:
     """What one round robin hands on to the next."""
     for before, after in pairwise(rounds):
         assert before.number < after.number and before.games <= after.games

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.model.variants import VARIANTS
-from enginetour.reports.html.game import GameRow, game_page
+from enginetour.reports.html.game import GamePage, game_page
 from enginetour.reports.html.page import Site
 from tests.support.databases import Page, runs_strange
 
@@ -33,7 +33,7 @@ def tags(page: Page) -> list[tuple[str, tuple[str, ...]]]:
     return [(tag, tuple(own)) for tag, own in page.elements if tag not in ("dt", "dd")]
 
 
-def said(word: str, name: str, other: str) -> GameRow:
+def said(word: str, name: str, other: str) -> GamePage:
     """A game in which everything that is not ours is that word, and its sides have those names."""
     moves = (
         MoveMade("e2e4", "e4", book=True),
@@ -48,7 +48,7 @@ def said(word: str, name: str, other: str) -> GameRow:
         Opening(word, 17, None, ("e2e4",), word), moves, side, side, word, word, word, 1.7e9, 1.7e9 + 60,
         incidents=(incident,), hardware=word, load=9.0, cores=2,
     )  # fmt: skip
-    return GameRow(12, game, voided=False, event=word, before=11, after=13)
+    return GamePage(12, game, voided=False, event=word, before=11, after=13)
 
 
 SITE = Site("title", (("index.html", "Overview"),))

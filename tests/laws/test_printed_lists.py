@@ -18,8 +18,8 @@ from enginetour.cli.listoptions import Display, present
 from enginetour.ratings.matrices import MatrixName
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.ratings.ratinglist import RatingList, rating_list
-from enginetour.reports.columns import ALL
-from enginetour.reports.sheet import safe
+from enginetour.reports.columns import COLUMN_KEYS
+from enginetour.reports.sheet import safe_text
 
 NAMES = ("Ada 1", "Bob", "象棋 引擎", "[bold]Dee[/]", "=E", "F" * 100)
 LAW = settings(max_examples=15, deadline=None)
@@ -34,8 +34,8 @@ terms = st.fixed_dictionaries({
 })  # fmt: skip
 DISPLAYS = [
     *(Display(layout=layout) for layout in ("plain", "ordo", "ccrl", "bayeselo")),
-    Display(layout="ordo", columns=ALL),
-    Display(columns=ALL),
+    Display(layout="ordo", columns=COLUMN_KEYS),
+    Display(columns=COLUMN_KEYS),
     *(Display(matrix=kind) for kind in get_args(MatrixName)),
     Display(versus="all"),
     Display(confidence=99.0),
@@ -47,7 +47,7 @@ _NONE = re.compile(r"\b(?:nan|inf|infinity)\b|±0(?:\.0)?(?![.\d])", re.IGNORECA
 def printed(found: RatingList, counts: Counts, display: Display, form: str, room: int = 80) -> str:
     told = present(found, pairs_of(counts), display, room=room, as_json=form == "json", as_csv=form == "csv")
     for name in NAMES:  # a name may hold what a number may not
-        told = told.replace(safe(name), "name")
+        told = told.replace(safe_text(name), "name")
     return told
 
 
@@ -71,7 +71,7 @@ def test_no_number_that_is_none(display: Display, counts: Counts, chosen: Any, r
 def test_no_error_is_nothing(counts: Counts, chosen: Any) -> None:
     """Where plus, minus or an error stands, it is above 0, in CSV too; elsewhere the row says why it is missing."""
     found = rating_list(counts, **chosen)
-    rows = list(csv.DictReader(io.StringIO(printed(found, counts, Display(columns=ALL), "csv"))))
+    rows = list(csv.DictReader(io.StringIO(printed(found, counts, Display(columns=COLUMN_KEYS), "csv"))))
     assert len(rows) == len(found.rows)
     for row in rows:
         assert row["remarks"] or (row["plus"] and row["minus"] and row["error"])

@@ -59,7 +59,7 @@ def tags(text: str) -> int:
 @given(st.lists(games(), min_size=1, max_size=3), WORDS)
 def test_every_game_reads_back_with_its_tags_and_moves(played: list[Game], event: str) -> None:
     """By python-chess: no game more, none less, each with all its tags and the moves that were played."""
-    texts = [pgn.text(game, number, event, comments=pgn.EXTRAS) for number, game in enumerate(played, 1)]
+    texts = [pgn.game_pgn(game, number, event, comments=pgn.COMMENT_FIELDS) for number, game in enumerate(played, 1)]
     source = io.StringIO("".join(texts))
     for text in texts:
         found = chess.pgn.read_game(source)
@@ -76,7 +76,7 @@ def test_every_game_reads_back_with_its_tags_and_moves(played: list[Game], event
 def test_pgn_extract_reads_as_many_games(tmp_path: Path, played: list[Game], event: str) -> None:
     """With everything in the comments, and no complaint."""
     path = tmp_path / "games.pgn"
-    texts = (pgn.text(game, number, event, comments=pgn.EXTRAS) for number, game in enumerate(played, 1))
+    texts = (pgn.game_pgn(game, number, event, comments=pgn.COMMENT_FIELDS) for number, game in enumerate(played, 1))
     path.write_text("".join(texts), "utf-8")
     program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
     done = subprocess.run([program, "-r", "-s", str(path)], capture_output=True, check=True)
@@ -89,7 +89,7 @@ def test_pgn_extract_reads_as_many_games(tmp_path: Path, played: list[Game], eve
 @given(games(), WORDS)
 def test_every_final_position_is_one_line_of_epd(game: Game, event: str) -> None:
     """By python-chess and by our own reader of suites: the position with its counters."""
-    line = pgn.final_position(game, 7, event)
+    line = pgn.final_epd(game, 7, event)
     board = chess.Board()
     operations = board.set_epd(line)
     assert "\n" not in line
@@ -101,7 +101,7 @@ def test_every_final_position_is_one_line_of_epd(game: Game, event: str) -> None
 def test_the_final_position_tells_whose_game_it_was() -> None:
     """Names, result and reason as a comment, event and number as the id."""
     game = Game(Pairing("A", 'B "x"'), Outcome.BLACK, Termination.MATE, "Black mates", final_fen=END)
-    assert pgn.final_position(game, 7, "trial").endswith(
+    assert pgn.final_epd(game, 7, "trial").endswith(
         'w KQkq - hmvc 1; fmvn 3; id "trial, game 7"; c0 "A - B \'x\' 0-1, Black mates";'
     )
-    assert pgn.final_position(replace(game, cause=""), 7, "t").endswith('0-1";')
+    assert pgn.final_epd(replace(game, cause=""), 7, "t").endswith('0-1";')

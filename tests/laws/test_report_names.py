@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from enginetour.reports.review.pages import pages, site_of
-from enginetour.reports.review.tournament import review_of
-from enginetour.reports.sheet import safe
+from enginetour.reports.review.pages import report_pages, report_site
+from enginetour.reports.review.tournament import review_tournament
+from enginetour.reports.sheet import safe_text
 from tests.support.databases import BUBBLE, Page, leads_away, reported_played, runs_strange
 
 MARKUP = (
@@ -47,12 +47,12 @@ def test_names_stay_names(names: list[str], system: str) -> None:
             Path(folder) / "db", tuple(names), system, options, most=8, name="<i>\u202eautumn</i>"
         )
         with store:
-            review = review_of(log)
-        for here, make in pages(review, site_of(review)):
+            review = review_tournament(log)
+        for here, make in report_pages(review, report_site(review)):
             page = Page(make())
             assert runs_strange(page) == [], here
             assert leads_away(page) == [], here
             assert not any(sign in page.text for sign in "\u202e\u200f\u2066\x1b\x01"), here
             if here in ("index.html", "crosstable.html"):
                 for name in names:
-                    assert safe(name) in page.said, here
+                    assert safe_text(name) in page.said, here

@@ -95,7 +95,7 @@ def test_games_end_where_the_rules_end_them(name: str, seed: int) -> None:
     outcome, cause = (end[0], end[2]) if end else (Outcome.VOID, "")
     game = Game(Pairing("a", "b"), outcome, Termination.ABORTED, cause, moves=tuple(made))
     opening = Opening(fen=UNLIKE.get(name), variant=name)
-    read = chess.pgn.read_game(io.StringIO(pgn.text(replace(game, opening=opening), 1, "trial")))
+    read = chess.pgn.read_game(io.StringIO(pgn.game_pgn(replace(game, opening=opening), 1, "trial")))
     assert read is not None
     assert not read.errors
     assert read.end().board().fen() == record.fen()

@@ -12,7 +12,7 @@ from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import DrawRule, ResignRule, Rules
 from enginetour.referee.adjudication import Adjudicator
 from enginetour.referee.ends import RuleEnds
-from enginetour.reports.pgn import termination_words
+from enginetour.reports.pgn import termination_tag
 from tests.support.engines import SHUFFLE, Protocol, game, scripted, sound
 
 FAR = "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K2R w - - 0 30"
@@ -148,7 +148,7 @@ def test_engines_that_see_a_draw_for_so_long_get_it(protocol: str) -> None:
     played = game(sound(protocol), sound(protocol), draw=DrawRule(3, 6, 31))  # type: ignore[arg-type]
     assert (played.outcome, played.termination, played.plies) == (Outcome.DRAW, Termination.ADJUDICATION_DRAW, 12)
     assert played.cause == "Draw by adjudication: both within 31 for 6 moves"
-    assert termination_words(played.termination) == "adjudication"
+    assert termination_tag(played.termination) == "adjudication"
     assert not played.incidents
     assert game(sound(), sound(), draw=DrawRule(0, 6, 30)).termination is Termination.REPETITION
 

@@ -102,7 +102,7 @@ def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
     known = sorted(gap for gap in gaps if gap is not None)
     assert first is None
     assert (len(known), played.relay_us) == (15, (known[7], known[14], known[14]))
-    comments = re.findall(r"\{(.*?)\}", pgn.text(played, 1, "x", comments=("latency",)), re.DOTALL)
+    comments = re.findall(r"\{(.*?)\}", pgn.game_pgn(played, 1, "x", comments=("latency",)), re.DOTALL)
     told = [re.findall(r"lat=(\S+)s", comment) for comment in comments]
     assert told == [[], *([f"{gap / 1e6:.6f}"] for gap in gaps if gap is not None)]
 
@@ -119,7 +119,7 @@ def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
     assert (move.seldepth, move.nps, move.hashfull, move.tbhits) == (9, 88, 17, 2)
     assert len(move.lines) == bool(keep_lines)
     assert {move.hashfull for move in played.moves[1::2]} == {None}
-    told = pgn.text(played, 1, "x", comments=("nodes", "seldepth", "nps", "hashfull", "tbhits"))
+    told = pgn.game_pgn(played, 1, "x", comments=("nodes", "seldepth", "nps", "hashfull", "tbhits"))
     assert " ".join(told.split()).count("s, n=1234, sd=9, nps=88, hf=17, tb=2") == 8
 
 
@@ -136,7 +136,7 @@ def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol
     played = drawn(game(*(engines if turned else engines[::-1])))
     blacks = -31 if turned else 31
     assert [move.score for move in played.moves] == [31, blacks] * 8
-    shown = re.findall(r"\{([+-]\d+\.\d\d)/", pgn.text(played, 1, "x"))
+    shown = re.findall(r"\{([+-]\d+\.\d\d)/", pgn.game_pgn(played, 1, "x"))
     assert shown == ["+0.31", f"{blacks / 100:+.2f}"] * 8
 
 
@@ -1138,7 +1138,7 @@ def holds(played: Game, true: chess.Board, end: str) -> None:
     assert (ENDS[outcome.termination], played.final_fen) == (end, true.fen())
     assert not played.culprit
     assert all(not side.warnings for side in (played.white, played.black))
-    read = chess.pgn.read_game(io.StringIO(pgn.text(played, 1, "trial")))
+    read = chess.pgn.read_game(io.StringIO(pgn.game_pgn(played, 1, "trial")))
     assert read is not None
     assert not read.errors
     assert [move.uci() for move in read.mainline_moves()] == moves

@@ -11,16 +11,16 @@ from enginetour.engines.machine import Workload, processor_name
 from enginetour.model.game import Game, GameVoided, Incident, MoveMade, Outcome, Pairing, SideRecord, Termination
 from enginetour.referee.books import search_averages
 from enginetour.reports.games import (
-    averages,
+    averages_sheet,
     claim_lines,
-    endings,
-    endings_counted,
-    endings_words,
+    count_endings,
+    endings_sheet,
+    format_endings,
     incident_lines,
     machine_lines,
-    pairings,
+    pairings_sheet,
 )
-from enginetour.reports.html.game import used
+from enginetour.reports.html.game import engine_facts
 from enginetour.reports.review.tournament import game_rows
 from enginetour.reports.review.write import write_report
 from enginetour.reports.sheet import render
@@ -42,7 +42,7 @@ def test_averages_are_over_the_moves_that_told_the_figure() -> None:
     """Two games: depth of three moves, nodes of two by their own time, nothing of what nobody told."""
     first = record(MoveMade("a", "a", 80, depth=10, nodes=4_000, tbhits=3), MoveMade("b", "b", 40, depth=20))
     second = record(MoveMade("c", "c", 20, depth=12, nodes=1_000))
-    (row,) = averages("t", ["A"], [("A", first), ("A", second)]).rows
+    (row,) = averages_sheet("t", ["A"], [("A", first), ("A", second)]).rows
     assert (row["games"], row["moves"], row["depth"], row["nps"]) == (2, 3, 14, 50_000)
     assert (row["tbhits"], row["seldepth"], row["longest_ms"]) == (3, None, 80)
     assert row["ms"] == 140 / 3
@@ -53,28 +53,28 @@ def test_nodes_of_pondering_count_by_the_time_of_pondering() -> None:
     hit = SideRecord(
         "x", 2, 100, 80, effort=search_averages((MoveMade("a", "a", 20, nodes=9_000), MoveMade("b", "b", 80)), 80)
     )
-    assert averages("t", [], [("A", hit)]).rows[0]["nps"] == 90_000
+    assert averages_sheet("t", [], [("A", hit)]).rows[0]["nps"] == 90_000
 
 
 def test_the_speed_of_moves_too_quick_to_measure_is_what_the_engine_says() -> None:
     """With nodes=1 our clock shows 0 ms."""
     quick = record(MoveMade("a", "a", 0, nodes=1, nps=900), MoveMade("b", "b", 0, nodes=1, nps=1_100))
-    assert averages("t", [], [("A", quick)]).rows[0]["nps"] == 1_000
+    assert averages_sheet("t", [], [("A", quick)]).rows[0]["nps"] == 1_000
 
 
 def test_the_page_of_a_game_tells_the_speed_as_the_table_does() -> None:
     """An engine that says 0 nps for its quick moves is not of speed 0."""
     quick = record(MoveMade("a", "a", 2, depth=4, nodes=90, nps=0), MoveMade("b", "b", 4, depth=5, nodes=210, nps=0))
-    told = dict(used(quick))
+    told = dict(engine_facts(quick))
     assert (told["depth, mean"], told["nps, mean"]) == ("4.5", "50,000")
-    assert averages("t", [], [("A", quick)]).rows[0]["nps"] == 50_000
+    assert averages_sheet("t", [], [("A", quick)]).rows[0]["nps"] == 50_000
 
 
 def test_counts_are_added_up() -> None:
     """Margin, ponder, warnings and claims; an engine that did not ponder has no rate."""
     one = SideRecord(margin_uses=2, warnings=("a",), ponders=8, ponder_hits=2, claims=(("pv-other", 3, "x"),))
     two = SideRecord(margin_uses=1, ponders=2, ponder_hits=2, claims=(("pv-other", 1, "y"), ("no-score", 1, "z")))
-    sheet = averages("t", ["B", "A"], [("A", one), ("A", two), ("B", SideRecord())])
+    sheet = averages_sheet("t", ["B", "A"], [("A", one), ("A", two), ("B", SideRecord())])
     none, row = sheet.rows
     assert (row["margin_uses"], row["ponder_hits"], row["warnings"], row["claims"]) == (3, 0.4, 1, 5)
     assert row["claims_by_kind"] == {"pv-other": 4, "no-score": 1}
@@ -84,12 +84,12 @@ def test_counts_are_added_up() -> None:
 def test_the_table_fits_a_terminal() -> None:
     """Columns in which nobody has anything are left out; where all have something the last ones stand below."""
     plain = SideRecord(moves=1234, think_ms=9_000, longest_ms=5_000, effort=(("depth", 9, 90), ("seldepth", 9, 99)))
-    text = render(averages("t", [], [("A middling name 1.2", plain)]), 80)
+    text = render(averages_sheet("t", [], [("A middling name 1.2", plain)]), 80)
     assert "A middling name 1.2" in text and "ponder " not in text.splitlines()[1]
     claims = (("pv-other", 3, "x"),)
     busy = replace(plain, margin_uses=200, warnings=("a",), ponders=8, ponder_hits=2, claims=claims)
     busy = replace(busy, effort=(*busy.effort, ("tbhits", 9, 90), ("nps", 9, 9_000_000)))
-    text = render(averages("t", [], [("A middling name 1.2", busy)]), 80)
+    text = render(averages_sheet("t", [], [("A middling name 1.2", busy)]), 80)
     assert max(map(len, text.splitlines())) <= 80
     assert all(head in text for head in ("TB hits", "late", "ponder", "warn.", "claims"))
 
@@ -139,7 +139,7 @@ GAMES = [
 
 def test_a_line_for_each_engine_and_end() -> None:
     """In the order of the entrants, ends as the codes are ordered; what does not count is void for both."""
-    sheet = endings("t", ["c", "b", "a"], GAMES)
+    sheet = endings_sheet("t", ["c", "b", "a"], GAMES)
     rows = [tuple(row.values()) for row in sheet.rows]
     assert rows == [
         ("c", "adjudication-tablebase", 0, 1, 0, 0),
@@ -156,8 +156,8 @@ def test_a_line_for_each_engine_and_end() -> None:
 
 def test_the_sum_of_all_that_count() -> None:
     """Neither void games nor those struck out."""
-    assert endings_words(endings_counted(GAMES)) == "ended by: 2 mate, 1 adjudication-resign, 1 adjudication-tablebase"
-    assert endings_words({}) == ""
+    assert format_endings(count_endings(GAMES)) == "ended by: 2 mate, 1 adjudication-resign, 1 adjudication-tablebase"
+    assert format_endings({}) == ""
 
 
 # What is told of the machine and the referee beside a game.
@@ -298,7 +298,7 @@ def test_a_failure_of_the_host_is_the_machines() -> None:
 def test_a_pairing_is_seen_from_the_first_of_the_list() -> None:
     """Whoever had White in how many games, and whichever way round the pairs were counted."""
     counts = {("B", "A"): (3, 1, 0), ("A", "B"): (1, 2, 1), ("C", "A"): (0, 1, 0)}
-    sheet = pairings("t", ["A", "B", "C"], counts, {("B", "A"): (0, 1, 1, 2, 0)})
+    sheet = pairings_sheet("t", ["A", "B", "C"], counts, {("B", "A"): (0, 1, 1, 2, 0)})
     first, second = sheet.rows
     assert (first["engine"], first["opponent"]) == ("A", "B")
     assert (first["wins"], first["draws"], first["losses"], first["score"]) == (1, 3, 4, 0.3125)
@@ -308,7 +308,7 @@ def test_a_pairing_is_seen_from_the_first_of_the_list() -> None:
 
 def test_engines_that_did_not_meet_have_no_line() -> None:
     """Nor have those whose games were all struck out."""
-    assert pairings("t", ["A", "B"], {("A", "B"): (0, 0, 0)}, {}).rows == ()
+    assert pairings_sheet("t", ["A", "B"], {("A", "B"): (0, 0, 0)}, {}).rows == ()
 
 
 # The games of a tournament in its report.

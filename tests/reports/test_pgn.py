@@ -29,8 +29,8 @@ from enginetour.interop import trf
 from enginetour.model.game import Game, GameVoided, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports import pgn as pgn_module
 from enginetour.reports import progress
-from enginetour.reports.pgn import UNFINISHED, PgnFile, games_text
-from enginetour.reports.progress import Progress, now_line
+from enginetour.reports.pgn import UNFINISHED_LINE, PgnFile, export_pgn
+from enginetour.reports.progress import Progress, playing_line
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.scheduler import Watcher
 from tests.support.databases import add_game, open_log, sound_log
@@ -79,7 +79,7 @@ def read(text: str) -> list[chess.pgn.Game]:
 
 def test_a_game_reads_back_with_tags_moves_and_comments() -> None:
     """What python-chess reads is what was played."""
-    (found,) = read(pgn_module.text(game(), 7, "trial"))
+    (found,) = read(pgn_module.game_pgn(game(), 7, "trial"))
     assert found.headers["White"] == "Ada 1.0"
     assert found.headers["Result"] == "0-1"
     assert found.headers["Termination"] == "normal"
@@ -96,25 +96,25 @@ def test_a_comment_tells_more_when_asked() -> None:
         "e2e4", "e4", 104, 900, 31, 18, 7_279, 'e2e4 e7e5 "x"', False, 20, 454_937, 3, 0, 213, ("info string {a}",)
     )
     asked = ("lines", "pv", "tbhits", "hashfull", "nps", "seldepth", "nodes", "latency", "timeleft")
-    assert pgn_module.comment(move, asked) == (
+    assert pgn_module.move_comment(move, asked) == (
         "+0.31/18 0.104s, tl=0.900s, lat=0.000213s, n=7279, sd=20, nps=454937, hf=3, tb=0,"
         ' pv="e2e4 e7e5 \'x\'", line="info string (a)"'
     )
-    assert pgn_module.comment(MoveMade("e2e4", "e4", 104), pgn_module.EXTRAS) == "0.104s"
-    assert pgn_module.comment(move) == "+0.31/18 0.104s"
-    assert pgn_module.comment(MoveMade("e2e4", "e4", book=True), pgn_module.EXTRAS) == "book"
+    assert pgn_module.move_comment(MoveMade("e2e4", "e4", 104), pgn_module.COMMENT_FIELDS) == "0.104s"
+    assert pgn_module.move_comment(move) == "+0.31/18 0.104s"
+    assert pgn_module.move_comment(MoveMade("e2e4", "e4", book=True), pgn_module.COMMENT_FIELDS) == "book"
 
 
 def test_a_long_comment_keeps_the_reason() -> None:
     """A PV of 200 plies stands before it."""
     last = MoveMade("d8h4", "Qh4#", 1, 1, 31_999, 9, pv="d8h4 " * 200)
-    (found,) = read(pgn_module.text(game(moves=(*moves_of(MATE)[:3], last)), 1, "trial", comments=("pv",)))
+    (found,) = read(pgn_module.game_pgn(game(moves=(*moves_of(MATE)[:3], last)), 1, "trial", comments=("pv",)))
     assert list(found.mainline())[-1].comment.endswith(", Black mates")
 
 
 def test_what_is_known_of_engines_and_machine_is_tagged() -> None:
     """Elo only of those who have one."""
-    text = pgn_module.text(game(hardware="Ryzen 9"), 1, "trial", ratings={"Ada 1.0": 2_811.6})
+    text = pgn_module.game_pgn(game(hardware="Ryzen 9"), 1, "trial", ratings={"Ada 1.0": 2_811.6})
     (found,) = read(text)
     assert found.headers["WhiteElo"] == "2812"
     assert "BlackElo" not in found.headers
@@ -134,7 +134,7 @@ def test_every_tag_in_its_place() -> None:
         pairing=Pairing("Ada 1.0", "Bea", round=2, encounter=5, leg=2, handicap=-1),
         hardware="Ryzen 9",
     )
-    tags, _, _ = pgn_module.text(one, 7, "trial", "here", ratings={"Ada 1.0": 2_811.6, "Bea": 2_700.0}).partition(
+    tags, _, _ = pgn_module.game_pgn(one, 7, "trial", "here", ratings={"Ada 1.0": 2_811.6, "Bea": 2_700.0}).partition(
         "\n\n"
     )
     assert tags.splitlines() == [
@@ -169,15 +169,15 @@ def test_every_tag_in_its_place() -> None:
         '[OpeningPlies "2"]',
         '[Hardware "Ryzen 9"]',
     ]
-    assert '[TimeControl "1+0.05"]' in pgn_module.text(game(), 7, "trial")
+    assert '[TimeControl "1+0.05"]' in pgn_module.game_pgn(game(), 7, "trial")
     glass = replace(game(), white_tc="hourglass=60", black_tc="hourglass=60")
-    assert '[TimeControl "*60"]' in pgn_module.text(glass, 7, "trial")
+    assert '[TimeControl "*60"]' in pgn_module.game_pgn(glass, 7, "trial")
 
 
 def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
     """FEN and SetUp are there and the numbers start where the position says."""
     made = moves_of(("e8e7", "e1e2"), BLACK_FIRST)
-    text = pgn_module.text(game(moves=made, opening=Opening("x", 1, BLACK_FIRST)), 1, "trial")
+    text = pgn_module.game_pgn(game(moves=made, opening=Opening("x", 1, BLACK_FIRST)), 1, "trial")
     assert "37... Ke7" in text
     (found,) = read(text)
     assert found.board().fen() == BLACK_FIRST
@@ -205,35 +205,35 @@ def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
 )
 def test_the_termination_tag_has_the_words_of_the_standard(termination: Termination, words: str) -> None:
     """PGN standard 9.8.1."""
-    (found,) = read(pgn_module.text(game(termination=termination), 1, "trial"))
+    (found,) = read(pgn_module.game_pgn(game(termination=termination), 1, "trial"))
     assert found.headers["Termination"] == words
 
 
 @pytest.mark.parametrize(("outcome", "words"), [(Outcome.BLACK, "abandoned"), (Outcome.VOID, "unterminated")])
 def test_a_game_given_up_is_unterminated_only_without_a_result(outcome: Outcome, words: str) -> None:
     """The third one that an engine gives up is lost: programs that leave unterminated games out did not count it."""
-    (found,) = read(pgn_module.text(game(termination=Termination.ABORTED, outcome=outcome), 1, "Club"))
+    (found,) = read(pgn_module.game_pgn(game(termination=Termination.ABORTED, outcome=outcome), 1, "Club"))
     assert found.headers["Termination"] == words
 
 
 def test_a_pawn_is_dropped_by_its_letter() -> None:
     """``P@e6``: cutechess takes ``@e6`` for an illegal move and drops the rest of the game."""
-    text = pgn_module.text(game(moves=(MoveMade("P@e6", "@e6+", 1), MoveMade("N@f3", "N@f3", 1))), 1, "trial")
+    text = pgn_module.game_pgn(game(moves=(MoveMade("P@e6", "@e6+", 1), MoveMade("N@f3", "N@f3", 1))), 1, "trial")
     assert re.findall(r"\S*@\S*", text) == ["P@e6+", "N@f3"]
 
 
 def test_mate_scores_are_moves() -> None:
     """31995 is mate in 5, its negative being mated in 5."""
-    assert pgn_module.score_words(31995) == "+M5"
-    assert pgn_module.score_words(-31998) == "-M2"
-    assert pgn_module.score_words(-31) == "-0.31"
+    assert pgn_module.format_score(31995) == "+M5"
+    assert pgn_module.format_score(-31998) == "-M2"
+    assert pgn_module.format_score(-31) == "-0.31"
 
 
 @given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=80))
 def test_no_name_or_comment_can_break_the_file(name: str, cause: str, own: str) -> None:
     """Quotes, braces, newlines, per cent signs and controls: two games in, two games with their tags out."""
     hostile = game(pairing=Pairing(name, "Bea"), cause=cause, white=SideRecord(own))
-    text = pgn_module.text(hostile, 1, name) + pgn_module.text(game(), 2, "trial")
+    text = pgn_module.game_pgn(hostile, 1, name) + pgn_module.game_pgn(game(), 2, "trial")
     first, second = read(text)
     assert first.headers["Black"] == "Bea"
     assert [move.uci() for move in first.mainline_moves()] == list(MATE)
@@ -244,7 +244,7 @@ def test_no_name_or_comment_can_break_the_file(name: str, cause: str, own: str) 
 def test_pgn_extract_reads_every_game(tmp_path: Path) -> None:
     """The tool everybody checks with finds all games and nothing to complain about."""
     path = tmp_path / "games.pgn"
-    path.write_text("".join(pgn_module.text(game(), number, "trial") for number in range(1, 4)), "utf-8")
+    path.write_text("".join(pgn_module.game_pgn(game(), number, "trial") for number in range(1, 4)), "utf-8")
     program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
     done = subprocess.run([program, "--quiet", "-r", str(path)], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""
@@ -256,7 +256,7 @@ def test_pgn_extract_reads_every_game(tmp_path: Path) -> None:
 def test_lines_are_cut_as_by_textwrap(words: list[str]) -> None:
     """Up to 80 signs, between words only."""
     usual = textwrap.wrap(" ".join(words), width=80, break_long_words=False, break_on_hyphens=False)
-    assert pgn_module.wrapped(" ".join(words)) == usual
+    assert pgn_module.wrap_movetext(" ".join(words)) == usual
 
 
 # Texts made from the store, and a PGN that is never behind it for long.
@@ -285,7 +285,7 @@ def with_games(tmp_path: Path, log: TournamentLog, count: int) -> PgnFile:
 
 def is_whole(pgn: PgnFile) -> bool:
     """The file is what the store would give."""
-    return pgn.path.read_text() == "".join(games_text(pgn.log))
+    return pgn.path.read_text() == "".join(export_pgn(pgn.log))
 
 
 def test_a_pgn_grows_with_the_log(tmp_path: Path, log: TournamentLog) -> None:
@@ -309,7 +309,7 @@ def test_games_that_do_not_count_are_in_no_pgn(tmp_path: Path, log: TournamentLo
     assert is_whole(pgn)
     assert pgn.path.read_text().count("[Event ") == 2
     log.record_event(GameVoided(struck, Outcome.WHITE), (), why="swapping")
-    assert [line for line in "".join(games_text(log)).splitlines() if "Round" in line] == ['[Round "1.3"]']
+    assert [line for line in "".join(export_pgn(log)).splitlines() if "Round" in line] == ['[Round "1.3"]']
 
 
 def test_a_pgn_cut_anywhere_is_mended(tmp_path: Path, log: TournamentLog) -> None:
@@ -344,18 +344,18 @@ def test_a_pgn_that_a_run_writes_says_so_until_the_run_has_ended(tmp_path: Path,
     first = recorded(log, 1)
     pgn = PgnFile(tmp_path / "x.pgn", log, growing=True)
     pgn.mend()
-    assert pgn.path.read_bytes().endswith(UNFINISHED)
+    assert pgn.path.read_bytes().endswith(UNFINISHED_LINE)
     for number in (2, 3):
         pgn.append(number, recorded(log, number))
-        assert pgn.path.read_bytes().endswith(b"\n\n" + UNFINISHED)
-        assert pgn.path.read_bytes().count(UNFINISHED) == 1
+        assert pgn.path.read_bytes().endswith(b"\n\n" + UNFINISHED_LINE)
+        assert pgn.path.read_bytes().count(UNFINISHED_LINE) == 1
     assert numbers(pgn) == ["1.1", "1.2", "1.3"]
     assert first.outcome is Outcome.WHITE
     recorded(log, 4)  # killed before it was appended
     again = PgnFile(pgn.path, log, growing=True)
     again.mend()
     assert numbers(again) == ["1.1", "1.2", "1.3", "1.4"]
-    assert again.path.read_bytes().endswith(UNFINISHED)
+    assert again.path.read_bytes().endswith(UNFINISHED_LINE)
     again.finish()
     assert is_whole(again)
     again.finish()
@@ -486,7 +486,7 @@ def test_a_busy_machine_is_warned_of_once(tmp_path: Path, log: TournamentLog, mo
     monkeypatch.setattr(screen, "trouble", told.append)
     watching = RunWatcher(picture, PgnExport(with_games(tmp_path, log, 1), Watcher()), screen, Broadcast(picture))
     loop = scheduler(ended)
-    monkeypatch.setattr(progress, "LINGER_S", 0.0)
+    monkeypatch.setattr(progress, "BUSY_LINGER_S", 0.0)
     for crowded in (True, True, False, False):
         watching.event(0, "crowd", {"crowded": crowded, "share": 0.3, "load": 15.0, "processors": 2})
         watching.progress(loop)
@@ -727,19 +727,19 @@ def test_a_single_game_is_as_an_export_has_it(tmp_path: Path) -> None:
 
 def test_a_score_beyond_every_mate_is_told_as_it_is() -> None:
     """HoiChess says 99994 before it is mated: no mate in -67994 moves."""
-    assert pgn_module.score_words(-99_994) == "-999.94"
-    assert pgn_module.score_words(32_000) == "+M0"
+    assert pgn_module.format_score(-99_994) == "-999.94"
+    assert pgn_module.format_score(32_000) == "+M0"
 
 
 @pytest.mark.parametrize(("score", "words"), [(2**63 - 1, "+1000.00"), (-(2**63), "-1000.00"), (100_001, "+1000.00")])
 def test_a_score_that_no_engine_means_is_not_printed_as_it_came(score: int, words: str) -> None:
     """In comments of the PGN, on the pages and in the line of the games under way; a depth neither."""
     move = MoveMade("e2e4", "e4", score=score, depth=10**17, elapsed_ms=5)
-    assert pgn_module.comment(move) == f"{words}/999 0.005s"
+    assert pgn_module.move_comment(move) == f"{words}/999 0.005s"
     made = Progress("match", "trial")
     made.event(0, "start", {"white": "A", "black": "B", "moves": []})
     made.event(0, "move", {"ply": 1, "uci": "e2e4", "score": score})
-    assert now_line(made).endswith(f", {words[:-1]}")
+    assert playing_line(made).endswith(f", {words[:-1]}")
 
 
 @pytest.mark.parametrize(("word", "bound"), [("lowerbound", 1), ("upperbound", -1)])

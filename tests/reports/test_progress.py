@@ -19,15 +19,15 @@ from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, SideRe
 from enginetour.ratings.sequential import OPEN_GAMES, Sprt, match_test
 from enginetour.reports import progress
 from enginetour.reports.progress import (
-    CROWD_S,
-    LINGER_S,
+    BUSY_LINGER_S,
+    BUSY_TIMEOUT_S,
     MatchScore,
     Progress,
+    format_games,
+    format_status,
     headline,
-    now_line,
-    of_games,
-    status_words,
-    table,
+    live_table,
+    playing_line,
 )
 from enginetour.reports.sheet import render
 from tests.support.tournaments import LONG_S, config, ended, read, scheduler, tour
@@ -54,9 +54,9 @@ def test_the_headline_says_how_far_it_is() -> None:
 def test_byes_are_no_score_of_games() -> None:
     """Who lost two and had a bye has 0 of 2, not 2 of 2; without byes there is no such column."""
     made = picture()
-    assert "byes" not in render(table(made))
+    assert "byes" not in render(live_table(made))
     made.placed = (StandingsRow(1, "Fruit 2.1", 7, 4), StandingsRow(2, "Fairy-Max", 4, 2, unplayed=4))
-    first, second = render(table(made)).splitlines()[1:]
+    first, second = render(live_table(made)).splitlines()[1:]
     assert "3½/4 " in first
     assert "0/2    +2" in second
 
@@ -70,7 +70,7 @@ def test_without_a_finished_game_there_is_no_estimate() -> None:
 
 def test_the_table_has_scores_ratings_errors_and_incidents() -> None:
     """Where nothing can be said about the error there is no figure."""
-    assert render(table(picture())) == (
+    assert render(live_table(picture())) == (
         "#  engine     score   Elo    +    -          inc.\n"
         "1  Fruit 2.1  9½/12  2641  +61  -57  active\n"
         "2  Fairy-Max   8/12  2598            parked  1!\n"
@@ -82,9 +82,9 @@ def test_live_events_tell_what_is_played() -> None:
     made = picture()
     made.event(0, "start", {"white": "A", "black": "B", "opening": "E029"})
     made.event(0, "move", {"ply": 67, "score": 83})
-    assert now_line(made) == "now: A - B, opening E029, move 34, +0.8"
+    assert playing_line(made) == "now: A - B, opening E029, move 34, +0.8"
     made.event(0, "end", {})
-    assert now_line(made) == "now: between games"
+    assert playing_line(made) == "now: between games"
 
 
 def test_a_busy_machine_has_a_banner_until_it_is_less_busy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_a_busy_machine_has_a_banner_until_it_is_less_busy(monkeypatch: pytest.M
     made.event(2, "crowd", {"crowded": False, "share": 0.0, "load": 1.0, "processors": 2})
     assert made.banner == words
     begun = time.monotonic()
-    for passed, told in ((LINGER_S, "load 3 on 2 processors"), (CROWD_S, "")):
+    for passed, told in ((BUSY_LINGER_S, "load 3 on 2 processors"), (BUSY_TIMEOUT_S, "")):
         monkeypatch.setattr(time, "monotonic", lambda passed=passed: begun + passed)
         assert made.banner.partition(":")[0] == told
 
@@ -110,9 +110,9 @@ def test_a_score_is_the_view_of_white() -> None:
     made = picture()
     made.event(0, "start", {"white": "A", "black": "B"})
     made.event(0, "move", {"ply": 68, "score": 83})
-    assert now_line(made) == "now: A - B, move 34, -0.8"
+    assert playing_line(made) == "now: A - B, move 34, -0.8"
     made.event(0, "move", {"ply": 69, "score": 31990})
-    assert now_line(made) == "now: A - B, move 35, +M10"
+    assert playing_line(made) == "now: A - B, move 35, +M10"
 
 
 def test_a_score_is_the_view_of_white_where_black_begins() -> None:
@@ -121,9 +121,9 @@ def test_a_score_is_the_view_of_white_where_black_begins() -> None:
     fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 8"
     made.event(0, "start", {"white": "A", "black": "B", "fen": fen})
     made.event(0, "move", {"ply": 1, "score": 83})
-    assert now_line(made) == "now: A - B, move 8, -0.8"
+    assert playing_line(made) == "now: A - B, move 8, -0.8"
     made.event(0, "move", {"ply": 2, "score": 90})
-    assert now_line(made) == "now: A - B, move 9, +0.9"
+    assert playing_line(made) == "now: A - B, move 9, +0.9"
 
 
 def test_an_uncertain_end_has_its_spread() -> None:
@@ -131,8 +131,8 @@ def test_an_uncertain_end_has_its_spread() -> None:
     made = picture()
     made.spread = (1200.0, 7200.0)
     assert re.search(r"ends \w+ \d\d:\d\d \((\w+ )?\d\d:\d\d-(\w+ )?\d\d:\d\d\)$", headline(made))
-    assert of_games(57, (33, 84)) == "57 of 90-141 games"
-    assert of_games(12, (0, 0)) == "12 of 12 games"
+    assert format_games(57, (33, 84)) == "57 of 90-141 games"
+    assert format_games(12, (0, 0)) == "12 of 12 games"
 
 
 def test_a_test_without_a_number_of_games_is_open() -> None:
@@ -142,11 +142,11 @@ def test_a_test_without_a_number_of_games_is_open() -> None:
     made._format, made.estimate = SimpleNamespace(likely=lambda _: 300, tested=lambda _: None), 3600.0
     assert "· 20 games, until it is known · ends " in headline(made)
     assert headline(made).endswith("(in 60 min)")
-    assert of_games(1, (2, OPEN_GAMES)) == "1 game, until it is known"
-    assert of_games(20, (0, 0)) == "20 of 20 games"
-    assert of_games(20, (2, 40_000)) == "20 of 22-40020 games"
+    assert format_games(1, (2, OPEN_GAMES)) == "1 game, until it is known"
+    assert format_games(20, (0, 0)) == "20 of 20 games"
+    assert format_games(20, (2, 40_000)) == "20 of 22-40020 games"
     found = {"system": "match", "tournament": "patch", "state": "running", "games_done": 20, "eta": None}
-    words = status_words({**found, "remaining": [2, OPEN_GAMES - 20], "incidents": 0, "playing": []})
+    words = format_status({**found, "remaining": [2, OPEN_GAMES - 20], "incidents": 0, "playing": []})
     assert "20 games done, until it is known ·" in words
 
 
@@ -155,7 +155,7 @@ def test_a_small_window_shows_who_plays() -> None:
     made = picture()
     status = ["waiting"] * 30 + ["parked", "active", "active"] + ["final"] * 20
     made.placed = tuple(StandingsRow(rank, f"E{rank}", 0, 0, what) for rank, what in enumerate(status, 1))
-    text = render(table(made, 6))
+    text = render(live_table(made, 6))
     assert [line.split()[1] for line in text.splitlines()[1:]] == ["E31", "E32", "E33", "E34", "E35", "48"]
     assert text.endswith("… 48 more: enginetour standings\n")
 
@@ -222,12 +222,12 @@ def test_status_in_words() -> None:
         "playing": [{"white": "A", "black": "B", "ply": 4, "score": 31}],
         "incidents": 1,
     }
-    assert status_words(found) == (
+    assert format_status(found) == (
         "bubble · autumn · running · 57 games done, 33-84 to go · about 60 min (33 min to 84 min) · 1 incident\n"
         "now: A - B, move 2, -0.3"
     )
     found |= {"state": "finished", "remaining": [0, 0], "eta": None, "eta_range": None, "playing": [], "incidents": 0}
-    assert status_words(found) == "bubble · autumn · finished · 57 games done, 0 to go · 0 incidents"
+    assert format_status(found) == "bubble · autumn · finished · 57 games done, 0 to go · 0 incidents"
 
 
 def test_a_tournament_in_rounds_says_which(tmp_path: Path) -> None:
@@ -251,15 +251,15 @@ def game(white: str = "A", black: str = "B") -> Game:
 
 def test_the_words_of_a_match() -> None:
     """As cutechess-cli prints them, to the blank: two before the bracket."""
-    assert progress.started(1, 20, "A", "B") == "Started game 1 of 20 (A vs B)"
-    assert progress.finished(5, game()) == "Finished game 5 (A vs B): 1-0 {White mates}"
-    assert progress.score(MatchScore("A", "B", (2, 1, 0), (1, 1, 1))) == "Score of A vs B: 3 - 1 - 2  [0.667] 6"
+    assert progress.started_line(1, 20, "A", "B") == "Started game 1 of 20 (A vs B)"
+    assert progress.finished_line(5, game()) == "Finished game 5 (A vs B): 1-0 {White mates}"
+    assert progress.score_line(MatchScore("A", "B", (2, 1, 0), (1, 1, 1))) == "Score of A vs B: 3 - 1 - 2  [0.667] 6"
 
 
 def test_the_interval_of_a_match() -> None:
     """The lines of cutechess-cli, then the block of fastchess, figure for figure; 3 of the 7 level pairs are drawn."""
     match = MatchScore("A", "B", (12, 6, 2), (6, 8, 6), (1, 2, 7, 6, 4), 3, "10+0.1, 1t, 16MB, UHO.epd")
-    lines = list(progress.interval(match))
+    lines = list(progress.interval_lines(match))
     assert lines == [
         "...      A playing White: 12 - 2 - 6  [0.750] 20",
         "...      A playing Black: 6 - 6 - 8  [0.500] 20",
@@ -279,8 +279,8 @@ def test_games_on_the_way_change_no_kind_of_figure() -> None:
     """With several slots a pair may lack a game: figures were those of games in one block, of pairs in the next."""
     whole = MatchScore("A", "B", (12, 6, 2), (6, 8, 6), (1, 2, 7, 6, 4), 3)
     on_the_way = MatchScore("A", "B", (13, 6, 2), (6, 8, 7), (1, 2, 7, 6, 4), 3)
-    told = {line.split()[0]: line for line in progress.interval(whole)}
-    then = {line.split()[0]: line for line in progress.interval(on_the_way)}
+    told = {line.split()[0]: line for line in progress.interval_lines(whole)}
+    then = {line.split()[0]: line for line in progress.interval_lines(on_the_way)}
     assert then["LOS:"] == told["LOS:"] == "LOS: 98.15 %, DrawRatio: 35.00 %, PairsRatio: 3.33"
     assert then["Elo:"] == told["Elo:"]
     assert then["Games:"] == "Games: 42, Wins: 19, Losses: 9, Draws: 14, Points: 26.0 (61.90 %)"
@@ -289,7 +289,7 @@ def test_games_on_the_way_change_no_kind_of_figure() -> None:
 def test_single_games_and_a_test() -> None:
     """Without pairs the error is that of the games; a test adds a line to each of the two."""
     test = match_test(Sprt(0.0, 10.0), [(number, 2 if number % 3 else 0) for number in range(60)])
-    lines = list(progress.interval(MatchScore("A", "B", (20, 0, 10), (20, 0, 10)), test))
+    lines = list(progress.interval_lines(MatchScore("A", "B", (20, 0, 10), (20, 0, 10)), test))
     assert re.fullmatch(r"SPRT: llr \S+ \(\S+%\), lbound -2\.94, ubound 2\.94", lines[4])
     assert re.fullmatch(r"LLR: \d\.\d\d \(\d+\.\d%\) \(-2\.94, 2\.94\) \[0\.00, 10\.00\]", lines[-2])
     assert not [line for line in lines if "Ptnml" in line or "PairsRatio" in line]
@@ -303,7 +303,7 @@ def test_a_ratio_below_zero_is_measured_as_there() -> None:
     test = match_test(Sprt(0.0, 60.0, alpha=0.05, beta=0.2), games)
     low, high = test.test.bounds
     assert low < test.walk.llr < -1
-    lines = list(progress.interval(MatchScore("A", "B", (3, 0, 6), (3, 0, 6)), test))
+    lines = list(progress.interval_lines(MatchScore("A", "B", (3, 0, 6), (3, 0, 6)), test))
     assert f"({100 * test.walk.llr / high:.1f}%)" in lines[4]
     assert f"({-100 * test.walk.llr / low:.1f}%) (-1.56, 2.77)" in lines[-2]
 
@@ -312,7 +312,7 @@ def test_a_verdict_is_told_as_there() -> None:
     """Words that scripts wait for."""
     test = match_test(Sprt(0.0, 100.0), [(number, 2 if number % 5 else 0) for number in range(200)])
     assert test.walk.verdict == "H1"
-    lines = list(progress.interval(MatchScore("A", "B", (80, 0, 20), (80, 0, 20)), test))
+    lines = list(progress.interval_lines(MatchScore("A", "B", (80, 0, 20), (80, 0, 20)), test))
     assert lines[4].endswith(" - H1 was accepted")
 
 
@@ -321,7 +321,7 @@ def test_a_verdict_is_told_as_there() -> None:
 )
 def test_what_is_infinite_is_left_out(match: MatchScore) -> None:
     """No game, or only wins: neither inf nor nan, and no line about a strength nobody can tell."""
-    told = " ".join(progress.interval(match))
+    told = " ".join(progress.interval_lines(match))
     assert not re.search(r"inf|nan|Elo|Ratio: $|WL/DD|PairsRatio", told)
     assert bool(told) == bool(match.games)
 
@@ -329,18 +329,20 @@ def test_what_is_infinite_is_left_out(match: MatchScore) -> None:
 def test_the_terms_of_a_match() -> None:
     """One where both play by the same, two where not; options nobody set are NULL."""
     same = [({"tc": "10+0.1"}, {"Threads": "1", "hash": "16"})] * 2
-    assert progress.terms(same, "/books/UHO.epd") == "10+0.1, 1t, 16MB, UHO.epd"
+    assert progress.match_terms(same, "/books/UHO.epd") == "10+0.1, 1t, 16MB, UHO.epd"
     other = [({"tc": "nodes=1000"}, {}), ({"tc": "movetime=0.1"}, {"Hash": "16"})]
-    assert progress.terms(other, "") == "1000 nodes - 0.1/move, NULL, NULL - 16MB"
-    assert progress.terms([({"tc": "movetime=1,nodes=1"}, {})] * 2, "").startswith("movetime=1,nodes=1, NULL")
+    assert progress.match_terms(other, "") == "1000 nodes - 0.1/move, NULL, NULL - 16MB"
+    assert progress.match_terms([({"tc": "movetime=1,nodes=1"}, {})] * 2, "").startswith("movetime=1,nodes=1, NULL")
 
 
 def test_the_terms_of_a_match_with_a_control_for_each_colour() -> None:
     """Both are told, with their colours; another margin with Black is no other control."""
     coloured: Any = {"tc": "40/2:20/1", "margin_ms": 50, "black": {"tc": "0.5+0.05", "margin_ms": 50}}
-    assert progress.terms([(coloured, {})] * 2, "").startswith("40/2:20/1 White - 0.5+0.05 Black, NULL")
+    assert progress.match_terms([(coloured, {})] * 2, "").startswith("40/2:20/1 White - 0.5+0.05 Black, NULL")
     plain: Any = {"tc": "5+0.05", "margin_ms": 50, "black": {"tc": "5+0.05", "margin_ms": 90}}
-    assert progress.terms([(plain, {}), (coloured, {})], "").startswith("5+0.05 - 40/2:20/1 White - 0.5+0.05 Black")
+    assert progress.match_terms([(plain, {}), (coloured, {})], "").startswith(
+        "5+0.05 - 40/2:20/1 White - 0.5+0.05 Black"
+    )
 
 
 def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.ratings.likelihood import ModelName
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.reports.ratinglist import likelihood
+from enginetour.reports.ratinglist import likelihood_sheet
 from enginetour.reports.review.lists import history_of
 from enginetour.reports.sheet import render
 from enginetour.store.ratings import update_ratings
@@ -22,7 +22,7 @@ from tests.support.tournaments import config, read, tour
 def test_an_anchor_has_no_error_and_nothing_is_minus_zero() -> None:
     """The others are measured from it: no figure, and not the words for too few games."""
     found = rating_list({("A", "B"): (5, 0, 5), ("C", "A"): (3, 1, 4)}, anchors={"A": -0.2})
-    text = render(likelihood("t", found))
+    text = render(likelihood_sheet("t", found))
     line = next(line for line in text.splitlines() if " A " in line)
     assert line.split()[:3] == [line.split()[0], "A", "0"]
     assert "too few" not in line

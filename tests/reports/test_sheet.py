@@ -13,7 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from enginetour.reports.sheet import MARKUPS, Column, Sheet, bbcode, html, markdown, points, render, safe, shortened
+from enginetour.reports.sheet import (
+    MARKUPS,
+    Column,
+    Sheet,
+    bbcode,
+    format_points,
+    html,
+    markdown,
+    render,
+    safe_text,
+    shorten_middle,
+)
 from tests.support.databases import add_game, game, open_log
 from tests.support.tournaments import ask
 
@@ -40,7 +51,7 @@ def test_a_long_name_is_cut_to_the_window() -> None:
 
 def test_half_points_are_written_as_testers_do() -> None:
     """9½, 8, ½, 0."""
-    assert [points(half) for half in (19, 16, 1, 0)] == ["9½", "8", "½", "0"]
+    assert [format_points(half) for half in (19, 16, 1, 0)] == ["9½", "8", "½", "0"]
 
 
 def test_a_wide_table_goes_on_below() -> None:
@@ -59,7 +70,7 @@ def test_no_name_moves_the_cursor_or_turns_the_line(name: str) -> None:
     lines = render(sheet(name)).splitlines()
     assert len(lines) == 3
     assert all(sign.isprintable() or sign.isspace() or ord(sign) > 0x9F for sign in lines[2])
-    assert not set(safe(name)) & set("\x1b\x07\u202e\u200f\u2066")
+    assert not set(safe_text(name)) & set("\x1b\x07\u202e\u200f\u2066")
 
 
 @given(st.sampled_from(["", "-5 ", "=", "+", "@", "'"]), st.text(max_size=50))
@@ -67,8 +78,8 @@ def test_csv_reads_back_with_the_same_names(front: str, name: str) -> None:
     """Names that begin like a formula too, so that tables can be joined by them; control characters are left out."""
     rows = list(csv.reader(io.StringIO(sheet(front + name).csv())))
     assert rows[0] == ["rank", "name", "points"]
-    assert rows[1][1] == safe(front + name)
-    assert safe(front) == front
+    assert rows[1][1] == safe_text(front + name)
+    assert safe_text(front) == front
 
 
 def test_names_that_begin_alike_stay_apart() -> None:
@@ -83,9 +94,9 @@ def test_names_that_begin_alike_stay_apart() -> None:
 
 def test_a_name_is_cut_in_its_middle() -> None:
     """Its engine and its version stay, in no more columns than there are; wide signs take two."""
-    assert shortened("Stockfish skill 15", 10) == "Stoc…ll 15"
-    assert shortened("Toga", 10) == "Toga"
-    assert cell_len(shortened("象棋引擎一号第二版", 8)) <= 8
+    assert shorten_middle("Stockfish skill 15", 10) == "Stoc…ll 15"
+    assert shorten_middle("Toga", 10) == "Toga"
+    assert cell_len(shorten_middle("象棋引擎一号第二版", 8)) <= 8
 
 
 def test_a_note_is_not_broken_inside_a_name() -> None:
@@ -179,7 +190,7 @@ def test_no_name_leaves_its_cell(name: str) -> None:
     page = _Cells()
     page.feed(html(sheet))
     assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "bdi"}
-    assert len(page.cells) == 2 and page.cells[0].split() == safe(name).split()
+    assert len(page.cells) == 2 and page.cells[0].split() == safe_text(name).split()
     (line,) = markdown(sheet).split("\n")[2:-1]
     bare = line.replace("\\\\", "")
     assert bare.count("|") - bare.count("\\|") == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginetour.formats.simulation import FIGURES, ComparisonResult, Estimate, SimulationResult
 from enginetour.reports.sheet import render
-from enginetour.reports.sprt import compared_rows, comparison, rehearsal, rehearsed_row
+from enginetour.reports.sprt import comparison_rows, comparison_sheet, rehearsal_row, rehearsal_sheet
 
 SOME = {name: Estimate(0.5, 0.0123) for name in FIGURES}
 NONE = {name: Estimate(0.0, 0.0) for name in FIGURES}
@@ -16,7 +16,7 @@ FOUND = [
 
 def test_an_error_is_never_shown_as_nothing() -> None:
     """A figure without error stands alone; a small one brings the decimals it takes to see it."""
-    text = render(comparison("title", FOUND), 80)
+    text = render(comparison_sheet("title", FOUND), 80)
     assert " 96 " in text and "188±2" in text
     assert "96.50±0.04" in text and "0.500±0.012" in text
     assert "over swiss-gotha: by table +0.500 ± 0.012" in " ".join(text.split())
@@ -24,17 +24,17 @@ def test_an_error_is_never_shown_as_nothing() -> None:
 
 def test_a_comparison_keeps_to_the_window() -> None:
     """With usual names one block of 80 columns; with long ones and small errors the last figures stand below."""
-    lines = render(comparison("title", FOUND[:1]), 80).splitlines()
+    lines = render(comparison_sheet("title", FOUND[:1]), 80).splitlines()
     assert lines[1].split()[0] == "system" and lines[1].endswith("gap")
     sure = {name: Estimate(0.98765, 0.00012) for name in FIGURES} | {"games": Estimate(1_999_000.0, 0.04)}
-    text = render(comparison("title", [*FOUND, ComparisonResult("swiss" + "-gotha" * 9, sure, sure)]), 80)
+    text = render(comparison_sheet("title", [*FOUND, ComparisonResult("swiss" + "-gotha" * 9, sure, sure)]), 80)
     assert max(map(len, text.splitlines())) <= 80
     assert all(text.count(word) == 1 for word in ("1999000.00±0.04", "188±2", "tau by fit", "gap\n"))
 
 
 def test_rows_have_figure_and_error() -> None:
     """Every figure with its error, and the difference to the first system."""
-    first, second = compared_rows(FOUND).rows
+    first, second = comparison_rows(FOUND).rows
     assert {*FIGURES, *(f"{name}_error" for name in FIGURES)} < set(first)
     assert (first["tau_fit_above"], second["tau_fit_above"]) == (0.0, 0.5)
 
@@ -42,8 +42,8 @@ def test_rows_have_figure_and_error() -> None:
 def test_one_configuration() -> None:
     """Bounds, expectation with the middle 80 %, and hours where a clock bounds them."""
     found = SimulationResult({**SOME, "games": Estimate(1270.0, 3.0)}, 1000, 2000, 1200.0, 1340.0)
-    text = render(rehearsal("title", found, 2.0))
+    text = render(rehearsal_sheet("title", found, 2.0))
     assert "1270 ± 3, 80 % within 1200 to 1340" in text and "2 h 00 min if every game is long" in text
-    assert "time" not in render(rehearsal("title", found, None)).partition("tau:")[0]
-    row = rehearsed_row(found, None).rows[0]
+    assert "time" not in render(rehearsal_sheet("title", found, None)).partition("tau:")[0]
+    row = rehearsal_row(found, None).rows[0]
     assert (row["fewest"], row["games"], row["most"], row["hours"]) == (1000, 1270.0, 2000, None)

@@ -14,14 +14,14 @@ from enginetour.model.game import Note, StandingsRow
 from enginetour.reports.sheet import render
 from enginetour.reports.standings import (
     PairingError,
-    apart,
-    crosstable,
-    duration,
+    crosstable_sheet,
+    format_duration,
     pairing_error,
     pairing_figures,
     pairing_report,
+    points_notes,
     relative_strengths,
-    standings,
+    standings_sheet,
 )
 from tests.support.databases import field_of, rated
 from tests.support.tournaments import config, read, tour
@@ -169,7 +169,7 @@ def test_tie_breaks_are_shown_in_points() -> None:
         StandingsRow(1, "A", 5, 3, "", (("SB", 9), ("DE", 1), ("WIN", 2))),
         StandingsRow(None, "B", 0, 0, "withdrawn"),
     )
-    sheet = standings("t", placed)
+    sheet = standings_sheet("t", placed)
     assert [sheet.rows[0][code] for code in ("SB", "DE", "WIN")] == [2.25, 0.5, 2]
     assert render(sheet) == (
         "t\n#  engine  points  games  SB  DE  WIN  status\n"
@@ -186,8 +186,8 @@ def test_every_code_has_its_words() -> None:
         "sum of opponents' McMahon scores without the lowest two",
         "sum of defeated opponents' wins, half for a draw",
     )
-    assert standings("t", (StandingsRow(1, "A", 5, 3),)).notes == ()
-    square = crosstable("t", ["A"], {}, [StandingsRow(1, "A", 5, 3, "", (("SB", 9),))], ("SB",), notes=("first",))
+    assert standings_sheet("t", (StandingsRow(1, "A", 5, 3),)).notes == ()
+    square = crosstable_sheet("t", ["A"], {}, [StandingsRow(1, "A", 5, 3, "", (("SB", 9),))], ("SB",), notes=("first",))
     assert square.notes == ("first", "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with")
 
 
@@ -195,22 +195,22 @@ def test_six_tie_breaks_fit_eighty_columns() -> None:
     """Beside a status they continue below; hundredths of a point are written as such, categories as they are named."""
     breaks = (("SOSM-1", 361), ("SOSOSM", 1563), ("SODOSM", -1), ("AOB", 433), ("CAT", -2), ("SOSTS", 0))
     for status in ("", "withdrawn"):
-        text = render(standings("t", [StandingsRow(1, "An engine of a very long name", 5, 3, status, breaks)]), 80)
+        text = render(standings_sheet("t", [StandingsRow(1, "An engine of a very long name", 5, 3, status, breaks)]), 80)
         assert max(map(len, text.splitlines())) <= 80
         assert ("withdrawn" in text) == bool(status)
         words = text.split()
         assert all(word in words for word in ("SOSM-1", "180½", "781½", "-¼", "4.33", "2", "0", "SOSTS"))
-    assert standings("t", [StandingsRow(1, "A", 5, 3, "", breaks)]).rows[0]["CAT"] == 2
+    assert standings_sheet("t", [StandingsRow(1, "A", 5, 3, "", breaks)]).rows[0]["CAT"] == 2
 
 
 def test_points_without_a_game_stand_in_a_column_of_their_own() -> None:
     """Two points and two games look like two wins, where one is a bye and both games were lost."""
     placed = (StandingsRow(1, "A", 6, 4), StandingsRow(2, "B", 4, 2, unplayed=4))
-    assert render(standings("t", placed)) == (
+    assert render(standings_sheet("t", placed)) == (
         "t\n#  engine  points  games  byes\n1  A            3      4\n2  B            2      2     2\n"
         "byes: points without a game, among the points\n"
     )
-    assert [row["unplayed"] for row in standings("t", placed).rows] == [0, 2]
+    assert [row["unplayed"] for row in standings_sheet("t", placed).rows] == [0, 2]
 
 
 def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
@@ -221,14 +221,14 @@ def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
         StandingsRow(3, "C", 1, 3),
         StandingsRow(None, "D", 2, 2),
     )
-    told = apart(placed, {"A": 4, "B": 2, "C": 4, "D": 2})
+    told = points_notes(placed, {"A": 4, "B": 2, "C": 4, "D": 2})
     assert told == (
         "points without a game (byes): A 1",
         "points of games that were struck out when they had decided: B 1",
         "points against the withdrawn, which the standings leave out: C 1½",
     )
-    assert apart(placed[3:], {"D": 2}) == ()
-    assert apart(placed[1:], {"B": 9, "C": 9, "D": 9}, by_match=True) == (
+    assert points_notes(placed[3:], {"D": 2}) == ()
+    assert points_notes(placed[1:], {"B": 9, "C": 9, "D": 9}, by_match=True) == (
         "points are those of matches, signs those of games",
     )
 
@@ -236,14 +236,14 @@ def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
 def test_no_cell_of_a_crosstable_is_a_formula() -> None:
     """A spreadsheet reads =10 as ten; people read the sign they know."""
     placed = (StandingsRow(1, "A", 3, 3), StandingsRow(2, "B", 3, 3))
-    sheet = crosstable("t", ["A", "B"], {("A", "B"): "=10", ("B", "A"): "=01"}, placed)
+    sheet = crosstable_sheet("t", ["A", "B"], {("A", "B"): "=10", ("B", "A"): "=01"}, placed)
     assert sheet.csv() == "rank,name,points,vs1,vs2\n1,A,1.5,x,½10\n2,B,1.5,½01,x\n"
     assert "=10" in render(sheet)
 
 
 def test_a_short_time_is_not_none() -> None:
     """A game of 0.4 s took some time."""
-    assert [duration(seconds) for seconds in (0, 0.02, 0.4, 1.4)] == ["0 s", "0.1 s", "0.4 s", "1 s"]
+    assert [format_duration(seconds) for seconds in (0, 0.02, 0.4, 1.4)] == ["0 s", "0.1 s", "0.4 s", "1 s"]
 
 
 def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:

@@ -285,7 +285,7 @@ def test_another_zero_point_is_no_move(apart: Store) -> None:
     ]
     assert {name for name, change in moved(apart).items() if change is not None} == {"Fruit", "Phalanx", "Toga"}
     assert all(move.own is None for move in found.moves if move.change is None)
-    sheet = editions.difference(found.to_json(), None)
+    sheet = editions.difference_sheet(found.to_json(), None)
     assert {row["name"]: row["change"] for row in csv.DictReader(io.StringIO(sheet.csv()))}["Rebel"] == ""
     assert "Rebel" in next(line for line in render(sheet).splitlines() if "other pool" in line)
 
@@ -297,7 +297,7 @@ def test_an_edition_shows_another_pool(apart: Store) -> None:
     lines = {line.name: line for line in publish(apart, "main").lines}
     assert (lines["Rebel"].difference, lines["Rebel"].remarks[-1:]) == (None, ("other pool",))
     assert lines["Toga"].difference == 0
-    sheet = editions.edition(read_edition(apart, "main", 2).to_json() | {"made": "today"})
+    sheet = editions.edition_sheet(read_edition(apart, "main", 2).to_json() | {"made": "today"})
     cells = {row["name"]: shown["difference"] for row, shown in zip(sheet.rows, sheet.shown, strict=True)}
     assert (cells["Rebel"], cells["Toga"]) == ("other pool", "+0.0")
     assert sum("other pool: measured from another zero point" in note for note in sheet.notes) == 1

@@ -16,7 +16,7 @@ from enginetour.model.game import Outcome
 from enginetour.ratings.gor import CzechSettings, rate
 from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.pentanomial import pair_half_points
-from enginetour.reports.pgn import games_text
+from enginetour.reports.pgn import export_pgn
 from enginetour.store import sqlite
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.games import head_to_head
@@ -101,7 +101,7 @@ def test_our_own_exports_are_known(tmp_path: Path) -> None:
     with store:
         for meeting, outcome in enumerate((Outcome.WHITE, Outcome.DRAW, Outcome.BLACK), 1):
             add_game(log, game(outcome=outcome, meeting=meeting))
-        text = "".join(games_text(log))
+        text = "".join(export_pgn(log))
         path.write_text(text)
         assert (enter(store, path).games, enter(store, path).duplicates) == (0, 3)
         path.write_text(text.replace("[Date", '[Annotator "x"]\n[Date'))

@@ -148,10 +148,10 @@ def test_what_moved_fits_eighty_columns(store: Store) -> None:
     publish(store, "main")
     record(store.tournament(), "Toga", "Fruit")
     found = difference(store, "main").to_json()
-    text = render(editions.difference(found, 10), 80)
+    text = render(editions.difference_sheet(found, 10), 80)
     assert "Fruit [f2]" in text
     assert max(map(len, text.splitlines())) <= 80
-    assert [column.key for column in editions.difference(found, None).columns][-3:] == ["terms", "new", "struck"]
+    assert [column.key for column in editions.difference_sheet(found, None).columns][-3:] == ["terms", "new", "struck"]
 
 
 def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
@@ -162,9 +162,9 @@ def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
     publish(store, "main")
     record(log, "Phalanx", "Rebel", Outcome.DRAW)
     told = "pools without a common game: 3; ranks are each pool's own"
-    assert told in editions.difference(difference(store, "main").to_json(), 10).notes
+    assert told in editions.difference_sheet(difference(store, "main").to_json(), 10).notes
     record(store.create_tournament(draft("joined", ("Toga", "Rebel"))), "Toga", "Rebel", Outcome.DRAW)
-    sheet = editions.difference(difference(store, "main").to_json(), 10)
+    sheet = editions.difference_sheet(difference(store, "main").to_json(), 10)
     assert "pools without a common game: 2, 3 before; ranks are each pool's own" in sheet.notes
     moved = {row["name"]: (row["change"], told["change"]) for row, told in zip(sheet.rows, sheet.shown, strict=True)}
     assert {name for name, told in moved.items() if told == (None, "other pool")} == {"Phalanx", "Rebel"}

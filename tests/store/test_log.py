@@ -41,7 +41,7 @@ from enginetour.model.game import (
     SideRecord,
     Withdrawn,
 )
-from enginetour.reports.games import endings_counted
+from enginetour.reports.games import count_endings
 from enginetour.store.address import Address, ServerAddress, parse_address
 from enginetour.store.database import Database, database_exists, lock_of
 from enginetour.store.dialect import StoreUnreachable
@@ -881,7 +881,7 @@ def test_endings_are_counted_without_a_line_for_each_game(tmp_path: Path) -> Non
             add_game(log, game(meeting=meeting))
         add_game(log, game(meeting=4, outcome=Outcome.VOID))
         log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE, "why"))
-        assert log.endings() == endings_counted(log.games(counting=True)) == {"resign": 2}
+        assert log.endings() == count_endings(log.games(counting=True)) == {"resign": 2}
 
 
 def test_an_import_takes_no_games_of_ours(tmp_path: Path) -> None:

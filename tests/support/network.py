@@ -31,7 +31,7 @@ from enginetour.engines.launch import call
 from enginetour.model.game import Game, Note
 from enginetour.tournament.control import ControlServer, PendingRequest, socket_path
 from enginetour.web import app
-from enginetour.web.hall import Hall, Library
+from enginetour.web.hall import DatabaseReader, TournamentHub
 from enginetour.web.server import App, Message, Scope
 from tests.support.databases import add_game, open_log
 from tests.support.engines import SHUFFLE
@@ -55,18 +55,18 @@ def raised(error: Exception) -> None:
 
 def in_a_hall(
     database: Path,
-    scene: Callable[[Hall, Starlette], Coroutine[Any, Any, T]],
+    scene: Callable[[TournamentHub, Starlette], Coroutine[Any, Any, T]],
     tell: Callable[[str], None] = print,
     failed: Callable[[Exception], None] = raised,
 ) -> T:
     """What a scene saw of the application, with its hall open; `tell` and `failed` hear what the hall could not do."""
 
     async def play() -> T:
-        library = Library(database)
-        hall = Hall(library, tell, failed)
+        library = DatabaseReader(database)
+        hall = TournamentHub(library, tell, failed)
         await hall.open()
         try:
-            return await scene(hall, app.site(hall, library))
+            return await scene(hall, app.create_app(hall, library))
         finally:
             hall.close()
             library.close()

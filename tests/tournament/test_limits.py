@@ -14,7 +14,7 @@ from enginetour.engines.machine import ProcessorAllowance
 from enginetour.model.errors import UsageRefused
 from enginetour.model.task import EngineSpec, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.reports.progress import status_words
+from enginetour.reports.progress import format_status
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 from enginetour.tournament import limits
@@ -101,4 +101,4 @@ def test_status_tells_the_warning_of_as_many_slots_as_there_are(tmp_path: Path) 
     assert told == [[], [], ["too many: 2"], ["too many: 2"], []]
     assert asked == [1, 2, 1]
     picture.warnings = ("too many: 2",)
-    assert status_words(status(picture, "running")).endswith("\nwarning: too many: 2")
+    assert format_status(status(picture, "running")).endswith("\nwarning: too many: 2")

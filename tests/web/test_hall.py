@@ -19,8 +19,8 @@ from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store, TournamentEntry
 from enginetour.web import room
-from enginetour.web.hall import Hall, Library
-from enginetour.web.room import Listener, Made, Room
+from enginetour.web.hall import DatabaseReader, TournamentHub
+from enginetour.web.room import Listener, LiveTournament, StandingsData
 from tests.support.databases import Server, add_game, draft, game, open_log
 from tests.support.network import Stage, answered, in_a_hall, scope_of
 from tests.support.tournaments import THREE, audited, config, left_running, pgn_games, read, running, tour
@@ -170,7 +170,7 @@ def test_one_in_another(tmp_path: Path) -> None:
 def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) -> None:
     """Nobody looked on for a night, or a command changed a stopped tournament: table, headline and games agree."""
 
-    async def scene(hall: Hall, app: Starlette) -> str:
+    async def scene(hall: TournamentHub, app: Starlette) -> str:
         await answered(app, scope_of("/t/autumn/live.html"))
         room = hall.rooms["autumn"]
         if runs:
@@ -185,19 +185,19 @@ def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) ->
 
 def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ended after the reading and before the first event was told by neither."""
-    read, began = Library.standing, iter([True])
+    read, began = DatabaseReader.standing, iter([True])
 
-    async def standing(library: Library, entry: TournamentEntry, *, lines: bool) -> Made:
+    async def standing(library: DatabaseReader, entry: TournamentEntry, *, lines: bool) -> StandingsData:
         made = await read(library, entry, lines=lines)
         for _ in began:
             stage.record(game())
             autumn.begin(stage.status())
         return made
 
-    monkeypatch.setattr(Library, "standing", standing)
-    autumn = Room("autumn")
+    monkeypatch.setattr(DatabaseReader, "standing", standing)
+    autumn = LiveTournament("autumn")
 
-    async def scene(hall: Hall, app: Starlette) -> list[int]:
+    async def scene(hall: TournamentHub, app: Starlette) -> list[int]:
         hall.rooms["autumn"] = autumn
         await hall.ready(hall.entries[0])
         await hall.ready(hall.entries[0])
@@ -210,14 +210,14 @@ def test_a_failure_of_ours_is_no_word_about_the_database(stage: Stage, monkeypat
     """A KeyError was told as 'x' and nothing else; what a database cannot give is told in its own words, once."""
     troubles = iter([KeyError("x"), StoreRefused("is busy"), StoreRefused("is busy")])
 
-    async def entries(library: Library) -> list[TournamentEntry]:
+    async def entries(library: DatabaseReader) -> list[TournamentEntry]:
         raise next(troubles)
 
-    monkeypatch.setattr(Library, "entries", entries)
-    monkeypatch.setattr("enginetour.web.hall.LOOK_S", 0.0)
+    monkeypatch.setattr(DatabaseReader, "entries", entries)
+    monkeypatch.setattr("enginetour.web.hall._POLL_S", 0.0)
     told, failed = list[str](), list[Exception]()
 
-    async def scene(hall: Hall, app: Starlette) -> None:
+    async def scene(hall: TournamentHub, app: Starlette) -> None:
         while len(failed) < 2:  # the second one: there are no more troubles
             await asyncio.sleep(0)
 
@@ -243,7 +243,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_running_tournament_is_shown_without_its_table(stage: Stage) -> None:
     """Page and events are there, with what the run itself says."""
 
-    async def scene(hall: Hall, app: Starlette) -> list[int]:
+    async def scene(hall: TournamentHub, app: Starlette) -> list[int]:
         hall.room(hall.entries[0]).begin(stage.status())
         page, events = scope_of("/t/autumn/live.html"), scope_of("/t/autumn/events", "HEAD")
         return [(await answered(app, asked)).status for asked in (page, events)]
@@ -256,7 +256,7 @@ def test_what_is_wrong_with_it_is_told_once(stage: Stage) -> None:
     """Not after each game of a night."""
     told: list[str] = []
 
-    async def scene(hall: Hall, app: Starlette) -> None:
+    async def scene(hall: TournamentHub, app: Starlette) -> None:
         room = hall.room(hall.entries[0])
         room.begin(stage.status())
         await answered(app, scope_of("/t/autumn/live.html"))
@@ -275,11 +275,11 @@ def test_a_database_in_use_is_no_empty_table(stage: Stage, monkeypatch: pytest.M
     async def busy(*_: object, **__: object) -> None:
         raise StoreBusy("another program holds the database")
 
-    async def scene(hall: Hall, app: Starlette) -> int:
+    async def scene(hall: TournamentHub, app: Starlette) -> int:
         del app
         room = hall.room(hall.entries[0])
         room.begin(stage.status())
-        monkeypatch.setattr(Library, "standing", busy)
+        monkeypatch.setattr(DatabaseReader, "standing", busy)
         with pytest.raises(StoreBusy):
             await hall.ready(hall.entries[0])
         return len(room.table)
@@ -323,7 +323,7 @@ def test_commands_tell_of_one_moment(stage_of_reading_along: Stage, tmp_path: Pa
 def test_a_live_page_tells_of_one_moment(stage_of_reading_along: Stage) -> None:
     """The table of one look is of one moment, that of the next of the next."""
 
-    async def look(hall: Hall, _: object) -> list[int]:
+    async def look(hall: TournamentHub, _: object) -> list[int]:
         made = [await hall.library.standing(hall.entries[-1], lines=True) for _ in range(2)]
         assert [table.progress["games_done"] for table in made] == [len(table.lines) for table in made]
         return [len(table.lines) for table in made]
@@ -334,17 +334,17 @@ def test_a_live_page_tells_of_one_moment(stage_of_reading_along: Stage) -> None:
 def test_a_first_look_that_fails_ends_no_server(stage_of_reading_along: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told, and what comes next finds the tournament."""
     told: list[str] = []
-    find, failures = Library.entries, iter([StoreRefused("in this moment only")])
+    find, failures = DatabaseReader.entries, iter([StoreRefused("in this moment only")])
 
-    async def found(library: Library) -> object:
+    async def found(library: DatabaseReader) -> object:
         for failure in failures:
             raise failure
         return await find(library)
 
-    monkeypatch.setattr(Library, "entries", found)
-    monkeypatch.setattr("enginetour.web.hall.LOOK_S", 0.0)
+    monkeypatch.setattr(DatabaseReader, "entries", found)
+    monkeypatch.setattr("enginetour.web.hall._POLL_S", 0.0)
 
-    async def look(hall: Hall, _: object) -> str:
+    async def look(hall: TournamentHub, _: object) -> str:
         assert hall.entry("match") is None
         while hall.entry("match") is None:
             await asyncio.sleep(0)

@@ -21,16 +21,16 @@ from enginetour.store.replay import format_of
 from enginetour.store.tournaments import Store, tournament_entries
 from enginetour.web import room
 from enginetour.web.room import (
-    BEAT_S,
-    LINE_LENGTH,
-    LINES,
-    MOST_DUE,
-    TOLD_MOVES,
+    MAX_LINES,
+    MAX_PENDING,
+    MAX_PV_LENGTH,
+    SHOWN_MOVES,
+    UPDATE_INTERVAL_S,
     Listener,
     LiveGame,
-    Room,
-    Standings,
-    framed,
+    LiveTournament,
+    StandingsCache,
+    sse_frame,
 )
 from tests.support.databases import add_game, draft, game, open_log
 from tests.support.network import looped, move, start
@@ -111,7 +111,7 @@ def test_a_pv_is_san_from_before_its_move() -> None:
     first, second = (said["pv"] for said in game.told()["said"])
     assert first == "1. e4 e5 2. Nf3"
     assert second.startswith("e5 Nf3 (hash) <b>")
-    assert len(second) == LINE_LENGTH
+    assert len(second) == MAX_PV_LENGTH
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_only_the_last_moves_are_told() -> None:
     for ply in range(1, 301):
         game.move(move(ply))
     told = game.told()
-    assert len([word for word in told["moves"].split() if not word.endswith(".")]) == TOLD_MOVES
+    assert len([word for word in told["moves"].split() if not word.endswith(".")]) == SHOWN_MOVES
     assert len(json.dumps(told)) < 2000
 
 
@@ -178,11 +178,11 @@ def events(frames: bytes) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def in_a_loop(scene: Callable[[Room, Listener], Awaitable[None]]) -> None:
+def in_a_loop(scene: Callable[[LiveTournament, Listener], Awaitable[None]]) -> None:
     """A room with one page that looks on."""
 
     async def play() -> None:
-        room, listener = Room("autumn"), Listener()
+        room, listener = LiveTournament("autumn"), Listener()
         room.begin(STATUS | {"playing": [start()]})
         room.attend(listener)
         await scene(room, listener)
@@ -193,12 +193,12 @@ def in_a_loop(scene: Callable[[Room, Listener], Awaitable[None]]) -> None:
 def test_a_page_is_told_all_then_what_changes() -> None:
     """First the whole picture, then a board for each beat, with the newest move only."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         ((name, whole),) = events(await listener.due(1))
         assert (name, whole["running"], list(whole["games"])) == ("all", True, ["0"])
         for ply in range(1, 6):
             room.take({"event": "move", **move(ply)})
-        await asyncio.sleep(2 * BEAT_S)
+        await asyncio.sleep(2 * UPDATE_INTERVAL_S)
         ((name, board),) = events(await listener.due(1))
         assert (name, board["slot"], board["ply"]) == ("board", 0, 5)
 
@@ -208,7 +208,7 @@ def test_a_page_is_told_all_then_what_changes() -> None:
 def test_games_incidents_and_notices_are_lines() -> None:
     """A finished game, an incident, what the journal says of the run; names and words are safe to show."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         await listener.due(1)
         room.take(
             {"event": "game", "number": 4, "white": "A\u202e", "black": "B", "result": "1-0", "cause": "\x1b[31m"}
@@ -228,7 +228,7 @@ def test_games_incidents_and_notices_are_lines() -> None:
 def test_a_change_without_a_game_makes_the_table_anew() -> None:
     """A game struck out and an engine withdrawn show in how far it is; the same told once more changes nothing."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         for far, stale in (({}, False), ({"games_done": 2}, True), ({"remaining": [1, 1]}, True)):
             room.stale = False
             room.take({**STATUS, **far, "event": "progress"})
@@ -240,16 +240,16 @@ def test_a_change_without_a_game_makes_the_table_anew() -> None:
 def test_a_page_that_does_not_read_is_told_all_anew() -> None:
     """However many events come meanwhile, what waits is bounded, and the whole picture takes the place of the rest."""
 
-    async def scene(room: Room, listener: Listener) -> None:
-        for number in range(10 * MOST_DUE):
+    async def scene(room: LiveTournament, listener: Listener) -> None:
+        for number in range(10 * MAX_PENDING):
             room.take(
                 {"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0", "cause": "mates"}
             )
         told = events(await listener.due(1))
-        assert len(told) <= MOST_DUE + 1
+        assert len(told) <= MAX_PENDING + 1
         whole = [place for place, (name, _) in enumerate(told) if name == "all"][-1]
         lines = [line["number"] for line in told[whole][1]["lines"]] + [one["number"] for _, one in told[whole + 1 :]]
-        assert lines[-LINES:] == list(range(10 * MOST_DUE - LINES, 10 * MOST_DUE))
+        assert lines[-MAX_LINES:] == list(range(10 * MAX_PENDING - MAX_LINES, 10 * MAX_PENDING))
 
     in_a_loop(scene)
 
@@ -257,7 +257,7 @@ def test_a_page_that_does_not_read_is_told_all_anew() -> None:
 def test_lines_of_the_log_go_before_those_told_live() -> None:
     """What came while the log was read is not told twice, and nothing before it is missing."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         for number in (5, 6):
             room.take({"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0"})
         room.take({"event": "incident", "game": 6, "engine": "A", "category": "crash", "cause": "signal 11"})
@@ -273,7 +273,7 @@ def test_lines_of_the_log_go_before_those_told_live() -> None:
 def test_a_game_struck_out_has_no_result_any_more() -> None:
     """Fewer games than before: the lines are read again, and what they say of a game goes before what was told live."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         for number in (4, 5):
             room.take(
                 {"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0", "cause": "mates"}
@@ -292,7 +292,7 @@ def test_a_game_struck_out_has_no_result_any_more() -> None:
 def test_orders_have_lines_of_their_own() -> None:
     """A pause and an end that somebody asked for are shown although neither is a trouble."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         room.take({"event": "paused", "text": "autumn: paused as asked"})
         room.take({"event": "asked", "text": "autumn: stopping as asked"})
         assert [line["words"] for line in room.incidents] == ["paused as asked", "stopping as asked"]
@@ -303,7 +303,7 @@ def test_orders_have_lines_of_their_own() -> None:
 def test_incidents_that_were_missed_stand_in_their_place() -> None:
     """A run that was not heard for a while: what the log has of it comes after what was told before, notices too."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         stall = {"event": "incident", "engine": "B", "category": "stall", "cause": "no answer"}
         room.take({"event": "game", "number": 2, "white": "A", "black": "B", "result": "1-0"})
         room.take({**stall, "game": 2})
@@ -321,7 +321,7 @@ def test_incidents_that_were_missed_stand_in_their_place() -> None:
 def test_the_end_takes_the_boards_away() -> None:
     """Who looks on sees that it runs no more."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         await listener.due(1)
         room.end()
         ((name, whole),) = events(await listener.due(1))
@@ -334,7 +334,7 @@ def test_the_end_takes_the_boards_away() -> None:
 def test_the_end_with_nothing_left_is_no_stop() -> None:
     """The last game is in when the run goes: the page said "stopped" until the log was read again."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         await listener.due(1)
         room.take({**STATUS, "event": "progress", "remaining": [0, 0]})
         await listener.due(1)
@@ -350,7 +350,7 @@ def test_many_boards_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> N
     clock = count(0.0, 1.5)
     monkeypatch.setattr("enginetour.web.room.thread_time", lambda: next(clock))
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         await listener.due(1)
         loop = asyncio.get_running_loop()
         for slot in range(1000):
@@ -366,7 +366,7 @@ def test_many_boards_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> N
 def test_nobody_looking_on_costs_no_frame() -> None:
     """Events are taken, and nothing waits for anybody."""
 
-    async def scene(room: Room, listener: Listener) -> None:
+    async def scene(room: LiveTournament, listener: Listener) -> None:
         room.audience.clear()
         await listener.due(1)
         for ply in range(1, 4):
@@ -401,7 +401,7 @@ def test_a_closed_listener_waits_no_more() -> None:
 
 def test_a_frame_is_one_line_whatever_is_in_it() -> None:
     """Line ends in names cannot make events of their own."""
-    frame = framed("board", {"white": "a\n\nevent: all\ndata: {}", "black": "\r\r"})
+    frame = sse_frame("board", {"white": "a\n\nevent: all\ndata: {}", "black": "\r\r"})
     assert frame.count(b"\n") == 3
     assert frame.count(b"\r") == 0
     assert events(frame)[0][1]["white"].startswith("a\n")
@@ -413,7 +413,7 @@ def test_a_frame_is_one_line_whatever_is_in_it() -> None:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """Three tournaments of which one has a game; of two it is remembered how they stand."""
-    monkeypatch.setattr(room, "KEPT", 2)
+    monkeypatch.setattr(room, "_MAX_TOURNAMENTS", 2)
     made, log = open_log(tmp_path / "db")
     with made:
         add_game(log, game())
@@ -431,7 +431,7 @@ def test_a_long_archive_is_read_once_and_not_kept(store: Store, monkeypatch: pyt
         return format_of(log)
 
     monkeypatch.setattr(room, "format_of", counted)
-    standings, wanted = Standings(store), tournament_entries(store)
+    standings, wanted = StandingsCache(store), tournament_entries(store)
     assert standings.states(wanted) == dict.fromkeys(("autumn", "winter", "spring"), "stopped")
     assert standings.states(wanted) and read == ["autumn", "winter", "spring"]
     add_game(store.tournament("winter"), game())
@@ -441,7 +441,7 @@ def test_a_long_archive_is_read_once_and_not_kept(store: Store, monkeypatch: pyt
 
 def test_so_many_are_remembered(store: Store) -> None:
     """Those that were looked at last; one that was forgotten is read anew and tells the same."""
-    standings, (autumn, *others) = Standings(store), tournament_entries(store)
+    standings, (autumn, *others) = StandingsCache(store), tournament_entries(store)
     first = standings.made(autumn, lines=True)
     for entry in others:
         standings.made(entry, lines=False)
@@ -454,5 +454,5 @@ def test_a_game_struck_out_has_no_result(store: Store) -> None:
     """The line of the last games says what `enginetour games` says; it told the old result."""
     one = game()
     store.tournament("autumn").record_event(GameVoided(one.pairing, one.outcome, "a wrong book"))
-    line = Standings(store).made(tournament_entries(store)[0], lines=True).lines[0]
+    line = StandingsCache(store).made(tournament_entries(store)[0], lines=True).lines[0]
     assert (line["result"], line["cause"]) == ("*", "struck out, was 1-0: ")

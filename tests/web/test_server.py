@@ -22,9 +22,9 @@ from starlette.applications import Starlette
 from enginetour.cli.main import COMMANDS
 from enginetour.store.tournaments import Store, tournament_entries
 from enginetour.web import app, server
-from enginetour.web.hall import Hall, Library
-from enginetour.web.pages import Pages
-from enginetour.web.server import HEADERS, POLICY, Guard, Message, Receive, Scope, Send
+from enginetour.web.hall import DatabaseReader, TournamentHub
+from enginetour.web.pages import ReportPages
+from enginetour.web.server import CONTENT_SECURITY_POLICY, SECURITY_HEADERS, Message, Receive, RequestGuard, Scope, Send
 from tests.support.databases import draft, game
 from tests.support.network import (
     Answer,
@@ -56,18 +56,18 @@ class Failures(list[Exception]):
     """What the guard told of failures."""
 
 
-def guard(*hosts: str, token: str = "", app: object = page, failed: Failures | None = None) -> Guard:
+def guard(*hosts: str, token: str = "", app: object = page, failed: Failures | None = None) -> RequestGuard:
     heard = Failures() if failed is None else failed
-    return Guard(app, hosts=hosts, token=token, failed=heard.append)  # type: ignore[arg-type]
+    return RequestGuard(app, hosts=hosts, token=token, failed=heard.append)  # type: ignore[arg-type]
 
 
 def test_every_answer_has_the_headers_of_a_strict_page() -> None:
     """Policy without inline anything, no sniffing, no referrer, no frame around it: on pages and on refusals alike."""
     for answer in (ask(guard(), "/"), ask(guard(), "/", "POST"), ask(guard(), "/", host="evil.example")):
-        for name, value in HEADERS:
+        for name, value in SECURITY_HEADERS:
             assert answer.headers[name.decode()] == value.decode()
-    assert "unsafe" not in POLICY
-    assert "frame-ancestors 'none'" in POLICY
+    assert "unsafe" not in CONTENT_SECURITY_POLICY
+    assert "frame-ancestors 'none'" in CONTENT_SECURITY_POLICY
     assert ask(guard(), "/a").body == b"/a"
 
 
@@ -196,7 +196,7 @@ def test_a_web_socket_is_not_answered() -> None:
 def asked(stage: Stage, *paths: str) -> list[Answer]:
     """Answers of the application itself, in one life of it."""
 
-    async def scene(_: Hall, app: Starlette) -> list[Answer]:
+    async def scene(_: TournamentHub, app: Starlette) -> list[Answer]:
         return [await answered(app, scope_of(path)) for path in paths]
 
     return in_a_hall(stage.database, scene)
@@ -232,7 +232,7 @@ def test_there_is_nothing_else(stage: Stage, path: str) -> None:
 def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
     """The same page has the same tag, and a question with that tag an empty answer."""
 
-    async def scene(hall: Hall, app: Starlette) -> list[int]:
+    async def scene(hall: TournamentHub, app: Starlette) -> list[int]:
         first = await answered(app, scope_of("/t/autumn/index.html"))
         again = scope_of("/t/autumn/index.html", if_none_match=first.headers["etag"])
         second = await answered(app, again)
@@ -248,7 +248,7 @@ def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch
     """Asked again it is the same text, until the log has moved on and the review's time is over."""
     monkeypatch.setattr("enginetour.web.pages.time", SimpleNamespace(monotonic=count(0.0, 1.0).__next__))
     with Store.open(stage.database, create=False, readonly=True) as store:
-        pages = Pages(store)
+        pages = ReportPages(store)
         (entry,) = tournament_entries(store)
         first = pages.page(entry, "index.html")
         assert pages.page(entry, "index.html") is first
@@ -260,7 +260,7 @@ def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch
 
 def test_only_so_many_pages_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """One stream too many is told to come again later."""
-    monkeypatch.setattr(app, "MOST_STREAMS", 0)
+    monkeypatch.setattr(app, "MAX_STREAMS", 0)
     (answer,) = asked(stage, "/t/autumn/events")
     assert (answer.status, answer.headers["retry-after"]) == (503, "10")
 
@@ -306,18 +306,18 @@ def refused(request: str | Request) -> int:
 
 def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
     """What `scene` saw, in a thread beside a server of ours at that port."""
-    library = Library(stage.database)
-    hall = Hall(library, print, raised)
+    library = DatabaseReader(stage.database)
+    hall = TournamentHub(library, print, raised)
 
     async def serve(listener: socket.socket) -> T:
-        made = server.Server(server.configured(app.site(hall, library)), hall)
+        made = server.Server(server.server_config(app.create_app(hall, library)), hall)
         task = asyncio.create_task(made.serve(sockets=[listener]))
         seen = await asyncio.to_thread(scene, listener.getsockname()[1])
         made.should_exit = True
         await task
         return seen
 
-    with server.listening("127.0.0.1", 0) as listener:
+    with server.open_socket("127.0.0.1", 0) as listener:
         return looped(serve(listener))
 
 
@@ -338,7 +338,7 @@ def stays_open(connection: socket.socket) -> bool:
 
 def test_silent_connections_give_their_places_to_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """300 connections without a request, each with an hour left, some of them with a part of one: a page comes."""
-    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(server, "_REQUEST_TIMEOUT_S", 3600.0)
 
     def scene(port: int) -> tuple[list[bytes], list[bool]]:
         with ExitStack() as stack:
@@ -354,14 +354,14 @@ def test_silent_connections_give_their_places_to_others(stage: Stage, monkeypatc
 
     answers, stay = in_a_server(stage, scene)
     assert answers == [b"HTTP/1.1 204"] * 6
-    assert stay.count(True) >= server.MOST_CONNECTIONS - 6
+    assert stay.count(True) >= server.MAX_CONNECTIONS - 6
     assert stay == sorted(stay), "the oldest go"
 
 
 def test_a_byte_now_and_then_keeps_no_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a connection sends makes it no younger, as long as its request is not whole."""
-    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(server, "_REQUEST_TIMEOUT_S", 3600.0)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
 
     def scene(port: int) -> tuple[bytes, bytes]:
         with ExitStack() as stack:
@@ -385,9 +385,9 @@ def ended(connection: socket.socket) -> bytes:
 
 def test_who_has_asked_keeps_the_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Streams of events outlive any number of silent connections; a connection between two requests does not."""
-    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
-    monkeypatch.setattr(server, "IDLE_S", 3600)
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
+    monkeypatch.setattr(server, "_REQUEST_TIMEOUT_S", 3600.0)
+    monkeypatch.setattr(server, "_IDLE_TIMEOUT_S", 3600)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 4)
 
     def scene(port: int) -> list[bool | bytes]:
         with ExitStack() as stack:
@@ -410,7 +410,7 @@ def test_who_has_asked_keeps_the_place(stage: Stage, monkeypatch: pytest.MonkeyP
 
 def test_where_all_are_being_answered_the_next_one_is_closed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody gives a place then."""
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 1)
 
     def scene(port: int) -> tuple[bytes, bool]:
         with ExitStack() as stack:
@@ -424,7 +424,7 @@ def test_where_all_are_being_answered_the_next_one_is_closed(stage: Stage, monke
 
 def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that says nothing is closed, and one that never ends its head, and one that begins a second and stops."""
-    monkeypatch.setattr(server, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(server, "_REQUEST_TIMEOUT_S", 1.0)
 
     def scene(port: int) -> list[bytes]:
         with ExitStack() as stack:
@@ -456,7 +456,7 @@ def test_refusals_are_one_line(stage: Stage, words: list[str], code: int, said: 
 
 def test_a_port_in_use_is_told(stage: Stage) -> None:
     """The next step is another port."""
-    with server.listening("127.0.0.1", 0) as taken:
+    with server.open_socket("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
         told = tour(stage.database.parents[1], "serve", "--port", port, expect=2).stderr
     assert f"127.0.0.1:{port}: cannot listen there" in told

@@ -8,35 +8,35 @@ from math import ceil, log10
 
 from enginetour.reports.charts import output
 from enginetour.reports.charts.canvas import (
-    SERIES,
-    SMALL,
+    SERIES_ROLES,
+    SMALL_SIZE,
+    XY,
     Area,
+    Label,
     Line,
     Mark,
     Picture,
     Scale,
-    Spot,
-    Tip,
-    Words,
-    around,
-    box,
-    counting,
+    Tooltip,
+    clean_text,
+    count_scale,
     diamond,
-    finite,
-    listed,
-    number,
-    series,
-    told,
-    whole,
+    format_count_tick,
+    format_tick,
+    is_drawable,
+    linear_scale,
+    name_list,
+    rectangle,
+    series_role,
 )
-from enginetour.reports.sheet import points
+from enginetour.reports.sheet import format_points
 
 # Lines over time: ratings over editions or games, and the score of a tournament as it came.
 #
 # Each line ends with its name in its colour, so that nobody has to match colours with a legend; a ninth line has the
 # first one's colour and is dashed.
 
-MOST = 16  # lines of a picture: two of each colour
+_MAX_CURVES = 16  # lines of a picture: two of each colour
 _HEIGHT, _LEGEND = 300.0, 160.0  # units of the field, of the names beside it
 _APART, _DASH = 14.0, (6.0, 3.0)  # units between two names; lengths of a dash
 _EACH = 25  # points of a line: more are drawn as a line only
@@ -62,12 +62,12 @@ class Curve:
     points: tuple[Point, ...]
 
 
-def curves(
+def _curve_chart(
     lines: Sequence[Curve],
     *,
     title: str,
     below: str,
-    say_y: Callable[[float], str] = number,
+    say_y: Callable[[float], str] = format_tick,
     level: float | None = None,
     least: float = 20.0,
 ) -> Picture:
@@ -75,52 +75,54 @@ def curves(
 
     A `level` is drawn as a line of its own; `least` is the smallest span of the upward scale.
     """
-    shown = [Curve(line.name, _drawable(line.points)) for line in lines[:MOST]]
+    shown = [Curve(line.name, _drawable(line.points)) for line in lines[:_MAX_CURVES]]
     places = [point for line in shown for point in line.points]
-    top, bottom = output.HEAD, output.HEAD + _HEIGHT
+    top, bottom = output.HEADING_HEIGHT, output.HEADING_HEIGHT + _HEIGHT
     ends = [value for point in places for value in (point.y, point.low, point.high)]
-    ys = around([*ends, level], bottom, top, least=least)
-    left, right = output.beside(ys, say_y), output.WIDTH - _LEGEND
-    xs = around((point.x for point in places), left, right, least=1.0)
-    marks: list[Mark] = [*output.heading(title), *output.upward(ys, left, right, say=say_y)]
-    marks += output.across(xs, top, bottom, below, grid=False, say=whole)
+    ys = linear_scale([*ends, level], bottom, top, least=least)
+    left, right = output.y_axis_width(ys, say_y), output.CHART_WIDTH - _LEGEND
+    xs = linear_scale((point.x for point in places), left, right, least=1.0)
+    marks: list[Mark] = [*output.heading(title), *output.y_axis(ys, left, right, say=say_y)]
+    marks += output.x_axis(xs, top, bottom, below, grid=False, say=format_count_tick)
     if level is not None:
         marks.append(Line(((left, ys.at(level)), (right, ys.at(level))), "muted", 1.2))
     each = all(len(line.points) <= _EACH for line in shown)
     for place, line in enumerate(shown):
         marks += _curve(line, place, xs, ys, single=len(shown) == 1, each=each)
     marks += _names(shown, ys, right, top, bottom)
-    if len(lines) > MOST:
-        marks.append(Words(right + 12, bottom + 13, f"and {len(lines) - MOST} more", "muted", SMALL))
+    if len(lines) > _MAX_CURVES:
+        marks.append(Label(right + 12, bottom + 13, f"and {len(lines) - _MAX_CURVES} more", "muted", SMALL_SIZE))
     if not places:
-        marks = [*output.heading(title), output.empty("nothing to draw yet", (top + bottom) / 2)]
-    return Picture(told(title), _summary(shown, len(lines)), output.WIDTH, bottom + 36, tuple(marks))
+        marks = [*output.heading(title), output.empty_message("nothing to draw yet", (top + bottom) / 2)]
+    return Picture(clean_text(title), _summary(shown, len(lines)), output.CHART_WIDTH, bottom + 36, tuple(marks))
 
 
 def _drawable(points: Sequence[Point]) -> tuple[Point, ...]:
     """Those with a number, thinned to what can be seen: the first and the last always stay."""
-    there = [point for point in points if finite(point.x) and finite(point.y)]
+    there = [point for point in points if is_drawable(point.x) and is_drawable(point.y)]
     every = -(-len(there) // _LONGEST) or 1
     return tuple(point for place, point in enumerate(there) if place % every == 0 or place == len(there) - 1)
 
 
 def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool, each: bool) -> Iterator[Mark]:
-    role = series(place)
-    spots: list[Spot] = [(xs.at(point.x), ys.at(point.y or 0.0)) for point in line.points]
+    role = series_role(place)
+    spots: list[XY] = [(xs.at(point.x), ys.at(point.y or 0.0)) for point in line.points]
     if not spots:
         return
-    bounded = [point for point in line.points if finite(point.low) and finite(point.high)]
+    bounded = [point for point in line.points if is_drawable(point.low) and is_drawable(point.high)]
     if len(bounded) > 1 and single:  # bands of many lines hide each other
         upper = [(xs.at(point.x), ys.at(point.high or 0.0)) for point in bounded]
         lower = [(xs.at(point.x), ys.at(point.low or 0.0)) for point in bounded]
         yield Area(((*upper, *reversed(lower)),), role, 0.18)
-    yield Line(tuple(spots), role, 1.8, () if place < len(SERIES) else _DASH)
+    yield Line(tuple(spots), role, 1.8, () if place < len(SERIES_ROLES) else _DASH)
     if spots[-1][0] < xs.end - 12:  # it ends before the others: which name is its own?
         yield Line((spots[-1], (xs.end, spots[-1][1])), role, 1.0, (1.0, 3.0), 0.7)
     if each:
         yield Area(tuple(diamond(x, y, 3.2) for x, y in spots), role)
         for point, (x, y) in zip(line.points, spots, strict=True):
-            yield Tip(x - 7, y - 7, 14, 14, f"{told(line.name)}: {point.words or number(point.y or 0.0)}")
+            yield Tooltip(
+                x - 7, y - 7, 14, 14, f"{clean_text(line.name)}: {point.words or format_tick(point.y or 0.0)}"
+            )
 
 
 def _names(lines: Sequence[Curve], ys: Scale, right: float, top: float, bottom: float) -> Iterator[Mark]:
@@ -133,10 +135,10 @@ def _names(lines: Sequence[Curve], ys: Scale, right: float, top: float, bottom: 
         heights.append(low)
         low += _APART
     for (y, place), height in zip(ends, heights, strict=True):
-        role = series(place)
-        yield Line(((right + 3, y), (right + 12, height)), role, 1.0, () if place < len(SERIES) else _DASH)
+        role = series_role(place)
+        yield Line(((right + 3, y), (right + 12, height)), role, 1.0, () if place < len(SERIES_ROLES) else _DASH)
         room = _LEGEND - 16
-        yield Words(right + 16, height + 3.5, output.fitted(lines[place].name, room, SMALL), role, SMALL)
+        yield Label(right + 16, height + 3.5, output.fit_text(lines[place].name, room, SMALL_SIZE), role, SMALL_SIZE)
 
 
 def _summary(lines: Sequence[Curve], count: int) -> str:
@@ -144,29 +146,31 @@ def _summary(lines: Sequence[Curve], count: int) -> str:
     if not there:
         return "No line yet."
     points = max(len(line.points) for line in there)
-    return f"{count} line{'s' * (count != 1)} of up to {points} points: {listed([line.name for line in there], 8)}."
+    return f"{count} line{'s' * (count != 1)} of up to {points} points: {name_list([line.name for line in there], 8)}."
 
 
 # Ratings through time: over the editions of a list, and over the games of an incremental system; scores over games.
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ScoreRun:
     """An engine's results in the order they came: half points of each game, 0 to 2."""
 
     name: str
     half_points: tuple[int, ...]
 
 
-def rating_history(lines: Sequence[Curve], *, title: str, below: str = "edition") -> Picture:
+def rating_history_chart(lines: Sequence[Curve], *, title: str, below: str = "edition") -> Picture:
     """Ratings with their bounds; x is the number of an edition, or of a game."""
-    return curves(lines, title=title, below=below)
+    return _curve_chart(lines, title=title, below=below)
 
 
 def edition_point(edition: int, rating: float, plus: float | None, minus: float | None, games: int) -> Point:
     """A line of an edition; bounds are distances, None where there are none."""
-    sides = [f" {sign}{side:.0f}" for sign, side in (("+", plus), ("-", minus)) if side is not None and finite(side)]
-    words = f"edition {edition}: {rating:.0f}{''.join(sides)}, {games:,} games" if finite(rating) else ""
+    sides = [
+        f" {sign}{side:.0f}" for sign, side in (("+", plus), ("-", minus)) if side is not None and is_drawable(side)
+    ]
+    words = f"edition {edition}: {rating:.0f}{''.join(sides)}, {games:,} games" if is_drawable(rating) else ""
     return Point(
         edition,
         rating,
@@ -176,9 +180,9 @@ def edition_point(edition: int, rating: float, plus: float | None, minus: float 
     )
 
 
-def score_over_games(runs: Sequence[Run], *, title: str) -> Picture:
+def score_chart(runs: Sequence[ScoreRun], *, title: str) -> Picture:
     """How many points above half of the possible each engine has after each of its games."""
-    return curves(
+    return _curve_chart(
         [Curve(run.name, _over_half(run)) for run in runs],
         title=title,
         below="games of the engine; points above 50 %",
@@ -188,12 +192,12 @@ def score_over_games(runs: Sequence[Run], *, title: str) -> Picture:
     )
 
 
-def _over_half(run: Run) -> tuple[Point, ...]:
+def _over_half(run: ScoreRun) -> tuple[Point, ...]:
     over, found = 0, [Point(0, 0.0, words="before its first game")]
     for nth, half in enumerate(run.half_points, 1):
         over += half - 1
         sign = "+" if over > 0 else "-" if over < 0 else "±"
-        words = f"after game {nth}: {sign}{points(abs(over))}"
+        words = f"after game {nth}: {sign}{format_points(abs(over))}"
         found.append(Point(nth, over / 2, words=words))
     return tuple(found)
 
@@ -206,7 +210,7 @@ _LARGEST_LOAD = 1000  # places of one colour: more than a picture has units are 
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ShareBar:
     """White's share of the points, 0 to 1, in some games; `error` is the distance to its bounds, None for too few."""
 
     name: str
@@ -215,36 +219,40 @@ class Share:
     games: int
 
 
-def white_share(rows: Sequence[Share], *, title: str) -> Picture:
+def white_share_chart(rows: Sequence[ShareBar], *, title: str) -> Picture:
     """A line for all games, for openings, or for engines; in the order given, a stroke at one half."""
-    names = output.names_width([row.name for row in rows], 240)
-    right = output.WIDTH - 130
+    names = output.name_column_width([row.name for row in rows], 240)
+    right = output.CHART_WIDTH - 130
     ends = [end for row in rows for end in _ends(row)]
     reach = max([0.1, *(abs(end - 0.5) for end in ends)])
     scale = Scale(max(0.0, 0.5 - reach), min(1.0, 0.5 + reach), names + 16, right)
-    top, bottom = output.HEAD, output.HEAD + _ROW * max(1, len(rows))
-    marks: list[Mark] = [*output.heading(title), *output.bands(len(rows), _ROW, top, output.WIDTH)]
-    marks += output.across(scale, top, bottom, "White's share, bars hold 95 %", say=_percent)
+    top, bottom = output.HEADING_HEIGHT, output.HEADING_HEIGHT + _ROW * max(1, len(rows))
+    marks: list[Mark] = [*output.heading(title), *output.row_bands(len(rows), _ROW, top, output.CHART_WIDTH)]
+    marks += output.x_axis(scale, top, bottom, "White's share, bars hold 95 %", say=_percent)
     marks.append(Line(((scale.at(0.5), top), (scale.at(0.5), bottom)), "muted", 1.2))
     for place, row in enumerate(rows):
         y = top + (place + 0.5) * _ROW
-        marks.append(Words(0, y + 4, output.fitted(row.name, names)))
-        marks.append(Words(output.WIDTH - 4, y + 4, _told(row), anchor="end"))
-        if row.share is not None and finite(row.share):
+        marks.append(Label(0, y + 4, output.fit_text(row.name, names)))
+        marks.append(Label(output.CHART_WIDTH - 4, y + 4, _format_share(row), anchor="end"))
+        if row.share is not None and is_drawable(row.share):
             low, high = scale.within(min(_ends(row))), scale.within(max(_ends(row)))
             marks += [Line(((low, y), (high, y)), "accent", 1.6)] if high > low else []
             marks.append(Area((diamond(scale.at(row.share), y, 4.5),), "accent"))
-        marks.append(Tip(0, y - _ROW / 2, output.WIDTH, _ROW, f"{told(row.name)}: {_told(row)}"))
+        marks.append(
+            Tooltip(0, y - _ROW / 2, output.CHART_WIDTH, _ROW, f"{clean_text(row.name)}: {_format_share(row)}")
+        )
     if not rows:
-        marks.append(output.empty("no games yet", top + 14))
-    first = f"{told(rows[0].name)} {_told(rows[0])}" if rows else "no games"
-    return Picture(told(title), f"White's share of the points: {first}.", output.WIDTH, bottom + 36, tuple(marks))
+        marks.append(output.empty_message("no games yet", top + 14))
+    first = f"{clean_text(rows[0].name)} {_format_share(rows[0])}" if rows else "no games"
+    return Picture(
+        clean_text(title), f"White's share of the points: {first}.", output.CHART_WIDTH, bottom + 36, tuple(marks)
+    )
 
 
-def distribution(values: Sequence[float], *, title: str, unit: str) -> Picture:
+def histogram(values: Sequence[float], *, title: str, unit: str) -> Picture:
     """How often which size, on a logarithmic scale; what is not above 0 has no place on it and is left out."""
-    there = sorted(value for value in values if finite(value) and value > 0)
-    left, right, top = 46.0, output.WIDTH - 10, output.HEAD
+    there = sorted(value for value in values if is_drawable(value) and value > 0)
+    left, right, top = 46.0, output.CHART_WIDTH - 10, output.HEADING_HEIGHT
     bottom = top + _SHARE_HEIGHT
     low, high = (there[0], there[-1]) if there else (1.0, 10.0)
     if high < low * 10:  # one decade at least
@@ -254,38 +262,38 @@ def distribution(values: Sequence[float], *, title: str, unit: str) -> Picture:
     counts = [0] * _BINS
     for value in there:
         counts[min(_BINS - 1, int((scale.at(value) - left) / (right - left) * _BINS))] += 1
-    heights = counting(max(counts), bottom, top)
-    marks: list[Mark] = [*output.heading(title), *output.upward(heights, left, right, say=whole)]
-    marks += output.across(scale, top, bottom, f"{unit}, logarithmic; {_quantiles(there, unit)}", grid=False)
+    heights = count_scale(max(counts), bottom, top)
+    marks: list[Mark] = [*output.heading(title), *output.y_axis(heights, left, right, say=format_count_tick)]
+    marks += output.x_axis(scale, top, bottom, f"{unit}, logarithmic; {_quantiles(there, unit)}", grid=False)
     wide = (right - left) / _BINS
     for place, count in enumerate(counts):
         if count:
             y, x = heights.at(count), left + place * wide
-            marks.append(Area((box(x + 0.5, y, wide - 1, bottom - y),), "accent"))
+            marks.append(Area((rectangle(x + 0.5, y, wide - 1, bottom - y),), "accent"))
             ends = (
                 10 ** (log10(scale.low) + (place + side) / _BINS * log10(scale.high / scale.low)) for side in (0, 1)
             )
-            marks.append(Tip(x, top, wide, bottom - top, f"{' to '.join(map(_size, ends))} {unit}: {count}"))
+            marks.append(Tooltip(x, top, wide, bottom - top, f"{' to '.join(map(_size, ends))} {unit}: {count}"))
     if not there:
-        marks = [*output.heading(title), output.empty("nothing was measured", (top + bottom) / 2)]
+        marks = [*output.heading(title), output.empty_message("nothing was measured", (top + bottom) / 2)]
     summary = f"Distribution of {len(there)} values: {_quantiles(there, unit)}."
-    return Picture(told(title), summary, output.WIDTH, bottom + 36, tuple(marks))
+    return Picture(clean_text(title), summary, output.CHART_WIDTH, bottom + 36, tuple(marks))
 
 
-def load(values: Sequence[tuple[float, float]], *, title: str, cores: int | None) -> Picture:
+def load_chart(values: Sequence[tuple[float, float]], *, title: str, cores: int | None) -> Picture:
     """The machine's load after each game, (number, load); a line at its processors, above which clocks may suffer.
 
     `cores` None: not known, or not the same for all games.
     """
-    there = [(game, value) for game, value in values if finite(game) and finite(value)]
-    left, right, top = 46.0, output.WIDTH - 10, output.HEAD
+    there = [(game, value) for game, value in values if is_drawable(game) and is_drawable(value)]
+    left, right, top = 46.0, output.CHART_WIDTH - 10, output.HEADING_HEIGHT
     bottom = top + _SHARE_HEIGHT
     xs = Scale(min((x for x, _ in there), default=0) - 1, max((x for x, _ in there), default=1) + 1, left, right)
     highest = max([cores or 0, *(value for _, value in there)])
     ys = Scale(0, max(1.0, highest * 1.1), bottom, top)
-    marks: list[Mark] = [*output.heading(title), *output.upward(ys, left, right)]
+    marks: list[Mark] = [*output.heading(title), *output.y_axis(ys, left, right)]
     below = "game" if cores is None else f"game; the dashed line: its {cores} processors"
-    marks += output.across(xs, top, bottom, below, grid=False, say=whole)
+    marks += output.x_axis(xs, top, bottom, below, grid=False, say=format_count_tick)
     if cores is not None:
         y = ys.at(cores)
         marks.append(Line(((left, y), (right, y)), "accent-2", 1.2, (6.0, 3.0)))
@@ -296,24 +304,24 @@ def load(values: Sequence[tuple[float, float]], *, title: str, cores: int | None
             few = spots[:: -(-len(spots) // _LARGEST_LOAD)]
             marks.append(Area(tuple(diamond(xs.at(x), ys.at(value), 2.8) for x, value in few), role))
     if not there:
-        marks = [*output.heading(title), output.empty("nothing was measured", (top + bottom) / 2)]
+        marks = [*output.heading(title), output.empty_message("nothing was measured", (top + bottom) / 2)]
     busy = "" if cores is None else f", above its processors in {len(above)}"
     summary = f"Load of the machine after {len(there)} games{busy}."
-    return Picture(told(title), summary, output.WIDTH, bottom + 36, tuple(marks))
+    return Picture(clean_text(title), summary, output.CHART_WIDTH, bottom + 36, tuple(marks))
 
 
-def _ends(row: Share) -> list[float]:
+def _ends(row: ShareBar) -> list[float]:
     """The share and its bounds, of what is a number."""
-    if row.share is None or not finite(row.share):
+    if row.share is None or not is_drawable(row.share):
         return []
-    error = row.error if row.error is not None and finite(row.error) else 0.0
+    error = row.error if row.error is not None and is_drawable(row.error) else 0.0
     return [row.share - error, row.share, row.share + error]
 
 
-def _told(row: Share) -> str:
-    if row.share is None or not finite(row.share):
+def _format_share(row: ShareBar) -> str:
+    if row.share is None or not is_drawable(row.share):
         return "no games" if not row.games else f"{row.games} games"
-    error = f" ± {100 * row.error:.1f}" if row.error is not None and finite(row.error) else ""
+    error = f" ± {100 * row.error:.1f}" if row.error is not None and is_drawable(row.error) else ""
     return f"{100 * row.share:.1f}{error} %, {row.games}"
 
 

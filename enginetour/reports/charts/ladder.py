@@ -16,28 +16,28 @@ from typing import Any
 from enginetour.model.game import Note
 from enginetour.reports.charts import output
 from enginetour.reports.charts.canvas import (
-    SMALL,
-    STRONGEST,
-    TEXT,
+    MAX_SHADE,
+    SMALL_SIZE,
+    TEXT_SIZE,
     Area,
+    Label,
     Line,
     Mark,
     Picture,
     Scale,
-    Tip,
-    Words,
+    Tooltip,
     arrow,
-    box,
+    clean_text,
     cross,
-    told,
+    rectangle,
 )
-from enginetour.reports.charts.output import width_of
+from enginetour.reports.charts.output import text_width
 
 # What a bubble's notes say of each of its round robins, as the ladder's picture needs it.
 
 
 @dataclass(frozen=True, slots=True)
-class RoundRobin:
+class SectionRound:
     """One round robin of the section. `games` were finished in all when it was decided, or are so far.
 
     `order` are its members by place, best first; while it is played there is none, and `members` stand as they came.
@@ -58,7 +58,7 @@ class RoundRobin:
 
 
 @dataclass(slots=True)
-class _Fold:
+class _Section:
     """Where everybody is while notes are read."""
 
     members: list[str] = field(default_factory=list)
@@ -79,9 +79,9 @@ class _Fold:
             if name in where:
                 where.remove(name)
 
-    def taken(self, number: int, games: int, **decided: Any) -> RoundRobin:
+    def taken(self, number: int, games: int, **decided: Any) -> SectionRound:
         """The round robin as it stands; the next one begins without comings and goings."""
-        made = RoundRobin(
+        made = SectionRound(
             *(number, games, tuple(self.members)),
             parking=tuple(self.parking),
             entered=tuple(self.entered),
@@ -94,9 +94,9 @@ class _Fold:
         return made
 
 
-def round_robins(notes: Iterable[Note], games: int | None = None) -> tuple[RoundRobin, ...]:
+def round_robins(notes: Iterable[Note], games: int | None = None) -> tuple[SectionRound, ...]:
     """In their order; the last one may be playing, after `games` finished in all."""
-    fold, found, number = _Fold(), list[RoundRobin](), 1
+    fold, found, number = _Section(), list[SectionRound](), 1
     for note in notes:
         told: dict[str, Any] = dict(note.fields)
         number = told["step"]
@@ -137,7 +137,7 @@ _TIPS_UP_TO = 1500  # cells: tips of more would be most of the file
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class LadderRow:
     """A row: `rank` None for who has left; `status` is the format's: active, parked, waiting, final, withdrawn."""
 
     name: str
@@ -145,18 +145,18 @@ class Ranked:
     status: str
 
 
-def ladder(
-    rounds: Sequence[RoundRobin], ranking: Sequence[Ranked], *, title: str, by_games: bool | None = None
+def ladder_chart(
+    rounds: Sequence[SectionRound], ranking: Sequence[LadderRow], *, title: str, by_games: bool | None = None
 ) -> Picture:
     """Rows in the order of `ranking`, best first; `by_games`, or each round robin as wide as another.
 
     None takes games where most round robins are wide enough then to tell places in.
     """
-    size = TEXT if len(ranking) <= 60 else SMALL
+    size = TEXT_SIZE if len(ranking) <= 60 else SMALL_SIZE
     row = 20.0 if len(ranking) <= 30 else 16.0
-    rank = width_of(str(len(ranking)), size) + 8
-    left = rank + output.names_width([line.name for line in ranking], 190, size) + 10
-    right = max((width_of(_end(line), SMALL) for line in ranking), default=0.0) + 20
+    rank = text_width(str(len(ranking)), size) + 8
+    left = rank + output.name_column_width([line.name for line in ranking], 190, size) + 10
+    right = max((text_width(_end(line), SMALL_SIZE) for line in ranking), default=0.0) + 20
     edges = [0.0, *(float(one.games) for one in rounds)]
     scale = _scale(edges, left, right)
     if by_games is None:
@@ -164,12 +164,12 @@ def ladder(
     if not by_games:
         edges = [float(number) for number in range(len(rounds) + 1)]
         scale = _scale(edges, left, right)
-    top = output.HEAD + output.LABEL
+    top = output.HEADING_HEIGHT + output.AXIS_HEIGHT
     bottom = top + row * max(1, len(ranking))
     width = scale.end + right
-    marks = [*output.heading(title, width), *output.bands(len(ranking), row, top, width)]
+    marks = [*output.heading(title, width), *output.row_bands(len(ranking), row, top, width)]
     if by_games:
-        marks += output.across(scale, top, bottom, "games finished", grid=False)
+        marks += output.x_axis(scale, top, bottom, "games finished", grid=False)
     else:
         marks += _games(rounds, scale, bottom)
     marks += _round_numbers(rounds, edges, scale, top)
@@ -177,12 +177,12 @@ def ladder(
     for place, line in enumerate(ranking):
         y = top + place * row
         base = y + row / 2 + size * 0.36
-        marks.append(Words(rank - 8, base, str(place + 1), "muted", size, "end"))
-        marks.append(Words(rank, base, output.fitted(line.name, left - rank - 8, size), size=size))
-        marks.append(Words(scale.end + 16, base, _end(line), "muted", SMALL))
-        marks += _life(line.name, rounds, edges, scale, y, row, tips=tips)
+        marks.append(Label(rank - 8, base, str(place + 1), "muted", size, "end"))
+        marks.append(Label(rank, base, output.fit_text(line.name, left - rank - 8, size), size=size))
+        marks.append(Label(scale.end + 16, base, _end(line), "muted", SMALL_SIZE))
+        marks += _row_marks(line.name, rounds, edges, scale, y, row, tips=tips)
     marks += _legend(left, bottom + 36)
-    return Picture(told(title), _summary(rounds, ranking), width, bottom + 56, tuple(marks))
+    return Picture(clean_text(title), _summary(rounds, ranking), width, bottom + 56, tuple(marks))
 
 
 def _usual(edges: Sequence[float]) -> float:
@@ -195,34 +195,34 @@ def _scale(edges: Sequence[float], left: float, right: float) -> Scale:
     """As wide as a page, or wider where most round robins need it to tell their places, within reason."""
     whole = max(1.0, edges[-1])
     wanted = min(_FIGURE / _usual(edges) * whole, _ROOMY * (len(edges) - 1))
-    room = output.WIDTH - left - right
+    room = output.CHART_WIDTH - left - right
     return Scale(0, whole, left, left + min(max(room, wanted), _WIDEST - left - right))
 
 
-def _games(rounds: Sequence[RoundRobin], scale: Scale, bottom: float) -> Iterator[Mark]:
+def _games(rounds: Sequence[SectionRound], scale: Scale, bottom: float) -> Iterator[Mark]:
     """Below equal round robins: how many games were finished at the end of each."""
     last = scale.start
     for number, one in enumerate(rounds, 1):
         x = scale.at(number)
-        if x - last >= width_of(str(one.games), SMALL) + 6:
-            yield Words(x, bottom + 13, str(one.games), "muted", SMALL, "middle")
+        if x - last >= text_width(str(one.games), SMALL_SIZE) + 6:
+            yield Label(x, bottom + 13, str(one.games), "muted", SMALL_SIZE, "middle")
             last = x
-    yield Words((scale.start + scale.end) / 2, bottom + 28, "games finished", "muted", SMALL, "middle")
+    yield Label((scale.start + scale.end) / 2, bottom + 28, "games finished", "muted", SMALL_SIZE, "middle")
 
 
-def _round_numbers(rounds: Sequence[RoundRobin], edges: Sequence[float], scale: Scale, top: float) -> Iterator[Mark]:
+def _round_numbers(rounds: Sequence[SectionRound], edges: Sequence[float], scale: Scale, top: float) -> Iterator[Mark]:
     if scale.start >= 80:
-        yield Words(scale.start - 8, top - 6, "round robin", "muted", SMALL, "end")
+        yield Label(scale.start - 8, top - 6, "round robin", "muted", SMALL_SIZE, "end")
     last = float("-inf")
     for number, one in enumerate(rounds):
         middle = (scale.at(edges[number]) + scale.at(edges[number + 1])) / 2
         if middle - last >= 22:
-            yield Words(middle, top - 6, str(one.number), "muted", SMALL, "middle")
+            yield Label(middle, top - 6, str(one.number), "muted", SMALL_SIZE, "middle")
             last = middle
 
 
-def _life(
-    name: str, rounds: Sequence[RoundRobin], edges: Sequence[float], scale: Scale, y: float, row: float, *, tips: bool
+def _row_marks(
+    name: str, rounds: Sequence[SectionRound], edges: Sequence[float], scale: Scale, y: float, row: float, *, tips: bool
 ) -> Iterator[Mark]:
     """A row: cells, the lines between them, what happened at their ends."""
     middle = y + row / 2
@@ -233,9 +233,9 @@ def _life(
         if name in one.members or name in one.order:
             yield from _cell(name, one, start, end, y, row)
             if tips and end > start:
-                yield Tip(start, y, end - start, row, _told(name, one))
+                yield Tooltip(start, y, end - start, row, _cell_tip(name, one))
         elif name in one.left:
-            yield Area((box(start, y + 1, max(1.0, end - start - 1), row - 2),), "muted", 0.25)
+            yield Area((rectangle(start, y + 1, max(1.0, end - start - 1), row - 2),), "muted", 0.25)
         if one.parked == name:
             yield Area((arrow(end + 5, middle, 4.5, up=True),), "accent-2")
         if one.dropped == name:
@@ -244,7 +244,7 @@ def _life(
             yield from cross(end + 6, middle, 4.0, "muted")
 
 
-def _parked(name: str, rounds: Sequence[RoundRobin]) -> Iterator[tuple[int, int]]:
+def _parked(name: str, rounds: Sequence[SectionRound]) -> Iterator[tuple[int, int]]:
     """Runs of round robins that it sat out in parking: the first, and the one after the last."""
     for parked, run in groupby(range(len(rounds)), key=lambda number: name in rounds[number].parking):
         numbers = list(run)
@@ -252,19 +252,19 @@ def _parked(name: str, rounds: Sequence[RoundRobin]) -> Iterator[tuple[int, int]
             yield numbers[0], numbers[-1] + 1
 
 
-def _cell(name: str, one: RoundRobin, start: float, end: float, y: float, row: float) -> Iterator[Mark]:
-    outline = box(start, y + 1, max(1.0, end - start - (1 if end - start > 4 else 0)), row - 2)
+def _cell(name: str, one: SectionRound, start: float, end: float, y: float, row: float) -> Iterator[Mark]:
+    outline = rectangle(start, y + 1, max(1.0, end - start - (1 if end - start > 4 else 0)), row - 2)
     if name not in one.order:  # nobody has a place in a round robin that is being played
         yield Area((outline,), "muted", 0.25)
         return
     place = one.order.index(name)
-    yield Area((outline,), "accent", round(STRONGEST - 0.4 * place / max(1, len(one.order) - 1), 3))
-    if end - start >= width_of(str(place + 1), 9.5) + 3:
-        yield Words((start + end) / 2, y + row / 2 + 3.5, str(place + 1), "ink", 9.5, "middle")
+    yield Area((outline,), "accent", round(MAX_SHADE - 0.4 * place / max(1, len(one.order) - 1), 3))
+    if end - start >= text_width(str(place + 1), 9.5) + 3:
+        yield Label((start + end) / 2, y + row / 2 + 3.5, str(place + 1), "ink", 9.5, "middle")
 
 
-def _told(name: str, one: RoundRobin) -> str:
-    said = f"{told(name)}, round robin {one.number}"
+def _cell_tip(name: str, one: SectionRound) -> str:
+    said = f"{clean_text(name)}, round robin {one.number}"
     if name not in one.order:
         return f"{said}: playing"
     place = f"{one.order.index(name) + 1} of {len(one.order)}, decided after {one.games} games"
@@ -273,30 +273,30 @@ def _told(name: str, one: RoundRobin) -> str:
     return f"{said}{came}: {place}{left}"
 
 
-def _end(line: Ranked) -> str:
+def _end(line: LadderRow) -> str:
     return "" if line.status in ("final", "") else line.status
 
 
 def _legend(left: float, y: float) -> Iterator[Mark]:
     x = left
-    for alpha, words in ((STRONGEST, "first"), (0.1, "last of the section")):
-        yield Area((box(x, y, 12, 12),), "accent", alpha)
-        yield Words(x + 17, y + 10, words, "muted", SMALL)
-        x += 17 + width_of(words, SMALL) + 14
+    for alpha, words in ((MAX_SHADE, "first"), (0.1, "last of the section")):
+        yield Area((rectangle(x, y, 12, 12),), "accent", alpha)
+        yield Label(x + 17, y + 10, words, "muted", SMALL_SIZE)
+        x += 17 + text_width(words, SMALL_SIZE) + 14
     yield Area((arrow(x + 4, y + 6, 4.5, up=True),), "accent-2")
     yield Line(((x + 4, y + 6), (x + 24, y + 6)), "accent-2", 2.0)
-    yield Words(x + 29, y + 10, "parked", "muted", SMALL)
-    x += 29 + width_of("parked", SMALL) + 14
+    yield Label(x + 29, y + 10, "parked", "muted", SMALL_SIZE)
+    x += 29 + text_width("parked", SMALL_SIZE) + 14
     yield from cross(x + 5, y + 6, 4.0, "bad")
-    yield Words(x + 14, y + 10, "dropped out", "muted", SMALL)
+    yield Label(x + 14, y + 10, "dropped out", "muted", SMALL_SIZE)
 
 
-def _summary(rounds: Sequence[RoundRobin], ranking: Sequence[Ranked]) -> str:
+def _summary(rounds: Sequence[SectionRound], ranking: Sequence[LadderRow]) -> str:
     if not rounds or not ranking:
         return "A ladder before its first round robin."
     out = sum(one.dropped is not None for one in rounds)
     parked = sum(one.parked is not None for one in rounds)
     return (
         f"Ladder of {len(ranking)} engines over {len(rounds)} round robins and {rounds[-1].games} games: "
-        f"{out} times an engine dropped out, {parked} times one was parked; on top is {told(ranking[0].name)}."
+        f"{out} times an engine dropped out, {parked} times one was parked; on top is {clean_text(ranking[0].name)}."
     )

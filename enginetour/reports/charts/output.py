@@ -20,24 +20,24 @@ from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from enginetour.reports.charts.canvas import (
-    LIGHT,
-    SMALL,
-    TEXT,
-    TITLE,
+    LIGHT_COLORS,
+    SMALL_SIZE,
+    TEXT_SIZE,
     TITLE_HEIGHT,
+    TITLE_SIZE,
+    XY,
     Anchor,
     Area,
+    Label,
     Line,
     Mark,
     Picture,
     Scale,
-    Spot,
-    Tip,
-    Words,
-    box,
-    brief,
-    number,
-    told,
+    Tooltip,
+    clean_text,
+    format_tick,
+    rectangle,
+    short_name,
 )
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def png(picture: Picture) -> bytes:
     """In the light colours, two pixels a unit."""
     sink = io.BytesIO()
     scale = min(PNG_SCALE, _LONGEST_SIDE / (max(picture.width, picture.height) + 2 * MARGIN))
-    with _ready():
-        _drawn(picture).savefig(sink, format="png", dpi=_UNIT_DPI * scale, metadata={"Software": None})
+    with _matplotlib_lock():
+        _figure(picture).savefig(sink, format="png", dpi=_UNIT_DPI * scale, metadata={"Software": None})
         return _fewer_colours(sink)
 
 
@@ -91,7 +91,7 @@ def _fewer_colours(sink: io.BytesIO) -> bytes:
     return packed.getvalue()
 
 
-def width_of(text: str, size: float, *, bold: bool = False) -> float:
+def text_width(text: str, size: float, *, bold: bool = False) -> float:
     """Units that the text takes in the letters of a PNG, sign by sign; those of a page are seldom wider."""
     return sum(_advance(sign, bold=bold) for sign in text) * size
 
@@ -99,7 +99,7 @@ def width_of(text: str, size: float, *, bold: bool = False) -> float:
 @cache
 def _advance(sign: str, *, bold: bool) -> float:
     """Of one sign, in ems."""
-    with _ready():
+    with _matplotlib_lock():
         from matplotlib.font_manager import FontProperties
         from matplotlib.textpath import text_to_path
 
@@ -108,7 +108,7 @@ def _advance(sign: str, *, bold: bool) -> float:
 
 
 @contextmanager
-def _ready() -> Iterator[None]:
+def _matplotlib_lock() -> Iterator[None]:
     """One thread at a time, matplotlib as we want it.
 
     Letters that no font here has are boxes in a PNG and themselves in an SVG: nothing to warn of.
@@ -144,33 +144,33 @@ def _prepare() -> None:
     })  # fmt: skip
 
 
-def _drawn(picture: Picture) -> Figure:
+def _figure(picture: Picture) -> Figure:
     """The figure with a margin around."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.transforms import Affine2D
 
     size = ((picture.width + 2 * MARGIN) / _UNIT_DPI, (picture.height + 2 * MARGIN) / _UNIT_DPI)
-    figure = Figure(figsize=size, dpi=_UNIT_DPI, facecolor=LIGHT["paper"])
+    figure = Figure(figsize=size, dpi=_UNIT_DPI, facecolor=LIGHT_COLORS["paper"])
     FigureCanvasAgg(figure)
     scaled = Affine2D().translate(MARGIN, MARGIN).scale(1 / _UNIT_DPI, -1 / _UNIT_DPI).translate(0, size[1])
     units = scaled + figure.dpi_scale_trans
     for order, mark in enumerate(picture.marks):
-        if not isinstance(mark, Tip):
-            artist = _artist(mark, LIGHT[mark.role])
+        if not isinstance(mark, Tooltip):
+            artist = _artist(mark, LIGHT_COLORS[mark.role])
             artist.set_zorder(order)
             figure.add_artist(artist)
             artist.set_transform(units)
     return figure
 
 
-def _artist(mark: Line | Area | Words, colour: str) -> Artist:
+def _artist(mark: Line | Area | Label, colour: str) -> Artist:
     from matplotlib.lines import Line2D
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
     from matplotlib.text import Text
 
-    if isinstance(mark, Words):
+    if isinstance(mark, Label):
         return Text(
             *(mark.x, mark.y, mark.text),
             color=colour,
@@ -201,9 +201,9 @@ def _artist(mark: Line | Area | Words, colour: str) -> Artist:
 # A page may hold many pictures, so none has an id that another could have; and a page may forbid styles in elements, so
 # colours and sizes are attributes, which can name the page's variables as well (CSS Values, presentation attributes).
 
-NAMESPACE = "http://www.w3.org/2000/svg"
-WIDE = 760  # units: a wider picture has small letters in the width of a text, a page may give it more
-_VARIABLES = {role: f"var(--{role})" for role in LIGHT}
+_NAMESPACE = "http://www.w3.org/2000/svg"
+_WIDE_FROM = 760  # units: a wider picture has small letters in the width of a text, a page may give it more
+_VARIABLES = {role: f"var(--{role})" for role in LIGHT_COLORS}
 # What a file on its own says once for all its text: what people's screens have, then what PNGs are drawn with.
 _LETTERS = "system-ui, 'DejaVu Sans', sans-serif"
 
@@ -214,9 +214,9 @@ def inline(picture: Picture) -> str:
     It has a role and a name for who cannot see it.
     """
     view = f"0 {_short(TITLE_HEIGHT)} {_short(picture.width)} {_short(picture.height - TITLE_HEIGHT)}"
-    kind = "chart wide" if picture.width > WIDE else "chart"
+    kind = "chart wide" if picture.width > _WIDE_FROM else "chart"
     head = f'<svg class="{kind}" viewBox="{view}" role="img" aria-label={quoteattr(picture.title)}>'
-    lines = [head, f"<desc>{escape(picture.summary)}</desc>", *_tidy_drawn(picture.marks[1:], _VARIABLES), "</svg>"]
+    lines = [head, f"<desc>{escape(picture.summary)}</desc>", *_svg_elements(picture.marks[1:], _VARIABLES), "</svg>"]
     return "\n".join(lines) + "\n"
 
 
@@ -224,14 +224,16 @@ def _standalone(picture: Picture, margin: float) -> str:
     """The same as a file of its own, on white with a margin."""
     width, height = (_short(side + 2 * margin) for side in (picture.width, picture.height))
     view = f'viewBox="{_short(-margin)} {_short(-margin)} {width} {height}"'
-    head = f'<svg xmlns="{NAMESPACE}" {view} width="{width}" height="{height}" role="img" font-family="{_LETTERS}">'
-    paper = f'<rect x="{_short(-margin)}" y="{_short(-margin)}" width="100%" height="100%" fill="{LIGHT["paper"]}"/>'
+    head = f'<svg xmlns="{_NAMESPACE}" {view} width="{width}" height="{height}" role="img" font-family="{_LETTERS}">'
+    paper = (
+        f'<rect x="{_short(-margin)}" y="{_short(-margin)}" width="100%" height="100%" fill="{LIGHT_COLORS["paper"]}"/>'
+    )
     words = [f"<title>{escape(picture.title)}</title>", f"<desc>{escape(picture.summary)}</desc>"]
     first = '<?xml version="1.0" encoding="UTF-8"?>'
-    return "\n".join([first, head, *words, paper, *_tidy_drawn(picture.marks, LIGHT), "</svg>"]) + "\n"
+    return "\n".join([first, head, *words, paper, *_svg_elements(picture.marks, LIGHT_COLORS), "</svg>"]) + "\n"
 
 
-def _tidy_drawn(marks: Sequence[Mark], colours: Mapping[str, str]) -> Iterator[str]:
+def _svg_elements(marks: Sequence[Mark], colours: Mapping[str, str]) -> Iterator[str]:
     """What is seen in its order, and over it what a pointer finds."""
     for mark in marks:
         if isinstance(mark, Line):
@@ -239,10 +241,10 @@ def _tidy_drawn(marks: Sequence[Mark], colours: Mapping[str, str]) -> Iterator[s
         elif isinstance(mark, Area):
             faint = "" if mark.alpha == 1 else f' opacity="{_short(mark.alpha)}"'
             yield f'<path d="{"".join(map(_outline, mark.outlines)).rstrip()}" fill="{colours[mark.role]}"{faint}/>'
-        elif isinstance(mark, Words):
-            yield _words(mark, colours[mark.role])
+        elif isinstance(mark, Label):
+            yield _label(mark, colours[mark.role])
     for mark in marks:
-        if isinstance(mark, Tip):
+        if isinstance(mark, Tooltip):
             place = zip(("x", "y", "width", "height"), (mark.x, mark.y, mark.width, mark.height), strict=True)
             told = " ".join(f'{name}="{_short(value)}"' for name, value in place)
             yield f'<rect {told} fill="none" pointer-events="all"><title>{escape(mark.text)}</title></rect>'
@@ -255,7 +257,7 @@ def _line(mark: Line, colour: str) -> str:
     return f'<path d="M {_path(mark.spots)}" fill="none"{dashes} stroke="{colour}"{faint}{width}/>'
 
 
-def _words(mark: Words, colour: str) -> str:
+def _label(mark: Label, colour: str) -> str:
     x, y = _short(mark.x), _short(mark.y)
     turned = f' transform="rotate({_short(-mark.angle)} {x} {y})"' if mark.angle else ""
     bold = ' font-weight="700"' if mark.bold else ""
@@ -264,7 +266,7 @@ def _words(mark: Words, colour: str) -> str:
     return f'<text x="{x}" y="{y}"{turned} {size}{bold}{anchor} fill="{colour}">{escape(mark.text)}</text>'
 
 
-def _outline(spots: Sequence[Spot]) -> str:
+def _outline(spots: Sequence[XY]) -> str:
     """A closed one; rectangles are most of all areas and have a shorter form."""
     if len(spots) == 4:
         (left, top), (right, also_top), (also_right, bottom), (also_left, also_bottom) = spots
@@ -273,7 +275,7 @@ def _outline(spots: Sequence[Spot]) -> str:
     return f"M {_path(spots)} z "
 
 
-def _path(spots: Sequence[Spot]) -> str:
+def _path(spots: Sequence[XY]) -> str:
     return " L ".join(f"{_short(x)} {_short(y)}" for x, y in spots)
 
 
@@ -284,40 +286,40 @@ def _short(value: float) -> str:
 
 # What the charts share: a heading, rows with names, an axis below with its grid, a legend.
 
-WIDTH = 720.0  # units: what a page of text is wide, and a post in a forum
-HEAD = 34.0  # of the title
-LABEL = 18.0  # of the numbers at an axis
+CHART_WIDTH = 720.0  # units: what a page of text is wide, and a post in a forum
+HEADING_HEIGHT = 34.0  # of the title
+AXIS_HEIGHT = 18.0  # of the numbers at an axis
 
 
-def heading(title: str, width: float = WIDTH) -> list[Mark]:
+def heading(title: str, width: float = CHART_WIDTH) -> list[Mark]:
     """The title; shortened where it would run out of the picture."""
-    return [Words(0, 16, fitted(title, width, TITLE, bold=True), size=TITLE, bold=True)]
+    return [Label(0, 16, fit_text(title, width, TITLE_SIZE, bold=True), size=TITLE_SIZE, bold=True)]
 
 
-def fitted(text: str, room: float, size: float = TEXT, *, bold: bool = False) -> str:
+def fit_text(text: str, room: float, size: float = TEXT_SIZE, *, bold: bool = False) -> str:
     """Foreign words in at most `room` units, without their middle where they are longer."""
-    whole = told(text)
+    whole = clean_text(text)
     # A sign is two columns wide at most, and no word is made of signs narrower than 0.3 only.
     most = min(2 * len(whole), int(room / (size * 0.3)))
-    short = brief(whole, max(1, most))
-    while most > 1 and width_of(short, size, bold=bold) > room:
-        most = min(most - 1, int(most * max(0.5, room / width_of(short, size, bold=bold))))
-        short = brief(whole, max(1, most))
+    short = short_name(whole, max(1, most))
+    while most > 1 and text_width(short, size, bold=bold) > room:
+        most = min(most - 1, int(most * max(0.5, room / text_width(short, size, bold=bold))))
+        short = short_name(whole, max(1, most))
     return short
 
 
-def names_width(names: Sequence[str], most: float, size: float = TEXT) -> float:
+def name_column_width(names: Sequence[str], most: float, size: float = TEXT_SIZE) -> float:
     """Room for the longest of them as `brief` has it, `most` at most."""
-    return min(most, max((width_of(brief(name), size) for name in names), default=0.0) + 1)
+    return min(most, max((text_width(short_name(name), size) for name in names), default=0.0) + 1)
 
 
-def bands(count: int, row: float, top: float, width: float) -> list[Mark]:
+def row_bands(count: int, row: float, top: float, width: float) -> list[Mark]:
     """Every second row on a shade, for eyes that follow one."""
-    odd = tuple(box(0, top + place * row, width, row) for place in range(1, count, 2))
+    odd = tuple(rectangle(0, top + place * row, width, row) for place in range(1, count, 2))
     return [Area(odd, "grid", 0.3)] if odd else []
 
 
-def across(
+def x_axis(
     scale: Scale,
     top: float,
     bottom: float,
@@ -325,7 +327,7 @@ def across(
     *,
     above: bool = False,
     grid: bool = True,
-    say: Callable[[float], str] = number,
+    say: Callable[[float], str] = format_tick,
 ) -> Iterator[Mark]:
     """A scale from left to right: grid or short strokes, numbers below (and `above`), what they count.
 
@@ -336,32 +338,32 @@ def across(
         if not say(tick):
             continue
         yield Line(((x, top if grid else bottom - 1), (x, bottom + (not grid) * 3)), "grid" if grid else "muted")
-        yield Words(x, bottom + 13, say(tick), "muted", SMALL, "middle")
+        yield Label(x, bottom + 13, say(tick), "muted", SMALL_SIZE, "middle")
         if above:
-            yield Words(x, top - 5, say(tick), "muted", SMALL, "middle")
+            yield Label(x, top - 5, say(tick), "muted", SMALL_SIZE, "middle")
     if words:
-        yield Words((scale.start + scale.end) / 2, bottom + 28, words, "muted", SMALL, "middle")
+        yield Label((scale.start + scale.end) / 2, bottom + 28, words, "muted", SMALL_SIZE, "middle")
 
 
-def upward(scale: Scale, left: float, right: float, *, say: Callable[[float], str] = number) -> Iterator[Mark]:
+def y_axis(scale: Scale, left: float, right: float, *, say: Callable[[float], str] = format_tick) -> Iterator[Mark]:
     """A scale from bottom to top: grid, and numbers on the left."""
-    for tick in _upward_ticks(scale):
+    for tick in _y_ticks(scale):
         y = scale.at(tick)
         if not say(tick):
             continue
         yield Line(((left, y), (right, y)), "grid")
-        yield Words(left - 6, y + 3.5, say(tick), "muted", SMALL, "end")
+        yield Label(left - 6, y + 3.5, say(tick), "muted", SMALL_SIZE, "end")
 
 
-def beside(scale: Scale, say: Callable[[float], str] = number) -> float:
+def y_axis_width(scale: Scale, say: Callable[[float], str] = format_tick) -> float:
     """Room for the numbers of an upward scale."""
-    return max(46.0, *(width_of(say(tick), SMALL) + 10 for tick in _upward_ticks(scale)))
+    return max(46.0, *(text_width(say(tick), SMALL_SIZE) + 10 for tick in _y_ticks(scale)))
 
 
-def _upward_ticks(scale: Scale) -> list[float]:
+def _y_ticks(scale: Scale) -> list[float]:
     return scale.ticks(max(2, int(abs(scale.end - scale.start) / 40)))
 
 
-def empty(words: str, y: float, width: float = WIDTH) -> Mark:
+def empty_message(words: str, y: float, width: float = CHART_WIDTH) -> Mark:
     """What stands where there is nothing to draw."""
-    return Words(width / 2, y, words, "muted", TEXT, "middle")
+    return Label(width / 2, y, words, "muted", TEXT_SIZE, "middle")

@@ -20,18 +20,18 @@ from markupsafe import Markup, escape
 from enginetour.model.game import Game, Incident, MoveMade, Outcome, SideRecord, Termination
 from enginetour.model.variants import STANDARD, VARIANTS
 from enginetour.reports import pgn
-from enginetour.reports.games import Ended, incident_lines, machine_lines, nps
+from enginetour.reports.games import GameResult, incident_lines, machine_lines, mean_nps
 from enginetour.reports.html import replay
-from enginetour.reports.html.page import Site, boxed, game, isolated, own, render
-from enginetour.reports.html.replay import EMPTY, Lines, Start, text
-from enginetour.reports.pgn import score_words
-from enginetour.reports.standings import duration
+from enginetour.reports.html.page import Site, game_link, name_markup, render_page, scroll_box, trusted_markup
+from enginetour.reports.html.replay import EMPTY_SQUARE, LineList, StartPosition, engine_text
+from enginetour.reports.pgn import format_score
+from enginetour.reports.standings import format_duration
 
 # What a page of a game is made of: the game, and where it stands among the others.
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class RelatedGame:
     """Another game of the same encounter: another leg, or the same one played again (`replay` from 1 on)."""
 
     number: int
@@ -40,14 +40,14 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class GameRow:
+class GamePage:
     """One game of the tournament `event`; `voided`: it was struck out afterwards; `before` and `after` are numbers."""
 
     number: int
     game: Game
     voided: bool
     event: str
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbours: tuple[RelatedGame, ...] = ()
     before: int | None = None
     after: int | None = None
 
@@ -61,7 +61,7 @@ _EVERY = (5, 10, 20, 40, 100, 200, 500)  # moves between two marks of the x axis
 _MOST_MARKS = 12
 
 
-def height(score: int) -> int:
+def evaluation_height(score: int) -> int:
     """-100 to 100 for centipawns: twice the share of points expected, less one."""
     return round(200 / (1 + exp(-_STEEPNESS * max(-_HIGHEST, min(_HIGHEST, score))))) - 100
 
@@ -69,10 +69,10 @@ def height(score: int) -> int:
 @lru_cache(1 << 13)  # most scores come again and again
 def _depth(score: int) -> int:
     """SVG counts downwards."""
-    return -height(score)
+    return -evaluation_height(score)
 
 
-def evaluations(start: Start, moves: Sequence[MoveMade]) -> Markup | None:
+def evaluation_graph(start: StartPosition, moves: Sequence[MoveMade]) -> Markup | None:
     """What both engines thought of White's chances; None where neither told it."""
     sides: tuple[list[str], list[str]] = ([], [])
     for side in (0, 1):
@@ -87,13 +87,13 @@ def evaluations(start: Start, moves: Sequence[MoveMade]) -> Markup | None:
         _end(run, sides[side])
     if not any(sides):
         return None
-    marks = [(f"{50 - height(mark) / 2:.1f}%", f"{mark / 100:+.0f}" if mark else "0") for mark in _MARKS]
+    marks = [(f"{50 - evaluation_height(mark) / 2:.1f}%", f"{mark / 100:+.0f}" if mark else "0") for mark in _MARKS]
     first, second = sides if start.white_begins else sides[::-1]
     label = "Evaluations of both engines by move, from White's side, in pawns"
     return _graph("evals", label, start, moves, (-100, 100), marks, first, second)
 
 
-def clocks(start: Start, moves: Sequence[MoveMade]) -> tuple[str, Markup] | None:
+def clock_graph(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[str, Markup] | None:
     """Time left on both clocks, or the time of each move where there is no clock; with what it shows in words."""
     timed = any(move.clock_ms is not None for move in moves)
     values = [move.clock_ms if timed else None if move.book else move.elapsed_ms for move in moves]
@@ -110,12 +110,12 @@ def clocks(start: Start, moves: Sequence[MoveMade]) -> tuple[str, Markup] | None
         _end(points, sides[side])
     first, second = sides if start.white_begins else sides[::-1]
     words = "Time left" if timed else "Time of each move"
-    marks = [("0%", seconds(most)), ("50%", seconds(most // 2)), ("100%", "0")]
-    label = f"{words} of both engines by move, at most {seconds(most)}"
+    marks = [("0%", format_clock_time(most)), ("50%", format_clock_time(most // 2)), ("100%", "0")]
+    label = f"{words} of both engines by move, at most {format_clock_time(most)}"
     return words, _graph("clocks", label, start, moves, (0, 100), marks, first, second)
 
 
-def seconds(milliseconds: int) -> str:
+def format_clock_time(milliseconds: int) -> str:
     """``0.10 s``, ``12.3 s``, ``4:05``, ``1:04:05``."""
     if milliseconds < 60_000:
         return f"{milliseconds / 1000:.{2 if milliseconds < 10_000 else 1}f} s"
@@ -132,7 +132,7 @@ def _end(run: list[str], lines: list[str]) -> None:
 def _graph(
     kind: str,
     label: str,
-    start: Start,
+    start: StartPosition,
     moves: Sequence[MoveMade],
     span: tuple[int, int],
     marks: Sequence[tuple[str, str]],
@@ -154,7 +154,7 @@ def _graph(
         f'<text class="x" x="{x:.1f}%" y="100%" dy="1.2em">{text}</text>' for x, text in _moves(start, plies)
     )
     box = f'width="100%" height="100%" viewBox="0 {low} {plies} {high - low}" preserveAspectRatio="none"'
-    return own(
+    return trusted_markup(
         f'<svg class="graph {kind}" role="img" aria-label="{escape(label)}" data-plies="{plies}">'
         f'<svg {box}>{shade}</svg><g class="grid">{across}</g><svg class="plot" {box}>{lines}</svg>'
         f'<g class="marks" aria-hidden="true">{words}{down}</g></svg>'
@@ -166,7 +166,7 @@ def _shift(y: str) -> str:
     return "1em" if y == "0%" else "-.25em"
 
 
-def _moves(start: Start, plies: int) -> Iterator[tuple[float, str]]:
+def _moves(start: StartPosition, plies: int) -> Iterator[tuple[float, str]]:
     """Where round move numbers are on the x axis, in per cent."""
     last = start.number + (plies + (not start.white_begins)) // 2
     every = next((step for step in _EVERY if (last - start.number) / step <= _MOST_MARKS), _EVERY[-1] * 4)
@@ -203,12 +203,12 @@ _ENDINGS = {
 }
 
 
-def result(row: GameRow) -> str:
+def _format_result(row: GamePage) -> str:
     """``1–0``; ``void`` for what does not count, struck out afterwards too."""
     return _RESULTS[Outcome.VOID if row.voided else row.game.outcome]
 
 
-def ending(row: GameRow) -> str:
+def _format_ending(row: GamePage) -> str:
     """How it ended, as the record says it; what there is for a record that says nothing comes from its code."""
     game = row.game
     told = f"{game.cause[0].upper()}{game.cause[1:]}" if game.cause else _ENDINGS[game.termination]
@@ -217,14 +217,14 @@ def ending(row: GameRow) -> str:
     return f"{told}. It does not count and is played again." if game.outcome is Outcome.VOID else told
 
 
-def control(game: Game) -> str:
+def _format_control(game: Game) -> str:
     """The time control, or both."""
     if game.white_tc == game.black_tc:
         return game.white_tc
     return f"White {game.white_tc or '?'}, Black {game.black_tc or '?'}"
 
 
-def opening(game: Game) -> str:
+def _format_opening(game: Game) -> str:
     """``E00 Catalan, number 25 of the suite, 10 plies``."""
     started = game.opening
     name = started.name if started.name.startswith(started.eco) else f"{started.eco} {started.name}"
@@ -234,16 +234,16 @@ def opening(game: Game) -> str:
     return ", ".join(filter(None, parts)) or ("from a set position" if started.fen else "")
 
 
-def facts(row: GameRow) -> Iterator[tuple[str, str]]:
+def _game_facts(row: GamePage) -> Iterator[tuple[str, str]]:
     """Labels and words; what is not known is left out."""
     game, pairing = row.game, row.game.pairing
-    yield "time control", control(game)
+    yield "time control", _format_control(game)
     if pairing.handicap:
         yield "time odds", f"{'White' if pairing.handicap > 0 else 'Black'} gives {abs(pairing.handicap)}"
     if game.opening.variant != STANDARD:
         yield "variant", VARIANTS[game.opening.variant].tag
-    yield "opening", opening(game)
-    yield "length", f"{game.plies} plies in {duration(max(0.0, game.ended - game.started))}"
+    yield "opening", _format_opening(game)
+    yield "length", f"{game.plies} plies in {format_duration(max(0.0, game.ended - game.started))}"
     replayed = f", replay {game.replay}" if game.replay else ""
     yield "place", f"round {pairing.round}, encounter {pairing.encounter}, leg {pairing.leg}{replayed}"
     yield "hardware", game.hardware
@@ -252,24 +252,27 @@ def facts(row: GameRow) -> Iterator[tuple[str, str]]:
         yield label, rest
 
 
-def used(record: SideRecord) -> Iterator[tuple[str, str]]:
+def engine_facts(record: SideRecord) -> Iterator[tuple[str, str]]:
     """What one engine did in the game."""
     yield "calls itself", record.own_name
     if record.moves:
-        mean, longest = seconds(record.think_ms // record.moves), seconds(record.longest_ms)
-        yield "thought", f"{seconds(record.think_ms)} for {record.moves} moves, {mean} a move, longest {longest}"
+        mean, longest = format_clock_time(record.think_ms // record.moves), format_clock_time(record.longest_ms)
+        yield (
+            "thought",
+            f"{format_clock_time(record.think_ms)} for {record.moves} moves, {mean} a move, longest {longest}",
+        )
     if record.least_clock_ms is not None:
-        yield "least time left", seconds(record.least_clock_ms)
+        yield "least time left", format_clock_time(record.least_clock_ms)
     if record.margin_uses:
         yield "needed the margin", _times(record.margin_uses)
     if record.cpu_ms is not None:
-        yield "processor time", seconds(record.cpu_ms)
+        yield "processor time", format_clock_time(record.cpu_ms)
     if record.ponders:
         yield "pondered", f"{_times(record.ponders)}, guessed right {record.ponder_hits or 0}"
     told = {name: (moves, total) for name, moves, total in record.effort if moves}
     if "depth" in told:
         yield "depth, mean", f"{told['depth'][1] / told['depth'][0]:.1f}"
-    if speed := nps(told):
+    if speed := mean_nps(told):
         yield "nps, mean", f"{speed:,.0f}"
     for words in record.warnings[:_SHOWN_WARNINGS]:
         yield "warning", words[:_LONGEST_WARNING]
@@ -288,7 +291,7 @@ def _times(count: int) -> str:
 _SHOWN_PLIES = (
     3000  # beyond them a page says where the rest is: fifty moves a side without progress end most games before
 )
-LONGEST_SAN = 16  # signs; more is no move
+_MAX_SAN_LENGTH = 16  # signs; more is no move
 _NOTHING = "<td></td><td></td><td></td><td></td>"
 _DEPTH = '<abbr title="depth">d</abbr>'  # as in other viewers: the column is two digits wide
 _FIGURES = "".join(f'<th scope="col">{label}</th>' for label in ("eval", _DEPTH, "time"))
@@ -296,7 +299,7 @@ _SIDES = "".join(f'<th scope="col" class="m">{side}</th>{_FIGURES}' for side in 
 _HEAD = f'<thead><tr><th scope="col">#</th>{_SIDES}</tr></thead>'
 
 
-def _move_table(start: Start, moves: Sequence[MoveMade]) -> Markup:
+def _move_table(start: StartPosition, moves: Sequence[MoveMade]) -> Markup:
     """Evaluations from White's side; times in seconds."""
     parts = []
     number, white = start.number, start.white_begins
@@ -312,7 +315,7 @@ def _move_table(start: Start, moves: Sequence[MoveMade]) -> Markup:
     if moves and not white:
         parts.append(f"{_NOTHING}</tr>\n")
     rows = "".join(parts) if moves else ""
-    return own(f'<table class="moves">{_HEAD}<tbody>\n{rows}</tbody></table>')
+    return trusted_markup(f'<table class="moves">{_HEAD}<tbody>\n{rows}</tbody></table>')
 
 
 def _cells(move: MoveMade, *, white: bool) -> str:
@@ -320,14 +323,14 @@ def _cells(move: MoveMade, *, white: bool) -> str:
     if move.book:
         return f'<td class="m b">{san}</td><td class="b">book</td><td></td><td></td>'
     score = move.score
-    told = "" if score is None else score_words(score if white else -score)
+    told = "" if score is None else format_score(score if white else -score)
     depth = "" if move.depth is None else move.depth
     return f'<td class="m">{san}</td><td>{told}</td><td>{depth}</td><td>{_time(move.elapsed_ms)}</td>'
 
 
 @lru_cache(1 << 13)  # a report has each of them many times
 def _san(san: str) -> str:
-    return text(san[:LONGEST_SAN])
+    return engine_text(san[:_MAX_SAN_LENGTH])
 
 
 @lru_cache(1 << 13)
@@ -337,21 +340,21 @@ def _time(ms: int) -> str:
 
 # The pieces on a board, as python-chess draws them: read from it when a report is written.
 
-LETTERS = "KQRBNPkqrbnp"
-EDGE = 45  # units of a square, as python-chess draws pieces
+PIECE_LETTERS = "KQRBNPkqrbnp"
+_SQUARE_SIZE = 45  # units of a square, as python-chess draws pieces
 _NAMED = re.compile(r'<g id="[^"]*" class="[^"]*"')
 _STYLED = re.compile(r' style="([^"]*)"')
 
 
 @cache
-def drawn() -> Mapping[str, str]:
+def piece_drawings() -> Mapping[str, str]:
     """By FEN's letter: SVG of EDGE x EDGE units with the id `piece-LETTER`, and no style of its own.
 
     A page's policy forbids styles in the markup, so they become attributes.
     """
     from chess.svg import PIECES
 
-    return {letter: _plain(letter, PIECES[letter]) for letter in LETTERS}
+    return {letter: _plain(letter, PIECES[letter]) for letter in PIECE_LETTERS}
 
 
 def _plain(letter: str, drawing: str) -> str:
@@ -366,60 +369,68 @@ def _attributes(style: str) -> Iterable[str]:
 
 
 @lru_cache(1024)  # of the same pieces are many games left
-def symbols(letters: str = LETTERS) -> Markup:
+def piece_symbols(letters: str = PIECE_LETTERS) -> Markup:
     """Definitions of the pieces that a board on the page uses."""
-    return Markup("<defs>{}</defs>").format(Markup("").join(own(drawn()[letter]) for letter in letters))
+    return Markup("<defs>{}</defs>").format(
+        Markup("").join(trusted_markup(piece_drawings()[letter]) for letter in letters)
+    )
 
 
-def script() -> str:
+def pieces_script() -> str:
     """The text of ``assets/pieces.js``: all pieces, for those that the page's own board did not need."""
-    return f"window.chessPieces = {json.dumps(dict(drawn()))};\n"
+    return f"window.chessPieces = {json.dumps(dict(piece_drawings()))};\n"
 
 
 # A board as SVG: squares, pieces, the squares of the last move, and the same in words for who cannot see it.
 
-_SIZE = 8 * EDGE
-_DARK = "".join(f"M{x * EDGE} {y * EDGE}h{EDGE}v{EDGE}h-{EDGE}z" for y in range(8) for x in range(8) if (x + y) % 2)
-_FILES = "".join(
-    f'<text x="{at * EDGE + 43}" y="357" text-anchor="end">{name}</text>' for at, name in enumerate("abcdefgh")
+_SIZE = 8 * _SQUARE_SIZE
+_DARK = "".join(
+    f"M{x * _SQUARE_SIZE} {y * _SQUARE_SIZE}h{_SQUARE_SIZE}v{_SQUARE_SIZE}h-{_SQUARE_SIZE}z"
+    for y in range(8)
+    for x in range(8)
+    if (x + y) % 2
 )
-_RANKS = "".join(f'<text x="3" y="{at * EDGE + 11}">{8 - at}</text>' for at in range(8))
+_FILES = "".join(
+    f'<text x="{at * _SQUARE_SIZE + 43}" y="357" text-anchor="end">{name}</text>' for at, name in enumerate("abcdefgh")
+)
+_RANKS = "".join(f'<text x="3" y="{at * _SQUARE_SIZE + 11}">{8 - at}</text>' for at in range(8))
 _SQUARES = f'<path class="light" d="M0 0h{_SIZE}v{_SIZE}H0z"/><path class="dark" d="{_DARK}"/>'
 _NAMES = [f"{file}{rank}" for rank in "12345678" for file in "abcdefgh"]
-_DIAGRAM_SIDES = (("White", "KQRBNP"), ("Black", "kqrbnp"))
-_WORDS = {"k": "King", "q": "Queen", "r": "Rook", "b": "Bishop", "n": "Knight", "p": "pawn"}
+_PIECES_BY_COLOR = (("White", "KQRBNP"), ("Black", "kqrbnp"))
+_PIECE_NAMES = {"k": "King", "q": "Queen", "r": "Rook", "b": "Bishop", "n": "Knight", "p": "pawn"}
 
 
-def diagram(squares: str, last: Iterable[int], *, own_pieces: bool = True) -> Markup:
+def board_diagram(squares: str, last: Iterable[int], *, own_pieces: bool = True) -> Markup:
     """White below. `last` are squares of the last move; `own_pieces`: the drawings of its pieces come with it."""
-    used = "".join(letter for letter in LETTERS if letter in squares)
+    used = "".join(letter for letter in PIECE_LETTERS if letter in squares)
     marks = "".join(
-        f'<rect x="{_left(at)}" y="{_top(at)}" width="{EDGE}" height="{EDGE}"/>' for at in sorted(set(last))
+        f'<rect x="{_left(at)}" y="{_top(at)}" width="{_SQUARE_SIZE}" height="{_SQUARE_SIZE}"/>'
+        for at in sorted(set(last))
     )
     pieces = "".join(
         f'<use href="#piece-{letter}" x="{_left(at)}" y="{_top(at)}"/>'
         for at, letter in enumerate(squares)
-        if letter != EMPTY
+        if letter != EMPTY_SQUARE
     )
-    return own(
-        f'<svg class="board" viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{in_words(squares)}">'
-        f"{symbols(used) if own_pieces else ''}{_SQUARES}"
+    return trusted_markup(
+        f'<svg class="board" viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{_describe_board(squares)}">'
+        f"{piece_symbols(used) if own_pieces else ''}{_SQUARES}"
         f'<g class="last">{marks}</g><g class="names" aria-hidden="true">{_FILES}{_RANKS}</g>'
         f'<g class="men">{pieces}</g></svg>'
     )
 
 
-def in_words(squares: str) -> str:
+def _describe_board(squares: str) -> str:
     """``White: King g1, Queen d3, pawns f2 g2; Black: King g8``."""
     places: dict[str, list[str]] = {}
     for name, letter in zip(_NAMES, squares, strict=True):
         places.setdefault(letter, []).append(name)
-    return "; ".join(f"{side}: {_told(places, letters)}" for side, letters in _DIAGRAM_SIDES)
+    return "; ".join(f"{side}: {_describe_pieces(places, letters)}" for side, letters in _PIECES_BY_COLOR)
 
 
-def _told(places: Mapping[str, Sequence[str]], letters: str) -> str:
+def _describe_pieces(places: Mapping[str, Sequence[str]], letters: str) -> str:
     groups = [
-        f"{_WORDS[letter.lower()]}{'s' * (len(places[letter]) > 1)} {' '.join(places[letter])}"
+        f"{_PIECE_NAMES[letter.lower()]}{'s' * (len(places[letter]) > 1)} {' '.join(places[letter])}"
         for letter in letters
         if letter in places
     ]
@@ -427,11 +438,11 @@ def _told(places: Mapping[str, Sequence[str]], letters: str) -> str:
 
 
 def _left(square: int) -> int:
-    return (square & 7) * EDGE
+    return (square & 7) * _SQUARE_SIZE
 
 
 def _top(square: int) -> int:
-    return (7 - (square >> 3)) * EDGE
+    return (7 - (square >> 3)) * _SQUARE_SIZE
 
 
 # The page of a game: board, moves, graphs, lines, and all that is known of it.
@@ -440,63 +451,63 @@ def _top(square: int) -> int:
 # cell, 0.5 by a template: measured). Every word that is not ours is escaped.
 
 _LARGEST_PGN = 240_000  # bytes that a page carries along; a longer game is in the tournament's PGN
-LARGEST_TRAFFIC = 100_000  # signs of all incidents of one game
+_MAX_LOG_LENGTH = 100_000  # signs of all incidents of one game
 _TRAFFIC_WIDTH = 110  # columns
-_NO_BOARD = replay.EMPTY * 64
+_NO_BOARD = replay.EMPTY_SQUARE * 64
 
 
-def game_page(row: GameRow, site: Site) -> str:
+def game_page(row: GamePage, site: Site) -> str:
     """Return the page as HTML; the script that goes with it replays the game."""
     game = row.game
     moves = game.moves[:_SHOWN_PLIES]
-    start = replay.start_of(game)
-    text = pgn.text(game, row.number, row.event)
-    lines = replay.line_list(start, moves, replay.LARGEST_LINES)
+    start = replay.start_position(game)
+    text = pgn.game_pgn(game, row.number, row.event)
+    lines = replay.line_list(start, moves, replay.MAX_LINES_BYTES)
     has_pgn = len(text) <= _LARGEST_PGN
-    squares = replay.squares_of(game.final_fen) or _NO_BOARD
-    return render(
+    squares = replay.board_squares(game.final_fen) or _NO_BOARD
+    return render_page(
         "game.html",
         site=site,
         here=f"games/{row.number}.html",
         row=row,
         played=game,
-        result=result(row),
-        ending=ending(row),
-        board=diagram(squares, replay.last_squares(game.moves), own_pieces=not site.single),
+        result=_format_result(row),
+        ending=_format_ending(row),
+        board=board_diagram(squares, replay.last_squares(game.moves), own_pieces=not site.single),
         moves=_move_table(start, moves),
-        evaluations=evaluations(start, moves),
-        clocks=clocks(start, moves),
+        evaluations=evaluation_graph(start, moves),
+        clocks=clock_graph(start, moves),
         lines=lines.markup if lines.found else None,
         sides=tuple(_side(game, start, white=white) for white in (True, False)),
-        facts=[(label, words) for label, words in facts(row) if words],
+        facts=[(label, words) for label, words in _game_facts(row) if words],
         incidents=list(_incidents(game)),
         remarks=tuple(_remarks(game, start, lines, len(moves), has_pgn=has_pgn)),
-        positions=replay.told(start, game, moves),
+        positions=replay.replay_json(start, game, moves),
         download=_download(text) if has_pgn else None,
     )
 
 
-def _side(game: Game, start: Start, *, white: bool) -> dict[str, object]:
+def _side(game: Game, start: StartPosition, *, white: bool) -> dict[str, object]:
     """What stands beside the board for one side: its name, hand or checks, clock and score at the end."""
     plies = game.moves[white is not start.white_begins :: 2][::-1]
     clock = next((move.clock_ms for move in plies if move.clock_ms is not None), None)
     scored = next((move for move in plies if move.score is not None), None)
-    score = "" if scored is None or scored.score is None else pgn.score_words(scored.score if white else -scored.score)
+    score = "" if scored is None or scored.score is None else pgn.format_score(scored.score if white else -scored.score)
     variant, fen = game.opening.variant, game.final_fen
     return {
         "name": game.pairing.white if white else game.pairing.black,
-        "clock": "" if clock is None else seconds(clock),
+        "clock": "" if clock is None else format_clock_time(clock),
         "score": score,
         "depth": "" if scored is None or not scored.depth else scored.depth,
-        "held": replay.held(fen, white=white) if variant == "crazyhouse" else "",
+        "held": replay.pieces_in_hand(fen, white=white) if variant == "crazyhouse" else "",
         "checks": replay.checks_given(fen)[not white] if variant == "3check" else None,
-        "used": [(label, words) for label, words in used(game.white if white else game.black) if words],
+        "used": [(label, words) for label, words in engine_facts(game.white if white else game.black) if words],
     }
 
 
 def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
     """Each with its traffic line by line, as far as there is room."""
-    room = LARGEST_TRAFFIC
+    room = _MAX_LOG_LENGTH
     for incident in game.incidents:
         words: list[str] = []
         for line in incident_lines(incident, _TRAFFIC_WIDTH):
@@ -508,12 +519,12 @@ def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
         yield incident, words
 
 
-def _remarks(game: Game, start: Start, lines: Lines, shown: int, *, has_pgn: bool) -> Iterator[str]:
+def _remarks(game: Game, start: StartPosition, lines: LineList, shown: int, *, has_pgn: bool) -> Iterator[str]:
     """What of the record is not on the page, and why."""
     if game.plies > _SHOWN_PLIES:
         yield f"Moves after the first {_SHOWN_PLIES} plies are left out here; enginetour export pgn has them."
     if lines.cut:
-        yield f"Lines are cut after {replay.LINE_WORDS} words."
+        yield f"Lines are cut after {replay.MAX_LINE_WORDS} words."
     if lines.count < shown:
         yield f"From {start.label(lines.count)} on lines are left out, they are too long for one page."
     if not has_pgn:
@@ -527,12 +538,12 @@ def _download(text: str) -> str:
 
 # The list of games of a report: a line each, in parts where one page would be too much.
 
-LARGEST = 1_400_000  # bytes of a part, as estimated: pages stay below 2 MB
+_MAX_PART_BYTES = 1_400_000  # bytes of a part, as estimated: pages stay below 2 MB
 _LINE = 190  # bytes of a line without its names (measured)
 _HEADS = ("White", "Black", "result", "ended by")
 
 
-class Listed(Ended, Protocol):
+class ListedGame(GameResult, Protocol):
     """A game as a line of a list."""
 
     @property
@@ -551,27 +562,27 @@ class Listed(Ended, Protocol):
     def round(self) -> int: ...  # noqa: D102
 
 
-def address(part: int) -> str:
+def list_address(part: int) -> str:
     """Of a part of the list, from 0."""
     return "games.html" if part == 0 else f"games-{part + 1}.html"
 
 
-def parts(games: Iterable[Listed]) -> list[list[Listed]]:
+def list_parts(games: Iterable[ListedGame]) -> list[list[ListedGame]]:
     """The games in order, as many to a page as it can hold; one empty part without games."""
-    found: list[list[Listed]] = [[]]
+    found: list[list[ListedGame]] = [[]]
     size = 0
     for one in games:
-        size += _LINE + sum(len(isolated(name, cut=True).encode()) for name in (one.white, one.black))
-        if size > LARGEST:
+        size += _LINE + sum(len(name_markup(name, cut=True).encode()) for name in (one.white, one.black))
+        if size > _MAX_PART_BYTES:
             found.append([])
             size = 0
         found[-1].append(one)
     return found
 
 
-def table(games: Sequence[Listed], site: Site, here: str) -> Markup:
+def list_table(games: Sequence[ListedGame], site: Site, here: str) -> Markup:
     """A line each; the scripts filter by the words in it."""
-    names = {name: isolated(name, cut=True) for one in games for name in (one.white, one.black)}
+    names = {name: name_markup(name, cut=True) for one in games for name in (one.white, one.black)}
     lines = "\n".join(_line(one, names, site, here) for one in games)
     heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
     head = (
@@ -579,15 +590,15 @@ def table(games: Sequence[Listed], site: Site, here: str) -> Markup:
         '<th scope="col" class="n">moves</th><th scope="col" class="n">time</th><th scope="col">incidents</th></tr>'
     )
     made = f'<table class="table" id="game-list">\n<thead>{head}</thead>\n<tbody>\n{lines}\n</tbody>\n</table>'
-    return boxed(Markup(made), "games")  # noqa: S704  # names were escaped above, the rest are words of ours
+    return scroll_box(Markup(made), "games")  # noqa: S704  # names were escaped above, the rest are words of ours
 
 
-def _line(one: Listed, names: dict[str, str], site: Site, here: str) -> str:
+def _line(one: ListedGame, names: dict[str, str], site: Site, here: str) -> str:
     result = "struck out" if one.voided else str(one.outcome)
     trouble = str(one.incidents) if one.incidents else ""
     return (
-        f'<tr><td class="n">{game(one.number, site, here)}</td><td class="n">{one.round}</td>'
+        f'<tr><td class="n">{game_link(one.number, site, here)}</td><td class="n">{one.round}</td>'
         f"<td>{names[one.white]}</td><td>{names[one.black]}</td><td>{result}</td><td>{one.termination}</td>"
-        f'<td class="n">{(one.plies + 1) // 2}</td><td class="n">{duration(one.ended - one.started)}</td>'
+        f'<td class="n">{(one.plies + 1) // 2}</td><td class="n">{format_duration(one.ended - one.started)}</td>'
         f"<td>{trouble}</td></tr>"
     )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.reports.sheet import Column, Sheet, counted, points, safe
-from enginetour.reports.standings import duration
+from enginetour.reports.sheet import Column, Sheet, format_count, format_points, safe_text
+from enginetour.reports.standings import format_duration
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # What the pages of one report share: its name, its pages, and how one of them is linked from another.
 
 _LEFT_OUT = "left-out"  # id of the section that says what a single file has no room for
-GENERATOR = '<meta name="generator" content="enginetour report">'  # by which a report is known again
+GENERATOR_TAG = '<meta name="generator" content="enginetour report">'  # by which a report is known again
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Site:
     def link(self, address: str, here: str) -> str:
         """Where `address` is, seen from the page `here`."""
         if self.single:
-            return f"#{_LEFT_OUT if address in self.left_out else anchor(address)}"
+            return f"#{_LEFT_OUT if address in self.left_out else section_id(address)}"
         return self.prefix + address if self.prefix else "../" * here.count("/") + address
 
     def engine(self, name: str) -> str | None:
@@ -63,7 +63,7 @@ class Site:
         return f"games/{number}.html" if self.games is None or number in self.games else None
 
 
-def anchor(address: str) -> str:
+def section_id(address: str) -> str:
     """The id of a page's section where all are in one file: ``engines-toga``, ``index`` or ``games-12``."""
     page, _, part = address.partition("#")
     return part or page.removesuffix(".html").replace("/", "-")
@@ -71,27 +71,27 @@ def anchor(address: str) -> str:
 
 # Sheets and names as markup: tables whose engines and games lead to their pages. All words are escaped here.
 
-ENGINES = frozenset({"name", "engine", "opponent", "white", "black"})  # columns that name engines
-GAMES = frozenset({"number", "game"})  # columns with a game's number
+_ENGINE_COLUMNS = frozenset({"name", "engine", "opponent", "white", "black"})  # columns that name engines
+_GAME_COLUMNS = frozenset({"number", "game"})  # columns with a game's number
 _LONG, _END = 18, 6  # signs of a name that has room on a phone, and of the end that a longer one keeps
 
 
-def isolated(name: str, *, cut: bool = False) -> str:
+def name_markup(name: str, *, cut: bool = False) -> str:
     """A name that keeps its direction to itself; cut to its cell a long one keeps its end, where versions differ."""
-    told = safe(name)
+    told = safe_text(name)
     if cut and len(told) > _LONG:
         return f'<bdi class="long"><span>{escape(told[:-_END])}</span><span>{escape(told[-_END:])}</span></bdi>'
     return f"<bdi>{escape(told)}</bdi>"
 
 
-def engine(name: str, site: Site, here: str, *, cut: bool = False) -> Markup:
+def engine_link(name: str, site: Site, here: str, *, cut: bool = False) -> Markup:
     """A name, isolated from the direction of the words around it, and linked where the engine has a page."""
-    shown = isolated(name, cut=cut)
+    shown = name_markup(name, cut=cut)
     address = site.engine(name)
     return _own(shown if address is None else f'<a href="{escape(site.link(address, here))}">{shown}</a>')
 
 
-def game(number: int, site: Site, here: str, words: object = None) -> Markup:
+def game_link(number: int, site: Site, here: str, words: object = None) -> Markup:
     """A game's number, or other `words` for it, linked where the game has a page."""
     told = escape(number if words is None else words)
     address = site.game(number)
@@ -103,7 +103,7 @@ def _own(text: str) -> Markup:
     return Markup(text)  # noqa: S704
 
 
-def table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "") -> Markup:
+def sheet_table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "") -> Markup:
     """A sheet in its own box that scrolls sideways, with its notes below; `label` is told to screen readers.
 
     `kind` is one of the style sheet's: ``cross`` for square tables.
@@ -119,19 +119,19 @@ def table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "
     body = Markup('<table class="{}">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table>').format(
         f"table {kind}".rstrip(), head, rows
     )
-    return boxed(body, label or sheet.title) + notes(sheet.notes)
+    return scroll_box(body, label or sheet.title) + notes_list(sheet.notes)
 
 
-def boxed(body: Markup, label: str) -> Markup:
+def scroll_box(body: Markup, label: str) -> Markup:
     """What is wide scrolls in a box of its own, by keyboard too."""
     return Markup('<div class="scroll" role="region" tabindex="0" aria-label="{}">\n{}\n</div>\n').format(
-        safe(label), body
+        safe_text(label), body
     )
 
 
-def notes(lines: Sequence[str]) -> Markup:
+def notes_list(lines: Sequence[str]) -> Markup:
     """What is told below a table."""
-    items = Markup("").join(Markup("<li>{}</li>").format(safe(line)) for line in lines)
+    items = Markup("").join(Markup("<li>{}</li>").format(safe_text(line)) for line in lines)
     return Markup('<ul class="notes">{}</ul>\n').format(items) if lines else Markup("")
 
 
@@ -148,10 +148,10 @@ def _cells(columns: Sequence[Column], cells: Sequence[str], row: object, site: S
     for column, cell in zip(columns, cells, strict=True):
         value = row.get(column.key) if isinstance(row, dict) else None
         told: object = cell
-        if cell and column.key in ENGINES and isinstance(value, str):
-            told = engine(value, site, here, cut=True)
-        elif column.key in GAMES and isinstance(value, int):
-            told = game(value, site, here)
+        if cell and column.key in _ENGINE_COLUMNS and isinstance(value, str):
+            told = engine_link(value, site, here, cut=True)
+        elif column.key in _GAME_COLUMNS and isinstance(value, int):
+            told = game_link(value, site, here)
         if column.key == "name":
             yield Markup('<th scope="row">{}</th>').format(told)
         else:
@@ -160,24 +160,24 @@ def _cells(columns: Sequence[Column], cells: Sequence[str], row: object, site: S
 
 # Templates to pages: everything that is put into one is text, made safe and escaped on its way in.
 
-ROOM = Path(__file__).parent
-ASSETS = ("report.css", "report.js")  # of every report
-STATE = "state.css"  # of a report on the disk: whether a run has begun since it was made
+HTML_DIR = Path(__file__).parent
+REPORT_ASSETS = ("report.css", "report.js")  # of every report
+STATE_CSS = "state.css"  # of a report on the disk: whether a run has begun since it was made
 GAME_ASSETS = ("game.css", "board.js")  # of pages of games, beside the pieces
 # From disk, too: Chromium takes 'self' of a file: page for files. Nothing inline, nothing from anywhere else.
-POLICY = (
+_CONTENT_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'"
 )
 
 
-def render(template: str, *, site: Site, here: str, policy: str = POLICY, **rows: object) -> str:
+def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_POLICY, **rows: object) -> str:
     """A page of a report; `here` is its own address from the root. A row that the template misses is an error."""
     return _environment().get_template(template).render(site=site, here=here, policy=policy, **rows)
 
 
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """One of our own style sheets and scripts."""
-    return (ROOM / "assets" / name).read_text("utf-8")
+    return (HTML_DIR / "assets" / name).read_text("utf-8")
 
 
 @cache
@@ -186,7 +186,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 
     made = Environment(
-        loader=FileSystemLoader(ROOM / "templates"),
+        loader=FileSystemLoader(HTML_DIR / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finalized,
@@ -196,7 +196,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters.update(_FILTERS)
-    made.globals |= {"anchor": anchor, "generator": Markup(GENERATOR), "state": STATE}  # noqa: S704  # ours
+    made.globals |= {"anchor": section_id, "generator": Markup(GENERATOR_TAG), "state": STATE_CSS}  # noqa: S704  # ours
     made.globals |= {name: pass_context(make) for name, make in _MAKERS.items()}
     return made
 
@@ -207,46 +207,46 @@ def _link(context: Context, address: str) -> str:
 
 
 def _engine(context: Context, name: str) -> Markup:
-    return engine(name, context["site"], context["here"])
+    return engine_link(name, context["site"], context["here"])
 
 
 def _game(context: Context, number: int, words: object = None) -> Markup:
-    return game(number, context["site"], context["here"], words)
+    return game_link(number, context["site"], context["here"], words)
 
 
 def _table(context: Context, sheet: Sheet, **options: Any) -> Markup:
-    return table(sheet, context["site"], context["here"], **options)
+    return sheet_table(sheet, context["site"], context["here"], **options)
 
 
 def _finalized(value: object) -> object:
     """Words of engines and people without anything that turns a line round; None is nothing."""
     if value is None:
         return ""
-    return safe(value) if type(value) is str else value  # markup of ours is a subclass
+    return safe_text(value) if type(value) is str else value  # markup of ours is a subclass
 
 
-def day_and_time(seconds: float | None) -> str:
+def format_utc(seconds: float | None) -> str:
     """UTC seconds as people write them: ``2026-11-21 20:05 UTC``."""
     return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def percent(share: float | None) -> str:
+def _format_percent(share: float | None) -> str:
     """``52.4 %``."""
     return "" if share is None else f"{100 * share:.1f} %"
 
 
-def rounded(number: float | None) -> str:
+def format_rounded(number: float | None) -> str:
     """Whole points, nothing for None."""
     return "" if number is None else str(round(number))
 
 
 _FILTERS: Mapping[str, Callable[..., object]] = {
-    "points": points,
-    "duration": duration,
-    "moment": day_and_time,
-    "percent": percent,
-    "rounded": rounded,
-    "counted": counted,
+    "points": format_points,
+    "duration": format_duration,
+    "moment": format_utc,
+    "percent": _format_percent,
+    "rounded": format_rounded,
+    "counted": format_count,
 }
 
 # What a template calls with its page in mind: an address, a name, a game, a sheet.
@@ -255,7 +255,7 @@ _MAKERS: Mapping[str, Callable[..., object]] = {"link": _link, "engine": _engine
 
 # A whole report in one file: sections one below the other, with the style sheets and scripts in it.
 
-LARGEST = 2_000_000  # bytes: what mail and forums still take
+MAX_FILE_BYTES = 2_000_000  # bytes: what mail and forums still take
 _HEADING = re.compile(r"(</?)h([1-5])(?=[\s>])")
 
 
@@ -273,14 +273,14 @@ class Section:
         return len(self.text.encode())
 
 
-def section(address: str, text: str, summary: str = "") -> Section:
+def make_section(address: str, text: str, summary: str = "") -> Section:
     """A page made for a single file; below the first one all headings are a step deeper."""
     if address != "index.html":
         text = _HEADING.sub(lambda found: f"{found[1]}h{int(found[2]) + 1}", text)
     return Section(address, Markup(text), summary)  # noqa: S704  # a page of ours, escaped when it was made
 
 
-def whole(
+def single_file(
     site: Site,
     sections: Sequence[Section],
     *,
@@ -294,7 +294,7 @@ def whole(
 
     `shared` are definitions that drawings in it use.
     """
-    return render(
+    return render_page(
         "single.html",
         site=site,
         here="index.html",
@@ -306,7 +306,7 @@ def whole(
         missing=missing,
         command=command,
         left_out_id=_LEFT_OUT,
-        limit=LARGEST // 1_000_000,
+        limit=MAX_FILE_BYTES // 1_000_000,
     )
 
 
@@ -324,20 +324,20 @@ def _hashed(text: str) -> str:
 # The one door past the escaping: markup of our own, in which every word that is not ours has been escaped.
 
 
-def own(text: str) -> Markup:
+def trusted_markup(text: str) -> Markup:
     """For whoever writes thousands of cells, where a format for each would cost seconds."""
     return Markup(text)  # noqa: S704  # laws send hostile words through every caller
 
 
 # The crosstable of a page: everybody against everybody, each sign of a cell leading to its game.
 
-SIGNS = "0=1"  # by half points
-MOST_SIGNS = 12  # games of a cell that are told one by one; more as points of games
+RESULT_SIGNS = "0=1"  # by half points
+_MAX_CELL_GAMES = 12  # games of a cell that are told one by one; more as points of games
 _MOST_LINKS = 24_000  # of some 40 bytes each: a page of 1 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CrossGames:
     """One pair from the row's view: number and half points (0, 1, 2) of each game that counts, in order."""
 
     games: tuple[tuple[int, int], ...]
@@ -348,7 +348,7 @@ class Cell:
         return sum(points for _, points in self.games)
 
 
-def crosstable(rows: Sequence[CrossRow[Cell]], site: Site, here: str) -> Markup:
+def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: str) -> Markup:
     """Head and first column stay while the rest scrolls. A page of too many links has none in its cells."""
     linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= _MOST_LINKS
     addresses: dict[int, str] = {}
@@ -360,12 +360,12 @@ def crosstable(rows: Sequence[CrossRow[Cell]], site: Site, here: str) -> Markup:
         return addresses[number]
 
     numbers = "".join(
-        f'<th scope="col" title="{escape(safe(row.name))}">{number}</th>' for number, row in enumerate(rows, 1)
+        f'<th scope="col" title="{escape(safe_text(row.name))}">{number}</th>' for number, row in enumerate(rows, 1)
     )
     lines = [
         f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> '
-        f"{engine(row.name, site, here, cut=True)}</th>"
-        f'<td class="n">{points(row.half_points)}</td><td class="n muted">{row.games}</td>'
+        f"{engine_link(row.name, site, here, cut=True)}</th>"
+        f'<td class="n">{format_points(row.half_points)}</td><td class="n muted">{row.games}</td>'
         f"{_cross_cells(place, row, link if linked else None)}</tr>"
         for place, row in enumerate(rows)
     ]
@@ -375,10 +375,10 @@ def crosstable(rows: Sequence[CrossRow[Cell]], site: Site, here: str) -> Markup:
     )
     body = "\n".join(lines)
     made = f'<table class="table cross">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
-    return boxed(Markup(made), "crosstable")  # noqa: S704  # names were escaped above, the rest are numbers of ours
+    return scroll_box(Markup(made), "crosstable")  # noqa: S704  # names were escaped above, the rest are numbers of ours
 
 
-def _cross_cells(place: int, row: CrossRow[Cell], link: Callable[[int], str] | None) -> str:
+def _cross_cells(place: int, row: CrossRow[CrossGames], link: Callable[[int], str] | None) -> str:
     found = []
     for column, cell in enumerate(row.cells):
         if cell is None:
@@ -386,16 +386,16 @@ def _cross_cells(place: int, row: CrossRow[Cell], link: Callable[[int], str] | N
         else:
             share = cell.half_points - len(cell.games)
             look = ' class="p"' if share > 0 else ' class="m"' if share < 0 else ""
-            found.append(f"<td{look}>{_told(cell, link)}</td>")
+            found.append(f"<td{look}>{_cross_text(cell, link)}</td>")
     return "".join(found)
 
 
-def _told(cell: Cell, link: Callable[[int], str] | None) -> str:
-    if len(cell.games) > MOST_SIGNS:
-        return f"{points(cell.half_points)}/{len(cell.games)}"
+def _cross_text(cell: CrossGames, link: Callable[[int], str] | None) -> str:
+    if len(cell.games) > _MAX_CELL_GAMES:
+        return f"{format_points(cell.half_points)}/{len(cell.games)}"
     if link is None:
-        return "".join(SIGNS[half] for _, half in cell.games)
+        return "".join(RESULT_SIGNS[half] for _, half in cell.games)
     return "".join(
-        f'<a href="{address}">{SIGNS[half]}</a>' if (address := link(number)) else SIGNS[half]
+        f'<a href="{address}">{RESULT_SIGNS[half]}</a>' if (address := link(number)) else RESULT_SIGNS[half]
         for number, half in cell.games
     )

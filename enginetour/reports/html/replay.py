@@ -16,24 +16,24 @@ from markupsafe import Markup, escape
 
 from enginetour.model.game import Game, MoveMade
 from enginetour.model.variants import start_fen
-from enginetour.reports.html.page import own
-from enginetour.reports.sheet import safe
+from enginetour.reports.html.page import trusted_markup
+from enginetour.reports.sheet import safe_text
 
-EMPTY = "-"
-LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a thousand had more plies (measured)
-LARGEST_LINES = 400_000  # bytes of all lines of a game; those of usual games take 15 KB
+EMPTY_SQUARE = "-"
+MAX_LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a thousand had more plies (measured)
+MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; those of usual games take 15 KB
 _CHECKS_TO_WIN = 3  # three-check: rules of the variant
 _NO_POSITION = "8/8/8/8/8/8/8/8 w - - 0 1"
 _UCI = re.compile(r"[a-h][1-8][a-h][1-8][qrbnk]?|[PNBRQ]@[a-h][1-8]")
 _CHECKS = re.compile(r"(\+?)(\d)\+(\d)")
 _SQUARE = re.compile("[a-h][1-8]")
 _NAMES = [f"{file}{rank}" for rank in "12345678" for file in "abcdefgh"]
-_LETTERS = frozenset("PNBRQKpnbrqk" + EMPTY)
+_LETTERS = frozenset("PNBRQKpnbrqk" + EMPTY_SQUARE)
 _PLAIN = re.compile("[ !#-%(-;=?-~]*")  # ASCII without <>&"'
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartPosition:
     """The position a game begins with, and how its plies, counted from 0, are numbered."""
 
     fen: str
@@ -50,7 +50,7 @@ class Start:
         return f"{number}." if self.is_white(ply) else f"{number}…"
 
 
-def start_of(game: Game) -> Start:
+def start_position(game: Game) -> StartPosition:
     """The start of a game; an empty board where the record's makes no sense."""
     fen = _usual(game.opening.variant) if game.opening.fen is None else game.opening.fen
     return _start(fen)
@@ -62,16 +62,16 @@ def _usual(variant: str) -> str:
 
 
 @lru_cache(1024)
-def _start(fen: str) -> Start:
-    if not fen.isascii() or not fen.isprintable() or squares_of(fen) is None:
-        return Start(_NO_POSITION)
+def _start(fen: str) -> StartPosition:
+    if not fen.isascii() or not fen.isprintable() or board_squares(fen) is None:
+        return StartPosition(_NO_POSITION)
     _, *rest = fen.split()
     last = rest[-1] if len(rest) > 3 else ""
     number = max(1, int(last)) if last.isdigit() and len(last) < 6 else 1
-    return Start(" ".join(fen.split()), rest[:1] != ["b"], number)
+    return StartPosition(" ".join(fen.split()), rest[:1] != ["b"], number)
 
 
-def squares_of(fen: str) -> str | None:
+def board_squares(fen: str) -> str | None:
     """64 letters from a1 to h8, `EMPTY` for an empty square; None for what is not FEN."""
     ranks = fen.partition(" ")[0].partition("[")[0].replace("~", "").split("/")[:8]
     rows = [_row(rank) for rank in reversed(ranks)]
@@ -81,10 +81,10 @@ def squares_of(fen: str) -> str | None:
 
 @lru_cache(4096)
 def _row(rank: str) -> str:
-    return "".join(EMPTY * int(sign) if sign in "12345678" else sign for sign in rank)
+    return "".join(EMPTY_SQUARE * int(sign) if sign in "12345678" else sign for sign in rank)
 
 
-def held(fen: str, *, white: bool) -> str:
+def pieces_in_hand(fen: str, *, white: bool) -> str:
     """Crazyhouse: the pieces in a side's hand, strongest first, as FEN's last brackets have them."""
     pocket = fen.partition(" ")[0].partition("[")[2].rstrip("]")
     return " ".join("".join(letter * pocket.count(letter if white else letter.lower()) for letter in "QRBNP"))
@@ -105,7 +105,7 @@ def last_squares(moves: Sequence[MoveMade]) -> tuple[int, ...]:
     return tuple(_NAMES.index(name) for name in _SQUARE.findall(last)) if _UCI.fullmatch(last) else ()
 
 
-def told(start: Start, game: Game, moves: Sequence[MoveMade]) -> Markup:
+def replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> Markup:
     """The JSON that the script reads, which has no word of an engine but moves."""
     plies = [move.uci for move in moves]
     first = next((ply for ply, uci in enumerate(plies) if not _UCI.fullmatch(uci)), len(plies))
@@ -117,11 +117,11 @@ def told(start: Start, game: Game, moves: Sequence[MoveMade]) -> Markup:
         "plies": " ".join(plies[:first]),
         "clocks": [move.clock_ms for move in moves],
     }
-    return own(json.dumps(found, separators=(",", ":")).replace("<", "\\u003c"))
+    return trusted_markup(json.dumps(found, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineList:
     """The list of lines: `markup` has an item for each of the first `count` plies; `cut`: a line had more words."""
 
     markup: Markup
@@ -130,7 +130,7 @@ class Lines:
     found: bool
 
 
-def line_list(start: Start, moves: Sequence[MoveMade], room: int) -> Lines:
+def line_list(start: StartPosition, moves: Sequence[MoveMade], room: int) -> LineList:
     """The lines as they were sent, an item for every ply, empty without a line, as many as `room` in bytes takes."""
     parts: list[str] = []
     is_cut = is_any = False
@@ -139,13 +139,13 @@ def line_list(start: Start, moves: Sequence[MoveMade], room: int) -> Lines:
         part = ""
         if move.pv:
             line = move.pv
-            if line.count(" ") >= LINE_WORDS or not line.isprintable():
-                words = line.split(None, LINE_WORDS)
-                if len(words) > LINE_WORDS:
+            if line.count(" ") >= MAX_LINE_WORDS or not line.isprintable():
+                words = line.split(None, MAX_LINE_WORDS)
+                if len(words) > MAX_LINE_WORDS:
                     words[-1] = "…"
                     is_cut = True
                 line = " ".join(words)
-            part = f"{number}{dots} {text(line)}"
+            part = f"{number}{dots} {engine_text(line)}"
             is_any = True
         room -= len(part) if part.isascii() else len(part.encode())
         if room < 0:
@@ -156,9 +156,9 @@ def line_list(start: Start, moves: Sequence[MoveMade], room: int) -> Lines:
         else:
             number, dots = number + 1, "."
     items = "</li>\n<li>".join(parts)
-    return Lines(own(f"<li>{items}</li>" if parts else ""), len(parts), is_cut, is_any)
+    return LineList(trusted_markup(f"<li>{items}</li>" if parts else ""), len(parts), is_cut, is_any)
 
 
-def text(words: str) -> str:
+def engine_text(words: str) -> str:
     """Words of an engine as markup. Nearly all of them are plain and need no escaping."""
-    return words if _PLAIN.fullmatch(words) else str(escape(safe(words)))
+    return words if _PLAIN.fullmatch(words) else str(escape(safe_text(words)))

@@ -9,37 +9,36 @@ from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.reports.charts import curves, lists
 from enginetour.reports.charts import ladder as ladders
-from enginetour.reports.charts.canvas import Picture, retitled
-from enginetour.reports.charts.curves import Run, score_over_games
+from enginetour.reports.charts.canvas import Picture, with_title
+from enginetour.reports.charts.curves import ScoreRun, score_chart
 from enginetour.reports.charts.ladder import round_robins
 from enginetour.reports.review import pages
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.fairness import Fairness, fairness_of
 from enginetour.reports.review.lists import history_of, list_history
-from enginetour.reports.review.tournament import crosstable as cross_rows
-from enginetour.reports.review.tournament import tournament_list
-from enginetour.reports.sheet import counted
+from enginetour.reports.review.tournament import crosstable_rows, tournament_rating_list
+from enginetour.reports.sheet import format_count
 from enginetour.store.editions import editions_of
 from enginetour.store.games import TournamentReader, game_conditions
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 
-MOST_OPENINGS = 30  # lines of White's share: more than a screen is not compared
+_MAX_OPENINGS = 30  # lines of White's share: more than a screen is not compared
 
 
 def crosstable(log: TournamentReader) -> Picture:
     """Everybody against everybody, in the order of the table and with its points."""
     format_, state = fold(log)
     placed = format_.standings(state)
-    rows = cross_rows([line.name for line in placed], log.games())
+    rows = crosstable_rows([line.name for line in placed], log.games())
     cells = (
-        tuple(None if cell is None else lists.Met(cell.half_points, len(cell.games)) for cell in row.cells)
+        tuple(None if cell is None else lists.CrossScore(cell.half_points, len(cell.games)) for cell in row.cells)
         for row in rows
     )
     drawn = [
         CrossRow(row.name, line.half_points, row.games, met) for line, row, met in zip(placed, rows, cells, strict=True)
     ]
-    return lists.crosstable(drawn, title=f"crosstable · {log.title}")
+    return lists.crosstable_chart(drawn, title=f"crosstable · {log.title}")
 
 
 def ladder(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
@@ -47,10 +46,10 @@ def ladder(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
     if log.system != "bubble":
         raise UsageRefused(f"{log.title} is a {log.system}, only a bubble has a ladder", step="enginetour chart score")
     format_, state = fold(log)
-    ranking = [ladders.Ranked(line.name, line.rank, line.status) for line in format_.standings(state)]
+    ranking = [ladders.LadderRow(line.name, line.rank, line.status) for line in format_.standings(state)]
     played = len(log.games(counting=True))
     rounds = round_robins(format_.notes(state), played)
-    return ladders.ladder(rounds, ranking, title=f"ladder · {log.title}", by_games=by_games)
+    return ladders.ladder_chart(rounds, ranking, title=f"ladder · {log.title}", by_games=by_games)
 
 
 def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:
@@ -63,29 +62,29 @@ def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:
         for name, white in ((game.white, True), (game.black, False)):
             if name in runs:
                 runs[name].append(game.outcome.half_points(white=white))
-    lines = [Run(name, tuple(results)) for name, results in runs.items()]
-    return score_over_games(lines, title=f"score · {log.title}")
+    lines = [ScoreRun(name, tuple(results)) for name, results in runs.items()]
+    return score_chart(lines, title=f"score · {log.title}")
 
 
 def fairness(log: TournamentReader, kind: str) -> Picture:
     """By `kind` (white, relay, load): White's share, in all and by openings, largest relay gaps, the machine's load."""
     found = fairness_of(tuple(game_conditions(log)), log.specs)
     if kind == "white":
-        return curves.white_share(_shares(found), title=f"White's share of the points · {log.title}")
+        return curves.white_share_chart(_shares(found), title=f"White's share of the points · {log.title}")
     if kind == "relay":
         title = f"relay gap, the largest of each game · {log.title}"
-        return curves.distribution([gap / 1000 for gap in found.worst_us], title=title, unit="ms")
-    return curves.load(found.load, title=f"load of the machine · {log.title}", cores=found.shared_cores)
+        return curves.histogram([gap / 1000 for gap in found.worst_us], title=title, unit="ms")
+    return curves.load_chart(found.load, title=f"load of the machine · {log.title}", cores=found.shared_cores)
 
 
 def opponents(log: TournamentReader, name: str) -> Picture:
     """An engine's score by the ratings of its opponents; UsageRefused for a name that is not there."""
     name = _known(name, log)
-    found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
+    found = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {})
     ratings = {row.name: row.rating for row in found.rows}
     met = opponents_of(log.games(), ratings).get(name, ())
-    faced = [lists.Faced(one.name, one.rating, one.half_points, len(one.games)) for one in met]
-    return lists.score_by_rating(ratings.get(name), faced, title=f"{name} by opponents · {log.title}")
+    faced = [lists.OpponentScore(one.name, one.rating, one.half_points, len(one.games)) for one in met]
+    return lists.score_by_rating_chart(ratings.get(name), faced, title=f"{name} by opponents · {log.title}")
 
 
 def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
@@ -100,10 +99,10 @@ def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
     found = list_history(store, name, heads, wanted or None)
     drawn = pages.editions_picture(found)
     if drawn is None:
-        have = counted(len(heads), "edition")
+        have = format_count(len(heads), "edition")
         raise UsageRefused(f"{name} has {have}, a history needs two", step=shlex.join(["enginetour", "publish", name]))
     who = f"{wanted[0]} in {name}" if len(wanted) == 1 else name
-    return retitled(drawn, f"{who}, edition by edition")
+    return with_title(drawn, f"{who}, edition by edition")
 
 
 def paths(store: Store, log: TournamentReader, system: str, wanted: Sequence[str] = ()) -> Picture:
@@ -114,13 +113,13 @@ def paths(store: Store, log: TournamentReader, system: str, wanted: Sequence[str
     if drawn is None:
         words = ["enginetour", "ratings", "-t", log.name, "--edition", str(log.edition), "--system", system]
         raise UsageRefused(f"no ratings by {system} are kept of {log.title}", step=shlex.join(words))
-    return retitled(drawn, f"{system} · {log.title}")
+    return with_title(drawn, f"{system} · {log.title}")
 
 
-def _shares(found: Fairness) -> list[curves.Share]:
-    lines = sorted(found.openings, key=lambda line: -line.white.games)[:MOST_OPENINGS]
+def _shares(found: Fairness) -> list[curves.ShareBar]:
+    lines = sorted(found.openings, key=lambda line: -line.white.games)[:_MAX_OPENINGS]
     named = [("all games", found.white), *((line.name or f"opening {line.place}", line.white) for line in lines)]
-    return [curves.Share(name, share.share, share.error, share.games) for name, share in named]
+    return [curves.ShareBar(name, share.share, share.error, share.games) for name, share in named]
 
 
 def _known(word: str, log: TournamentReader) -> str:

@@ -13,26 +13,26 @@ from enginetour.model.game import StandingsRow
 from enginetour.model.task import EngineSpec
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.ratinglist import SHARED, Row
-from enginetour.reports.html.page import SIGNS, Site, boxed, engine, game, rounded
-from enginetour.reports.sheet import Sheet, points
+from enginetour.reports.html.page import RESULT_SIGNS, Site, engine_link, format_rounded, game_link, scroll_box
+from enginetour.reports.sheet import Sheet, format_points
 from enginetour.store.address import slug_of
 from enginetour.store.games import GameLine, LineupEntry
 
 # One engine of a tournament as its page shows it: what it is, against whom it did what, how it used its time.
 
-Met = tuple[int, int, bool]
+_Played = tuple[int, int, bool]
 """Number, half points of the engine, whether it had White."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opponent:
+class OpponentGames:
     """All games against one opponent, with the tournament's own rating of it.
 
     `performance` is that rating and what the score is worth: None at 0 or 100 %, and without a rating.
     """
 
     name: str
-    games: tuple[Met, ...]
+    games: tuple[_Played, ...]
     rating: float | None
 
     @property
@@ -64,14 +64,14 @@ class EngineReview:
     placed: StandingsRow | None
     row: Row | None
     colours: tuple[tuple[int, int], tuple[int, int]]  # half points and games with White, with Black
-    opponents: tuple[Opponent, ...]
+    opponents: tuple[OpponentGames, ...]
     efforts: Sheet
     endings: Sheet
 
 
-def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dict[str, tuple[Opponent, ...]]:
+def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dict[str, tuple[OpponentGames, ...]]:
     """By engine: its opponents, best rated first, the unrated last."""
-    met: dict[str, dict[str, list[Met]]] = {}
+    met: dict[str, dict[str, list[_Played]]] = {}
     for line in games:
         if line.counts:
             for name, other, white in ((line.white, line.black, True), (line.black, line.white, False)):
@@ -80,14 +80,14 @@ def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dic
     place = {name: round(rating, SHARED) for name, rating in ratings.items()}
     return {
         name: tuple(
-            Opponent(other, tuple(played), ratings.get(other))
+            OpponentGames(other, tuple(played), ratings.get(other))
             for other, played in sorted(others.items(), key=lambda one: (-place.get(one[0], -inf), one[0]))
         )
         for name, others in met.items()
     }
 
 
-def colours_of(opponents: Sequence[Opponent]) -> tuple[tuple[int, int], tuple[int, int]]:
+def color_results(opponents: Sequence[OpponentGames]) -> tuple[tuple[int, int], tuple[int, int]]:
     """Half points and games with White, and with Black."""
     own = [(points, white) for opponent in opponents for _, points, white in opponent.games]
     with_white = [points for points, white in own if white]
@@ -97,11 +97,11 @@ def colours_of(opponents: Sequence[Opponent]) -> tuple[tuple[int, int], tuple[in
 
 # What an engine is, in words for its page, and the table of its opponents.
 
-MOST_SIGNS = 4_000  # games linked one by one on a page; more are told as points
+_MAX_LINKED_GAMES = 4_000  # games linked one by one on a page; more are told as points
 _HEADS = ("rating", "games", "points", "W", "D", "L", "score", "perf.")
 
 
-def facts(one: EngineReview) -> tuple[tuple[str, str], ...]:
+def engine_facts(one: EngineReview) -> tuple[tuple[str, str], ...]:
     """Words and values. Of the command only the program's name: reports are given to others, folders are private."""
     return tuple((key, value) for key, value in _facts(one) if value)
 
@@ -118,9 +118,9 @@ def _facts(one: EngineReview) -> Iterator[tuple[str, str]]:
     yield "place in the starting list", str(one.entered.place)
 
 
-def opponents(one: EngineReview, site: Site, here: str) -> Markup:
+def opponents_table(one: EngineReview, site: Site, here: str) -> Markup:
     """A line each, best rated first, every game linked."""
-    linked = sum(len(opponent.games) for opponent in one.opponents) <= MOST_SIGNS
+    linked = sum(len(opponent.games) for opponent in one.opponents) <= _MAX_LINKED_GAMES
     heads = "".join(f'<th scope="col" class="n">{head}</th>' for head in _HEADS)
     if linked:
         heads += '<th scope="col">games, <span class="mono">1</span> won, <span class="mono">=</span> drawn</th>'
@@ -129,29 +129,29 @@ def opponents(one: EngineReview, site: Site, here: str) -> Markup:
         f'<table class="table">\n<thead><tr><th scope="col">opponent</th>{heads}</tr></thead>\n'
         f"<tbody>\n{lines}\n</tbody>\n</table>"
     )
-    return boxed(Markup(made), "opponents")  # noqa: S704  # names were escaped by `engine`, the rest is ours
+    return scroll_box(Markup(made), "opponents")  # noqa: S704  # names were escaped by `engine`, the rest is ours
 
 
-def _line(one: Opponent, site: Site, here: str, *, linked: bool) -> str:
+def _line(one: OpponentGames, site: Site, here: str, *, linked: bool) -> str:
     won, drawn, lost = (sum(half == points for _, half, _ in one.games) for points in (2, 1, 0))
     cells = (
-        rounded(one.rating),
+        format_rounded(one.rating),
         str(len(one.games)),
-        points(one.half_points),
+        format_points(one.half_points),
         *(str(count) for count in (won, drawn, lost)),
         f"{100 * one.share:.1f} %",
-        rounded(one.performance),
+        format_rounded(one.performance),
     )
     told = "".join(f'<td class="n">{cell}</td>' for cell in cells)
-    signs = " ".join(game(number, site, here, SIGNS[half]) for number, half, _ in one.games)
+    signs = " ".join(game_link(number, site, here, RESULT_SIGNS[half]) for number, half, _ in one.games)
     games = f'<td class="wrap mono">{signs}</td>' if linked else ""
-    return f'<tr><th scope="row">{engine(one.name, site, here)}</th>{told}{games}</tr>'
+    return f'<tr><th scope="row">{engine_link(one.name, site, here)}</th>{told}{games}</tr>'
 
 
 # The file name of each engine's page, never two with the same one.
 
 
-def slugs_of(names: Iterable[str]) -> dict[str, str]:
+def page_slugs(names: Iterable[str]) -> dict[str, str]:
     """As `slug_of`; where a name reads like another's with its digest, a number tells them apart."""
     found: dict[str, str] = {}
     taken: set[str] = set()

@@ -12,18 +12,18 @@ from enginetour.model.task import EngineSpec
 from enginetour.openings.choice import dealing_of
 from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.reports.charts.curves import quantile
-from enginetour.reports.sheet import Column, Sheet, counted
+from enginetour.reports.sheet import Column, Sheet, format_count
 from enginetour.store.games import GameConditions, TournamentReader
 
 # Whether games ended alike on all machines: Pearson's chi-square of machines by results.
 
-FEWEST = 5.0  # expected games in each cell; below, chi-square says too much (W. G. Cochran, Biometrics 10, 1954)
-ODD = 0.01  # chance below which it is told as a warning (our decision)
-RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+_MIN_EXPECTED = 5.0  # expected games in each cell; below, chi-square says too much (W. G. Cochran, Biometrics 10, 1954)
+_WARNING_CHANCE = 0.01  # chance below which it is told as a warning (our decision)
+_RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @dataclass(frozen=True, slots=True)
-class Hosts:
+class HostComparison:
     """Games that count, by machine. `chi_square`, `chance` are None where there are too few games to tell.
 
     `chance` is that of results at least as uneven from machines that are alike. Engines meet others on other machines:
@@ -47,7 +47,7 @@ class Hosts:
         return f"games by machine: {told}; their results: {test}"
 
 
-def machine_of(hardware: str) -> str:
+def machine_name(hardware: str) -> str:
     """Processor and host, without the speed, which is measured anew at each start."""
     return hardware.partition(", speed")[0] + (")" if ", speed" in hardware else "")
 
@@ -56,26 +56,26 @@ def _by_machine(games: Sequence[GameConditions]) -> dict[str, list[GameCondition
     """In the order of their names."""
     found: dict[str, list[GameConditions]] = defaultdict(list)
     for game in games:
-        found[machine_of(game.hardware)].append(game)
+        found[machine_name(game.hardware)].append(game)
     return dict(sorted(found.items()))
 
 
-def hosts_of(games: Sequence[GameConditions]) -> Hosts:
+def compare_hosts(games: Sequence[GameConditions]) -> HostComparison:
     """Games at odds left out by the caller."""
     cells = {machine: Counter(game.outcome for game in played) for machine, played in _by_machine(games).items()}
     rows = tuple((machine, counts.total()) for machine, counts in cells.items())
-    totals = [sum(counts[result] for counts in cells.values()) for result in RESULTS]
-    seen = [(result, total) for result, total in zip(RESULTS, totals, strict=True) if total]
+    totals = [sum(counts[result] for counts in cells.values()) for result in _RESULTS]
+    seen = [(result, total) for result, total in zip(_RESULTS, totals, strict=True) if total]
     whole = len(games)
     expected = {(machine, result): count * total / whole for machine, count in rows for result, total in seen}
     freedom = (len(rows) - 1) * (len(seen) - 1)
-    if min(len(rows), len(seen)) < 2 or min(expected.values()) < FEWEST:
-        return Hosts(rows)
+    if min(len(rows), len(seen)) < 2 or min(expected.values()) < _MIN_EXPECTED:
+        return HostComparison(rows)
     square = sum((cells[machine][result] - wish) ** 2 / wish for (machine, result), wish in expected.items())
-    return Hosts(rows, square, freedom, beyond(square, freedom))
+    return HostComparison(rows, square, freedom, chi_square_tail(square, freedom))
 
 
-def beyond(square: float, freedom: int) -> float:
+def chi_square_tail(square: float, freedom: int) -> float:
     """The chance of a chi-square above `square`: the upper incomplete gamma function, a finite sum for whole halves.
 
     Source: Abramowitz and Stegun 26.4.4 and 26.4.5.
@@ -90,12 +90,14 @@ def beyond(square: float, freedom: int) -> float:
 
 # Was it fair: White's share, openings, the referee's own delays, the machine, and who lived on the margin.
 
-FEW = 10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
+_MIN_GAMES = (
+    10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
+)
 _STOLEN = 0.01  # share of the machine's time given to others from which on it is told (our decision)
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class WhiteShare:
     """White's share of the points over some games; `error` is 95 %, None where there are too few to tell."""
 
     games: int
@@ -114,7 +116,7 @@ class _OpeningLine:
 
     name: str
     place: int
-    white: Share
+    white: WhiteShare
     draws: int
 
 
@@ -125,7 +127,7 @@ class Fairness:
     `relay_us` has the median gap of each game, `worst_us` its largest; `own_us` is the referee's own share at flags.
     """
 
-    white: Share
+    white: WhiteShare
     openings: tuple[_OpeningLine, ...]
     one_sided: int  # games on an opening that was played with one colour only by this pair
     relay_us: tuple[int, ...]
@@ -139,7 +141,7 @@ class Fairness:
     threads: int  # the most of an entrant
     margins: tuple[tuple[str, int, int], ...]  # engine, moves inside the margin, games; who has any
     warnings: tuple[str, ...]
-    hosts: Hosts  # the machines, and whether games ended alike on them
+    hosts: HostComparison  # the machines, and whether games ended alike on them
     used_up: str = ""  # a sentence where all openings had been played and came again
 
     @property
@@ -159,7 +161,7 @@ def fairness_of(
     """Games at odds count for the machine, not for White; `again` tells of games that came again (`over_again`)."""
     even = [game for game in games if not game.handicap]
     threads = max(map(_threads_of, specs.values()), default=1)
-    hosts = hosts_of(even)
+    hosts = compare_hosts(even)
     busy = tuple(game.number for game in games if game.busy)
     steal = tuple(game.steal for game in games if game.steal is not None)
     margins: Counter[str] = Counter()
@@ -169,7 +171,7 @@ def fairness_of(
             margins[name] += side.margin_uses
             played[name] += 1
     return Fairness(
-        white=share_of(even),
+        white=white_share(even),
         openings=tuple(_openings(even)),
         one_sided=_one_sided(even),
         relay_us=tuple(game.relay_us[0] for game in games if game.relay_us),
@@ -179,7 +181,7 @@ def fairness_of(
         steal=steal,
         cores=_cores(games),
         busy=busy,
-        at_once=most_at_once(games),
+        at_once=max_concurrent_games(games),
         threads=threads,
         margins=tuple((name, uses, played[name]) for name, uses in margins.most_common() if uses),
         warnings=(
@@ -191,7 +193,7 @@ def fairness_of(
     )
 
 
-def used_up(log: TournamentReader) -> str:
+def reused_openings_note(log: TournamentReader) -> str:
     """Whether its openings came again; an empty text where they did not, or it is not known how many there are."""
     dealing = dealing_of(log.config)
     return (
@@ -199,7 +201,7 @@ def used_up(log: TournamentReader) -> str:
     )
 
 
-def over_again(repeated: int, games: int) -> str:
+def repeated_games_note(repeated: int, games: int) -> str:
     """What to know of games that went as an earlier one; an empty text where none did."""
     if not repeated:
         return ""
@@ -207,15 +209,15 @@ def over_again(repeated: int, games: int) -> str:
     return f"{repeated} of {games} games are an earlier one over again, and {counted_so}"
 
 
-def share_of(games: Sequence[GameConditions]) -> Share:
+def white_share(games: Sequence[GameConditions]) -> WhiteShare:
     """White's, with the error of the mean of its results."""
     points = [game.outcome.half_points(white=True) for game in games]
     number, total = len(points), sum(points)
-    if number < FEW:
-        return Share(number, total, None)
+    if number < _MIN_GAMES:
+        return WhiteShare(number, total, None)
     mean = total / number
     spread = sum((one - mean) ** 2 for one in points) / (number - 1)
-    return Share(number, total, NORMAL_95 * sqrt(spread / number) / 2 if spread else None)
+    return WhiteShare(number, total, NORMAL_95 * sqrt(spread / number) / 2 if spread else None)
 
 
 def _threads_of(spec: EngineSpec) -> int:
@@ -224,7 +226,7 @@ def _threads_of(spec: EngineSpec) -> int:
     return int(told) if told.isascii() and told.isdigit() else 1
 
 
-def most_at_once(games: Sequence[GameConditions]) -> int:
+def max_concurrent_games(games: Sequence[GameConditions]) -> int:
     """Games that were in the air at one moment, at most; one that begins as another ends is not beside it."""
     moments = sorted([(game.started, 1) for game in games] + [(game.ended, -1) for game in games])
     flying = most = 0
@@ -240,7 +242,9 @@ def _cores(games: Sequence[GameConditions]) -> tuple[int, ...]:
 
 def _most_crowded(games: Sequence[GameConditions], threads: int) -> tuple[int, int]:
     """Games at once and processors of the machine that lacked the most of these; 0, 0 where none lacked any."""
-    crowds = ((most_at_once(played), cores[0]) for played in _by_machine(games).values() if (cores := _cores(played)))
+    crowds = (
+        (max_concurrent_games(played), cores[0]) for played in _by_machine(games).values() if (cores := _cores(played))
+    )
     lacking = [(at_once, cores) for at_once, cores in crowds if at_once * threads > cores]
     return max(lacking, key=lambda crowd: crowd[0] * threads - crowd[1], default=(0, 0))
 
@@ -251,7 +255,7 @@ def _openings(games: Sequence[GameConditions]) -> Iterator[_OpeningLine]:
         by_opening.setdefault(game.opening, []).append(game)
     for (name, place), played in sorted(by_opening.items(), key=lambda one: (one[0][1], one[0][0])):
         draws = sum(game.outcome is Outcome.DRAW for game in played)
-        yield _OpeningLine(name, place, share_of(played), draws)
+        yield _OpeningLine(name, place, white_share(played), draws)
 
 
 def _one_sided(games: Sequence[GameConditions]) -> int:
@@ -261,13 +265,13 @@ def _one_sided(games: Sequence[GameConditions]) -> int:
 
 
 def _warnings(
-    crowd: tuple[int, int], threads: int, busy: int, games: int, steal: Sequence[float], hosts: Hosts
+    crowd: tuple[int, int], threads: int, busy: int, games: int, steal: Sequence[float], hosts: HostComparison
 ) -> Iterator[str]:
     at_once, cores = crowd
     if at_once:
         each = f" of {threads} threads" if threads > 1 else ""
         yield (
-            f"up to {counted(at_once, 'game')}{each} at once on {cores} processors:"
+            f"up to {format_count(at_once, 'game')}{each} at once on {cores} processors:"
             " engines waited for each other, clocks and strengths may have suffered"
         )
     if busy:
@@ -275,16 +279,16 @@ def _warnings(
     if steal and max(steal) >= _STOLEN:
         often = sum(one >= _STOLEN for one in steal)
         yield f"its host gave {_STOLEN:.0%} or more of the machine's time to others in {often} of {games} games"
-    if hosts.chance is not None and hosts.chance < ODD:
+    if hosts.chance is not None and hosts.chance < _WARNING_CHANCE:
         yield f"games did not end alike on all machines ({hosts.words})"
 
 
 # The fairness page's tables: measures with their spread, openings, margins.
 
-MOST_OPENINGS = 1_000  # lines of the table of openings
+_MAX_OPENINGS = 1_000  # lines of the table of openings
 
 
-def _share_words(share: Share) -> str:
+def _share_words(share: WhiteShare) -> str:
     """``52.4 % ±3.1``; "too few games" where no error can be told."""
     if share.share is None:
         return ""
@@ -292,7 +296,7 @@ def _share_words(share: Share) -> str:
     return f"{words} ±{100 * share.error:.1f}" if share.error is not None else f"{words}, too few games"
 
 
-def measures(found: Fairness) -> Sheet:
+def measures_sheet(found: Fairness) -> Sheet:
     """What was measured in each game, as its median, 99th percentile and largest."""
     columns = (
         Column("what", "measured in each game", left=True),
@@ -329,7 +333,7 @@ def _measure(words: str, values: Sequence[float], form: str) -> dict[str, object
     }
 
 
-def openings(found: Fairness) -> Sheet:
+def openings_sheet(found: Fairness) -> Sheet:
     """White's points on each opening, the most one-sided first."""
     columns = (
         Column("place", "#"),
@@ -347,17 +351,17 @@ def openings(found: Fairness) -> Sheet:
             "share": _share_words(line.white),
             "draws": line.draws,
         }
-        for line in ordered[:MOST_OPENINGS]
+        for line in ordered[:_MAX_OPENINGS]
     )
     more = len(ordered) - len(rows)
     return Sheet("openings", columns, rows, notes=(f"{more} more openings, nearer to even",) if more else ())
 
 
-def _share_one_sided(share: Share) -> float:
+def _share_one_sided(share: WhiteShare) -> float:
     return abs((share.share or 0.0) - 0.5) * sqrt(share.games)  # in units of its own chance error
 
 
-def margins(found: Fairness) -> Sheet:
+def margins_sheet(found: Fairness) -> Sheet:
     """Who moved after its time was up and was forgiven."""
     columns = (
         Column("engine", "engine", left=True),
@@ -368,7 +372,7 @@ def margins(found: Fairness) -> Sheet:
     return Sheet("margins", columns, rows)
 
 
-def own_shares(found: Fairness) -> Sheet:
+def referee_share_sheet(found: Fairness) -> Sheet:
     """Flags, and how much of the late move the referee itself may have cost."""
     columns = (Column("game", "game"), Column("share", "own share, ms"))
     rows = tuple({"game": number, "share": f"{own / 1000:.1f}"} for number, own in found.own_us)

@@ -11,9 +11,9 @@ from enginetour.model.game import format_fixed
 from enginetour.ratings.matrices import Matrix, matrix_of
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row
 from enginetour.ratings.systems import SYSTEMS
-from enginetour.reports.html.page import day_and_time
+from enginetour.reports.html.page import format_utc
 from enginetour.reports.ratinglist import SYSTEM_NAMES
-from enginetour.reports.review.engines import slugs_of
+from enginetour.reports.review.engines import page_slugs
 from enginetour.reports.sheet import Column, Sheet
 from enginetour.store.careers import Opponent, PublishedRating, opponents_of, results_by_opponent
 from enginetour.store.definition import describe_definition, revisions_of
@@ -47,20 +47,20 @@ class RatingPath:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class RatingHistory:
     """What the store knows of these engines beyond the tournament's own list."""
 
     lists: tuple[ListHistory, ...]
     paths: tuple[RatingPath, ...]
 
 
-def history_of(store: Store, tournament: int, names: Sequence[str]) -> History:
+def history_of(store: Store, tournament: int, names: Sequence[str]) -> RatingHistory:
     """Lists in which one of the names stands, and the rating events of the tournament's games."""
     by_list: dict[str, list[Edition]] = {}
     for head in editions_of(store):
         by_list.setdefault(head.name, []).append(head)
     lists = (list_history(store, name, heads, names) for name, heads in by_list.items())
-    return History(tuple(one for one in lists if one.engines), _paths(store, tournament, names))
+    return RatingHistory(tuple(one for one in lists if one.engines), _paths(store, tournament, names))
 
 
 def list_history(
@@ -142,7 +142,7 @@ def list_review(store: Store, name: str) -> ListReview:
     selection = select_games(store, revision.definition)
     found = rate_selection(store, selection)
     names = [row.name for row in found.rows]
-    ratings, slugs = {row.name: row.rating for row in found.rows}, slugs_of(names)
+    ratings, slugs = {row.name: row.rating for row in found.rows}, page_slugs(names)
     met = results_by_opponent(selection, ratings.keys())
     history = list_history(store, name, editions_of(store, name))
     points = dict(history.engines)
@@ -173,7 +173,7 @@ def list_review(store: Store, name: str) -> ListReview:
 _MOST_EDITIONS = 12  # columns: the newest
 
 
-def editions(one: ListHistory) -> Sheet:
+def editions_sheet(one: ListHistory) -> Sheet:
     """Every edition of the list, newest first."""
     columns = (
         Column("edition", "edition"),
@@ -182,13 +182,13 @@ def editions(one: ListHistory) -> Sheet:
         Column("note", "note", left=True),
     )
     rows = tuple(
-        {"edition": number, "made": day_and_time(made), "games": games, "note": note}
+        {"edition": number, "made": format_utc(made), "games": games, "note": note}
         for number, made, games, note in reversed(one.editions)
     )
     return Sheet("editions", columns, rows)
 
 
-def engines(one: ListHistory) -> Sheet:
+def engines_sheet(one: ListHistory) -> Sheet:
     """An engine a line, its rating with error in each of the newest editions."""
     numbers = [number for number, *_ in one.editions][-_MOST_EDITIONS:]
     columns = (
@@ -197,24 +197,24 @@ def engines(one: ListHistory) -> Sheet:
     )
     rows = []
     for name, points in one.engines:
-        by_number = {point.edition: rated(point) for point in points}
+        by_number = {point.edition: format_rating(point) for point in points}
         rows.append({"name": name, **{f"e{number}": by_number.get(number, "") for number in numbers}})
     return Sheet("engines through the editions", columns, tuple(rows))
 
 
-def rated(point: PublishedRating) -> str:
+def format_rating(point: PublishedRating) -> str:
     """``2641 ±60``; the larger distance where the bounds differ."""
     bounds = [bound for bound in (point.plus, point.minus) if bound is not None]
     return f"{round(point.rating)} ±{max(bounds):.0f}" if len(bounds) == 2 else str(round(point.rating))
 
 
-def by_system(history: History) -> Iterator[tuple[str, tuple[RatingPath, ...]]]:
+def paths_by_system(history: RatingHistory) -> Iterator[tuple[str, tuple[RatingPath, ...]]]:
     """The paths of each incremental system, by its name for people."""
     for system in dict.fromkeys(path.system for path in history.paths):
         yield SYSTEM_NAMES[system], tuple(path for path in history.paths if path.system == system)
 
 
-def paths(own: Sequence[RatingPath]) -> Sheet:
+def paths_sheet(own: Sequence[RatingPath]) -> Sheet:
     """Where each engine came from and stands now, the best now first."""
     columns = (
         Column("name", "engine", left=True),

@@ -15,37 +15,37 @@ from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.ladder import round_robins
 from enginetour.reports.charts.output import svg
-from enginetour.reports.columns import WIDE
+from enginetour.reports.columns import WIDE_COLUMNS
 from enginetour.reports.html import game
-from enginetour.reports.html.page import Site, crosstable, day_and_time, notes, render
-from enginetour.reports.ratinglist import sheet
+from enginetour.reports.html.page import Site, crosstable_markup, format_utc, notes_list, render_page
+from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import lists as historysheets
 from enginetour.reports.review.engines import EngineReview
 from enginetour.reports.review.fairness import Fairness
 from enginetour.reports.review.lists import ListedEngine, ListHistory, ListReview, RatingPath
-from enginetour.reports.review.tournament import Review, told_apart
-from enginetour.reports.sheet import Column, Sheet, counted, safe
+from enginetour.reports.review.tournament import TournamentReview, leaders_note
+from enginetour.reports.sheet import Column, Sheet, format_count, safe_text
 from enginetour.reports.standings import pairing_report
 from enginetour.store.careers import PublishedRating
 
 # The pictures of a review: from its rows to those of the charts.
 
 _MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
-SOME = 10  # games; a distribution of fewer tells nothing
+_MIN_GAMES = 10  # games; a distribution of fewer tells nothing
 
 
-def _rating_list_picture(review: Review) -> Picture | None:
+def _rating_list_picture(review: TournamentReview) -> Picture | None:
     """Of the first pool, which is the largest; None without a rated engine."""
     return rated_picture(review.ratings)
 
 
 def rated_picture(found: RatingList) -> Picture | None:
     """The same of any list."""
-    rows = lists.rated(found)
-    return lists.rating_list(rows, title="Ratings, and how far they may be off") if rows else None
+    rows = lists.largest_pool(found)
+    return lists.rating_chart(rows, title="Ratings, and how far they may be off") if rows else None
 
 
-def _scores_picture(review: Review) -> Picture | None:
+def _scores_picture(review: TournamentReview) -> Picture | None:
     """Points above half of the best of the table, game by game; None where nobody has played enough to see a line."""
     best = [line.name for line in review.standings if line.rank is not None][:_MOST_CURVES]
     met: dict[str, list[int]] = {name: [] for name in best}
@@ -54,29 +54,29 @@ def _scores_picture(review: Review) -> Picture | None:
             for name, white in ((line.white, True), (line.black, False)):
                 if name in met:
                     met[name].append(line.outcome.half_points(white=white))
-    runs = [curves.Run(name, tuple(points)) for name, points in met.items() if points]
-    if max((len(run.half_points) for run in runs), default=0) < SOME:
+    runs = [curves.ScoreRun(name, tuple(points)) for name, points in met.items() if points]
+    if max((len(run.half_points) for run in runs), default=0) < _MIN_GAMES:
         return None
-    return curves.score_over_games(runs, title="The first of the table, game by game: points above half")
+    return curves.score_chart(runs, title="The first of the table, game by game: points above half")
 
 
-def _ladder_picture(review: Review) -> Picture | None:
+def _ladder_picture(review: TournamentReview) -> Picture | None:
     """Who was in the section, entered, was parked and dropped out, over the games."""
     if review.ladder is None:
         return None
-    ranked = [ladder.Ranked(line.name, line.rank, line.status) for line in review.ladder.ranking]
-    return ladder.ladder(
+    ranked = [ladder.LadderRow(line.name, line.rank, line.status) for line in review.ladder.ranking]
+    return ladder.ladder_chart(
         round_robins(review.notes, review.facts.games), ranked, title="Who was in the section, and at which place"
     )
 
 
 def _opponents_picture(one: EngineReview) -> Picture | None:
     """Its score against each opponent by that one's rating; None where nobody is rated."""
-    faced = [lists.Faced(met.name, met.rating, met.half_points, len(met.games)) for met in one.opponents]
+    faced = [lists.OpponentScore(met.name, met.rating, met.half_points, len(met.games)) for met in one.opponents]
     if not any(line.rating is not None for line in faced):
         return None
     rating = None if one.row is None else one.row.rating
-    return lists.score_by_rating(rating, faced, title="Score by the opponent's rating")
+    return lists.score_by_rating_chart(rating, faced, title="Score by the opponent's rating")
 
 
 def editions_picture(one: ListHistory) -> Picture | None:
@@ -84,14 +84,14 @@ def editions_picture(one: ListHistory) -> Picture | None:
     if len(one.editions) < 2:
         return None
     lines = [_curve(name, points) for name, points in one.engines[:_MOST_CURVES]]
-    return curves.rating_history(lines, title=f"{one.name}, edition by edition")
+    return curves.rating_history_chart(lines, title=f"{one.name}, edition by edition")
 
 
 def _career_picture(one: ListedEngine) -> Picture | None:
     """One engine through the editions of its list; None where it stands in one only."""
     if len(one.editions) < 2:
         return None
-    return curves.rating_history([_curve(one.name, one.editions)], title="Edition by edition")
+    return curves.rating_history_chart([_curve(one.name, one.editions)], title="Edition by edition")
 
 
 def _curve(name: str, points: Sequence[PublishedRating]) -> Curve:
@@ -108,29 +108,29 @@ def paths_picture(name: str, own: Sequence[RatingPath]) -> Picture | None:
         )
         for path in best
     ]
-    return curves.rating_history(lines, title=f"{name}, game by game", below="game") if lines else None
+    return curves.rating_history_chart(lines, title=f"{name}, game by game", below="game") if lines else None
 
 
 def fairness_picture(found: Fairness) -> Iterator[Picture]:
     """White's share, relay gaps, load: what there is of them."""
     if found.white.games:
         white = found.white
-        share = curves.Share("all games", white.share, white.error, white.games)
-        yield curves.white_share([share], title="White's share of the points")
-    if len(found.worst_us) >= SOME:
+        share = curves.ShareBar("all games", white.share, white.error, white.games)
+        yield curves.white_share_chart([share], title="White's share of the points")
+    if len(found.worst_us) >= _MIN_GAMES:
         gaps = [gap / 1000 for gap in found.worst_us]
-        yield curves.distribution(gaps, title="Relay gap, the largest of each game", unit="ms")
-    if len(found.load) >= SOME:
-        yield curves.load(found.load, title="Load of the machine", cores=found.shared_cores)
+        yield curves.histogram(gaps, title="Relay gap, the largest of each game", unit="ms")
+    if len(found.load) >= _MIN_GAMES:
+        yield curves.load_chart(found.load, title="Load of the machine", cores=found.shared_cores)
 
 
 # Which pages a report has, and what stands on each: from a review to texts, one page at a time.
 
-Maker = Callable[[], str]
+_PageMaker = Callable[[], str]
 _MOST_TROUBLED = 10  # engines with incidents on the first page
 
 
-def site_of(review: Review, *, prefix: str = "", single: bool = False) -> Site:
+def report_site(review: TournamentReview, *, prefix: str = "", single: bool = False) -> Site:
     """What the pages share."""
     facts = review.facts
     wrong = sum(not line.incident.is_warning for line in review.incidents)
@@ -140,12 +140,12 @@ def site_of(review: Review, *, prefix: str = "", single: bool = False) -> Site:
     pages += [("games.html", "Games"), ("incidents.html", f"Incidents ({wrong})" if wrong else "Incidents")]
     pages += [("fairness.html", "Fairness")]
     pages += [("history.html", "History")] if review.history.lists or review.history.paths else []
-    games_told = f"{counted(facts.games, 'game')} that count{'s' * (facts.games == 1)}"
-    foot = f"{facts.title}: {games_told}, {counted(facts.entrants, 'engine')}. Made by enginetour."
+    games_told = f"{format_count(facts.games, 'game')} that count{'s' * (facts.games == 1)}"
+    foot = f"{facts.title}: {games_told}, {format_count(facts.entrants, 'engine')}. Made by enginetour."
     return Site(facts.title, tuple(pages), review.slugs, foot=foot, prefix=prefix, single=single)
 
 
-def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:
+def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
     """Address and maker of every page but those of single games; each is made when it is asked for."""
     yield "index.html", partial(_index_page, review, site)
     yield "crosstable.html", partial(_crosstable_page, review, site)
@@ -153,9 +153,9 @@ def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:
         yield "ladder.html", partial(_ladder_page, review, site)
     if review.rounds:
         yield "rounds.html", partial(_rounds_page, review, site)
-    parts = game.parts(review.games)
+    parts = game.list_parts(review.games)
     for number in range(len(parts)):
-        yield game.address(number), partial(_games_page, review, site, parts, number)
+        yield game.list_address(number), partial(_games_page, review, site, parts, number)
     yield "incidents.html", partial(_incidents_page, review, site)
     yield "fairness.html", partial(_fairness_page, review, site)
     if review.history.lists or review.history.paths:
@@ -164,27 +164,27 @@ def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:
         yield f"engines/{engine.slug}.html", partial(_engine_page, review, site, engine)
 
 
-def drawn(picture: Picture | None) -> Markup | None:
+def _chart_figure(picture: Picture | None) -> Markup | None:
     """The chart as it stands in a figure of a page: its title in words, then the drawing."""
     if picture is None:
         return None
-    caption = f"<figcaption>{escape(safe(picture.title))}</figcaption>"
+    caption = f"<figcaption>{escape(safe_text(picture.title))}</figcaption>"
     return Markup(f"{caption}\n{svg(picture)}")  # noqa: S704  # its words are escaped where it is drawn
 
 
-def _index_page(review: Review, site: Site) -> str:
+def _index_page(review: TournamentReview, site: Site) -> str:
     """Who is best and how sure that is, what happened, what went wrong, what next."""
-    return render(
+    return render_page(
         "index.html",
         site=site,
         here="index.html",
         facts=review.facts,
-        chart=drawn(_rating_list_picture(review)),
-        ratings=ratinglist.likelihood("rating list", review.ratings, _columns(review)),
-        standings=standings.standings("standings", review.standings, review.odds),
+        chart=_chart_figure(_rating_list_picture(review)),
+        ratings=ratinglist.likelihood_sheet("rating list", review.ratings, _columns(review)),
+        standings=standings.standings_sheet("standings", review.standings, review.odds),
         test=review.test,
         story=review.story,
-        course=drawn(_scores_picture(review)),
+        course=_chart_figure(_scores_picture(review)),
         advice=review.advice,
         trouble=_trouble(review, most=_MOST_TROUBLED),
         wrong=sum(not line.incident.is_warning for line in review.incidents),
@@ -193,113 +193,114 @@ def _index_page(review: Review, site: Site) -> str:
     )
 
 
-def _crosstable_page(review: Review, site: Site) -> str:
+def _crosstable_page(review: TournamentReview, site: Site) -> str:
     """Everybody against everybody, the cells leading to the games."""
     here = "crosstable.html"
     sums = {row.name: row.half_points for row in review.crosstable}
-    why = standings.apart(review.standings, sums, by_match=dict(review.facts.settings).get("scoring") == "match")
+    why = standings.points_notes(review.standings, sums, by_match=dict(review.facts.settings).get("scoring") == "match")
     rows = [
         replace(row, half_points=line.half_points)
         for row, line in zip(review.crosstable, review.standings, strict=True)
     ]
-    return render(here, site=site, here=here, table_of=crosstable(rows, site, here) + notes(why))
+    return render_page(here, site=site, here=here, table_of=crosstable_markup(rows, site, here) + notes_list(why))
 
 
-def _ladder_page(review: Review, site: Site) -> str:
+def _ladder_page(review: TournamentReview, site: Site) -> str:
     """The bubble's story as a picture and in words."""
     here, ladder = "ladder.html", review.ladder
     assert ladder is not None
-    return render(
-        here, site=site, here=here, ladder=ladder, chart=drawn(_ladder_picture(review)), orders=_orders(review)
+    return render_page(
+        here, site=site, here=here, ladder=ladder, chart=_chart_figure(_ladder_picture(review)), orders=_orders(review)
     )
 
 
-def _rounds_page(review: Review, site: Site) -> str:
+def _rounds_page(review: TournamentReview, site: Site) -> str:
     """Round by round: who met whom, the results, and why these pairs."""
     here = "rounds.html"
     report = pairing_report("pairing report", review.figures, review.notes)
-    return render(here, site=site, here=here, rounds=review.rounds, report=report)
+    return render_page(here, site=site, here=here, rounds=review.rounds, report=report)
 
 
-def _games_page(review: Review, site: Site, parts: Sequence[Sequence[game.Listed]], number: int) -> str:
+def _games_page(review: TournamentReview, site: Site, parts: Sequence[Sequence[game.ListedGame]], number: int) -> str:
     """The list of games, or a part of it where it is long."""
-    return render(
+    return render_page(
         "games.html",
         site=site,
-        here=game.address(number),
-        games=game.table(parts[number], site, game.address(number)),
-        parts=[(game.address(place), part) for place, part in enumerate(parts)],
+        here=game.list_address(number),
+        games=game.list_table(parts[number], site, game.list_address(number)),
+        parts=[(game.list_address(place), part) for place, part in enumerate(parts)],
         names=sorted({name for game in parts[number] for name in (game.white, game.black)}),
         endings=sorted({game.termination for game in parts[number]}),
         void=review.facts.void,
     )
 
 
-def _incidents_page(review: Review, site: Site) -> str:
+def _incidents_page(review: TournamentReview, site: Site) -> str:
     """What went wrong, with the talk that led to it."""
-    from enginetour.reports.review.tournament import told
+    from enginetour.reports.review.tournament import incidents_with_log as told
 
     here = "incidents.html"
-    return render(here, site=site, here=here, trouble=_trouble(review), lines=told(review.incidents))
+    return render_page(here, site=site, here=here, trouble=_trouble(review), lines=told(review.incidents))
 
 
-def _fairness_page(review: Review, site: Site) -> str:
+def _fairness_page(review: TournamentReview, site: Site) -> str:
     """Was it fair: colours, openings, the referee, the machine."""
     from enginetour.reports.review import fairness as sheets
 
     here, found = "fairness.html", review.fairness
-    return render(
+    return render_page(
         here,
         site=site,
         here=here,
         fairness=found,
         games=review.facts.games,
         more_openings=not dict(review.facts.settings).get("openings", "").startswith("the usual start"),
-        measures=sheets.measures(found),
-        openings=sheets.openings(found),
-        margins=sheets.margins(found),
-        own=sheets.own_shares(found),
-        charts=[drawn(picture) for picture in fairness_picture(found)],
+        measures=sheets.measures_sheet(found),
+        openings=sheets.openings_sheet(found),
+        margins=sheets.margins_sheet(found),
+        own=sheets.referee_share_sheet(found),
+        charts=[_chart_figure(picture) for picture in fairness_picture(found)],
     )
 
 
-def _history_page(review: Review, site: Site) -> str:
+def _history_page(review: TournamentReview, site: Site) -> str:
     """The engines in published lists, and by incremental systems."""
     here = "history.html"
     lists = [
-        (one, historysheets.editions(one), historysheets.engines(one), drawn(editions_picture(one)))
+        (one, historysheets.editions_sheet(one), historysheets.engines_sheet(one), _chart_figure(editions_picture(one)))
         for one in review.history.lists
     ]
     paths = [
-        (name, historysheets.paths(own), drawn(paths_picture(name, own)))
-        for name, own in historysheets.by_system(review.history)
+        (name, historysheets.paths_sheet(own), _chart_figure(paths_picture(name, own)))
+        for name, own in historysheets.paths_by_system(review.history)
     ]
-    return render(here, site=site, here=here, lists=lists, paths=paths)
+    return render_page(here, site=site, here=here, lists=lists, paths=paths)
 
 
-def _engine_page(review: Review, site: Site, engine: EngineReview) -> str:
+def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> str:
     """One engine: what it is, against whom it did what, its time, its endings, its incidents."""
-    from enginetour.reports.review.engines import facts, opponents
+    from enginetour.reports.review.engines import engine_facts as facts
+    from enginetour.reports.review.engines import opponents_table as opponents
 
     here = f"engines/{engine.slug}.html"
-    return render(
+    return render_page(
         "engine.html",
         site=site,
         here=here,
         engine_of=engine,
         facts=facts(engine),
         opponents=opponents(engine, site, here),
-        chart=drawn(_opponents_picture(engine)),
+        chart=_chart_figure(_opponents_picture(engine)),
         incidents=[line for line in review.incidents if line.incident.at_fault == engine.name],
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
 
 
-def _columns(review: Review) -> tuple[str, ...]:
-    return ("pool", *WIDE) if len(review.ratings.pools) > 1 else WIDE
+def _columns(review: TournamentReview) -> tuple[str, ...]:
+    return ("pool", *WIDE_COLUMNS) if len(review.ratings.pools) > 1 else WIDE_COLUMNS
 
 
-def _orders(review: Review) -> Sheet:
+def _orders(review: TournamentReview) -> Sheet:
     """Both orders of a bubble side by side."""
     assert review.ladder is not None
     ranking = [line for line in review.ladder.ranking if line.rank is not None]
@@ -317,7 +318,7 @@ def _orders(review: Review) -> Sheet:
     return Sheet("both orders", columns, rows)
 
 
-def _trouble(review: Review, most: int | None = None) -> Sheet:
+def _trouble(review: TournamentReview, most: int | None = None) -> Sheet:
     """A line for each engine that had an incident or a warning, or for the `most` with most of them."""
     columns = (
         Column("engine", "engine", left=True),
@@ -333,7 +334,7 @@ def _trouble(review: Review, most: int | None = None) -> Sheet:
         rows.append({"engine": name, "incidents": grave, "warnings": len(own) - grave, "kinds": ", ".join(kinds)})
     rows.sort(key=lambda row: (-int(str(row["incidents"])), str(row["engine"])))
     more = 0 if most is None else max(0, len(rows) - most)
-    notes = (f"and {counted(more, 'more engine')}",) if more else ()
+    notes = (f"and {format_count(more, 'more engine')}",) if more else ()
     return Sheet("incidents by engine", columns, tuple(rows[:most]), notes=notes)
 
 
@@ -346,11 +347,12 @@ def list_site(review: ListReview) -> Site:
     pages += [("superiority.html", "Who is stronger")] if review.los is not None else []
     pages += [("history.html", "History")] if review.history.editions else []
     found = review.found
-    foot = f"{review.name}: {counted(found.games, 'game')}, {counted(len(found.rows), 'engine')}. Made by enginetour."
+    counts = f"{format_count(found.games, 'game')}, {format_count(len(found.rows), 'engine')}"
+    foot = f"{review.name}: {counts}. Made by enginetour."
     return Site(review.name, tuple(pages), review.slugs, frozenset(), foot)
 
 
-def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, Maker]]:
+def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
     """Address and maker of every page."""
     yield "index.html", partial(_index, review, site)
     if review.los is not None:
@@ -363,45 +365,50 @@ def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, Maker]]:
 
 def _index(review: ListReview, site: Site) -> str:
     chart = rated_picture(review.found) if review.has_errors else None
-    return render(
+    return render_page(
         "list.html",
         site=site,
         here="index.html",
         name=review.name,
         revision=review.revision,
         definition=list(review.definition.items()),
-        apart=told_apart(review.found) if review.has_errors else "",
-        chart=drawn(chart),
-        ratings=editions.listed("rating list", review.found),
+        apart=leaders_note(review.found) if review.has_errors else "",
+        chart=_chart_figure(chart),
+        ratings=editions.list_sheet("rating list", review.found),
     )
 
 
 def _superiority(review: ListReview, site: Site) -> str:
     here = "superiority.html"
     assert review.los is not None
-    return render(here, site=site, here=here, matrix=sheet("likelihood of superiority", review.los))
+    return render_page(here, site=site, here=here, matrix=matrix_sheet("likelihood of superiority", review.los))
 
 
 def _history(review: ListReview, site: Site) -> str:
     one = review.history
-    told = (one, historysheets.editions(one), historysheets.engines(one), drawn(editions_picture(one)))
-    return render("history.html", site=site, here="history.html", lists=[told], paths=[])
+    told = (
+        one,
+        historysheets.editions_sheet(one),
+        historysheets.engines_sheet(one),
+        _chart_figure(editions_picture(one)),
+    )
+    return render_page("history.html", site=site, here="history.html", lists=[told], paths=[])
 
 
 def _engine(site: Site, engine: ListedEngine) -> str:
     met = {"name": engine.name, "rating": engine.row.rating, "games": engine.row.games, "first": None, "last": None}
-    sheet = editions.opponents({**met, "opponents": [asdict(opponent) for opponent in engine.opponents]})
-    faced = [lists.Faced(one.name, one.rating, 2 * one.wins + one.draws, one.games) for one in engine.opponents]
-    chart = lists.score_by_rating(engine.row.rating, faced, title="Score by the opponent's rating")
-    return render(
+    sheet = editions.opponents_sheet({**met, "opponents": [asdict(opponent) for opponent in engine.opponents]})
+    faced = [lists.OpponentScore(one.name, one.rating, 2 * one.wins + one.draws, one.games) for one in engine.opponents]
+    chart = lists.score_by_rating_chart(engine.row.rating, faced, title="Score by the opponent's rating")
+    return render_page(
         "listengine.html",
         site=site,
         here=f"engines/{engine.slug}.html",
         one=engine,
         opponents=sheet,
         editions=_editions(engine.editions),
-        chart=drawn(chart) if any(line.rating is not None for line in faced) else None,
-        curve=drawn(_career_picture(engine)),
+        chart=_chart_figure(chart) if any(line.rating is not None for line in faced) else None,
+        curve=_chart_figure(_career_picture(engine)),
     )
 
 
@@ -416,9 +423,9 @@ def _editions(points: tuple[PublishedRating, ...]) -> Sheet:
     rows = tuple(
         {
             "edition": point.edition,
-            "made": day_and_time(point.made),
+            "made": format_utc(point.made),
             "rank": point.rank,
-            "rating": historysheets.rated(point),
+            "rating": historysheets.format_rating(point),
             "games": point.games,
         }
         for point in reversed(points)

@@ -23,17 +23,16 @@ from enginetour.model.variants import STANDARD, VARIANTS, describe_start
 from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.ratinglist import RatingList, Row, bubble_rating_order, rating_list
 from enginetour.reports import sprt
-from enginetour.reports.games import averages, endings, endings_counted, endings_words
-from enginetour.reports.games import incident_lines as games_incident_lines
-from enginetour.reports.html.game import GameRow, Neighbour
-from enginetour.reports.html.page import Cell
-from enginetour.reports.ladder import steps
-from enginetour.reports.progress import is_open
-from enginetour.reports.review.engines import EngineReview, colours_of, opponents_of, slugs_of
-from enginetour.reports.review.fairness import Fairness, fairness_of, over_again, used_up
-from enginetour.reports.review.lists import History, history_of
-from enginetour.reports.sheet import Sheet, counted
-from enginetour.reports.standings import RoundFigures, duration, pairing_figures
+from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings, incident_lines
+from enginetour.reports.html.game import GamePage, RelatedGame
+from enginetour.reports.html.page import CrossGames
+from enginetour.reports.ladder import ladder_steps
+from enginetour.reports.progress import is_open_ended
+from enginetour.reports.review.engines import EngineReview, color_results, opponents_of, page_slugs
+from enginetour.reports.review.fairness import Fairness, fairness_of, repeated_games_note, reused_openings_note
+from enginetour.reports.review.lists import RatingHistory, history_of
+from enginetour.reports.sheet import Sheet, format_count
+from enginetour.reports.standings import RoundFigures, format_duration, pairing_figures
 from enginetour.store.games import (
     GAMES_A_PAGE,
     GameLine,
@@ -55,13 +54,13 @@ from enginetour.store.tournaments import Store
 # Settings of a game that every reader of a list asks for, in the order they are told.
 _CONTROLS = ("tc", "white_tc", "black_tc")
 _OF_PLAY = ("variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
-NAMED = 5  # engines of one control
+_MAX_NAMED = 5  # engines of one control
 
 _OFFERS = 4  # games that are told as the next ones
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """Times are UTC seconds, None before the first game; `settings` are words for people."""
 
     title: str
@@ -87,11 +86,11 @@ class Facts:
         return self.remaining[1] == 0
 
 
-def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine]) -> Facts:
+def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine]) -> _Facts:
     """From the log, its fold and its games."""
     stage = getattr(format_, "stage", None)
     counting = sum(game.counts for game in games)
-    return Facts(
+    return _Facts(
         title=log.title,
         name=log.name,
         edition=log.edition,
@@ -119,15 +118,15 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tc", _controls(sides)
     for key in (*(() if sides else _CONTROLS), *_OF_PLAY):
         if play.get(key) not in (None, "standard") and play[key] is not False:  # a margin of 0 is one
-            yield key, _told(play[key])
+            yield key, _format_setting(play[key])
     if opened:
-        yield "openings", _suite(opened, play.get("variant") or STANDARD)
+        yield "openings", _openings(opened, play.get("variant") or STANDARD)
     for key, value in config.get("format", {}).items():
         if key != "system" and value not in (None, False, [], {}):
-            yield key, _told(value)
+            yield key, _format_setting(value)
 
 
-def _suite(opened: Mapping[str, Any], variant: str) -> str:
+def _openings(opened: Mapping[str, Any], variant: str) -> str:
     """``book.epd, random``; one start has no order."""
     usual = describe_start(variant)
     if usual and not opened.get("file") and not VARIANTS[variant].any_rank:
@@ -143,27 +142,27 @@ def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:
         names.setdefault(format_controls(white, black), []).append(name)
     if len(names) == 1:
         return next(iter(names))
-    return "; ".join(f"{control}: {_few(by)}" for control, by in names.items())
+    return "; ".join(f"{control}: {_short_list(by)}" for control, by in names.items())
 
 
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+def _short_list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return f"{', '.join(names[:_MAX_NAMED])}{more}"
 
 
-def _told(value: object) -> str:
+def _format_setting(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_told(one)}" for key, one in value.items() if one is not None)
+        return ", ".join(f"{key} {_format_setting(one)}" for key, one in value.items() if one is not None)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:g}"
-    return ", ".join(map(_told, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(_format_setting, value)) if isinstance(value, list) else str(value)
 
 
 # What happened, in a few sentences: results, endings, the longest and the shortest game, who came and left.
 
-_TOLD_NOTES = (
+_SUMMARY_NOTES = (
     "warning",
     "add",
     "withdraw",
@@ -179,52 +178,52 @@ _TOLD_NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Happened:
+class _Sentence:
     """A sentence, and the number of the game it is about, if it is about one."""
 
     text: str
     number: int | None = None
 
 
-def _story_of(games: Sequence[GameLine], notes: Sequence[Note]) -> tuple[_Happened, ...]:
+def _summary_of(games: Sequence[GameLine], notes: Sequence[Note]) -> tuple[_Sentence, ...]:
     """From the games of the log and the decisions of its format."""
     return (*_games([game for game in games if game.counts]), *_void(games), *_notes(notes))
 
 
-def _games(games: Sequence[GameLine]) -> Iterator[_Happened]:
+def _games(games: Sequence[GameLine]) -> Iterator[_Sentence]:
     if not games:
-        yield _Happened("No game has been finished yet.")
+        yield _Sentence("No game has been finished yet.")
         return
     parts = [
         f"{word} {sum(game.outcome is outcome for game in games):,}"
         for word, outcome in (("White won", Outcome.WHITE), ("drawn", Outcome.DRAW), ("Black won", Outcome.BLACK))
     ]
-    yield _Happened(f"{len(games):,} game{'s' * (len(games) != 1)}: {', '.join(parts)}.")
-    words = endings_words(endings_counted(games))
-    yield _Happened(f"{words[0].upper()}{words[1:]}.")
+    yield _Sentence(f"{len(games):,} game{'s' * (len(games) != 1)}: {', '.join(parts)}.")
+    words = format_endings(count_endings(games))
+    yield _Sentence(f"{words[0].upper()}{words[1:]}.")
     spans = [game.ended - game.started for game in games]
     plies = sum(game.plies for game in games) / len(games)
-    yield _Happened(f"A game took {duration(sum(spans) / len(games))} and {plies / 2:.0f} moves on average.")
+    yield _Sentence(f"A game took {format_duration(sum(spans) / len(games))} and {plies / 2:.0f} moves on average.")
     longest = max(games, key=lambda game: game.plies)
     shortest = min(games, key=lambda game: game.plies)
     for word, game in (("Longest", longest), ("Shortest", shortest)):
         moves = (game.plies + 1) // 2
-        yield _Happened(f"{word}: {game.white} - {game.black} {game.outcome}, {moves} moves", game.number)
+        yield _Sentence(f"{word}: {game.white} - {game.black} {game.outcome}, {moves} moves", game.number)
 
 
-def _void(games: Sequence[GameLine]) -> Iterator[_Happened]:
+def _void(games: Sequence[GameLine]) -> Iterator[_Sentence]:
     void = sum(game.outcome is Outcome.VOID for game in games)
     struck = sum(game.voided and game.outcome is not Outcome.VOID for game in games)
     if void:
-        yield _Happened(f"{void} game{'s' * (void != 1)} did not count and went back on offer.")
+        yield _Sentence(f"{void} game{'s' * (void != 1)} did not count and went back on offer.")
     if struck:
-        yield _Happened(f"{struck} game{'s' * (struck != 1)} struck out afterwards.")
+        yield _Sentence(f"{struck} game{'s' * (struck != 1)} struck out afterwards.")
 
 
-def _notes(notes: Sequence[Note]) -> Iterator[_Happened]:
+def _notes(notes: Sequence[Note]) -> Iterator[_Sentence]:
     for note in notes:
-        if note.kind in _TOLD_NOTES:
-            yield _Happened(note.text)
+        if note.kind in _SUMMARY_NOTES:
+            yield _Sentence(note.text)
 
 
 # A bubble's story: round robin by round robin, who entered, who was parked, who dropped out, and why.
@@ -241,7 +240,7 @@ class _Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundRobin:
+class _LadderStep:
     """One round robin of the section. `decision` None: it is being played; `table` is best first once it is decided.
 
     A line of the table has the name, half points, and Sonneborn-Berger in quarter points.
@@ -255,25 +254,25 @@ class RoundRobin:
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class _Ladder:
     """`by_rating` is the order by the ratings of the same games, beside that of dropping out."""
 
-    steps: tuple[RoundRobin, ...]
+    steps: tuple[_LadderStep, ...]
     ranking: tuple[StandingsRow, ...]
     by_rating: tuple[str, ...]
 
 
-def _ladder_of(notes: Sequence[Note], ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> Ladder:
+def _ladder_of(notes: Sequence[Note], ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> _Ladder:
     """From a bubble's notes, the tables as they were decided."""
     entered: dict[int, list[tuple[str, str]]] = {}
     for note in notes:
         told: dict[str, Any] = dict(note.fields)
         came = [(entry["engine"], entry["from"]) for entry in told.get("entered", ())]
         entered.setdefault(told["step"], []).extend(came)
-    return Ladder(tuple(_step(one, entered) for one in steps(notes)), tuple(ranking), tuple(by_rating))
+    return _Ladder(tuple(_step(one, entered) for one in ladder_steps(notes)), tuple(ranking), tuple(by_rating))
 
 
-def _step(told: dict[str, Any], entered: dict[int, list[tuple[str, str]]]) -> RoundRobin:
+def _step(told: dict[str, Any], entered: dict[int, list[tuple[str, str]]]) -> _LadderStep:
     why = told["decision"]
     decision = None
     if why is not None:
@@ -281,14 +280,14 @@ def _step(told: dict[str, Any], entered: dict[int, list[tuple[str, str]]]) -> Ro
     table = tuple(
         (row["engine"], round(2 * row["points"]), round(4 * row["sonneborn_berger"])) for row in told["table"]
     )
-    return RoundRobin(told["step"], tuple(entered[told["step"]]), table, decision, tuple(told["told"]))
+    return _LadderStep(told["step"], tuple(entered[told["step"]]), table, decision, tuple(told["told"]))
 
 
 # A tournament in rounds: who met whom in each, with what result, and what the pairing said of itself.
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class _Board:
     """One match of a round; `games` has number, White's name and result of each that counts."""
 
     white: str
@@ -299,12 +298,12 @@ class Board:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class _Round:
     """As its note has it: `guarantee` is the proof of the matching, `remarks` say why these pairs."""
 
     number: int
     before: Mapping[str, int]  # half points of each entrant before it, as the pairing counts them
-    boards: tuple[Board, ...]
+    boards: tuple[_Board, ...]
     byes: tuple[str, ...]
     half_byes: tuple[str, ...]
     absent: tuple[str, ...]
@@ -313,17 +312,17 @@ class Round:
     told: tuple[str, ...]  # notes of other kinds that came while it was played
 
 
-def field_of(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, ...], ...]]:
+def pairing_field(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, ...], ...]]:
     """What was played, as the system sees it, and the scores that decided the pairing, before each round and now."""
     field = so_far(format_, state, by_match=format_.options.scoring == "match")
     return field, format_.system.scores(field)
 
 
-def rounds_of(
+def _rounds_of(
     format_: Rounds, state: Any, games: Sequence[GameLine]
-) -> tuple[tuple[Round, ...], tuple[RoundFigures, ...]]:
+) -> tuple[tuple[_Round, ...], tuple[RoundFigures, ...]]:
     """Every round that was paired, oldest first, and the figures of the pairing report."""
-    field, rows = field_of(format_, state)
+    field, rows = pairing_field(format_, state)
     names = [member.name for member in field.members]
     scores = [dict(zip(names, row, strict=True)) for row in rows]
     met: dict[tuple[int, frozenset[str]], list[GameLine]] = {}
@@ -354,10 +353,10 @@ def _round(
     told: Sequence[str],
     met: Mapping[tuple[int, frozenset[str]], list[GameLine]],
     scores: Sequence[Mapping[str, int]],
-) -> Round:
+) -> _Round:
     row: dict[str, Any] = dict(note.fields)
     odds = row.get("odds") or (0,) * len(row["pairs"])
-    return Round(
+    return _Round(
         number=row["round"],
         before=scores[row["round"] - 1] if row["round"] <= len(scores) else {},
         boards=tuple(
@@ -373,16 +372,16 @@ def _round(
     )
 
 
-def _board(white: str, black: str, odds: int, games: Sequence[GameLine]) -> Board:
+def _board(white: str, black: str, odds: int, games: Sequence[GameLine]) -> _Board:
     mine = sum(game.outcome.half_points(white=game.white == white) for game in games)
     lines = tuple((game.number, game.white, str(game.outcome)) for game in games)
-    return Board(white, black, odds, lines, (mine, 2 * len(games) - mine))
+    return _Board(white, black, odds, lines, (mine, 2 * len(games) - mine))
 
 
 # Everybody against everybody with the numbers of the games, so that a cell leads to them.
 
 
-def crosstable(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRow[Cell], ...]:
+def crosstable_rows(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRow[CrossGames], ...]:
     """Rows and columns in the order of `names`; void games and those struck out are left out."""
     met: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for game in games:
@@ -393,9 +392,9 @@ def crosstable(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRo
     return tuple(_row(name, names, met) for name in names)
 
 
-def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[int, int]]]) -> CrossRow[Cell]:
+def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[int, int]]]) -> CrossRow[CrossGames]:
     found = (met.get((name, other)) for other in names)
-    cells = tuple(None if games is None else Cell(tuple(games)) for games in found)
+    cells = tuple(None if games is None else CrossGames(tuple(games)) for games in found)
     inside = [cell for cell in cells if cell is not None]
     return CrossRow(name, sum(cell.half_points for cell in inside), sum(len(cell.games) for cell in inside), cells)
 
@@ -416,7 +415,7 @@ class _IncidentLine:
     replay: str
 
 
-def incident_lines(
+def _incident_entries(
     incidents: Iterable[tuple[int, Incident]], games: Mapping[int, GameLine], title: tuple[str, int]
 ) -> tuple[_IncidentLine, ...]:
     """Oldest first; `title` is the tournament's name and edition."""
@@ -436,7 +435,7 @@ def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several
 # The strength of a tournament's engines from its own games: the list by likelihood, and a bubble's order by it.
 
 
-def tournament_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
+def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
     """Everybody of one tournament by maximum likelihood."""
     names = [entrant.name for entrant in log.entrants]
     counts = log.pair_counts()
@@ -460,9 +459,9 @@ def rating_order(log: TournamentReader, placed: Sequence[StandingsRow]) -> tuple
 
 # What next: what a tester would do with the result, and the command for it where there is one.
 
-_TOLD_APART = 0.95  # likelihood of superiority that testers ask for (Ordo, CCRL)
+_SIGNIFICANT = 0.95  # likelihood of superiority that testers ask for (Ordo, CCRL)
 _ONE_SIDED_95 = 1.6449  # standard deviations of the normal distribution below which 95 % lie
-MOST_GAMES = 100_000  # beyond, two engines are level for all practical purposes
+MAX_GAMES_NEEDED = 100_000  # beyond, two engines are level for all practical purposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +474,7 @@ class _Advice:
 
 
 def _advice_of(
-    facts: Facts,
+    facts: _Facts,
     found: RatingList,
     incidents: Sequence[_IncidentLine],
     fairness: Fairness,
@@ -488,7 +487,7 @@ def _advice_of(
 
 
 def _advice(
-    facts: Facts,
+    facts: _Facts,
     found: RatingList,
     incidents: Sequence[_IncidentLine],
     fairness: Fairness,
@@ -499,13 +498,13 @@ def _advice(
         fewest, most = facts.remaining
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
         play = f"{left} game{'s' * (most != 1)} to play"
-        play = "to play until it is known" if is_open(facts.games, facts.remaining) else play
+        play = "to play until it is known" if is_open_ended(facts.games, facts.remaining) else play
         then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
         coming = f", next {then}" if then else ""
         yield _Advice("resume", f"Not finished: {play}{coming}.", again if facts.newest else "")
-    if apart := told_apart(found):
+    if apart := leaders_note(found):
         waiting = 0 if facts.finished else len(found.unrated)
-        some = f"{counted(waiting, 'engine')} {'has' if waiting == 1 else 'have'} not played yet. Of the others, "
+        some = f"{format_count(waiting, 'engine')} {'has' if waiting == 1 else 'have'} not played yet. Of the others, "
         yield _Advice("decide", f"{some if waiting else ''}{apart}")
     for name in suspended:
         words = shlex.join(["enginetour", "withdraw", "-t", facts.name, name])
@@ -515,7 +514,7 @@ def _advice(
         worst = Counter(line.incident.at_fault for line in grave).most_common(3)
         who = ", ".join(f"{name} ({count})" for name, count in worst)
         games = ["enginetour", "games", "--incidents", "-t", facts.name, "--edition", str(facts.edition)]
-        words = f"{counted(len(grave), 'incident')} to look at: {who}."
+        words = f"{format_count(len(grave), 'incident')} to look at: {who}."
         yield _Advice("incidents", words, shlex.join(games))
     for warning in fairness.warnings:
         yield _Advice("fairness", f"{warning[0].upper()}{warning[1:]}.")
@@ -523,20 +522,20 @@ def _advice(
         yield _Advice("next", "Finished: the next edition starts from this result.", f"{again} --new")
 
 
-def told_apart(found: RatingList) -> str:
+def leaders_note(found: RatingList) -> str:
     """Whether the first two of the list can be told apart, and how many games that would take."""
     rows = [row for row in found.rows if row.pool == 1][:2]
     if len(rows) < 2 or rows[0].los is None:
         return ""
     first, second = rows
     los = first.los or 0.0
-    if los >= _TOLD_APART:
+    if los >= _SIGNIFICANT:
         return f"{first.name} is ahead of {second.name} with a likelihood of {_percent(los)}: told apart at 95 %."
     needed = games_needed(found, first, second)
     words = f"{first.name} and {second.name} cannot be told apart yet (likelihood {_percent(los)})"
     if needed is None:
         return f"{words}, and no number of games can be named at this difference."
-    more = counted(needed, "more game")
+    more = format_count(needed, "more game")
     return f"{words}: about {more} of each would do it at 95 % if the difference of now is the true one."
 
 
@@ -552,7 +551,7 @@ def games_needed(found: RatingList, first: Row, second: Row) -> int | None:
     if not spread > 0 or gap <= 0:  # nan between anchors
         return None
     needed = played * ((_ONE_SIDED_95 * spread / gap) ** 2 - 1)
-    return max(1, ceil(needed)) if needed <= MOST_GAMES else None
+    return max(1, ceil(needed)) if needed <= MAX_GAMES_NEEDED else None
 
 
 def _percent(likelihood: float) -> str:
@@ -561,63 +560,65 @@ def _percent(likelihood: float) -> str:
 
 # A tournament as a report shows it: everything that is on its pages but the moves of single games.
 
-RESUME = "enginetour run CONFIG"  # the log does not know from which file it was started
+RESUME_COMMAND = "enginetour run CONFIG"  # the log does not know from which file it was started
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class TournamentReview:
     """Games are those of the log in order, with void ones; engines stand in the order of the table.
 
     `ladder` is None but for a bubble, `rounds` and `figures` empty but for formats in rounds. `odds` counts games at
     odds by engine. `slugs` names each engine's page.
     """
 
-    facts: Facts
-    story: tuple[_Happened, ...]
+    facts: _Facts
+    story: tuple[_Sentence, ...]
     test: Sheet | None  # where a match under a sequential test stands
     standings: tuple[StandingsRow, ...]
     odds: Mapping[str, int]
     ratings: RatingList
-    crosstable: tuple[CrossRow[Cell], ...]
-    ladder: Ladder | None
-    rounds: tuple[Round, ...]
+    crosstable: tuple[CrossRow[CrossGames], ...]
+    ladder: _Ladder | None
+    rounds: tuple[_Round, ...]
     figures: tuple[RoundFigures, ...]
     notes: tuple[Note, ...]
     games: tuple[GameLine, ...]
     engines: tuple[EngineReview, ...]
     incidents: tuple[_IncidentLine, ...]
     fairness: Fairness
-    history: History
+    history: RatingHistory
     advice: tuple[_Advice, ...]
     slugs: Mapping[str, str]
 
 
-def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence[str] = ()) -> Review:
+def review_tournament(
+    log: TournamentReader, *, again: str = RESUME_COMMAND, suspended: Sequence[str] = ()
+) -> TournamentReview:
     """Gather all of it; `again` is the command that resumes, `suspended` whom a run that has just ended set aside."""
     format_, state = fold(log)
     placed = format_.standings(state)
     names = [line.name for line in placed]
     games, played = tuple(log.games()), tuple(game_conditions(log))
     facts = _facts_of(log, format_, state, games)
-    found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
-    incidents = incident_lines(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
-    fairness = fairness_of(played, log.specs, over_again(*repeated_games(log)), used_up(log))
+    found = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {})
+    incidents = _incident_entries(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
+    fairness = fairness_of(played, log.specs, repeated_games_note(*repeated_games(log)), reused_openings_note(log))
     everybody = [*dict.fromkeys([*names, *log.specs])]
-    efforts = averages(
+    efforts = averages_sheet(
         "", everybody, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
     )
-    ended, slugs = endings("", everybody, games), slugs_of(everybody)
+    ended, slugs = endings_sheet("", everybody, games), page_slugs(everybody)
     notes = format_.notes(state)
-    rounds, figures = rounds_of(format_, state, games) if isinstance(format_, Rounds) else ((), ())
+    rounds, figures = _rounds_of(format_, state, games) if isinstance(format_, Rounds) else ((), ())
     is_bubble = log.system == "bubble"
-    return Review(
+    return TournamentReview(
         facts=facts,
-        story=_story_of(games, notes),
-        test=sprt.story("test", *tested) if (tested := sprt.under_test(format_, state)) else None,
+        story=_summary_of(games, notes),
+        test=sprt.sprt_sheet("test", *tested) if (tested := sprt.current_test(format_, state)) else None,
         standings=placed,
         odds=log.odds_by_entrant(),
         ratings=found,
-        crosstable=crosstable(names, games),
+        crosstable=crosstable_rows(names, games),
         ladder=_ladder_of(notes, placed, rating_order(log, placed)) if is_bubble else None,
         rounds=rounds,
         figures=figures,
@@ -653,7 +654,7 @@ def _engines(
             spec=specs[name],
             placed=lines.get(name),
             row=rows.get(name),
-            colours=colours_of(met.get(name, ())),
+            colours=color_results(met.get(name, ())),
             opponents=met.get(name, ()),
             efforts=_of(efforts, name),
             endings=_of(ended, name),
@@ -675,7 +676,7 @@ def _of(sheet: Sheet, name: str) -> Sheet:
 _SAME = ("tournament", "a", "b", "meeting")
 
 
-def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) -> Iterator[GameRow]:
+def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) -> Iterator[GamePage]:
     """Games `first` to `last` in order. Numbers run from 1 without a gap."""
     newest = log.last_number
     games = log.full_games(first, last=last)
@@ -683,7 +684,7 @@ def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) ->
         beside = _neighbours(log, page)
         for stored in page:
             number = stored.number
-            yield GameRow(
+            yield GamePage(
                 number,
                 stored.game,
                 stored.voided,
@@ -694,7 +695,7 @@ def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) ->
             )
 
 
-def _neighbours(log: TournamentReader, page: Sequence[StoredGame]) -> dict[int, list[Neighbour]]:
+def _neighbours(log: TournamentReader, page: Sequence[StoredGame]) -> dict[int, list[RelatedGame]]:
     """The other games of the same encounters, by number."""
     first, last = page[0].number, page[-1].number
     inside = GAMES.c.tournament == log.id, GAMES.c.number.between(first, last)
@@ -703,32 +704,32 @@ def _neighbours(log: TournamentReader, page: Sequence[StoredGame]) -> dict[int, 
     this = these.subquery("this")
     same = and_(GAMES.c.id != this.c.id, *(GAMES.c[name] == this.c[name] for name in _SAME))
     rows = select(this.c.number, GAMES.c.number.label("other"), GAMES.c.leg, GAMES.c.replay).join(this, same)
-    found: dict[int, list[Neighbour]] = defaultdict(list)
+    found: dict[int, list[RelatedGame]] = defaultdict(list)
     with log.database.reading() as connection:
         for row in connection.execute(rows.order_by(GAMES.c.number)):
-            found[row.number].append(Neighbour(row.other, row.leg, row.replay))
+            found[row.number].append(RelatedGame(row.other, row.leg, row.replay))
     return found
 
 
 # Incidents with the talk that led to them, as many as one page can hold.
 
-LARGEST = 1_200_000  # signs of traffic on the page; of later incidents the game's own page tells it
+_MAX_LOG_LENGTH = 1_200_000  # signs of traffic on the page; of later incidents the game's own page tells it
 _UNBROKEN = 1_000  # columns: the box scrolls, lines are broken for nobody
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class _LoggedIncident:
     """An incident for the page; `talk` None: there was no room left for it here."""
 
     line: _IncidentLine
     talk: tuple[str, ...] | None
 
 
-def told(incidents: Sequence[_IncidentLine]) -> tuple[Told, ...]:
+def incidents_with_log(incidents: Sequence[_IncidentLine]) -> tuple[_LoggedIncident, ...]:
     """Those that cost a game first, then the warnings; each oldest first."""
-    room, found = LARGEST, []
+    room, found = _MAX_LOG_LENGTH, []
     for line in sorted(incidents, key=lambda one: one.incident.is_warning):
-        talk = tuple(games_incident_lines(line.incident, _UNBROKEN))[2:]
+        talk = tuple(incident_lines(line.incident, _UNBROKEN))[2:]
         room -= sum(map(len, talk))
-        found.append(Told(line, talk if room >= 0 else None))
+        found.append(_LoggedIncident(line, talk if room >= 0 else None))
     return tuple(found)

@@ -25,73 +25,76 @@ from enginetour.model.errors import UsageRefused
 from enginetour.reports.html import game
 from enginetour.reports.html.game import game_page
 from enginetour.reports.html.page import (
-    ASSETS,
     GAME_ASSETS,
-    GENERATOR,
-    LARGEST,
-    STATE,
+    GENERATOR_TAG,
+    MAX_FILE_BYTES,
+    REPORT_ASSETS,
+    STATE_CSS,
     Section,
     Site,
-    asset,
-    section,
-    whole,
+    make_section,
+    read_asset,
+    single_file,
 )
 from enginetour.reports.review.lists import ListReview, list_review
-from enginetour.reports.review.pages import list_pages, list_site, pages, site_of
-from enginetour.reports.review.tournament import RESUME, Review, game_rows, review_of
+from enginetour.reports.review.pages import list_pages, list_site, report_pages, report_site
+from enginetour.reports.review.tournament import RESUME_COMMAND, TournamentReview, game_rows, review_tournament
 from enginetour.store.address import slug_of
 from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store
 
 # A report in one file: what finds room in it, the most telling first.
 
-HEAD = 14_000  # bytes of the file beside its sections, styles and scripts: 10,400 with the pieces (measured)
+_PAGE_OVERHEAD = 14_000  # bytes of the file beside its sections, styles and scripts: 10,400 with the pieces (measured)
 _FOLD = 300  # bytes around a folded section, with two names of 100 signs
-ENGINES = "engines/"
+_ENGINES_DIR = "engines/"
 # What goes first where not everything finds room: addresses, or what they begin with.
-_LESS = (ENGINES, "games", "history.html", "superiority.html", "rounds.html", "crosstable.html", "incidents.html")
+_LESS = (_ENGINES_DIR, "games", "history.html", "superiority.html", "rounds.html", "crosstable.html", "incidents.html")
 _FilePages = Iterable[tuple[str, Callable[[], str]]]
 
 
-def _report_text(log: TournamentReader, review: Review) -> str:
+def _report_text(log: TournamentReader, review: TournamentReview) -> str:
     """The pages of a tournament, and as many of its games as find room: those with incidents first."""
-    styles, scripts = (asset("report.css"), asset("game.css")), (asset("report.js"), asset("board.js"))
-    names = {f"{ENGINES}{engine.slug}.html": engine.name for engine in review.engines}
-    site = site_of(review, single=True)
-    room = LARGEST - HEAD - sum(len(text.encode()) for text in (*styles, *scripts))
-    made = list(_sections(pages(review, site), names))
+    styles, scripts = (
+        (read_asset("report.css"), read_asset("game.css")),
+        (read_asset("report.js"), read_asset("board.js")),
+    )
+    names = {f"{_ENGINES_DIR}{engine.slug}.html": engine.name for engine in review.engines}
+    site = report_site(review, single=True)
+    room = MAX_FILE_BYTES - _PAGE_OVERHEAD - sum(len(text.encode()) for text in (*styles, *scripts))
+    made = list(_sections(report_pages(review, site), names))
     kept = _fitting(made, room)
     troubled = {line.number: None for line in review.incidents}
     wanted = list(troubled | dict.fromkeys(game.number for game in review.games))
     games = set(_that_fit(log, wanted, site, room - _size(kept)))
     site = _without(replace(site, games=frozenset(games)), made, kept)
     there = {one.address for one in kept}
-    again = _sections(((address, make) for address, make in pages(review, site) if address in there), names)
+    again = _sections(((address, make) for address, make in report_pages(review, site) if address in there), names)
     played = [_game(log, number, site) for number in sorted(games)]
-    shared = game.symbols() if played else None  # of every board of the file
+    shared = game.piece_symbols() if played else None  # of every board of the file
     missing = _missing(site, len(wanted) - len(games))
     command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
     parts = [*again, *played]
-    return whole(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
+    return single_file(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
 
 
 def _list_text(review: ListReview) -> str:
     """The pages of a list."""
-    styles, scripts = (asset("report.css"),), (asset("report.js"),)
-    names = {f"{ENGINES}{engine.slug}.html": engine.name for engine in review.engines}
+    styles, scripts = (read_asset("report.css"),), (read_asset("report.js"),)
+    names = {f"{_ENGINES_DIR}{engine.slug}.html": engine.name for engine in review.engines}
     site = replace(list_site(review), single=True)
     made = list(_sections(list_pages(review, site), names))
-    kept = _fitting(made, LARGEST - HEAD - sum(len(text.encode()) for text in (*styles, *scripts)))
+    kept = _fitting(made, MAX_FILE_BYTES - _PAGE_OVERHEAD - sum(len(text.encode()) for text in (*styles, *scripts)))
     site = _without(site, made, kept)
     there = {one.address for one in kept}
     again = list(_sections(((a, make) for a, make in list_pages(review, site) if a in there), names))
     command = shlex.join(["enginetour", "report", review.name])
-    return whole(site, again, styles=styles, scripts=scripts, missing=_missing(site, 0), command=command)
+    return single_file(site, again, styles=styles, scripts=scripts, missing=_missing(site, 0), command=command)
 
 
 def _sections(made: _FilePages, names: Mapping[str, str]) -> Iterator[Section]:
     """Those of engines are folded below their names."""
-    return (section(address, make(), names.get(address, "")) for address, make in made)
+    return (make_section(address, make(), names.get(address, "")) for address, make in made)
 
 
 def _fitting(made: Sequence[Section], room: int) -> list[Section]:
@@ -122,20 +125,20 @@ def _game(log: TournamentReader, number: int, site: Site) -> Section:
     (row,) = game_rows(log, number, number)
     pairing = row.game.pairing
     words = f"Game {number}: {pairing.white} – {pairing.black} {row.game.outcome}"
-    return section(f"games/{number}.html", game_page(row, site), words)
+    return make_section(f"games/{number}.html", game_page(row, site), words)
 
 
 def _without(site: Site, made: Sequence[Section], kept: Sequence[Section]) -> Site:
     """The site as its links must be when only some sections are kept."""
     out = frozenset(one.address for one in made) - {one.address for one in kept}
-    slugs = {} if any(address.startswith(ENGINES) for address in out) else site.slugs
+    slugs = {} if any(address.startswith(_ENGINES_DIR) for address in out) else site.slugs
     return replace(site, left_out=out, slugs=slugs, pages=tuple(page for page in site.pages if page[0] not in out))
 
 
 def _missing(site: Site, games: int) -> str:
     """What was left out, in words that go with "left out"."""
     parts = [f"{games:,} games"] if games > 1 else ["one game"] if games else []
-    if any(address.startswith(ENGINES) for address in site.left_out):
+    if any(address.startswith(_ENGINES_DIR) for address in site.left_out):
         parts.append("the pages of the engines")
     if any(address.startswith("games") for address in site.left_out):
         parts.append("the list of games")
@@ -147,7 +150,7 @@ def _missing(site: Site, games: int) -> str:
 
 
 def _grouped(address: str) -> bool:
-    return address.startswith((ENGINES, "games"))
+    return address.startswith((_ENGINES_DIR, "games"))
 
 
 # A report on the disk: a folder of pages, made beside its place and put there whole by a rename.
@@ -159,7 +162,7 @@ _HEAD = 2000  # signs of a page in which its maker is told
 _FolderPages = Iterable[tuple[str, Callable[[], str]]]
 
 
-def refuse_other(target: Path) -> None:
+def check_target(target: Path) -> None:
     """UsageRefused where something stands that is neither a report nor an empty folder."""
     step = "name another folder with -o, or remove this one"
     if target.is_symlink() or (target.exists() and not target.is_dir()):
@@ -173,22 +176,26 @@ def refuse_other(target: Path) -> None:
         raise UsageRefused("holds other things than a report", place=str(target), step=step)
 
 
-def write(target: Path, pages: _FolderPages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
+def write_directory(target: Path, pages: _FolderPages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
     """Make the report and put it in its place; return the number of its pages.
 
     `assets` are the texts of files that its pages use beside those of every report. `heed` is called before each page;
     what it raises ends the report, as an OSError of the disk does. Then nothing is left.
     """
-    refuse_other(target)
+    check_target(target)
     count = 0
     with naming(target), _beside(target) as folder:
         for address, make in pages:
             heed()
-            put(folder / address, make())
+            _write_text(folder / address, make())
             count += 1
-        files = {**{name: asset(name) for name in ASSETS}, STATE: "/* no run has begun since */\n", **assets}
+        files = {
+            **{name: read_asset(name) for name in REPORT_ASSETS},
+            STATE_CSS: "/* no run has begun since */\n",
+            **assets,
+        }
         for name, text in files.items():
-            put(folder / "assets" / name, text)
+            _write_text(folder / "assets" / name, text)
         heed()
         _swap(folder, target)
     _sweep(target)
@@ -199,7 +206,9 @@ def mark_outdated(target: Path) -> None:
     """Every page of a report says that a run has begun since it was made, until another report replaces it."""
     with suppress(OSError):  # a page that lacks this is no harm to the run
         if _is_report(target / "index.html") and not target.is_symlink():
-            put(target / "assets" / STATE, "/* a run has begun since */\n.outdated[hidden] { display: block; }\n")
+            _write_text(
+                target / "assets" / STATE_CSS, "/* a run has begun since */\n.outdated[hidden] { display: block; }\n"
+            )
 
 
 def _is_ours(entry: Path) -> bool:
@@ -210,7 +219,7 @@ def _is_ours(entry: Path) -> bool:
 def _is_report(page: Path) -> bool:
     try:
         with page.open(encoding="utf-8", errors="replace") as source:
-            return GENERATOR in source.read(_HEAD)
+            return GENERATOR_TAG in source.read(_HEAD)
     except OSError:
         return False
 
@@ -248,7 +257,7 @@ def _sweep(target: Path) -> None:
                 os.close(held)
 
 
-def put(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     """A file of the report."""
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
@@ -274,14 +283,14 @@ def _swap(folder: Path, target: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenReport:
     """Where to begin reading, and how much was written."""
 
     start: Path
     pages: int
 
 
-def list_folder(results: Path, name: str) -> Path:
+def list_report_dir(results: Path, name: str) -> Path:
     """Where the report of a list stands unless another place is asked for."""
     return results / f"{slug_of(name)}-list-report"
 
@@ -290,44 +299,44 @@ def write_report(
     log: TournamentReader,
     target: Path,
     *,
-    again: str = RESUME,
+    again: str = RESUME_COMMAND,
     suspended: Sequence[str] = (),
     heed: Callable[[], None] = lambda: None,
-) -> Written:
+) -> WrittenReport:
     """Into the folder `target`, replacing a report that is there, or into the file `target` if it ends in .html.
 
     `heed` as `reportfolder.write` calls it.
     """
-    if not is_file(target):
-        refuse_other(target)
-    review = review_of(log, again=again, suspended=suspended)
-    if is_file(target):
+    if not _is_single_file(target):
+        check_target(target)
+    review = review_tournament(log, again=again, suspended=suspended)
+    if _is_single_file(target):
         return _one_file(target, _report_text(log, review))
-    site = site_of(review)
+    site = report_site(review)
     games = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log))
-    assets = {name: asset(name) for name in GAME_ASSETS} | {"pieces.js": game.script()}
-    count = write(target, chain(pages(review, site), games), assets, heed=heed)
-    return Written(target / "index.html", count)
+    assets = {name: read_asset(name) for name in GAME_ASSETS} | {"pieces.js": game.pieces_script()}
+    count = write_directory(target, chain(report_pages(review, site), games), assets, heed=heed)
+    return WrittenReport(target / "index.html", count)
 
 
-def write_list_report(store: Store, name: str, target: Path) -> Written:
+def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:
     """As `write_report`, of a list; UsageRefused for a name that no list has."""
-    if not is_file(target):
-        refuse_other(target)
+    if not _is_single_file(target):
+        check_target(target)
     review = list_review(store, name)
-    if is_file(target):
+    if _is_single_file(target):
         return _one_file(target, _list_text(review))
     made = list_pages(review, list_site(review))
-    return Written(target / "index.html", write(target, made, {}, heed=lambda: None))
+    return WrittenReport(target / "index.html", write_directory(target, made, {}, heed=lambda: None))
 
 
-def is_file(target: Path) -> bool:
+def _is_single_file(target: Path) -> bool:
     """A report in one file is meant."""
     return target.suffix.lower() in (".html", ".htm")
 
 
-def _one_file(target: Path, text: str) -> Written:
+def _one_file(target: Path, text: str) -> WrittenReport:
     if target.is_dir():
         raise UsageRefused("is a folder", place=str(target), step="name a file, or a folder without .html")
     replace_file(target, [text])
-    return Written(target, 1)
+    return WrittenReport(target, 1)

@@ -25,7 +25,7 @@ from enginetour.engines.process import block_ending_signals
 from enginetour.model.errors import InternalFailure, MachineFailure, UsageRefused
 from enginetour.model.task import GameTask
 from enginetour.referee.link import VERSION
-from enginetour.reports.sheet import counted
+from enginetour.reports.sheet import format_count
 from enginetour.tournament.cluster.machines import (
     Demand,
     Encounter,
@@ -313,7 +313,7 @@ class ClusterGames:
         """A worker has gone: that is one failure of its machine, however many games it had."""
         lost = [(key, work) for key, (work, seat) in self._flying.items() if seat[0] == address]
         self._say(
-            f"{machine} has left the cluster" + (f" with {counted(len(lost), 'game')} in the air" if lost else "")
+            f"{machine} has left the cluster" + (f" with {format_count(len(lost), 'game')} in the air" if lost else "")
         )
         if lost:
             self._count(machine, "its worker is gone")
@@ -567,7 +567,7 @@ class DaskExecutor:
             self._say(f"{name} gets no games, it lacks {'; '.join(found.lacks)}")
         elif not found.lacks and self._looked.is_set():
             came = "is back" if name in self._gone else "has joined"
-            self._say(f"{name} {came}: {counted(self.machines.workers[address].seen.seats, 'slot')}")
+            self._say(f"{name} {came}: {format_count(self.machines.workers[address].seen.seats, 'slot')}")
         self._gone.discard(name)
         self._games.assign()
 

@@ -10,9 +10,9 @@ import pytest
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports.html import game as graphs
-from enginetour.reports.html.game import GameRow, Neighbour, game_page
+from enginetour.reports.html.game import GamePage, RelatedGame, game_page
 from enginetour.reports.html.page import Site
-from enginetour.reports.html.replay import start_of
+from enginetour.reports.html.replay import start_position
 from tests.support.engines import SHUFFLE
 
 # The page of a game: what it tells, what it leaves out and says so, and how large it may be.
@@ -40,9 +40,9 @@ def game(**more: object) -> Game:
     return Game(**(parts | more))  # type: ignore[arg-type]
 
 
-def row(played: Game | None = None, **more: object) -> GameRow:
+def row(played: Game | None = None, **more: object) -> GamePage:
     parts: dict[str, object] = {"number": 12, "game": played or game(), "voided": False, "event": "autumn"}
-    return GameRow(**(parts | more))  # type: ignore[arg-type]
+    return GamePage(**(parts | more))  # type: ignore[arg-type]
 
 
 def test_the_page_tells_the_game() -> None:
@@ -67,7 +67,7 @@ def test_lines_are_listed_as_they_were_sent() -> None:
 
 def test_other_games_of_the_encounter_and_neighbours_are_linked() -> None:
     """The other leg, the same one played again, the game before and the one after."""
-    beside = (Neighbour(13, 2, 0), Neighbour(14, 1, 1))
+    beside = (RelatedGame(13, 2, 0), RelatedGame(14, 1, 1))
     page = game_page(row(neighbours=beside, before=11, after=13), SITE)
     assert '<a href="../games/13.html">Game 13</a> is leg 2 of the same encounter' in page
     assert '<a href="../games/14.html">Game 14</a> is the same one played again' in page
@@ -149,7 +149,7 @@ def test_incidents_have_their_traffic_as_far_as_there_is_room(monkeypatch: pytes
     page = game_page(row(game(incidents=(incident,))), SITE)
     assert "100.000 &lt; boom" in page
     assert "stderr: oops" in page
-    monkeypatch.setattr(graphs, "LARGEST_TRAFFIC", 100)
+    monkeypatch.setattr(graphs, "_MAX_LOG_LENGTH", 100)
     assert "boom" not in game_page(row(game(incidents=(incident,))), SITE)
 
 
@@ -188,14 +188,14 @@ def graphs_game(*moves: MoveMade, fen: str | None = None) -> Game:
 
 def test_a_score_is_drawn_as_the_points_it_promises() -> None:
     """Level is the middle, a mate the edge, both sides alike."""
-    assert [graphs.height(score) for score in (0, 32_000, -32_000)] == [0, 100, -100]
-    assert graphs.height(100) == -graphs.height(-100) == 18  # a share of 59 % by the source
+    assert [graphs.evaluation_height(score) for score in (0, 32_000, -32_000)] == [0, 100, -100]
+    assert graphs.evaluation_height(100) == -graphs.evaluation_height(-100) == 18  # a share of 59 % by the source
 
 
 def test_both_engines_are_told_from_white_and_gaps_stay_gaps() -> None:
     """Black's score is turned; a move without one breaks its line; one alone is a dot."""
     played = graphs_game(*(MoveMade("a1a1", "?", score=score) for score in (100, 100, None, 100, 100, 0, 100, 0)))
-    drawn = str(graphs.evaluations(start_of(played), played.moves))
+    drawn = str(graphs.evaluation_graph(start_position(played), played.moves))
     assert '<polyline class="w" points="1,-18 1,-18"/><polyline class="w" points="5,-18 7,-18"/>' in drawn
     assert '<polyline class="b" points="2,18 4,18 6,0 8,0"/>' in drawn
 
@@ -203,14 +203,14 @@ def test_both_engines_are_told_from_white_and_gaps_stay_gaps() -> None:
 def test_nothing_told_is_nothing_drawn() -> None:
     """No axis without a line."""
     played = graphs_game(MoveMade("e2e4", "e4", book=True))
-    assert graphs.evaluations(start_of(played), played.moves) is None
-    assert graphs.clocks(start_of(played), played.moves) is None
+    assert graphs.evaluation_graph(start_position(played), played.moves) is None
+    assert graphs.clock_graph(start_position(played), played.moves) is None
 
 
 def test_without_clocks_the_time_of_each_move_is_drawn() -> None:
     """Games by nodes or depth have none."""
     played = graphs_game(MoveMade("e2e4", "e4", 500), MoveMade("e7e5", "e5", 1000))
-    found = graphs.clocks(start_of(played), played.moves)
+    found = graphs.clock_graph(start_position(played), played.moves)
     assert found is not None
     assert found[0] == "Time of each move"
     assert 'points="1,50 1,50"' in found[1]
@@ -222,7 +222,7 @@ def test_without_clocks_the_time_of_each_move_is_drawn() -> None:
 )
 def test_times_are_as_long_as_they_need(ms: int, words: str) -> None:
     """Hundredths below ten seconds, minutes from one on."""
-    assert graphs.seconds(ms) == words
+    assert graphs.format_clock_time(ms) == words
 
 
 def test_move_numbers_stand_below_white_moves() -> None:
@@ -230,7 +230,7 @@ def test_move_numbers_stand_below_white_moves() -> None:
     shuffled = ("g1f3", "g8f6", "f3g1", "f6g8") * 6
     played = graphs_game(*(MoveMade(move, "?", score=0) for move in shuffled))
     assert '<text class="x" x="37.5%" y="100%" dy="1.2em">5</text>' in str(
-        graphs.evaluations(start_of(played), played.moves)
+        graphs.evaluation_graph(start_position(played), played.moves)
     )
 
 
@@ -239,8 +239,8 @@ def test_move_numbers_stand_below_white_moves() -> None:
 
 def test_pieces_have_ids_and_no_styles() -> None:
     """All twelve, each drawn by attributes: a style would be refused by the page's policy."""
-    drawn = graphs.drawn()
-    assert set(drawn) == set(graphs.LETTERS)
+    drawn = graphs.piece_drawings()
+    assert set(drawn) == set(graphs.PIECE_LETTERS)
     for letter, drawing in drawn.items():
         assert f'<g id="piece-{letter}"' in drawing
         assert "style=" not in drawing
@@ -250,6 +250,6 @@ def test_pieces_have_ids_and_no_styles() -> None:
 
 def test_the_script_brings_all_of_them() -> None:
     """As one object that `board.js` finds."""
-    head, _, rest = graphs.script().partition(" = ")
+    head, _, rest = graphs.pieces_script().partition(" = ")
     assert head == "window.chessPieces"
-    assert json.loads(rest.rstrip().rstrip(";")) == dict(graphs.drawn())
+    assert json.loads(rest.rstrip().rstrip(";")) == dict(graphs.piece_drawings())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.game import Outcome
-from enginetour.reports.review.fairness import beyond, fairness_of, hosts_of, machine_of
+from enginetour.reports.review.fairness import chi_square_tail, compare_hosts, fairness_of, machine_name
 from enginetour.store.games import GameConditions, game_conditions
 from tests.reports.review.test_tournament import FOUR
 from tests.support.databases import reported_played
@@ -30,20 +30,20 @@ def games(tmp_path: Path) -> list[GameConditions]:
 @pytest.mark.parametrize(("square", "freedom", "chance"), TABLE)
 def test_chances_are_those_of_the_tables(square: float, freedom: int, chance: float) -> None:
     """Even and odd degrees of freedom."""
-    assert beyond(square, freedom) == pytest.approx(chance, rel=1e-4)
+    assert chi_square_tail(square, freedom) == pytest.approx(chance, rel=1e-4)
 
 
 def test_a_machine_is_the_same_at_another_speed() -> None:
     """It is measured at each start of a worker; processor and host stay."""
-    assert machine_of("EPYC (io, speed 1.02)") == machine_of("EPYC (io, speed 0.97)") == "EPYC (io)"
-    assert machine_of("EPYC") == "EPYC"
+    assert machine_name("EPYC (io, speed 1.02)") == machine_name("EPYC (io, speed 0.97)") == "EPYC (io)"
+    assert machine_name("EPYC") == "EPYC"
 
 
 def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[GameConditions]) -> None:
     """Games in the air at once on several machines are no crowd on one."""
     half = len(games) // 2
     two = [replace(game, hardware=f"X (host{n // half}, speed 1)") for n, game in enumerate(games)]
-    found = hosts_of(two)
+    found = compare_hosts(two)
     assert found.games == (("X (host0)", 30), ("X (host1)", 30))
     assert found.chi_square == pytest.approx(0.0)
     assert "p = 1.000" in found.words
@@ -64,6 +64,6 @@ def test_machines_that_differ_are_warned_of(games: list[GameConditions]) -> None
 def test_few_games_and_one_machine_say_nothing(games: list[GameConditions]) -> None:
     """Cochran's rule; and nothing to compare."""
     few = [replace(game, hardware=f"X (host{n % 2}, speed 1)") for n, game in enumerate(games[:12])]
-    assert hosts_of(few).chance is None
-    assert "too few" in hosts_of(few).words
-    assert hosts_of(games).words == ""
+    assert compare_hosts(few).chance is None
+    assert "too few" in compare_hosts(few).words
+    assert compare_hosts(games).words == ""

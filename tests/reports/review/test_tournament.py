@@ -10,12 +10,18 @@ import pytest
 from enginetour.model.game import GameVoided, Outcome
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.ratings.sequential import OPEN_GAMES
-from enginetour.reports.charts.canvas import Words
-from enginetour.reports.review.engines import slugs_of
-from enginetour.reports.review.fairness import most_at_once, share_of
-from enginetour.reports.review.pages import pages, site_of
-from enginetour.reports.review.tournament import MOST_GAMES, crosstable, games_needed, review_of, told_apart
-from enginetour.reports.sheet import points
+from enginetour.reports.charts.canvas import Label
+from enginetour.reports.review.engines import page_slugs
+from enginetour.reports.review.fairness import max_concurrent_games, white_share
+from enginetour.reports.review.pages import report_pages, report_site
+from enginetour.reports.review.tournament import (
+    MAX_GAMES_NEEDED,
+    crosstable_rows,
+    games_needed,
+    leaders_note,
+    review_tournament,
+)
+from enginetour.reports.sheet import format_points
 from enginetour.store.games import game_conditions
 from tests.support import databases
 from tests.support.databases import BUBBLE, add_game, reported_played
@@ -27,7 +33,7 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
     """Standings, crosstable, engine pages and the list tell of the same points."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 3})
     with store:
-        review = review_of(log)
+        review = review_tournament(log)
     points = {line.name: line.half_points for line in review.standings}
     assert points == {row.name: row.half_points for row in review.crosstable}
     assert points == {one.name: sum(met.half_points for met in one.opponents) for one in review.engines}
@@ -41,7 +47,7 @@ def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
     """Of a tournament under way the report tells how many games are left and the command that plays them."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 3}, most=5)
     with store:
-        review = review_of(log, again="enginetour run autumn.toml")
+        review = review_tournament(log, again="enginetour run autumn.toml")
     resume = next(one for one in review.advice if one.kind == "resume")
     assert resume.text.startswith("Not finished: 13 games to play, next Phalanx – Fruit, ")
     assert resume.command == "enginetour run autumn.toml"
@@ -54,7 +60,7 @@ def test_the_best_so_far_is_not_the_best(tmp_path: Path) -> None:
         tmp_path / "db", tuple(f"E{place}" for place in range(9)), "bubble", options=options, most=14
     )
     with store:
-        text = next(one.text for one in review_of(log).advice if one.kind == "decide")
+        text = next(one.text for one in review_tournament(log).advice if one.kind == "decide")
     assert text.startswith("3 engines have not played yet. Of the others, E5 and E6 cannot be told apart yet")
 
 
@@ -63,7 +69,7 @@ def test_unfinished_under_a_test_without_a_number(tmp_path: Path) -> None:
     options = {"games": OPEN_GAMES, "sprt": {"elo0": 0.0, "elo1": 5.0}}
     store, log = reported_played(tmp_path / "db", FOUR[:2], "match", options=options, most=4)
     with store:
-        resume = next(one for one in review_of(log, again="").advice if one.kind == "resume")
+        resume = next(one for one in review_tournament(log, again="").advice if one.kind == "resume")
     assert resume.text.startswith("Not finished: to play until it is known, next ")
 
 
@@ -72,9 +78,9 @@ def test_the_command_that_runs_is_for_the_newest_edition(tmp_path: Path) -> None
     for most in (1000, 5):
         store, old = reported_played(tmp_path / "db", FOUR, name=f"most {most}", most=most)
         with store:
-            before = {one.kind: one.command for one in review_of(old).advice}
+            before = {one.kind: one.command for one in review_tournament(old).advice}
             reported_played(tmp_path / "db", FOUR, name=f"most {most}", most=1)[0].close()
-            after = {one.kind: one.command for one in review_of(old).advice}
+            after = {one.kind: one.command for one in review_tournament(old).advice}
         changed = {kind: after.get(kind) for kind, command in before.items() if after.get(kind) != command}
         assert changed == ({"next": None} if most > 5 else {"resume": ""})
 
@@ -83,7 +89,7 @@ def test_nothing_played_yet(tmp_path: Path) -> None:
     """A tournament before its first game has a review, without a number in it that nobody measured."""
     store, log = reported_played(tmp_path / "db", FOUR, most=0)
     with store:
-        review = review_of(log)
+        review = review_tournament(log)
     assert (review.facts.games, review.facts.started, review.ratings.rows) == (0, None, ())
     assert review.fairness.white.share is None
     assert [one.text for one in review.story] == ["No game has been finished yet."]
@@ -96,7 +102,7 @@ def test_voided_games_are_listed_and_not_counted(tmp_path: Path) -> None:
         line = log.games()[0]
         pairing = next(log.full_games()).game.pairing
         log.record_event(GameVoided(pairing, line.outcome, "a test"), why="a test")
-        review = review_of(log)
+        review = review_tournament(log)
     assert (len(review.games), review.facts.games, review.facts.void) == (6, 5, 1)
     assert line.number not in {
         number for row in review.crosstable for cell in row.cells if cell for number, _ in cell.games
@@ -108,7 +114,7 @@ def test_bubble_tells_its_ladder(tmp_path: Path) -> None:
     """Each round robin of a bubble has its table and the decision it led to; the last one ends the edition."""
     store, log = reported_played(tmp_path / "db", ("A", "B", "C", "D", "E", "F"), "bubble", BUBBLE)
     with store:
-        review = review_of(log)
+        review = review_tournament(log)
     assert review.ladder is not None
     decisions = [step.decision for step in review.ladder.steps if step.decision]
     assert [one.action for one in decisions][-1] == "finish"
@@ -122,7 +128,7 @@ def test_rounds_tell_points_before(tmp_path: Path) -> None:
     """A round has its boards with their results, and the points by which it was paired."""
     store, log = reported_played(tmp_path / "db", ("A", "B", "C", "D", "E"), "swiss", {"rounds": 3})
     with store:
-        review = review_of(log)
+        review = review_tournament(log)
     assert [one.number for one in review.rounds] == [1, 2, 3]
     assert set(review.rounds[0].before.values()) == {0}
     scored = dict.fromkeys("ABCDE", 0)
@@ -142,7 +148,7 @@ def test_incidents_say_how_to_try_again(tmp_path: Path) -> None:
     store, log = databases.open_log(tmp_path / "db")
     with store:
         add_game(log, replace(databases.full_game(), pairing=databases.game().pairing, replay=0))
-        review = review_of(log)
+        review = review_tournament(log)
     crash, warning = review.incidents
     assert crash.replay == "enginetour games 1 --replay -t autumn --edition 1"
     (look,) = (one.command for one in review.advice if one.kind == "incidents")
@@ -155,13 +161,13 @@ def test_fairness_measures(tmp_path: Path) -> None:
     """Margins, gaps and load come from the games; White's share has an error, and of a few games it has none."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 4})
     with store:
-        review, games = review_of(log), tuple(game_conditions(log))
+        review, games = review_tournament(log), tuple(game_conditions(log))
     fairness = review.fairness
     assert sum(uses for _, uses, _ in fairness.margins) == len(games) // 5
     assert len(fairness.relay_us) == len(fairness.load) == len(games)
     assert (fairness.at_once, fairness.cores, fairness.busy, fairness.warnings) == (1, (2,), (), ())
     assert fairness.white.error is not None
-    assert share_of(games[:5]).error is None
+    assert white_share(games[:5]).error is None
     assert sum(line.white.games for line in fairness.openings) == len(games)
 
 
@@ -175,7 +181,7 @@ def test_crowd_is_warned_of(tmp_path: Path) -> None:
         found = fairness_of(
             games, {name: replace(spec, options=(("Threads", "4"),)) for name, spec in log.specs.items()}
         )
-    assert most_at_once(games) == found.at_once == 5
+    assert max_concurrent_games(games) == found.at_once == 5
     assert found.threads == 4
     assert [words.split(":")[0] for words in found.warnings] == [
         "up to 5 games of 4 threads at once on 2 processors",
@@ -218,7 +224,7 @@ def test_no_margin_is_a_setting(tmp_path: Path) -> None:
     store, log = reported_played(tmp_path / "db", FOUR, most=1)
     with store:
         log.config["play"] |= {"margin_ms": 0, "ponder": False}
-        settings = dict(review_of(log).facts.settings)
+        settings = dict(review_tournament(log).facts.settings)
     assert settings["margin_ms"] == "0"
     assert "ponder" not in settings
 
@@ -237,11 +243,11 @@ def test_where_games_begin_is_told(tmp_path: Path, variant: str, opened: dict[st
     store, log = reported_played(tmp_path / "db", FOUR, most=3)
     with store:
         log.config["play"] |= {"variant": variant, "openings": opened}
-        review = review_of(log)
+        review = review_tournament(log)
         assert dict(review.facts.settings)["openings"] == told
         whole = replace(review.fairness.openings[0], white=review.fairness.white)
         alone = replace(review, fairness=replace(review.fairness, openings=(whole,)))
-        page = dict(pages(alone, site_of(alone)))["fairness.html"]()
+        page = dict(report_pages(alone, report_site(alone)))["fairness.html"]()
     assert ("All games began from one opening" in page, "takes fresh ones" in page) == (True, variant != "horde")
 
 
@@ -251,22 +257,22 @@ def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
     with store:
         names = list(log.specs)
         sides = log.config["sides"] = {name: {"tc": "nodes=300", "margin_ms": 50} for name in names}
-        assert dict(review_of(log).facts.settings)["tc"] == "nodes=300"
+        assert dict(review_tournament(log).facts.settings)["tc"] == "nodes=300"
         sides[names[1]] = {"tc": "1+0.1", "margin_ms": 50, "black": {"tc": "2+0.1", "margin_ms": 50}}
-        told = dict(review_of(log).facts.settings)["tc"]
+        told = dict(review_tournament(log).facts.settings)["tc"]
     others = ", ".join(name for name in names if name != names[1])
     assert told == f"nodes=300: {others}; 1+0.1 with White, 2+0.1 with Black: {names[1]}"
 
 
 def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:
     """Of a long list the first are drawn, and how many there are besides is told."""
-    from enginetour.reports.charts.lists import MOST_RATED
+    from enginetour.reports.charts.lists import MAX_ENGINES as MOST_RATED
     from enginetour.reports.review import pages as pictures
 
     counts = {(f"E{n}", f"E{n + 1}"): (1, 1, 1) for n in range(MOST_RATED + 2)}
     picture = pictures.rated_picture(rating_list(counts))
     assert picture is not None
-    assert "and 3 more" in [mark.text for mark in picture.marks if isinstance(mark, Words)]
+    assert "and 3 more" in [mark.text for mark in picture.marks if isinstance(mark, Label)]
 
 
 def test_games_that_end_as_others_begin_are_not_beside_them(tmp_path: Path) -> None:
@@ -274,7 +280,7 @@ def test_games_that_end_as_others_begin_are_not_beside_them(tmp_path: Path) -> N
     store, log = reported_played(tmp_path / "db", FOUR, most=4)
     with store:
         games = [replace(game, started=60.0 * n, ended=60.0 * (n + 1)) for n, game in enumerate(game_conditions(log))]
-    assert most_at_once(games) == 1
+    assert max_concurrent_games(games) == 1
 
 
 def test_games_needed_shrink_with_the_difference() -> None:
@@ -283,9 +289,9 @@ def test_games_needed_shrink_with_the_difference() -> None:
     wide = rating_list({("A", "B"): (56, 0, 44), ("B", "A"): (44, 0, 56)})
     level = rating_list({("A", "B"): (50, 0, 50), ("B", "A"): (50, 0, 50)})
     few, many = (games_needed(found, *found.rows[:2]) for found in (wide, close))
-    assert few is not None and many is not None and 0 < few < many < MOST_GAMES
+    assert few is not None and many is not None and 0 < few < many < MAX_GAMES_NEEDED
     assert games_needed(level, *level.rows[:2]) is None
-    assert "no number of games" in told_apart(level)
+    assert "no number of games" in leaders_note(level)
 
 
 def test_games_needed_are_enough() -> None:
@@ -305,14 +311,14 @@ def test_one_more_game_is_one() -> None:
     """Where a single one would do, it is told so."""
     found = rating_list({("A", "B"): (5, 1, 1)})
     assert games_needed(found, *found.rows[:2]) == 1
-    assert "about 1 more game of each" in told_apart(found)
+    assert "about 1 more game of each" in leaders_note(found)
 
 
 def test_told_apart_says_so() -> None:
     """A clear winner is called one, with its likelihood."""
     found = rating_list({("A", "B"): (90, 5, 5), ("B", "A"): (5, 5, 90)})
-    assert told_apart(found).startswith("A is ahead of B with a likelihood of ")
-    assert told_apart(found).endswith(": told apart at 95 %.")
+    assert leaders_note(found).startswith("A is ahead of B with a likelihood of ")
+    assert leaders_note(found).endswith(": told apart at 95 %.")
 
 
 @pytest.mark.parametrize(
@@ -320,15 +326,15 @@ def test_told_apart_says_so() -> None:
 )
 def test_slugs_never_collide(names: tuple[str, ...]) -> None:
     """Names that differ have pages of their own, whatever case and signs they are written in."""
-    found = slugs_of(names)
+    found = page_slugs(names)
     assert len({slug.lower() for slug in found.values()}) == len(names)
     assert all(slug.strip(".") and "/" not in slug for slug in found.values())
 
 
 def test_slug_of_a_name_that_reads_like_anothers(tmp_path: Path) -> None:
     """A name that is written as another's slug gets a page of its own, too."""
-    other = slugs_of(["Fruit 2.1"])["Fruit 2.1"]
-    found = slugs_of(["Fruit 2.1", other])
+    other = page_slugs(["Fruit 2.1"])["Fruit 2.1"]
+    found = page_slugs(["Fruit 2.1", other])
     assert found["Fruit 2.1"] == other
     assert found[other] != other
 
@@ -338,7 +344,7 @@ def test_crosstable_keeps_the_order_of_games(tmp_path: Path) -> None:
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
         games = log.games()
-    rows = {row.name: row for row in crosstable(FOUR, games)}
+    rows = {row.name: row for row in crosstable_rows(FOUR, games)}
     cell = rows["Fruit"].cells[1]
     assert cell is not None
     met = [game for game in games if {game.white, game.black} == {"Fruit", "Toga"}]
@@ -351,11 +357,11 @@ def test_a_tournament_on_one_opening_says_so(tmp_path: Path) -> None:
     """Of sixty in the suite one is played where pairs meet once: whose result that is must be known."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 3})
     with store:
-        review = review_of(log)
+        review = review_tournament(log)
         assert len(review.fairness.openings) > 1 and not review.fairness.one_opening
         whole = replace(review.fairness.openings[0], white=review.fairness.white)
         alone = replace(review, fairness=replace(review.fairness, openings=(whole,)))
-        assert "All games began from one opening" in dict(pages(alone, site_of(alone)))["fairness.html"]()
+        assert "All games began from one opening" in dict(report_pages(alone, report_site(alone)))["fairness.html"]()
     pair = replace(whole, white=replace(whole.white, games=2))
     assert not replace(review.fairness, openings=(pair,)).one_opening
 
@@ -364,9 +370,9 @@ def test_the_points_of_a_crosstable_are_those_of_the_standings(tmp_path: Path) -
     """With an odd field byes are among them, and the page says whose."""
     store, log = reported_played(tmp_path / "db", FOUR[:3], "swiss", options={"rounds": 3})
     with store:
-        review = review_of(log)
-        page = dict(pages(review, site_of(review)))["crosstable.html"]()
+        review = review_tournament(log)
+        page = dict(report_pages(review, report_site(review)))["crosstable.html"]()
     first = review.standings[0]
     assert first.unplayed and all(line.unplayed == 2 for line in review.standings)
-    assert f'{first.name}</bdi></a></th><td class="n">{points(first.half_points)}</td>' in page
+    assert f'{first.name}</bdi></a></th><td class="n">{format_points(first.half_points)}</td>' in page
     assert f"points without a game (byes): {first.name} 1, " in page

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.reports.html.page import GENERATOR
-from enginetour.reports.review.write import refuse_other, write
+from enginetour.reports.html.page import GENERATOR_TAG
+from enginetour.reports.review.write import check_target, write_directory
 
 
 def a_page(words: str) -> str:
-    return f"<!doctype html><html><head>{GENERATOR}</head><body>{words}</body></html>"
+    return f"<!doctype html><html><head>{GENERATOR_TAG}</head><body>{words}</body></html>"
 
 
 def some(words: str) -> Iterator[tuple[str, Callable[[], str]]]:
@@ -28,7 +28,7 @@ def nothing() -> None:
 
 
 def put(target: Path, words: str = "one") -> int:
-    return write(target, some(words), {}, heed=nothing)
+    return write_directory(target, some(words), {}, heed=nothing)
 
 
 def left(folder: Path) -> list[str]:
@@ -127,7 +127,7 @@ def test_failures_leave_the_old_one(tmp_path: Path, when: str) -> None:
         yield "games/1.html", broken if when == "page" else lambda: "a game"
 
     with pytest.raises((OSError, KeyboardInterrupt)):
-        write(tmp_path / "report", pages(), {}, heed=stopped if when == "heed" else nothing)
+        write_directory(tmp_path / "report", pages(), {}, heed=stopped if when == "heed" else nothing)
     assert "one" in (tmp_path / "report" / "index.html").read_text("utf-8")
     assert left(tmp_path) == ["report"]
 
@@ -154,4 +154,4 @@ def test_refusal_comes_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").touch()
     with pytest.raises(UsageRefused):
-        refuse_other(tmp_path / "mine")
+        check_target(tmp_path / "mine")

@@ -15,7 +15,7 @@ from enginetour.engines import identity, machine
 from enginetour.interop.files import file_digest
 from enginetour.model.errors import UsageRefused
 from enginetour.model.task import EngineSpec
-from enginetour.reports.review.fairness import hosts_of
+from enginetour.reports.review.fairness import compare_hosts
 from enginetour.store.games import game_conditions
 from enginetour.store.tournaments import Store
 from enginetour.tournament.cluster import worker as worker_module
@@ -269,7 +269,7 @@ def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
         log = store.tournament("trial")
         assert "machine" not in log.config
         games = [stored.game for stored in log.full_games()]
-        hosts = hosts_of(tuple(game_conditions(log)))
+        hosts = compare_hosts(tuple(game_conditions(log)))
     speeds = {game.pairing.key: game.hardware.partition(", speed ")[2].rstrip(")") for game in games}
     assert len(games) == 6
     assert set(speeds.values()) == {"2", "0.5"}

@@ -15,7 +15,7 @@ import pytest
 from enginetour.model.errors import InputRefused
 from enginetour.model.task import Quirks, Rules
 from enginetour.openings.choice import OpeningSettings
-from enginetour.reports.pgn import EXTRAS
+from enginetour.reports.pgn import COMMENT_FIELDS
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.sections import (
@@ -106,10 +106,10 @@ def test_defaults() -> None:
     assert (own.ponder, own.restart, own.margin_ms, own.tc_factor, own.own_book) == (None, None, None, None, None)
 
 
-@pytest.mark.parametrize("names", ["all", ["all"], list(EXTRAS)])
+@pytest.mark.parametrize("names", ["all", ["all"], list(COMMENT_FIELDS)])
 def test_all_comments_have_a_name(names: object) -> None:
     """As `export --comments all` has them, in a configuration and in `match --pgn all`."""
-    assert PlaySection.model_validate({"pgn": names}).pgn == EXTRAS
+    assert PlaySection.model_validate({"pgn": names}).pgn == COMMENT_FIELDS
 
 
 def test_defaults_of_an_engine() -> None:
