@@ -99,11 +99,11 @@ def list_(
     if list_name is None and given(asked).get("system") not in (None, "ml"):
         step = "leave out --system, or enginetour chart history --system"
         raise UsageRefused("incremental ratings have no errors to draw", place="--system", step=step)
-    from enginetour.reports.charts.lists import list_chart as of_list
+    from enginetour.reports.charts.lists import list_chart
 
     with open_store(db) as store:
         heading, found = requested_list(store, which, asked)
-    put_picture(output, of_list(found, heading), title)
+    put_picture(output, list_chart(found, heading), title)
 
 
 @chart.command()

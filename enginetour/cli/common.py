@@ -320,12 +320,12 @@ class ListOutput:
         """A list as a picture where the file is one, else False; `shown` is asking for looks that no picture has."""
         if self.path is None or not picture_ending(self.path):
             return False
-        from enginetour.reports.charts.lists import list_chart as of_list
+        from enginetour.reports.charts.lists import list_chart
 
         if shown or self.as_json or self.as_csv or markup():
             what = "a picture of a list has looks of its own: leave out how to show it"
             raise UsageRefused(what, place="--output", step="or write into a file that is no picture")
-        put_picture(self.path, of_list(found, title))
+        put_picture(self.path, list_chart(found, title))
         return True
 
     def put_sheet(self, sheet: Sheet, value: object, told: str) -> None:

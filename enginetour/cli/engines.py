@@ -160,7 +160,7 @@ def check(
     from enginetour.model.errors import suggest
     from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.games import compliance_lines as story
-    from enginetour.reports.games import compliance_sheet as table
+    from enginetour.reports.games import compliance_sheet
     from enginetour.tournament.probing import examine_each
 
     keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}
@@ -189,7 +189,7 @@ def check(
             say(f"{_write(entry, dict(told.hints))} written", err=table_only)
         elif told.hints and not table_only:
             say(f"  enginetour engines check {entry.id} --write puts that into its engine file")
-    sheet, value = table([(entry.id, told) for entry, told in found])
+    sheet, value = compliance_sheet([(entry.id, told) for entry, told in found])
     if table_only:
         show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
     else:

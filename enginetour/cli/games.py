@@ -273,7 +273,7 @@ def export(
     from enginetour.interop.files import refuse_kept, replace_file
     from enginetour.openings.eco import read_names
     from enginetour.reports.pgn import export_epd as final_positions
-    from enginetour.reports.pgn import export_pgn as games_text
+    from enginetour.reports.pgn import export_pgn
     from enginetour.reports.sheet import json_text as dumps
 
     if kind != "pgn" and (comments is not None or eco is not None):
@@ -290,7 +290,7 @@ def export(
 
             chunks: Iterable[str] = [report(_played(log)).text()]
         elif kind == "pgn":
-            chunks = games_text(log, comments=_extras(comments), names=names)
+            chunks = export_pgn(log, comments=_extras(comments), names=names)
         elif kind == "epd":
             chunks = final_positions(log)
         elif kind == "csv":
