@@ -102,7 +102,9 @@ def _matches(count: int) -> str:
     return "1 match" if count == 1 else f"{count} matches"
 
 
-def round_robin_text(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[StandingsRow], width: int) -> str:
+def round_robin_text(
+    title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[StandingsRow], width: int
+) -> str:
     """A round robin in full: its crosstable, what was decided and why, the parking queue, the interim ranking."""
     parts = [f"after {step['games_total']} games" if step["decision"] else "playing", *step["told"]]
     parked = ", ".join(step["parked"]) or "nobody"

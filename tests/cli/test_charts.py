@@ -219,7 +219,8 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
         "import enginetour.cli.charts, enginetour.cli.lists, enginetour.cli.rate\n"
         "from enginetour.reports.charts import curves, ladder, output, lists as ratinglist\n"
         "assert 'matplotlib' not in sys.modules\n"
-        "print(output.svg(ratinglist.rating_list([ratinglist.Rated('Toga', 1.0, None, None, 3)], title='t')), end='')\n"
+        "rows = [ratinglist.RatedEngine('Toga', 1.0, None, None, 3)]\n"
+        "print(output.svg(ratinglist.rating_chart(rows, title='t')), end='')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     env = {**os.environ, "MPLBACKEND": "nosuch", "MATPLOTLIBRC": str(tmp_path)}

@@ -195,7 +195,9 @@ def test_six_tie_breaks_fit_eighty_columns() -> None:
     """Beside a status they continue below; hundredths of a point are written as such, categories as they are named."""
     breaks = (("SOSM-1", 361), ("SOSOSM", 1563), ("SODOSM", -1), ("AOB", 433), ("CAT", -2), ("SOSTS", 0))
     for status in ("", "withdrawn"):
-        text = render(standings_sheet("t", [StandingsRow(1, "An engine of a very long name", 5, 3, status, breaks)]), 80)
+        text = render(
+            standings_sheet("t", [StandingsRow(1, "An engine of a very long name", 5, 3, status, breaks)]), 80
+        )
         assert max(map(len, text.splitlines())) <= 80
         assert ("withdrawn" in text) == bool(status)
         words = text.split()
