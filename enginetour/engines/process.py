@@ -1,4 +1,4 @@
-"""One running engine and its termination."""
+"""Engine process: one running engine, its pipes, and how a hung one is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UCI, pondering."""
+"""UCI engines: handshake, search, and pondering with ponderhit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of the UCI protocol: options as declared, scores as printed (UCI protocol, April 2006)."""
+"""UCI lines: read an info line and its score, and options as declared (UCI protocol, April 2006)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TRF in and out.
+"""TRF, the tournament report file of FIDE: read, write, round by round.
 
 TRF26  old  what                          columns
 142    XXR  rounds in all                 from 5

@@ -1,4 +1,4 @@
-"""Time controls: how they are written and read, and time classes (bullet, blitz, rapid, ...).
+"""Time controls: the grammar of 40/60+0.6 and the like, how it is parsed, and time classes (bullet, blitz, rapid, ...).
 
 Stages ``moves/seconds+increment`` joined by ``:``; without ``moves/`` a stage lasts for ever and the last
 stage repeats. ``hourglass=S`` is a clock too: what one side uses runs to the other (PGN: ``*S``). ``movetime=S``,

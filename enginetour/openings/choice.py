@@ -1,4 +1,4 @@
-"""Which opening a game starts from.
+"""Opening choice: how the opening of a game is chosen, by its number, in order or at random.
 
 A suite is a sequence, whatever stands behind it: openings held and checked, positions read where they stand in a
 large file, back ranks by number, or lines drawn from a Polyglot book.

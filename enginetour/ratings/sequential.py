@@ -1,4 +1,4 @@
-"""SPRT (sequential probability ratio test): verdict, expected length, and Elo estimate after a stop.
+"""SPRT (sequential probability ratio test): LLR and verdict, expected length, and Elo estimate after a stop.
 
 model       bounds are            source
 logistic    Elo of the score      generalised likelihood ratio, Van den Bergh (fishtest)

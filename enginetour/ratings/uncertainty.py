@@ -1,4 +1,4 @@
-"""Rating errors: covariance, LOS, sandwich estimator, profile-likelihood intervals.
+"""Rating errors: how LOS, covariance, sandwich and profile-likelihood intervals of a list are computed.
 
 davidson and raokupper know draws: C = H^-1. In the logistic model draws narrow the errors, so the inverse curvature
 is wrapped around the variance games with draws really have (the sandwich C = H^-1 V H^-1), and in all models around

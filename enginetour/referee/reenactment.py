@@ -1,4 +1,4 @@
-"""Reproduce an incident: replay the game for one engine alone, and see whether it fails again.
+"""Replay an incident: a game in which an engine crashed or stalled is played again for that engine alone.
 
 Nothing is read from the traffic kept, which is cut: handshake, options, new game, every position and every clock are
 built again from the game's moves, and go through the same adapters. At each of its earlier turns it thinks as long

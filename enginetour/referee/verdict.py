@@ -1,4 +1,4 @@
-"""Verdicts: which side loses by a time loss, crash, stall or illegal move, and when a game is void; false claims."""
+"""Verdicts: whose fault a time loss, crash, stall or illegal move is, or lag of the machine; when a game is void."""
 
 from __future__ import annotations
 

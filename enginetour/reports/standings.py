@@ -1,4 +1,4 @@
-"""Standings, crosstable, rounds, floats."""
+"""Standings, crosstable, rounds and floats of a tournament, as printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tournament log: append games and events, in one durable transaction each; the only writer of games.
+"""Log of a tournament: write the row of each game and event, one durable transaction each; the only writer of games.
 
 `record_games` and `record_event` return when the data is durable. The writer holds the tournament's lock.
 """

@@ -1,4 +1,4 @@
-"""PostgreSQL backend: connections, advisory locks, error translation and integrity check of a server's database.
+"""PostgreSQL backend: connections, the advisory lock that one run holds on a tournament, errors, integrity check.
 
 Writers take turns with an advisory lock of the transaction, as in a SQLite file. Keys are therefore assigned in the
 order of commits, and a rating list as of an earlier game never gains games later. Readers do not wait.

@@ -1,4 +1,4 @@
-"""Database tables and schema version: the only definition of the stored rows, and common conditions on them.
+"""Tables: where the games table and all others are defined, the schema version, and common conditions on them.
 
 Rows are never changed, except `PAIR_COUNTS` and an engine's own name, which can be rebuilt. Nested values are compact
 JSON. `GAMES.c.id` and `EVENTS.c.position` define the order, never a clock.

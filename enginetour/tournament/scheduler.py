@@ -1,4 +1,4 @@
-"""The scheduler: the only loop that starts games, records results and steps the format.
+"""Scheduler: the only loop that starts games, records results and steps the format; estimate of the remaining time.
 
 Kinds of failure stay apart: an engine's failure arrives as a game, the machine's as a `MachineFailure` on the future
 (the same game is offered again), our own in one game as an `InternalFailure` (tried three times, then that game is set

@@ -1,4 +1,4 @@
-"""Replays, suspended engines and pauses after failures: what must wait, and for how long.
+"""Setbacks: a failing engine is set aside, a voided game replayed, the run paused; what waits, and for how long.
 
 Nothing here is kept beyond the run: who mends an engine or a machine and starts again finds everything tried again.
 """

@@ -1,4 +1,4 @@
-"""Routes, streams.
+"""Web application of the live page: its routes, and how server-sent events are framed.
 
 address                        what
 /                              which tournaments there are, running ones first

@@ -1,4 +1,4 @@
-"""One running tournament."""
+"""Live page of one running tournament: the board of the running game, its clocks, and the standings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""McMahon starting points and scores: bands, bar, floor, groups.
+"""McMahon starting scores: bands, bar, floor, groups.
 
 band      floor((rating - base) / width): one grade, by default 100 points
 bar       the band from which on all start alike, so that each of them can still win

@@ -1,4 +1,4 @@
-"""Load a configuration file (TOML): validation, suggestions for unknown keys, error messages."""
+"""Load a configuration file (TOML): validation, "did you mean" for an unknown key, error messages."""
 
 from __future__ import annotations
 
