@@ -1,4 +1,4 @@
-"""PGN/EPD out; the PGN of a run."""
+"""PGN and EPD: games as text, and the PGN file of a run, to which its games are appended."""
 
 from __future__ import annotations
 
