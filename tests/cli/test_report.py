@@ -63,7 +63,7 @@ def test_one_file_has_everything_in_it(folder: Path) -> None:
 
 def test_one_file_says_what_was_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that would be too large has fewer games, those with incidents first, and says how many are missing."""
-    monkeypatch.setattr("enginetour.reports.review.write.LARGEST", 190_000)
+    monkeypatch.setattr("enginetour.reports.review.write.MAX_FILE_BYTES", 190_000)
     tour(folder, "report", "-o", "autumn.html")
     text = (folder / "autumn.html").read_text("utf-8")
     page = Page(text)
@@ -77,7 +77,7 @@ def test_one_file_says_what_was_left_out(folder: Path, monkeypatch: pytest.Monke
 
 def test_one_file_of_too_many_pages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where not even the pages find room the less telling ones go, and links to them lead to where that is said."""
-    monkeypatch.setattr("enginetour.reports.review.write.LARGEST", 80_000)
+    monkeypatch.setattr("enginetour.reports.review.write.MAX_FILE_BYTES", 80_000)
     tour(folder, "report", "-o", "autumn.html")
     page = Page((folder / "autumn.html").read_text("utf-8"))
     assert "2 MB, so 12 games" in page.said and "the pages of the engines" in page.said

@@ -767,11 +767,11 @@ NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 # Tells, as JSON, what an engine could do in a sandbox and what guarded it.
 TRIES = """\
 import json, os, sys, time
-from enginetour.engines import safeguards as inforce
+from enginetour.engines import safeguards
 from enginetour.engines.process import EngineProcess; from enginetour.engines.process import wait
 from enginetour.model.task import EngineSpec
 sandbox, script, outside, port, *more = sys.argv[1:]
-told = {"guards": inforce.in_force(), "user": os.geteuid()}
+told = {"guards": safeguards.describe_safeguards(), "user": os.geteuid()}
 if f"{sandbox} no" not in told["guards"]:
     def heard(*words):
         command = (sys.executable, "-I", "-S", script, *words)
