@@ -197,7 +197,9 @@ def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.usefixtures("_alone")
 def test_a_claim_ends_with_its_slot() -> None:
     """However it ends: the kernel gives the name back."""
-    words = f"from enginetour.referee import quickgames as g; g.TURNS = {quickgames.TURNS!r}; c = g.ProcessorClaim((7,), 7)"
+    words = (
+        f"from enginetour.referee import quickgames as g; g.TURNS = {quickgames.TURNS!r}; c = g.ProcessorClaim((7,), 7)"
+    )
     words += "; print(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout
