@@ -165,7 +165,7 @@ def processes() -> list[int]:
 
 # A cluster by TLS, with certificates made as `configs/cluster/tls.yaml` says: who has none of its authority is told so.
 
-TOLD = Path(__file__).parents[3] / "services" / "tls.yaml"
+TOLD = Path(__file__).parents[3] / "configs" / "cluster" / "tls.yaml"
 COMMAND = "#   openssl "
 
 
@@ -242,7 +242,7 @@ def test_without_certificates(ours: Path, place_of_certificates: str) -> None:
 
 # The units that we give along: systemd takes them as they are, and so does Dask what stands in them.
 
-SERVICES = Path(__file__).parents[3] / "services"
+SERVICES = Path(__file__).parents[3] / "configs" / "cluster"
 SETTINGS = {"${HOST}": "10.0.0.1", "${SCHEDULER}": "tcp://10.0.0.1:8786", "${SLOTS}": "4", "%H": "kallisto"}
 
 
