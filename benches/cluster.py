@@ -27,7 +27,7 @@ from unittest import mock
 
 from benches.cluster_machines import Machinery
 from benches.cluster_place import Simulated
-from enginetour.cli.run import Run
+from enginetour.cli.session import Run
 from enginetour.cli.watching import RunWatcher
 from enginetour.model.task import ProbeResult
 from enginetour.store.address import Address, parse_address

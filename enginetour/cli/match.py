@@ -141,7 +141,6 @@ def match(
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
-    from enginetour.cli.run import Run
     from enginetour.engines.registry import of_workspace
     from enginetour.tournament.config.peers import locate_typed, remove_draft
     from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting, parse_value
@@ -162,9 +161,10 @@ def match(
     asked = MatchRequest(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
     workspace = workspace_of(Path.cwd())
     hidden = results_of(workspace, database_of(workspace, db))
-    place = click.get_current_context().with_resource(
-        probe_executor(hidden)
-    )  # where commands are tried, games are played
+    # Commands are tried where the games are played; the store loads while the slots start.
+    place = click.get_current_context().with_resource(probe_executor(hidden, start=True))
+    from enginetour.cli.session import Run
+
     draft = draft_match(asked, of_workspace(workspace), Path.cwd(), partial(detect_each, place=place))
     folder = workspace / "results"
     fresh = not folder.exists()
@@ -181,7 +181,7 @@ def match(
         say(f"{quote_command('run', path, db=db)} plays it")
         return 0
     try:
-        run = Run(path, db, new=True, resume_new=True, accept_change=False, live=False, settled=announce, slots=place)
+        run = Run(path, db, place, new=True, resume_new=True, accept_change=False, live=False, settled=announce)
         code = run.go(slots=slots, force=force)
     except TourError as error:
         locate_typed(error, path, path.read_text("utf-8", "replace"), words)

@@ -365,6 +365,10 @@ class LocalExecutor:
 
         self._bell.ask(act)
 
+    def start(self) -> None:
+        """Start all slots now, instead of each with its first task."""
+        self._bell.ask(self._start_all)
+
     def abandon(self) -> None:
         """Queued and running tasks fail now; the place goes on."""
         self._bell.ask(self._abandon)
@@ -438,6 +442,12 @@ class LocalExecutor:
     def _all_dead(self) -> None:
         while self._awaited:
             self._awaited.pop().set()
+
+    def _start_all(self) -> None:
+        with suppress(MachineFailure):  # the first task tries again, and its future raises
+            for index in range(self._size):
+                if index not in self._slots:
+                    self._start(index)
 
     def _resize(self, slots: int) -> None:
         self._size = slots

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginetour.engines import identity
 from enginetour.engines.enginefile import EngineEntry
@@ -28,12 +28,14 @@ from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
 from enginetour.openings.suites import HeldGames
 from enginetour.store.address import Address
-from enginetour.store.tournaments import Store
 from enginetour.tournament.config import load as configuration
 from enginetour.tournament.config.entrants import refuse_mixed_hourglass, rules_of, side_of
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, listed_order
 from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
+
+if TYPE_CHECKING:
+    from enginetour.store.tournaments import Store
 
 # Openings of a configuration, and their length.
 
@@ -217,11 +219,10 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
 
 def _gone(plan: Plan) -> set[str]:
     """Who has left the newest edition of the tournament, if there is one."""
-    from enginetour.store.database import (
-        database_exists as is_made,  # asked in need alone: engines start before the store is loaded
-    )
+    from enginetour.store.database import database_exists  # here: engines start before the store is loaded
+    from enginetour.store.tournaments import Store
 
-    if not is_made(plan.database):
+    if not database_exists(plan.database):
         return set()
     with Store.open(plan.database, create=False) as store:
         name = plan.config.tournament.name
@@ -346,7 +347,7 @@ def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
 
 # The starting list of a new tournament: in the order of the file, of ratings, of the last table, or of an edition.
 
-Table = Callable[[Store, str], list[str]]
+Table = Callable[["Store", str], list[str]]
 Errors = dict[str, float]  # standard errors of ratings, Elo
 _DEVIATIONS = 1.96  # + and - of a list are 95 % intervals
 _Ranks = dict[str, tuple[float, float | None]]  # place, and rating where the order knows one

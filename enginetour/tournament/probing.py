@@ -39,9 +39,15 @@ StopRequested = Callable[[Mapping[str, ProbeResult]], bool]
 _Tried = dict[tuple[int, str], ProbeResult]
 
 
-def probe_executor(hidden: Path | None = None) -> LocalExecutor:
-    """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it."""
-    return LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, hidden=hidden)
+def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalExecutor:
+    """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it.
+
+    `start`: start the slots now, so that they load while the caller goes on, instead of at the first task.
+    """
+    executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, hidden=hidden)
+    if start:
+        executor.start()
+    return executor
 
 
 def probe_all(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.cli.lists import ratings
-from enginetour.cli.run import Run
+from enginetour.cli.session import Run
 from enginetour.model.game import Outcome
 from enginetour.ratings.sequential import MODELS
 from enginetour.store.tournaments import Store

@@ -299,7 +299,7 @@ def test_whoever_waits_for_a_file_is_ended_at_once(workspace: Path, words: tuple
 
 def computing(place: Path) -> None:
     """In the new process: reading the configuration is a search that takes years, in C."""
-    from enginetour.cli import run as session
+    from enginetour.cli import session
 
     def prepare(*_: object, **__: object) -> None:
         place.touch()

@@ -24,9 +24,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from enginetour.cli import run
+from enginetour.cli import session
 from enginetour.cli.common import machine_lines
-from enginetour.cli.run import StopAt, stop_time
+from enginetour.cli.run import stop_time
+from enginetour.cli.session import StopAt
 from enginetour.interop.files import shipped
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.pgn import UNFINISHED_LINE
@@ -797,7 +798,7 @@ def test_it_is_the_clock_on_the_wall() -> None:
 def on_our_clock(late: Path) -> None:
     """In the new process: it is time once there is this file."""
     clock = partial(StopAt, clock=lambda: math.inf if late.exists() else 0.0)
-    mock.patch.object(run, "StopAt", clock).start()
+    mock.patch.object(session, "StopAt", clock).start()
 
 
 def test_real_play(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 
-from enginetour.cli import run
+from enginetour.cli import session
 from enginetour.engines import machine as cores
 from enginetour.engines.machine import (
     CPUS,
@@ -182,7 +182,7 @@ def test_a_run_is_elsewhere_from_before_its_first_game_to_its_end(
     before = tuple(os.sched_getaffinity(0))
     first = min(before)
     there = Cores(((first,), (1001,), (1002,)), 1, before)
-    for module in (run_module, run):
+    for module in (run_module, session):
         monkeypatch.setattr(module, "own_cores", lambda *_: there)
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     path.write_text(path.read_text().replace("[play]", "[play]\naffinity = true"))

@@ -531,7 +531,7 @@ rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -
 FORKS = multiprocessing.get_context("forkserver")
 DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.tournament.cluster.place"]
 FORKS.set_forkserver_preload(
-    ["enginetour.cli.run", "enginetour.cli.run", "networkx", "tests.support.tournaments", *DASK]
+    ["enginetour.cli.run", "enginetour.cli.session", "networkx", "tests.support.tournaments", *DASK]
 )
 
 
