@@ -34,6 +34,7 @@ from enginetour.store.address import Address, parse_address
 from enginetour.store.log import TournamentLog
 from enginetour.tournament import run as tournament
 from enginetour.tournament.cluster import place
+from enginetour.tournament.probing import probe_executor
 from enginetour.tournament.scheduler import Scheduler
 
 PARTS: dict[str, tuple[type, str]] = {
@@ -153,7 +154,8 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         said = stack.enter_context((folder / "said.txt").open("w"))
         stack.enter_context(redirect_stdout(said))
         stack.enter_context(meter.metering())
-        run = Run(path, db, new=False, accept_change=False, live=False, place="dask=tcp://127.0.0.1:1")
+        executor = stack.enter_context(probe_executor())
+        run = Run(path, db, executor, new=False, accept_change=False, live=False, place="dask=tcp://127.0.0.1:1")
         run.go(slots=given.slots, most_games=given.games)
     yield from _told(given, meter, built[0])
 

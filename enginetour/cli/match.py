@@ -161,7 +161,7 @@ def match(
     asked = MatchRequest(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
     workspace = workspace_of(Path.cwd())
     hidden = results_of(workspace, database_of(workspace, db))
-    # Commands are tried where the games are played; the store loads while the slots start.
+    # Commands are tried where the games are played; the store loads while the first slot starts.
     place = click.get_current_context().with_resource(probe_executor(hidden, start=True))
     from enginetour.cli.session import Run
 

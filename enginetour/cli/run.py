@@ -57,7 +57,7 @@ def run(
     until = stop_time(stop_at) if stop_at is not None else None
     live = is_live_terminal() and not plain
     with _executor(config, db) as executor:
-        from enginetour.cli.session import Run  # here: the store loads while the slots start
+        from enginetour.cli.session import Run  # here: the store loads while the first slot starts
 
         session = Run(config, db, executor, new=new, accept_change=accept_change, live=live, place=place)
         return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)

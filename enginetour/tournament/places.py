@@ -366,8 +366,8 @@ class LocalExecutor:
         self._bell.ask(act)
 
     def start(self) -> None:
-        """Start all slots now, instead of each with its first task."""
-        self._bell.ask(self._start_all)
+        """Start the first slot now, instead of with the first task."""
+        self._bell.ask(self._start_first)
 
     def abandon(self) -> None:
         """Queued and running tasks fail now; the place goes on."""
@@ -443,11 +443,10 @@ class LocalExecutor:
         while self._awaited:
             self._awaited.pop().set()
 
-    def _start_all(self) -> None:
-        with suppress(MachineFailure):  # the first task tries again, and its future raises
-            for index in range(self._size):
-                if index not in self._slots:
-                    self._start(index)
+    def _start_first(self) -> None:
+        if not self._slots:
+            with suppress(MachineFailure):  # the first task tries again, and its future raises
+                self._start(0)
 
     def _resize(self, slots: int) -> None:
         self._size = slots

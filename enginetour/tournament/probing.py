@@ -42,7 +42,7 @@ _Tried = dict[tuple[int, str], ProbeResult]
 def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalExecutor:
     """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it.
 
-    `start`: start the slots now, so that they load while the caller goes on, instead of at the first task.
+    `start`: start the first slot now, so that it loads while the caller goes on, instead of with the first task.
     """
     executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, hidden=hidden)
     if start:
