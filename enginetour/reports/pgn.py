@@ -220,14 +220,13 @@ def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
     number, white = _first_move(game.opening.fen)
     told: list[str] = [] if white or not game.moves else [f"{number}..."]
     for move in game.moves:
+        san = f"P{move.san}" if move.san[:1] == "@" else move.san  # as cutechess and xboard write a pawn dropped
         if white:
-            told.append(f"{number}.")
+            told.append(f"{number}. {san} {{{move_comment(move, extras)}}}")
         else:
+            told.append(f"{san} {{{move_comment(move, extras)}}}")
             number += 1
         white = not white
-        san = move.san
-        told.append(f"P{san}" if san[:1] == "@" else san)  # as cutechess and xboard write a pawn dropped
-        told.append(f"{{{move_comment(move, extras)}}}")
     if game.cause:
         cause = _comment_text(game.cause)
         told[-1:] = [f"{told[-1][:-1]}, {cause}}}"] if game.moves else [f"{{{cause}}}"]

@@ -37,7 +37,7 @@ def safe_text(words: object) -> str:
     What UTF-8 cannot hold, as bytes of a file's name that are none, is told by its number.
     """
     told = str(words)
-    if told.isascii() and told.isprintable():  # nearly all: a large list has tens of thousands of cells
+    if told.isprintable():  # nearly all: a large list has tens of thousands of cells
         return told
     text = _UNSAFE.sub("", told.replace("\n", " "))
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

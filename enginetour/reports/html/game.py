@@ -23,8 +23,9 @@ from enginetour.reports import pgn
 from enginetour.reports.games import GameResult, incident_lines, machine_lines, mean_nps
 from enginetour.reports.html import replay
 from enginetour.reports.html.page import Site, game_link, name_markup, render_page, scroll_box, trusted_markup
-from enginetour.reports.html.replay import EMPTY_SQUARE, LineList, StartPosition, engine_text
+from enginetour.reports.html.replay import LineList, StartPosition
 from enginetour.reports.pgn import format_score
+from enginetour.reports.sheet import safe_text
 from enginetour.reports.standings import format_duration
 
 # What a page of a game is made of: the game, and where it stands among the others.
@@ -59,6 +60,7 @@ _HIGHEST = 3000  # centipawns beyond which a line stands at the edge anyway
 _MARKS = (-500, -200, 0, 200, 500)
 _EVERY = (5, 10, 20, 40, 100, 200, 500)  # moves between two marks of the x axis
 _MOST_MARKS = 12
+_GAP = "|"  # in a line, where there is nothing to draw
 
 
 def evaluation_height(score: int) -> int:
@@ -67,30 +69,23 @@ def evaluation_height(score: int) -> int:
 
 
 @lru_cache(1 << 13)  # most scores come again and again
-def _depth(score: int) -> int:
+def _depth(score: int) -> str:
     """SVG counts downwards."""
-    return -evaluation_height(score)
+    return f",{-evaluation_height(score)}"
 
 
 def evaluation_graph(start: StartPosition, moves: Sequence[MoveMade]) -> Markup | None:
     """What both engines thought of White's chances; None where neither told it."""
-    sides: tuple[list[str], list[str]] = ([], [])
-    for side in (0, 1):
-        sign = 1 if start.is_white(side) else -1
-        run: list[str] = []
-        for ply, move in zip(range(side + 1, len(moves) + 1, 2), moves[side::2], strict=True):
-            if move.score is None:
-                _end(run, sides[side])
-                run = []
-            else:
-                run.append(f"{ply},{_depth(sign * move.score)}")
-        _end(run, sides[side])
-    if not any(sides):
+    points = [
+        _GAP if move.score is None else f"{ply}{_depth(sign * move.score)}"
+        for ply, (move, sign) in enumerate(zip(moves, start.signs(), strict=False), 1)
+    ]
+    lines = _polylines(start, points)
+    if not lines:
         return None
     marks = [(f"{50 - evaluation_height(mark) / 2:.1f}%", f"{mark / 100:+.0f}" if mark else "0") for mark in _MARKS]
-    first, second = sides if start.white_begins else sides[::-1]
     label = "Evaluations of both engines by move, from White's side, in pawns"
-    return _graph("evals", label, start, moves, (-100, 100), marks, first, second)
+    return _graph("evals", label, start, moves, (-100, 100), marks, lines)
 
 
 def clock_graph(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[str, Markup] | None:
@@ -100,19 +95,23 @@ def clock_graph(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[str, M
     most = max((value for value in values if value is not None), default=0)
     if most <= 0:
         return None
-    sides: tuple[list[str], list[str]] = ([], [])
-    for side in (0, 1):
-        points = [
-            f"{ply + 1},{100 - value * 100 // most}"
-            for ply in range(side, len(values), 2)
-            if (value := values[ply]) is not None
-        ]
-        _end(points, sides[side])
-    first, second = sides if start.white_begins else sides[::-1]
+    points = [
+        "" if value is None else f"{ply},{100 - value * 100 // most}" for ply, value in enumerate(values, 1)
+    ]
     words = "Time left" if timed else "Time of each move"
     marks = [("0%", format_clock_time(most)), ("50%", format_clock_time(most // 2)), ("100%", "0")]
     label = f"{words} of both engines by move, at most {format_clock_time(most)}"
-    return words, _graph("clocks", label, start, moves, (0, 100), marks, first, second)
+    return words, _graph("clocks", label, start, moves, (0, 100), marks, _polylines(start, points))
+
+
+def _polylines(start: StartPosition, points: Sequence[str]) -> str:
+    """Of both sides, each in runs between its gaps; one point is a line of no length, which round ends make a dot."""
+    return "".join(
+        f'<polyline class="{side}" points="{run if " " in run else f"{run} {run}"}"/>'
+        for side, first in (("w", not start.white_begins), ("b", start.white_begins))
+        for run in map(str.strip, " ".join(filter(None, points[first::2])).split(_GAP))
+        if run
+    )
 
 
 def format_clock_time(milliseconds: int) -> str:
@@ -123,12 +122,6 @@ def format_clock_time(milliseconds: int) -> str:
     return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def _end(run: list[str], lines: list[str]) -> None:
-    """A run of one point is a line of no length, which round ends make a dot."""
-    if run:
-        lines.append(" ".join(run if len(run) > 1 else run * 2))
-
-
 def _graph(
     kind: str,
     label: str,
@@ -136,18 +129,12 @@ def _graph(
     moves: Sequence[MoveMade],
     span: tuple[int, int],
     marks: Sequence[tuple[str, str]],
-    white: Sequence[str],
-    black: Sequence[str],
+    lines: str,
 ) -> Markup:
     low, high = span
     plies = max(1, len(moves))
     book = next((ply for ply, move in enumerate(moves) if not move.book), plies)
     shade = f'<rect class="book" x="0" y="{low}" width="{book}" height="{high - low}"/>' if book else ""
-    lines = "".join(
-        f'<polyline class="{side}" points="{points}"/>'
-        for side, all_ in (("w", white), ("b", black))
-        for points in all_
-    )
     across = "".join(f'<line x1="0" x2="100%" y1="{y}" y2="{y}"/>' for y, _ in marks)
     words = "".join(f'<text x="0" y="{y}" dy="{_shift(y)}">{escape(text)}</text>' for y, text in marks)
     down = "".join(
@@ -288,9 +275,6 @@ def _times(count: int) -> str:
 
 # The moves of a game as a table: a row a move, for each side SAN, evaluation, depth and time.
 
-_SHOWN_PLIES = (
-    3000  # beyond them a page says where the rest is: fifty moves a side without progress end most games before
-)
 _MAX_SAN_LENGTH = 16  # signs; more is no move
 _NOTHING = "<td></td><td></td><td></td><td></td>"
 _DEPTH = '<abbr title="depth">d</abbr>'  # as in other viewers: the column is two digits wide
@@ -301,36 +285,29 @@ _HEAD = f'<thead><tr><th scope="col">#</th>{_SIDES}</tr></thead>'
 
 def _move_table(start: StartPosition, moves: Sequence[MoveMade]) -> Markup:
     """Evaluations from White's side; times in seconds."""
-    parts = []
-    number, white = start.number, start.white_begins
-    if not white:
-        parts.append(f'<tr><th scope="row">{number}</th>{_NOTHING}')
-    for move in moves:
-        if white:
-            parts.append(f'<tr><th scope="row">{number}</th>{_cells(move, white=True)}')
-        else:
-            parts.append(f"{_cells(move, white=False)}</tr>\n")
-            number += 1
-        white = not white
-    if moves and not white:
-        parts.append(f"{_NOTHING}</tr>\n")
-    rows = "".join(parts) if moves else ""
+    cells = [_cells(move, sign) for move, sign in zip(moves, start.signs(), strict=False)]
+    if moves and not start.white_begins:
+        cells.insert(0, _NOTHING)
+    if len(cells) % 2:
+        cells.append(_NOTHING)
+    rows = "".join(
+        f'<tr><th scope="row">{number}</th>{white}{black}</tr>\n'
+        for number, (white, black) in enumerate(zip(cells[::2], cells[1::2], strict=True), start.number)
+    )
     return trusted_markup(f'<table class="moves">{_HEAD}<tbody>\n{rows}</tbody></table>')
 
 
-def _cells(move: MoveMade, *, white: bool) -> str:
-    san = _san(move.san)
+def _cells(move: MoveMade, sign: int) -> str:
     if move.book:
-        return f'<td class="m b">{san}</td><td class="b">book</td><td></td><td></td>'
-    score = move.score
-    told = "" if score is None else format_score(score if white else -score)
+        return f'<td class="m b">{_san(move.san)}</td><td class="b">book</td><td></td><td></td>'
+    score = "" if move.score is None else format_score(sign * move.score)
     depth = "" if move.depth is None else move.depth
-    return f'<td class="m">{san}</td><td>{told}</td><td>{depth}</td><td>{_time(move.elapsed_ms)}</td>'
+    return f'<td class="m">{_san(move.san)}</td><td>{score}</td><td>{depth}</td><td>{_time(move.elapsed_ms)}</td>'
 
 
 @lru_cache(1 << 13)  # a report has each of them many times
 def _san(san: str) -> str:
-    return engine_text(san[:_MAX_SAN_LENGTH])
+    return str(escape(safe_text(san[:_MAX_SAN_LENGTH])))
 
 
 @lru_cache(1 << 13)
@@ -395,54 +372,42 @@ _FILES = "".join(
 )
 _RANKS = "".join(f'<text x="3" y="{at * _SQUARE_SIZE + 11}">{8 - at}</text>' for at in range(8))
 _SQUARES = f'<path class="light" d="M0 0h{_SIZE}v{_SIZE}H0z"/><path class="dark" d="{_DARK}"/>'
-_NAMES = [f"{file}{rank}" for rank in "12345678" for file in "abcdefgh"]
+_PLACES = {
+    f"{file}{rank}": f'x="{x * _SQUARE_SIZE}" y="{(8 - rank) * _SQUARE_SIZE}"'
+    for rank in range(1, 9)
+    for x, file in enumerate("abcdefgh")
+}
 _PIECES_BY_COLOR = (("White", "KQRBNP"), ("Black", "kqrbnp"))
 _PIECE_NAMES = {"k": "King", "q": "Queen", "r": "Rook", "b": "Bishop", "n": "Knight", "p": "pawn"}
 
 
-def board_diagram(squares: str, last: Iterable[int], *, own_pieces: bool = True) -> Markup:
+def board_diagram(squares: str, last: Iterable[str], *, own_pieces: bool = True) -> Markup:
     """White below. `last` are squares of the last move; `own_pieces`: the drawings of its pieces come with it."""
-    used = "".join(letter for letter in PIECE_LETTERS if letter in squares)
+    places: dict[str, list[str]] = {}
+    for name, letter in zip(_PLACES, squares, strict=True):
+        places.setdefault(letter, []).append(name)
+    used = "".join(letter for letter in PIECE_LETTERS if letter in places)
     marks = "".join(
-        f'<rect x="{_left(at)}" y="{_top(at)}" width="{_SQUARE_SIZE}" height="{_SQUARE_SIZE}"/>'
-        for at in sorted(set(last))
+        f'<rect {_PLACES[name]} width="{_SQUARE_SIZE}" height="{_SQUARE_SIZE}"/>' for name in sorted(set(last))
     )
-    pieces = "".join(
-        f'<use href="#piece-{letter}" x="{_left(at)}" y="{_top(at)}"/>'
-        for at, letter in enumerate(squares)
-        if letter != EMPTY_SQUARE
-    )
+    pieces = "".join(f'<use href="#piece-{letter}" {_PLACES[name]}/>' for letter in used for name in places[letter])
+    words = "; ".join(f"{side}: {_describe_pieces(places, letters)}" for side, letters in _PIECES_BY_COLOR)
     return trusted_markup(
-        f'<svg class="board" viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{_describe_board(squares)}">'
+        f'<svg class="board" viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{words}">'
         f"{piece_symbols(used) if own_pieces else ''}{_SQUARES}"
         f'<g class="last">{marks}</g><g class="names" aria-hidden="true">{_FILES}{_RANKS}</g>'
         f'<g class="men">{pieces}</g></svg>'
     )
 
 
-def _describe_board(squares: str) -> str:
-    """``White: King g1, Queen d3, pawns f2 g2; Black: King g8``."""
-    places: dict[str, list[str]] = {}
-    for name, letter in zip(_NAMES, squares, strict=True):
-        places.setdefault(letter, []).append(name)
-    return "; ".join(f"{side}: {_describe_pieces(places, letters)}" for side, letters in _PIECES_BY_COLOR)
-
-
 def _describe_pieces(places: Mapping[str, Sequence[str]], letters: str) -> str:
+    """``King g1, Queen d3, pawns f2 g2``."""
     groups = [
         f"{_PIECE_NAMES[letter.lower()]}{'s' * (len(places[letter]) > 1)} {' '.join(places[letter])}"
         for letter in letters
         if letter in places
     ]
     return ", ".join(groups) or "nothing"
-
-
-def _left(square: int) -> int:
-    return (square & 7) * _SQUARE_SIZE
-
-
-def _top(square: int) -> int:
-    return (7 - (square >> 3)) * _SQUARE_SIZE
 
 
 # The page of a game: board, moves, graphs, lines, and all that is known of it.
@@ -459,7 +424,7 @@ _NO_BOARD = replay.EMPTY_SQUARE * 64
 def game_page(row: GamePage, site: Site) -> str:
     """Return the page as HTML; the script that goes with it replays the game."""
     game = row.game
-    moves = game.moves[:_SHOWN_PLIES]
+    moves = game.moves[:replay.MAX_PLIES]
     start = replay.start_position(game)
     text = pgn.game_pgn(game, row.number, row.event)
     lines = replay.line_list(start, moves, replay.MAX_LINES_BYTES)
@@ -521,8 +486,8 @@ def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
 
 def _remarks(game: Game, start: StartPosition, lines: LineList, shown: int, *, has_pgn: bool) -> Iterator[str]:
     """What of the record is not on the page, and why."""
-    if game.plies > _SHOWN_PLIES:
-        yield f"Moves after the first {_SHOWN_PLIES} plies are left out here; enginetour export pgn has them."
+    if game.plies > replay.MAX_PLIES:
+        yield f"Moves after the first {replay.MAX_PLIES} plies are left out here; enginetour export pgn has them."
     if lines.cut:
         yield f"Lines are cut after {replay.MAX_LINE_WORDS} words."
     if lines.count < shown:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import accumulate, cycle
 
 from markupsafe import Markup, escape
 
@@ -20,16 +21,15 @@ from enginetour.reports.html.page import trusted_markup
 from enginetour.reports.sheet import safe_text
 
 EMPTY_SQUARE = "-"
+MAX_PLIES = 3000  # of a page, which says where the rest is: fifty moves without progress end most games before
 MAX_LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a thousand had more plies (measured)
 MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; those of usual games take 15 KB
 _CHECKS_TO_WIN = 3  # three-check: rules of the variant
 _NO_POSITION = "8/8/8/8/8/8/8/8 w - - 0 1"
-_UCI = re.compile(r"[a-h][1-8][a-h][1-8][qrbnk]?|[PNBRQ]@[a-h][1-8]")
+_MOVES = re.compile(r"(?:(?:[a-h][1-8][a-h][1-8][qrbnk]?|[PNBRQ]@[a-h][1-8]) )*")
 _CHECKS = re.compile(r"(\+?)(\d)\+(\d)")
 _SQUARE = re.compile("[a-h][1-8]")
-_NAMES = [f"{file}{rank}" for rank in "12345678" for file in "abcdefgh"]
 _LETTERS = frozenset("PNBRQKpnbrqk" + EMPTY_SQUARE)
-_PLAIN = re.compile("[ !#-%(-;=?-~]*")  # ASCII without <>&"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,11 @@ class StartPosition:
         """``12.`` or ``12…``, the number before the ply."""
         number = self.number + (ply + (not self.white_begins)) // 2
         return f"{number}." if self.is_white(ply) else f"{number}…"
+
+
+    def signs(self) -> Iterator[int]:
+        """What turns the mover's score into White's, ply by ply."""
+        return cycle((1, -1) if self.white_begins else (-1, 1))
 
 
 def start_position(game: Game) -> StartPosition:
@@ -99,22 +104,21 @@ def checks_given(fen: str) -> tuple[int, int]:
     return 0, 0
 
 
-def last_squares(moves: Sequence[MoveMade]) -> tuple[int, ...]:
+def last_squares(moves: Sequence[MoveMade]) -> list[str]:
     """The squares that the last move names."""
     last = moves[-1].uci if moves else ""
-    return tuple(_NAMES.index(name) for name in _SQUARE.findall(last)) if _UCI.fullmatch(last) else ()
+    return _SQUARE.findall(last) if _MOVES.fullmatch(f"{last} ") else []
 
 
 def replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> Markup:
     """The JSON that the script reads, which has no word of an engine but moves."""
-    plies = [move.uci for move in moves]
-    first = next((ply for ply, uci in enumerate(plies) if not _UCI.fullmatch(uci)), len(plies))
+    plies = _MOVES.match("".join(f"{move.uci} " for move in moves))
     found = {
         "variant": game.opening.variant,
         "fen": start.fen,
         "white": start.white_begins,
         "number": start.number,
-        "plies": " ".join(plies[:first]),
+        "plies": plies[0].rstrip() if plies else "",
         "clocks": [move.clock_ms for move in moves],
     }
     return trusted_markup(json.dumps(found, separators=(",", ":")).replace("<", "\\u003c"))
@@ -132,33 +136,27 @@ class LineList:
 
 def line_list(start: StartPosition, moves: Sequence[MoveMade], room: int) -> LineList:
     """The lines as they were sent, an item for every ply, empty without a line, as many as `room` in bytes takes."""
-    parts: list[str] = []
-    is_cut = is_any = False
-    number, dots = start.number, "." if start.white_begins else "…"
-    for move in moves:
-        part = ""
-        if move.pv:
-            line = move.pv
-            if line.count(" ") >= MAX_LINE_WORDS or not line.isprintable():
-                words = line.split(None, MAX_LINE_WORDS)
-                if len(words) > MAX_LINE_WORDS:
-                    words[-1] = "…"
-                    is_cut = True
-                line = " ".join(words)
-            part = f"{number}{dots} {engine_text(line)}"
-            is_any = True
-        room -= len(part) if part.isascii() else len(part.encode())
-        if room < 0:
-            break
-        parts.append(part)
-        if dots == ".":
-            dots = "…"
-        else:
-            number, dots = number + 1, "."
-    items = "</li>\n<li>".join(parts)
-    return LineList(trusted_markup(f"<li>{items}</li>" if parts else ""), len(parts), is_cut, is_any)
+    cut = [move.pv if move.pv.count(" ") < MAX_LINE_WORDS else _cut(move.pv) for move in moves]
+    if not "".join(cut).isprintable():
+        cut = [safe_text(line) for line in cut]
+    labels = _labels(start.number, start.white_begins)
+    lines = [f"{label} {line}" if line else "" for label, line in zip(labels, cut, strict=False)]
+    text = str(escape("\n".join(lines)))
+    if len(text.encode()) > room:
+        sizes = accumulate(len(escape(line).encode()) for line in lines)
+        lines = [line for line, size in zip(lines, sizes, strict=True) if size <= room]
+        text = str(escape("\n".join(lines)))
+    items = text.replace("\n", "</li>\n<li>")
+    is_cut = any(line.endswith(" …") for line in cut)
+    return LineList(trusted_markup(f"<li>{items}</li>" if lines else ""), len(lines), is_cut, any(cut))
 
 
-def engine_text(words: str) -> str:
-    """Words of an engine as markup. Nearly all of them are plain and need no escaping."""
-    return words if _PLAIN.fullmatch(words) else str(escape(safe_text(words)))
+@lru_cache(16)
+def _labels(number: int, white_begins: bool) -> list[str]:  # noqa: FBT001
+    start = StartPosition("", white_begins, number)
+    return [start.label(ply) for ply in range(MAX_PLIES)]
+
+
+def _cut(line: str) -> str:
+    words = line.split(None, MAX_LINE_WORDS)
+    return " ".join([*words[:MAX_LINE_WORDS], "…"] if len(words) > MAX_LINE_WORDS else words)

@@ -260,7 +260,7 @@ def _sweep(target: Path) -> None:
 def _write_text(path: Path, text: str) -> None:
     """A file of the report."""
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    path.write_bytes(text.encode())
 
 
 def _swap(folder: Path, target: Path) -> None:
