@@ -6,14 +6,15 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from enginetour.interop.toml import toml_value
-from enginetour.model.game import Game, Incident, Outcome, SideRecord, Termination
+from enginetour.model.game import Game, Incident, SideRecord, Termination
 from enginetour.reports.sheet import Column, Sheet, safe_text
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, Verdict
+    from enginetour.store.games import GameLine
 
 
 # An incident for people: what was seen, then the talk with the engine in milliseconds from the moment it was asked.
@@ -80,27 +81,12 @@ def wrap_lines(first: str, words: str, width: int) -> Iterator[str]:
 _ORDER = {str(termination): place for place, termination in enumerate(Termination)}
 
 
-class GameResult(Protocol):
-    """A game that is over: between whom, and how."""
-
-    @property
-    def white(self) -> str: ...  # noqa: D102
-    @property
-    def black(self) -> str: ...  # noqa: D102
-    @property
-    def outcome(self) -> Outcome: ...  # noqa: D102
-    @property
-    def termination(self) -> str: ...  # noqa: D102
-    @property
-    def counts(self) -> bool: ...  # noqa: D102
-
-
-def count_endings(games: Iterable[GameResult]) -> Counter[str]:
+def count_endings(games: Iterable[GameLine]) -> Counter[str]:
     """How many games that count ended in each way."""
     return Counter(game.termination for game in games if game.counts)
 
 
-def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameResult]) -> Sheet:
+def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameLine]) -> Sheet:
     """A line for each engine and way to end that it met: won, drawn, lost, and void or struck out."""
     rows: dict[tuple[str, str], Counter[str]] = {}
     for game in games:

@@ -35,6 +35,7 @@ _LARGEST_SCORE = 100_000  # centipawns that are shown
 _MAX_DEPTH = 999  # plies that are shown
 _ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # always there, PGN standard 8.1.1
 _LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # a twentieth of the time of textwrap
+_NUMBER = re.compile("[0-9]{1,5}")  # of a move: a longer one is none
 _MAX_TAG_LENGTH = 255  # PGN standard 4: lines and tokens up to 255 characters
 # PGN standard 9.8.1 and the words in use for it.
 _TERMINATIONS = {
@@ -217,7 +218,7 @@ def _duration(game: Game) -> str:
 
 
 def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
-    number, white = _first_move(game.opening.fen)
+    number, white = first_move(game.opening.fen)
     told: list[str] = [] if white or not game.moves else [f"{number}..."]
     for move in game.moves:
         san = f"P{move.san}" if move.san[:1] == "@" else move.san  # as cutechess and xboard write a pawn dropped
@@ -243,16 +244,17 @@ def wrap_movetext(words: str) -> list[str]:
 
 def move_number(fen: str | None, ply: int) -> tuple[int, bool]:
     """Of the `ply`-th half-move of a game, from 1 on: the number of its move, and whether it is White's."""
-    number, white = _first_move(fen)
+    number, white = first_move(fen)
     before = ply - 1 + (not white)
     return number + before // 2, before % 2 == 0
 
 
-def _first_move(fen: str | None) -> tuple[int, bool]:
+def first_move(fen: str | None) -> tuple[int, bool]:
+    """Of a game's first half-move: the number of its move, and whether it is White's."""
     if fen is None:
         return 1, True
     fields = fen.split()
-    number = int(fields[-1]) if len(fields) > 5 and fields[-1].isdigit() else 1
+    number = int(fields[-1]) if len(fields) > 5 and _NUMBER.fullmatch(fields[-1]) else 1
     return max(1, number), fields[1:2] != ["b"]
 
 

@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Any
 
 from enginetour.reports.html.game import game_page
-from enginetour.reports.html.page import Site, render_page
+from enginetour.reports.html.page import render_page
+from enginetour.reports.html.tables import Site
 from enginetour.reports.progress import format_games, format_round
 from enginetour.reports.review import pages
 from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament

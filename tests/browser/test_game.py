@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.reports.html import game
 from enginetour.reports.html.game import GamePage, game_page
-from enginetour.reports.html.page import STATE_CSS, Site, read_asset
+from enginetour.reports.html.page import STATE_CSS, read_asset
+from enginetour.reports.html.tables import Site
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, shot
 

@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, Page
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
 from enginetour.reports.html.game import GamePage, game_page
-from enginetour.reports.html.page import Site, read_asset
+from enginetour.reports.html.page import read_asset
+from enginetour.reports.html.tables import Site
 
 # Random games with lines, and boards as 64 letters.
 

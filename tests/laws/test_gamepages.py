@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.model.variants import VARIANTS
 from enginetour.reports.html.game import GamePage, game_page
-from enginetour.reports.html.page import Site
+from enginetour.reports.html.tables import Site
 from tests.support.databases import Page, runs_strange
 
 HOSTILE = st.one_of(

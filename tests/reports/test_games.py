@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,7 +128,7 @@ class Line:
         return self.outcome is not Outcome.VOID and not self.voided
 
 
-GAMES = [
+GAMES: list[Any] = [
     Line("a", "b", Outcome.WHITE, "adjudication-resign"),
     Line("b", "a", Outcome.WHITE, "mate"),
     Line("a", "b", Outcome.BLACK, "mate"),

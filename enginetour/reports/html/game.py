@@ -12,18 +12,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import accumulate, cycle
 from math import exp
-from typing import Protocol
 
 from markupsafe import Markup, escape
 
 from enginetour.model.game import Game, Incident, MoveMade, Outcome, SideRecord, Termination
-from enginetour.model.variants import STANDARD, VARIANTS
+from enginetour.model.variants import STANDARD, VARIANTS, start_fen
 from enginetour.reports import pgn
-from enginetour.reports.games import GameResult, incident_lines, machine_lines, mean_nps
-from enginetour.reports.html import replay
-from enginetour.reports.html.page import Site, game_link, name_markup, render_page, scroll_box, trusted_markup
-from enginetour.reports.html.replay import LineList, StartPosition
+from enginetour.reports.games import incident_lines, machine_lines, mean_nps
+from enginetour.reports.html.page import render_page
+from enginetour.reports.html.tables import Site, trusted_markup
 from enginetour.reports.pgn import format_score
 from enginetour.reports.sheet import safe_text
 from enginetour.reports.standings import format_duration
@@ -51,6 +50,56 @@ class GamePage:
     neighbours: tuple[RelatedGame, ...] = ()
     before: int | None = None
     after: int | None = None
+
+
+# The start of a game, and how its plies are numbered.
+
+EMPTY_SQUARE = "-"
+MAX_PLIES = 3000  # of a page, which says where the rest is: fifty moves without progress end most games before
+MAX_LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a thousand had more plies (measured)
+MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; those of usual games take 15 KB
+_CHECKS_TO_WIN = 3  # three-check: rules of the variant
+_NO_POSITION = "8/8/8/8/8/8/8/8 w - - 0 1"
+_MOVES = re.compile(r"(?:(?:[a-h][1-8][a-h][1-8][qrbnk]?|[PNBRQ]@[a-h][1-8]) )*")
+_CHECKS = re.compile(r"(\+?)(\d)\+(\d)")
+_SQUARE = re.compile("[a-h][1-8]")
+_LETTERS = frozenset("PNBRQKpnbrqk" + EMPTY_SQUARE)
+
+
+@dataclass(frozen=True, slots=True)
+class StartPosition:
+    """The position a game begins with, and how its plies, counted from 0, are numbered."""
+
+    fen: str
+    white_begins: bool = True
+    number: int = 1  # of the first move
+
+    def is_white(self, ply: int) -> bool:
+        """Whether White makes the ply."""
+        return (ply % 2 == 0) is self.white_begins
+
+    def label(self, ply: int) -> str:
+        """``12.`` or ``12…``, the number before the ply."""
+        number = self.number + (ply + (not self.white_begins)) // 2
+        return f"{number}." if self.is_white(ply) else f"{number}…"
+
+    def signs(self) -> Iterator[int]:
+        """What turns the mover's score into White's, ply by ply."""
+        return cycle((1, -1) if self.white_begins else (-1, 1))
+
+
+def start_position(game: Game) -> StartPosition:
+    """The start of a game; an empty board where the record's makes no sense."""
+    return _start(game.opening.variant, game.opening.fen)
+
+
+@lru_cache(1024)
+def _start(variant: str, fen: str | None) -> StartPosition:
+    fen = start_fen(variant) if fen is None else fen
+    if not fen.isascii() or not fen.isprintable() or board_squares(fen) is None:
+        return StartPosition(_NO_POSITION)
+    number, white_begins = pgn.first_move(fen)
+    return StartPosition(" ".join(fen.split()), white_begins, number)
 
 
 # Evaluations and clocks of a game as SVG of our own: a handful of polylines, since 10,000 pages are made in seconds.
@@ -95,9 +144,7 @@ def clock_graph(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[str, M
     most = max((value for value in values if value is not None), default=0)
     if most <= 0:
         return None
-    points = [
-        "" if value is None else f"{ply},{100 - value * 100 // most}" for ply, value in enumerate(values, 1)
-    ]
+    points = ["" if value is None else f"{ply},{100 - value * 100 // most}" for ply, value in enumerate(values, 1)]
     words = "Time left" if timed else "Time of each move"
     marks = [("0%", format_clock_time(most)), ("50%", format_clock_time(most // 2)), ("100%", "0")]
     label = f"{words} of both engines by move, at most {format_clock_time(most)}"
@@ -410,6 +457,97 @@ def _describe_pieces(places: Mapping[str, Sequence[str]], letters: str) -> str:
     return ", ".join(groups) or "nothing"
 
 
+def board_squares(fen: str) -> str | None:
+    """64 letters from a1 to h8, `EMPTY` for an empty square; None for what is not FEN."""
+    ranks = fen.partition(" ")[0].partition("[")[0].replace("~", "").split("/")[:8]
+    rows = [_row(rank) for rank in reversed(ranks)]
+    found = "".join(rows)
+    return found if [len(row) for row in rows] == [8] * 8 and set(found) <= _LETTERS else None
+
+
+@lru_cache(4096)
+def _row(rank: str) -> str:
+    return "".join(EMPTY_SQUARE * int(sign) if sign in "12345678" else sign for sign in rank)
+
+
+def pieces_in_hand(fen: str, *, white: bool) -> str:
+    """Crazyhouse: the pieces in a side's hand, strongest first, as FEN's last brackets have them."""
+    pocket = fen.partition(" ")[0].partition("[")[2].rstrip("]")
+    return " ".join("".join(letter * pocket.count(letter if white else letter.lower()) for letter in "QRBNP"))
+
+
+def checks_given(fen: str) -> tuple[int, int]:
+    """Three-check: by White and by Black. FEN has those that are left, ``3+3``, or those given, ``+0+0``."""
+    for field in fen.split()[1:]:
+        if found := _CHECKS.fullmatch(field):
+            given, left, right = found[1], int(found[2]), int(found[3])
+            return (left, right) if given else (_CHECKS_TO_WIN - left, _CHECKS_TO_WIN - right)
+    return 0, 0
+
+
+def last_squares(moves: Sequence[MoveMade]) -> list[str]:
+    """The squares that the last move names."""
+    last = moves[-1].uci if moves else ""
+    return _SQUARE.findall(last) if _MOVES.fullmatch(f"{last} ") else []
+
+
+# What the page gives to its script, ``assets/board.js``: the start, the plies, the lines as they were sent.
+#
+# The script knows the rules and writes lines in move notation when a reader opens the page.
+
+
+def replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> Markup:
+    """The JSON that the script reads, which has no word of an engine but moves."""
+    plies = _MOVES.match("".join(f"{move.uci} " for move in moves))
+    found = {
+        "variant": game.opening.variant,
+        "fen": start.fen,
+        "white": start.white_begins,
+        "number": start.number,
+        "plies": plies[0].rstrip() if plies else "",
+        "clocks": [move.clock_ms for move in moves],
+    }
+    return trusted_markup(json.dumps(found, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+@dataclass(frozen=True, slots=True)
+class LineList:
+    """The list of lines: `markup` has an item for each of the first `count` plies; `cut`: a line had more words."""
+
+    markup: Markup
+    count: int
+    cut: bool
+    found: bool
+
+
+def line_list(start: StartPosition, moves: Sequence[MoveMade], room: int) -> LineList:
+    """The lines as they were sent, an item for every ply, empty without a line, as many as `room` in bytes takes."""
+    cut = [move.pv if move.pv.count(" ") < MAX_LINE_WORDS else _cut(move.pv) for move in moves]
+    if not "".join(cut).isprintable():
+        cut = [safe_text(line) for line in cut]
+    labels = _labels(start.number, start.white_begins)
+    lines = [f"{label} {line}" if line else "" for label, line in zip(labels, cut, strict=False)]
+    text = str(escape("\n".join(lines)))
+    if len(text.encode()) > room:
+        sizes = accumulate(len(escape(line).encode()) for line in lines)
+        lines = [line for line, size in zip(lines, sizes, strict=True) if size <= room]
+        text = str(escape("\n".join(lines)))
+    items = text.replace("\n", "</li>\n<li>")
+    is_cut = any(line.endswith(" …") for line in cut)
+    return LineList(trusted_markup(f"<li>{items}</li>" if lines else ""), len(lines), is_cut, any(cut))
+
+
+@lru_cache(16)
+def _labels(number: int, white_begins: bool) -> list[str]:  # noqa: FBT001
+    start = StartPosition("", white_begins, number)
+    return [start.label(ply) for ply in range(MAX_PLIES)]
+
+
+def _cut(line: str) -> str:
+    words = line.split(None, MAX_LINE_WORDS)
+    return " ".join([*words[:MAX_LINE_WORDS], "…"] if len(words) > MAX_LINE_WORDS else words)
+
+
 # The page of a game: board, moves, graphs, lines, and all that is known of it.
 #
 # 10,000 of them are made in seconds, so tables of moves and graphs are written here and not by templates (0.3 us a
@@ -418,18 +556,18 @@ def _describe_pieces(places: Mapping[str, Sequence[str]], letters: str) -> str:
 _LARGEST_PGN = 240_000  # bytes that a page carries along; a longer game is in the tournament's PGN
 _MAX_LOG_LENGTH = 100_000  # signs of all incidents of one game
 _TRAFFIC_WIDTH = 110  # columns
-_NO_BOARD = replay.EMPTY_SQUARE * 64
+_NO_BOARD = EMPTY_SQUARE * 64
 
 
 def game_page(row: GamePage, site: Site) -> str:
     """Return the page as HTML; the script that goes with it replays the game."""
     game = row.game
-    moves = game.moves[:replay.MAX_PLIES]
-    start = replay.start_position(game)
+    moves = game.moves[:MAX_PLIES]
+    start = start_position(game)
     text = pgn.game_pgn(game, row.number, row.event)
-    lines = replay.line_list(start, moves, replay.MAX_LINES_BYTES)
+    lines = line_list(start, moves, MAX_LINES_BYTES)
     has_pgn = len(text) <= _LARGEST_PGN
-    squares = replay.board_squares(game.final_fen) or _NO_BOARD
+    squares = board_squares(game.final_fen) or _NO_BOARD
     return render_page(
         "game.html",
         site=site,
@@ -438,7 +576,7 @@ def game_page(row: GamePage, site: Site) -> str:
         played=game,
         result=_format_result(row),
         ending=_format_ending(row),
-        board=board_diagram(squares, replay.last_squares(game.moves), own_pieces=not site.single),
+        board=board_diagram(squares, last_squares(game.moves), own_pieces=not site.single),
         moves=_move_table(start, moves),
         evaluations=evaluation_graph(start, moves),
         clocks=clock_graph(start, moves),
@@ -447,7 +585,7 @@ def game_page(row: GamePage, site: Site) -> str:
         facts=[(label, words) for label, words in _game_facts(row) if words],
         incidents=list(_incidents(game)),
         remarks=tuple(_remarks(game, start, lines, len(moves), has_pgn=has_pgn)),
-        positions=replay.replay_json(start, game, moves),
+        positions=replay_json(start, game, moves),
         download=_download(text) if has_pgn else None,
     )
 
@@ -464,8 +602,8 @@ def _side(game: Game, start: StartPosition, *, white: bool) -> dict[str, object]
         "clock": "" if clock is None else format_clock_time(clock),
         "score": score,
         "depth": "" if scored is None or not scored.depth else scored.depth,
-        "held": replay.pieces_in_hand(fen, white=white) if variant == "crazyhouse" else "",
-        "checks": replay.checks_given(fen)[not white] if variant == "3check" else None,
+        "held": pieces_in_hand(fen, white=white) if variant == "crazyhouse" else "",
+        "checks": checks_given(fen)[not white] if variant == "3check" else None,
         "used": [(label, words) for label, words in engine_facts(game.white if white else game.black) if words],
     }
 
@@ -486,10 +624,10 @@ def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
 
 def _remarks(game: Game, start: StartPosition, lines: LineList, shown: int, *, has_pgn: bool) -> Iterator[str]:
     """What of the record is not on the page, and why."""
-    if game.plies > replay.MAX_PLIES:
-        yield f"Moves after the first {replay.MAX_PLIES} plies are left out here; enginetour export pgn has them."
+    if game.plies > MAX_PLIES:
+        yield f"Moves after the first {MAX_PLIES} plies are left out here; enginetour export pgn has them."
     if lines.cut:
-        yield f"Lines are cut after {replay.MAX_LINE_WORDS} words."
+        yield f"Lines are cut after {MAX_LINE_WORDS} words."
     if lines.count < shown:
         yield f"From {start.label(lines.count)} on lines are left out, they are too long for one page."
     if not has_pgn:
@@ -499,71 +637,3 @@ def _remarks(game: Game, start: StartPosition, lines: LineList, shown: int, *, h
 def _download(text: str) -> str:
     packed = base64.b64encode(text.encode("utf-8", "replace")).decode()
     return f"data:application/x-chess-pgn;base64,{packed}"
-
-
-# The list of games of a report: a line each, in parts where one page would be too much.
-
-_MAX_PART_BYTES = 1_400_000  # bytes of a part, as estimated: pages stay below 2 MB
-_LINE = 190  # bytes of a line without its names (measured)
-_HEADS = ("White", "Black", "result", "ended by")
-
-
-class ListedGame(GameResult, Protocol):
-    """A game as a line of a list."""
-
-    @property
-    def number(self) -> int: ...  # noqa: D102
-    @property
-    def plies(self) -> int: ...  # noqa: D102
-    @property
-    def started(self) -> float: ...  # noqa: D102
-    @property
-    def ended(self) -> float: ...  # noqa: D102
-    @property
-    def incidents(self) -> int: ...  # noqa: D102
-    @property
-    def voided(self) -> bool: ...  # noqa: D102
-    @property
-    def round(self) -> int: ...  # noqa: D102
-
-
-def list_address(part: int) -> str:
-    """Of a part of the list, from 0."""
-    return "games.html" if part == 0 else f"games-{part + 1}.html"
-
-
-def list_parts(games: Iterable[ListedGame]) -> list[list[ListedGame]]:
-    """The games in order, as many to a page as it can hold; one empty part without games."""
-    found: list[list[ListedGame]] = [[]]
-    size = 0
-    for one in games:
-        size += _LINE + sum(len(name_markup(name, cut=True).encode()) for name in (one.white, one.black))
-        if size > _MAX_PART_BYTES:
-            found.append([])
-            size = 0
-        found[-1].append(one)
-    return found
-
-
-def list_table(games: Sequence[ListedGame], site: Site, here: str) -> Markup:
-    """A line each; the scripts filter by the words in it."""
-    names = {name: name_markup(name, cut=True) for one in games for name in (one.white, one.black)}
-    lines = "\n".join(_line(one, names, site, here) for one in games)
-    heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
-    head = (
-        f'<tr><th scope="col" class="n">#</th><th scope="col" class="n">round</th>{heads}'
-        '<th scope="col" class="n">moves</th><th scope="col" class="n">time</th><th scope="col">incidents</th></tr>'
-    )
-    made = f'<table class="table" id="game-list">\n<thead>{head}</thead>\n<tbody>\n{lines}\n</tbody>\n</table>'
-    return scroll_box(Markup(made), "games")  # noqa: S704  # names were escaped above, the rest are words of ours
-
-
-def _line(one: ListedGame, names: dict[str, str], site: Site, here: str) -> str:
-    result = "struck out" if one.voided else str(one.outcome)
-    trouble = str(one.incidents) if one.incidents else ""
-    return (
-        f'<tr><td class="n">{game_link(one.number, site, here)}</td><td class="n">{one.round}</td>'
-        f"<td>{names[one.white]}</td><td>{names[one.black]}</td><td>{result}</td><td>{one.termination}</td>"
-        f'<td class="n">{(one.plies + 1) // 2}</td><td class="n">{format_duration(one.ended - one.started)}</td>'
-        f"<td>{trouble}</td></tr>"
-    )

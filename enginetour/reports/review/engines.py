@@ -13,7 +13,8 @@ from enginetour.model.game import StandingsRow
 from enginetour.model.task import EngineSpec
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.ratinglist import SHARED, Row
-from enginetour.reports.html.page import RESULT_SIGNS, Site, engine_link, format_rounded, game_link, scroll_box
+from enginetour.reports.html.page import format_rounded
+from enginetour.reports.html.tables import RESULT_SIGNS, Site, engine_link, game_link, scroll_box
 from enginetour.reports.sheet import Sheet, format_points
 from enginetour.store.address import slug_of
 from enginetour.store.games import GameLine, LineupEntry
@@ -125,11 +126,7 @@ def opponents_table(one: EngineReview, site: Site, here: str) -> Markup:
     if linked:
         heads += '<th scope="col">games, <span class="mono">1</span> won, <span class="mono">=</span> drawn</th>'
     lines = "\n".join(_line(opponent, site, here, linked=linked) for opponent in one.opponents)
-    made = (
-        f'<table class="table">\n<thead><tr><th scope="col">opponent</th>{heads}</tr></thead>\n'
-        f"<tbody>\n{lines}\n</tbody>\n</table>"
-    )
-    return scroll_box(Markup(made), "opponents")  # noqa: S704  # names were escaped by `engine`, the rest is ours
+    return scroll_box(f'<th scope="col">opponent</th>{heads}', lines, "opponents")
 
 
 def _line(one: OpponentGames, site: Site, here: str, *, linked: bool) -> str:

@@ -16,8 +16,15 @@ from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.ladder import round_robins
 from enginetour.reports.charts.output import svg
 from enginetour.reports.columns import WIDE_COLUMNS
-from enginetour.reports.html import game
-from enginetour.reports.html.page import Site, crosstable_markup, format_utc, notes_list, render_page
+from enginetour.reports.html.page import format_utc, render_page
+from enginetour.reports.html.tables import (
+    Site,
+    crosstable_markup,
+    list_address,
+    list_parts,
+    list_table,
+    notes_list,
+)
 from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import lists as historysheets
 from enginetour.reports.review.engines import EngineReview
@@ -27,6 +34,7 @@ from enginetour.reports.review.tournament import TournamentReview, leaders_note
 from enginetour.reports.sheet import Column, Sheet, format_count, safe_text
 from enginetour.reports.standings import pairing_report
 from enginetour.store.careers import PublishedRating
+from enginetour.store.games import GameLine
 
 # The pictures of a review: from its rows to those of the charts.
 
@@ -153,9 +161,9 @@ def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _P
         yield "ladder.html", partial(_ladder_page, review, site)
     if review.rounds:
         yield "rounds.html", partial(_rounds_page, review, site)
-    parts = game.list_parts(review.games)
+    parts = list_parts(review.games)
     for number in range(len(parts)):
-        yield game.list_address(number), partial(_games_page, review, site, parts, number)
+        yield list_address(number), partial(_games_page, review, site, parts, number)
     yield "incidents.html", partial(_incidents_page, review, site)
     yield "fairness.html", partial(_fairness_page, review, site)
     if review.history.lists or review.history.paths:
@@ -221,14 +229,14 @@ def _rounds_page(review: TournamentReview, site: Site) -> str:
     return render_page(here, site=site, here=here, rounds=review.rounds, report=report)
 
 
-def _games_page(review: TournamentReview, site: Site, parts: Sequence[Sequence[game.ListedGame]], number: int) -> str:
+def _games_page(review: TournamentReview, site: Site, parts: Sequence[Sequence[GameLine]], number: int) -> str:
     """The list of games, or a part of it where it is long."""
     return render_page(
         "games.html",
         site=site,
-        here=game.list_address(number),
-        games=game.list_table(parts[number], site, game.list_address(number)),
-        parts=[(game.list_address(place), part) for place, part in enumerate(parts)],
+        here=list_address(number),
+        games=list_table(parts[number], site, list_address(number)),
+        parts=[(list_address(place), part) for place, part in enumerate(parts)],
         names=sorted({name for game in parts[number] for name in (game.white, game.black)}),
         endings=sorted({game.termination for game in parts[number]}),
         void=review.facts.void,

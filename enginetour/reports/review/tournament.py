@@ -25,7 +25,7 @@ from enginetour.ratings.ratinglist import RatingList, Row, bubble_rating_order, 
 from enginetour.reports import sprt
 from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings, incident_lines
 from enginetour.reports.html.game import GamePage, RelatedGame
-from enginetour.reports.html.page import CrossGames
+from enginetour.reports.html.tables import CrossGames
 from enginetour.reports.ladder import ladder_steps
 from enginetour.reports.progress import is_open_ended
 from enginetour.reports.review.engines import EngineReview, color_results, opponents_of, page_slugs

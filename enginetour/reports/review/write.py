@@ -31,11 +31,11 @@ from enginetour.reports.html.page import (
     REPORT_ASSETS,
     STATE_CSS,
     Section,
-    Site,
     make_section,
     read_asset,
     single_file,
 )
+from enginetour.reports.html.tables import Site
 from enginetour.reports.review.lists import ListReview, list_review
 from enginetour.reports.review.pages import list_pages, list_site, report_pages, report_site
 from enginetour.reports.review.tournament import RESUME_COMMAND, TournamentReview, game_rows, review_tournament

@@ -10,9 +10,8 @@ import pytest
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports.html import game as graphs
-from enginetour.reports.html.game import GamePage, RelatedGame, game_page
-from enginetour.reports.html.page import Site
-from enginetour.reports.html.replay import start_position
+from enginetour.reports.html.game import GamePage, RelatedGame, game_page, start_position
+from enginetour.reports.html.tables import Site
 from tests.support.engines import SHUFFLE
 
 # The page of a game: what it tells, what it leaves out and says so, and how large it may be.

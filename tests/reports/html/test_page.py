@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.game import Outcome, format_fixed
 from enginetour.reports.charts import canvas
-from enginetour.reports.html import game
-from enginetour.reports.html.page import (
-    HTML_DIR,
-    CrossGames,
-    Site,
-    crosstable_markup,
-    engine_link,
-    format_rounded,
-    read_asset,
-    section_id,
-)
+from enginetour.reports.html.page import HTML_DIR, format_rounded, read_asset
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.pages import report_pages, report_site
 from enginetour.reports.review.tournament import review_tournament
@@ -38,7 +26,6 @@ from tests.support.databases import BUBBLE, Page, broken, leads_away, reported_p
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
 FOUR = ("Fruit 2.1", "Toga II", "Phalanx XXV", "HoiChess")
-LARGEST = 2_000_000  # bytes of a page
 FIGURE = re.compile(r"<figure.*?</figure>", re.DOTALL)
 
 
@@ -91,85 +78,12 @@ def test_pages_of_a_tournament_under_way(tmp_path: Path, system: str, most: int)
         assert ("· not finished" in page.said) == (here == "index.html"), here
 
 
-def test_two_hundred_engines_are_one_readable_crosstable() -> None:
-    """A crosstable of 200 with two games each stays below the limit, its first column and its head stand still."""
-    names = [f"Engine number {n} of a long name {n % 7}.{n % 10}" for n in range(200)]
-    cells = [
-        [CrossGames(((1000 * r + c, 2), (1000 * c + r, 0))) if r != c else None for c in range(200)] for r in range(200)
-    ]
-    rows = [CrossRow(name, 199 * 2, 199 * 2, tuple(own)) for name, own in zip(names, cells, strict=True)]
-    site = Site("x", (), {name: f"engine-{n}" for n, name in enumerate(names)})
-    text = str(crosstable_markup(rows, site, "crosstable.html"))
-    assert len(text.encode()) < LARGEST
-    page = Page(text)
-    assert sum(own.get("class") == "stick" for own in page.tags("th")) == 201
-    assert page.said.count("10") >= 200 * 199
-    css = read_asset("report.css")
-    assert re.search(r"\.cross \.stick \{[^}]*position: sticky; left: 0", css)
-    assert re.search(r"\.cross thead th \{[^}]*position: sticky; top: 0", css)
-
-
-def test_crosstable_of_many_links_stays_small() -> None:
-    """Just as many games as still are linked one by one make a page below the limit."""
-    names = [f"{n}" * 30 for n in range(1, 101)]
-    numbers = iter(range(10**6))
-    cells = [
-        [CrossGames(((next(numbers), 2), (next(numbers), 0))) if r != c else None for c in range(100)]
-        for r in range(100)
-    ]
-    rows = [CrossRow(name, 198, 198, tuple(own)) for name, own in zip(names, cells, strict=True)]
-    text = str(crosstable_markup(rows, Site("x", ()), "crosstable.html"))
-    assert '<a href="games/' in text
-    assert len(text.encode()) < LARGEST
-
-
-def test_long_lists_of_games_are_parted(tmp_path: Path) -> None:
-    """20,000 games with long names take several pages, each below the limit, and none is lost."""
-    store, log = reported_played(tmp_path / "db", FOUR, most=1)
-    with store:
-        (line,) = log.games()
-    games = [replace(line, number=n, white="W" * 100, black="<" * 50, outcome=Outcome.WHITE) for n in range(1, 20_001)]
-    parts = game.list_parts(games)
-    assert [one.number for part in parts for one in part] == list(range(1, 20_001))
-    site = Site("x", ())
-    sizes = [len(str(game.list_table(part, site, game.list_address(n))).encode()) for n, part in enumerate(parts[:2])]
-    assert len(parts) > 2
-    assert all(LARGEST / 2 < size < LARGEST * 0.95 for size in sizes), sizes
-
-
 def test_colours_are_those_of_the_charts() -> None:
     """The style sheet and the charts have one palette, light and dark."""
     light, _, dark = read_asset("report.css").partition("prefers-color-scheme: dark")
     wanted = dict(canvas.LIGHT_COLORS)
     assert {role: re.search(rf"--{role}: (#\w+);", light)[1] for role in wanted} == wanted  # type: ignore[index]
     assert wanted.keys() <= set(re.findall(r"--([\w-]+): #\w+;", dark.partition("}")[0]))
-
-
-def test_addresses_of_a_site() -> None:
-    """A link leads from wherever it stands: up from a folder, below the prefix of a server, inside a single file."""
-    site = Site("x", ())
-    assert site.link("games/3.html", "index.html") == "games/3.html"
-    assert site.link("index.html", "games/3.html") == "../index.html"
-    assert replace(site, prefix="/t/autumn/").link("games/3.html", "games/4.html") == "/t/autumn/games/3.html"
-    assert replace(site, single=True).link("games/3.html", "index.html") == "#games-3"
-    assert section_id("index.html") == "index"
-
-
-def test_engines_without_a_page_are_not_linked() -> None:
-    """A name that has no page, and a game that has none, are words."""
-    site = Site("x", (), {"Fruit": "fruit"}, frozenset({3}))
-    assert (site.engine("Fruit"), site.engine("Toga")) == ("engines/fruit.html", None)
-    assert (site.game(3), site.game(4)) == ("games/3.html", None)
-
-
-def test_long_names_keep_their_ends() -> None:
-    """Two builds of an engine whose names differ in the last sign only differ in every table, however narrow."""
-    site, names = Site("x", ()), [f"engine-dev-20261122-{end}" for end in ("a1b2c3d4", "a1b2c3d5")]
-    told = [str(engine_link(name, site, "index.html", cut=True)) for name in names]
-    assert told[0] == '<bdi class="long"><span>engine-dev-20261122-a1</span><span>b2c3d4</span></bdi>'
-    assert told[1].endswith("<span>b2c3d5</span></bdi>")
-    assert str(engine_link("Fruit 2.1 <b>", site, "index.html", cut=True)) == "<bdi>Fruit 2.1 &lt;b&gt;</bdi>"
-    assert str(engine_link(names[0], site, "index.html")) == f"<bdi>{names[0]}</bdi>"
 
 
 def test_hostile_store(tmp_path: Path) -> None:
