@@ -115,17 +115,26 @@ def round_robin_text(
     return "\n".join([*lines, "", *render(standings_sheet("interim ranking", plain), width).splitlines()]) + "\n"
 
 
-def _rankings(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> list[str]:
+def orders_sheet(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> Sheet:
     """Both orders side by side; the ratings from the same games order the list better (Kendall tau .90 against .88)."""
-    ended = all(line.status in ("final", "withdrawn") for line in ranking)
+    has_ended = all(line.status in ("final", "withdrawn") for line in ranking)
     columns = (
         Column("rank", "#"),
-        Column("dropped", "drop-out order" if ended else "order so far", left=True, flexible=True),
-        Column("rated", "rating order", left=True, flexible=True),
+        Column("engine", "drop-out order" if has_ended else "order so far", left=True, flexible=True),
+        Column("status", "status", left=True),
+        Column("opponent", "rating order", left=True, flexible=True),
     )
-    left = [line.name for line in ranking if line.rank is not None]
-    pairs = zip_longest(left, by_rating, fillvalue="")
-    rows = tuple({"rank": rank, "dropped": one, "rated": two} for rank, (one, two) in enumerate(pairs, 1))
+    pairs = zip_longest((line for line in ranking if line.rank is not None), by_rating)
+    rows = tuple(
+        {"rank": rank, "engine": line and line.name, "status": line and line.status, "opponent": other}
+        for rank, (line, other) in enumerate(pairs, 1)
+    )
+    return Sheet("both orders", columns, rows)
+
+
+def _rankings(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> list[str]:
+    both = orders_sheet(ranking, by_rating)
     gone = [line.name for line in ranking if line.rank is None]
     notes = (f"withdrawn: {', '.join(gone)}",) if gone else ()
-    return ["", *render(Sheet("", columns, rows, notes=notes), _TEXT_WIDTH).splitlines()]
+    columns = tuple(column for column in both.columns if column.key != "status")
+    return ["", *render(replace(both, title="", columns=columns, notes=notes), _TEXT_WIDTH).splitlines()]

@@ -16,6 +16,7 @@ from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.ladder import round_robins
 from enginetour.reports.charts.output import svg
 from enginetour.reports.columns import WIDE_COLUMNS
+from enginetour.reports.games import incident_lines
 from enginetour.reports.html.page import format_utc, render_page
 from enginetour.reports.html.tables import (
     Site,
@@ -25,6 +26,7 @@ from enginetour.reports.html.tables import (
     list_table,
     notes_list,
 )
+from enginetour.reports.ladder import orders_sheet
 from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import lists as historysheets
 from enginetour.reports.review.engines import EngineReview
@@ -72,7 +74,7 @@ def _ladder_picture(review: TournamentReview) -> Picture | None:
     """Who was in the section, entered, was parked and dropped out, over the games."""
     if review.ladder is None:
         return None
-    ranked = [ladder.LadderRow(line.name, line.rank, line.status) for line in review.ladder.ranking]
+    ranked = [ladder.LadderRow(line.name, line.rank, line.status) for line in review.standings]
     return ladder.ladder_chart(
         round_robins(review.notes, review.facts.games), ranked, title="Who was in the section, and at which place"
     )
@@ -136,6 +138,8 @@ def fairness_picture(found: Fairness) -> Iterator[Picture]:
 
 _PageMaker = Callable[[], str]
 _MOST_TROUBLED = 10  # engines with incidents on the first page
+_MAX_LOG_LENGTH = 1_200_000  # characters of traffic on the page of incidents; the rest is on the games' own pages
+_UNBROKEN = 1_000  # columns: the box scrolls, lines are broken for nobody
 
 
 def report_site(review: TournamentReview, *, prefix: str = "", single: bool = False) -> Site:
@@ -143,7 +147,7 @@ def report_site(review: TournamentReview, *, prefix: str = "", single: bool = Fa
     facts = review.facts
     wrong = sum(not line.incident.is_warning for line in review.incidents)
     pages = [("index.html", "Overview"), ("crosstable.html", "Crosstable")]
-    pages += [("ladder.html", "Ladder")] if review.ladder else []
+    pages += [("ladder.html", "Ladder")] if review.ladder is not None else []
     pages += [("rounds.html", "Rounds")] if review.rounds else []
     pages += [("games.html", "Games"), ("incidents.html", f"Incidents ({wrong})" if wrong else "Incidents")]
     pages += [("fairness.html", "Fairness")]
@@ -157,7 +161,7 @@ def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _P
     """Address and maker of every page but those of single games; each is made when it is asked for."""
     yield "index.html", partial(_index_page, review, site)
     yield "crosstable.html", partial(_crosstable_page, review, site)
-    if review.ladder:
+    if review.ladder is not None:
         yield "ladder.html", partial(_ladder_page, review, site)
     if review.rounds:
         yield "rounds.html", partial(_rounds_page, review, site)
@@ -215,11 +219,9 @@ def _crosstable_page(review: TournamentReview, site: Site) -> str:
 
 def _ladder_page(review: TournamentReview, site: Site) -> str:
     """The bubble's story as a picture and in words."""
-    here, ladder = "ladder.html", review.ladder
-    assert ladder is not None
-    return render_page(
-        here, site=site, here=here, ladder=ladder, chart=_chart_figure(_ladder_picture(review)), orders=_orders(review)
-    )
+    here = "ladder.html"
+    orders, chart = orders_sheet(review.standings, review.by_rating), _chart_figure(_ladder_picture(review))
+    return render_page(here, site=site, here=here, steps=review.ladder, chart=chart, orders=orders)
 
 
 def _rounds_page(review: TournamentReview, site: Site) -> str:
@@ -244,11 +246,13 @@ def _games_page(review: TournamentReview, site: Site, parts: Sequence[Sequence[G
 
 
 def _incidents_page(review: TournamentReview, site: Site) -> str:
-    """What went wrong, with the talk that led to it."""
-    from enginetour.reports.review.tournament import incidents_with_log as told
-
-    here = "incidents.html"
-    return render_page(here, site=site, here=here, trouble=_trouble(review), lines=told(review.incidents))
+    """What went wrong, with the talk that led to it: what cost a game first, then the warnings; each oldest first."""
+    here, room, lines = "incidents.html", _MAX_LOG_LENGTH, []
+    for line in sorted(review.incidents, key=lambda one: one.incident.is_warning):
+        talk = list(incident_lines(line.incident, _UNBROKEN))[2:]
+        room -= sum(map(len, talk))
+        lines.append((line, talk if room >= 0 else None))
+    return render_page(here, site=site, here=here, trouble=_trouble(review), lines=lines)
 
 
 def _fairness_page(review: TournamentReview, site: Site) -> str:
@@ -306,24 +310,6 @@ def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> 
 
 def _columns(review: TournamentReview) -> tuple[str, ...]:
     return ("pool", *WIDE_COLUMNS) if len(review.ratings.pools) > 1 else WIDE_COLUMNS
-
-
-def _orders(review: TournamentReview) -> Sheet:
-    """Both orders of a bubble side by side."""
-    assert review.ladder is not None
-    ranking = [line for line in review.ladder.ranking if line.rank is not None]
-    columns = (
-        Column("rank", "#"),
-        Column("engine", "drop-out order" if review.facts.finished else "order so far", left=True),
-        Column("status", "status", left=True),
-        Column("opponent", "rating order", left=True),
-    )
-    rated = (*review.ladder.by_rating, *("",) * (len(ranking) - len(review.ladder.by_rating)))
-    rows = tuple(
-        {"rank": line.rank, "engine": line.name, "status": line.status, "opponent": other}
-        for line, other in zip(ranking, rated, strict=True)
-    )
-    return Sheet("both orders", columns, rows)
 
 
 def _trouble(review: TournamentReview, most: int | None = None) -> Sheet:

@@ -23,7 +23,7 @@ from enginetour.model.variants import STANDARD, VARIANTS, describe_start
 from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.ratinglist import RatingList, Row, bubble_rating_order, rating_list
 from enginetour.reports import sprt
-from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings, incident_lines
+from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings
 from enginetour.reports.html.game import GamePage, RelatedGame
 from enginetour.reports.html.tables import CrossGames
 from enginetour.reports.ladder import ladder_steps
@@ -162,19 +162,10 @@ def _format_setting(value: object) -> str:
 
 # What happened, in a few sentences: results, endings, the longest and the shortest game, who came and left.
 
+# Not single pairings.
 _SUMMARY_NOTES = (
-    "warning",
-    "add",
-    "withdraw",
-    "extend",
-    "known",
-    "reopened",
-    "undecided",
-    "stuck",
-    "verdict",
-    "end",
-    "finish",
-)  # not single pairings
+    *("warning", "add", "withdraw", "extend", "known", "reopened", "undecided", "stuck", "verdict", "end", "finish"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +176,16 @@ class _Sentence:
     number: int | None = None
 
 
-def _summary_of(games: Sequence[GameLine], notes: Sequence[Note]) -> tuple[_Sentence, ...]:
+def _summary_of(games: Sequence[GameLine], notes: Sequence[Note]) -> Iterator[_Sentence]:
     """From the games of the log and the decisions of its format."""
-    return (*_games([game for game in games if game.counts]), *_void(games), *_notes(notes))
+    yield from _games([game for game in games if game.counts])
+    void = sum(game.outcome is Outcome.VOID for game in games)
+    if void:
+        yield _Sentence(f"{void} game{'s' * (void != 1)} did not count and went back on offer.")
+    struck = sum(game.voided and game.outcome is not Outcome.VOID for game in games)
+    if struck:
+        yield _Sentence(f"{struck} game{'s' * (struck != 1)} struck out afterwards.")
+    yield from (_Sentence(note.text) for note in notes if note.kind in _SUMMARY_NOTES)
 
 
 def _games(games: Sequence[GameLine]) -> Iterator[_Sentence]:
@@ -209,78 +207,6 @@ def _games(games: Sequence[GameLine]) -> Iterator[_Sentence]:
     for word, game in (("Longest", longest), ("Shortest", shortest)):
         moves = (game.plies + 1) // 2
         yield _Sentence(f"{word}: {game.white} - {game.black} {game.outcome}, {moves} moves", game.number)
-
-
-def _void(games: Sequence[GameLine]) -> Iterator[_Sentence]:
-    void = sum(game.outcome is Outcome.VOID for game in games)
-    struck = sum(game.voided and game.outcome is not Outcome.VOID for game in games)
-    if void:
-        yield _Sentence(f"{void} game{'s' * (void != 1)} did not count and went back on offer.")
-    if struck:
-        yield _Sentence(f"{struck} game{'s' * (struck != 1)} struck out afterwards.")
-
-
-def _notes(notes: Sequence[Note]) -> Iterator[_Sentence]:
-    for note in notes:
-        if note.kind in _SUMMARY_NOTES:
-            yield _Sentence(note.text)
-
-
-# A bubble's story: round robin by round robin, who entered, who was parked, who dropped out, and why.
-
-
-@dataclass(frozen=True, slots=True)
-class _Decision:
-    """`action` is park, drop or finish; `engine` is whom it is about ("" for nobody left)."""
-
-    action: str
-    engine: str
-    reason: str
-    games_total: int  # finished by then
-
-
-@dataclass(frozen=True, slots=True)
-class _LadderStep:
-    """One round robin of the section. `decision` None: it is being played; `table` is best first once it is decided.
-
-    A line of the table has the name, half points, and Sonneborn-Berger in quarter points.
-    """
-
-    number: int
-    entered: tuple[tuple[str, str], ...]  # name, from: start, list or parked
-    table: tuple[tuple[str, int, int], ...]
-    decision: _Decision | None
-    told: tuple[str, ...]  # every note of it, in words
-
-
-@dataclass(frozen=True, slots=True)
-class _Ladder:
-    """`by_rating` is the order by the ratings of the same games, beside that of dropping out."""
-
-    steps: tuple[_LadderStep, ...]
-    ranking: tuple[StandingsRow, ...]
-    by_rating: tuple[str, ...]
-
-
-def _ladder_of(notes: Sequence[Note], ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> _Ladder:
-    """From a bubble's notes, the tables as they were decided."""
-    entered: dict[int, list[tuple[str, str]]] = {}
-    for note in notes:
-        told: dict[str, Any] = dict(note.fields)
-        came = [(entry["engine"], entry["from"]) for entry in told.get("entered", ())]
-        entered.setdefault(told["step"], []).extend(came)
-    return _Ladder(tuple(_step(one, entered) for one in ladder_steps(notes)), tuple(ranking), tuple(by_rating))
-
-
-def _step(told: dict[str, Any], entered: dict[int, list[tuple[str, str]]]) -> _LadderStep:
-    why = told["decision"]
-    decision = None
-    if why is not None:
-        decision = _Decision(why["action"], why["engine"] or "", why["reason"] or "", told["games_total"])
-    table = tuple(
-        (row["engine"], round(2 * row["points"]), round(4 * row["sonneborn_berger"])) for row in told["table"]
-    )
-    return _LadderStep(told["step"], tuple(entered[told["step"]]), table, decision, tuple(told["told"]))
 
 
 # A tournament in rounds: who met whom in each, with what result, and what the pairing said of itself.
@@ -478,22 +404,10 @@ def _advice_of(
     found: RatingList,
     incidents: Sequence[_IncidentLine],
     fairness: Fairness,
-    *,
-    again: str,
-    suspended: Sequence[str] = (),
-) -> tuple[_Advice, ...]:
-    """In the order of what matters; `again` is the command that resumes, `suspended` whom the run set aside."""
-    return tuple(_advice(facts, found, incidents, fairness, again, suspended))
-
-
-def _advice(
-    facts: _Facts,
-    found: RatingList,
-    incidents: Sequence[_IncidentLine],
-    fairness: Fairness,
     again: str,
     suspended: Sequence[str],
 ) -> Iterator[_Advice]:
+    """In the order of what matters; `again` is the command that resumes, `suspended` whom the run set aside."""
     if not facts.finished:
         fewest, most = facts.remaining
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
@@ -567,8 +481,9 @@ RESUME_COMMAND = "enginetour run CONFIG"  # the log does not know from which fil
 class TournamentReview:
     """Games are those of the log in order, with void ones; engines stand in the order of the table.
 
-    `ladder` is None but for a bubble, `rounds` and `figures` empty but for formats in rounds. `odds` counts games at
-    odds by engine. `slugs` names each engine's page.
+    `ladder` has the steps of a bubble, `by_rating` its engines by the ratings of the same games, beside the order of
+    dropping out; `rounds` and `figures` are empty but for formats in rounds. `odds` counts games at odds by engine.
+    `slugs` names each engine's page.
     """
 
     facts: _Facts
@@ -578,7 +493,8 @@ class TournamentReview:
     odds: Mapping[str, int]
     ratings: RatingList
     crosstable: tuple[CrossRow[CrossGames], ...]
-    ladder: _Ladder | None
+    ladder: Sequence[Mapping[str, Any]] | None
+    by_rating: tuple[str, ...]
     rounds: tuple[_Round, ...]
     figures: tuple[RoundFigures, ...]
     notes: tuple[Note, ...]
@@ -613,13 +529,14 @@ def review_tournament(
     is_bubble = log.system == "bubble"
     return TournamentReview(
         facts=facts,
-        story=_summary_of(games, notes),
+        story=tuple(_summary_of(games, notes)),
         test=sprt.sprt_sheet("test", *tested) if (tested := sprt.current_test(format_, state)) else None,
         standings=placed,
         odds=log.odds_by_entrant(),
         ratings=found,
         crosstable=crosstable_rows(names, games),
-        ladder=_ladder_of(notes, placed, rating_order(log, placed)) if is_bubble else None,
+        ladder=ladder_steps(notes) if is_bubble else None,
+        by_rating=rating_order(log, placed) if is_bubble else (),
         rounds=rounds,
         figures=figures,
         notes=notes,
@@ -628,7 +545,7 @@ def review_tournament(
         incidents=incidents,
         fairness=fairness,
         history=history_of(Store(log.database), log.id, everybody),
-        advice=_advice_of(facts, found, incidents, fairness, again=again, suspended=suspended),
+        advice=tuple(_advice_of(facts, found, incidents, fairness, again, suspended)),
         slugs=slugs,
     )
 
@@ -709,27 +626,3 @@ def _neighbours(log: TournamentReader, page: Sequence[StoredGame]) -> dict[int, 
         for row in connection.execute(rows.order_by(GAMES.c.number)):
             found[row.number].append(RelatedGame(row.other, row.leg, row.replay))
     return found
-
-
-# Incidents with the talk that led to them, as many as one page can hold.
-
-_MAX_LOG_LENGTH = 1_200_000  # signs of traffic on the page; of later incidents the game's own page tells it
-_UNBROKEN = 1_000  # columns: the box scrolls, lines are broken for nobody
-
-
-@dataclass(frozen=True, slots=True)
-class _LoggedIncident:
-    """An incident for the page; `talk` None: there was no room left for it here."""
-
-    line: _IncidentLine
-    talk: tuple[str, ...] | None
-
-
-def incidents_with_log(incidents: Sequence[_IncidentLine]) -> tuple[_LoggedIncident, ...]:
-    """Those that cost a game first, then the warnings; each oldest first."""
-    room, found = _MAX_LOG_LENGTH, []
-    for line in sorted(incidents, key=lambda one: one.incident.is_warning):
-        talk = tuple(incident_lines(line.incident, _UNBROKEN))[2:]
-        room -= sum(map(len, talk))
-        found.append(_LoggedIncident(line, talk if room >= 0 else None))
-    return tuple(found)
