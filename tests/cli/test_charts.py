@@ -20,10 +20,10 @@ from enginetour.cli.main import cli
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import TourError, UsageRefused
-from enginetour.model.game import Entrant, GameFinished, Outcome
+from enginetour.model.game import Entrant, GameFinished, Outcome, StandingsRow
 from enginetour.reports.charts import canvas, curves, lists
 from enginetour.reports.charts.canvas import Area, Picture
-from enginetour.reports.charts.ladder import LadderRow, SectionRound, ladder_chart
+from enginetour.reports.charts.ladder import SectionRound, ladder_chart
 from enginetour.reports.charts.lists import CrossScore, RatedEngine, crosstable_chart, rating_chart
 from enginetour.reports.charts.output import MARGIN, PNG_SCALE, fit_text, png, svg, svg_file
 from enginetour.store.tournaments import Draft, Store
@@ -51,9 +51,11 @@ def pictures() -> dict[str, Picture]:
             [RatedEngine(NAMES[0], 2600.0, 20.0, None, 9), RatedEngine(ODD, nan, inf, 1.0, 1)], title=ODD
         ),
         "crosstable": crosstable_chart([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
-        "ladder": ladder_chart(rounds, [LadderRow(n, i, "active") for i, n in enumerate(NAMES)], title="ladder"),
+        "ladder": ladder_chart(
+            rounds, [StandingsRow(i, n, 0, 0, "active") for i, n in enumerate(NAMES)], title="ladder"
+        ),
         "history": curves.rating_history_chart([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
-        "score": curves.score_chart([curves.ScoreRun(name, (2, 1, 0, 2)) for name in NAMES], title="s"),
+        "score": curves.score_chart(dict.fromkeys(NAMES, (2, 1, 0, 2)), title="s"),
         "white": curves.white_share_chart(
             [curves.ShareBar("all", 0.5, nan, 4), curves.ShareBar(ODD, None, None, 0)], title="w"
         ),

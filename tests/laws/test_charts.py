@@ -14,7 +14,7 @@ from enginetour.interop.bubblecase import read_case
 from enginetour.model.game import Entrant, GameFinished
 from enginetour.reports.charts.canvas import clean_text, linear_scale
 from enginetour.reports.charts.curves import Curve, Point, rating_history_chart
-from enginetour.reports.charts.ladder import LadderRow, SectionRound, ladder_chart, round_robins
+from enginetour.reports.charts.ladder import SectionRound, ladder_chart, round_robins
 from enginetour.reports.charts.lists import RatedEngine, rating_chart
 from enginetour.reports.charts.output import svg, svg_file
 from tests.laws.bubble_cases import random_case
@@ -80,7 +80,7 @@ def test_a_ladder_tells_what_its_bubble_did(seed: int, dice: random.Random) -> N
         assert rounds[-1].parking == state.parked
     assert [one.dropped for one in rounds if one.dropped] == [*state.new][: sum(bool(one.dropped) for one in rounds)]
     placed = bubble.standings(state)
-    picture = ladder_chart(rounds, [LadderRow(line.name, line.rank, line.status) for line in placed], title="t")
+    picture = ladder_chart(rounds, placed, title="t")
     assert picture.title == "t" and len(placed) == len(case.ranking)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log10
 
@@ -152,14 +152,6 @@ def _summary(lines: Sequence[Curve], count: int) -> str:
 # Ratings through time: over the editions of a list, and over the games of an incremental system; scores over games.
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreRun:
-    """An engine's results in the order they came: half points of each game, 0 to 2."""
-
-    name: str
-    half_points: tuple[int, ...]
-
-
 def rating_history_chart(lines: Sequence[Curve], *, title: str, below: str = "edition") -> Picture:
     """Ratings with their bounds; x is the number of an edition, or of a game."""
     return _curve_chart(lines, title=title, below=below)
@@ -180,10 +172,10 @@ def edition_point(edition: int, rating: float, plus: float | None, minus: float 
     )
 
 
-def score_chart(runs: Sequence[ScoreRun], *, title: str) -> Picture:
-    """How many points above half of the possible each engine has after each of its games."""
+def score_chart(results: Mapping[str, Sequence[int]], *, title: str) -> Picture:
+    """How many points above half of the possible each engine has after each game; `results` are half points of each."""
     return _curve_chart(
-        [Curve(run.name, _over_half(run)) for run in runs],
+        [Curve(name, _over_half(points)) for name, points in results.items()],
         title=title,
         below="games of the engine; points above 50 %",
         say_y=lambda value: f"{value:+g}" if value else "0",
@@ -192,9 +184,9 @@ def score_chart(runs: Sequence[ScoreRun], *, title: str) -> Picture:
     )
 
 
-def _over_half(run: ScoreRun) -> tuple[Point, ...]:
+def _over_half(results: Sequence[int]) -> tuple[Point, ...]:
     over, found = 0, [Point(0, 0.0, words="before its first game")]
-    for nth, half in enumerate(run.half_points, 1):
+    for nth, half in enumerate(results, 1):
         over += half - 1
         sign = "+" if over > 0 else "-" if over < 0 else "±"
         words = f"after game {nth}: {sign}{format_points(abs(over))}"

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import Any
 
-from enginetour.model.game import Note
+from enginetour.model.game import Note, StandingsRow
 from enginetour.reports.charts import output
 from enginetour.reports.charts.canvas import (
     MAX_SHADE,
@@ -136,17 +136,8 @@ _ROOMY = 24.0  # units a round robin, on average, that a picture is made wider f
 _TIPS_UP_TO = 1500  # cells: tips of more would be most of the file
 
 
-@dataclass(frozen=True, slots=True)
-class LadderRow:
-    """A row: `rank` None for who has left; `status` is the format's: active, parked, waiting, final, withdrawn."""
-
-    name: str
-    rank: int | None
-    status: str
-
-
 def ladder_chart(
-    rounds: Sequence[SectionRound], ranking: Sequence[LadderRow], *, title: str, by_games: bool | None = None
+    rounds: Sequence[SectionRound], ranking: Sequence[StandingsRow], *, title: str, by_games: bool | None = None
 ) -> Picture:
     """Rows in the order of `ranking`, best first; `by_games`, or each round robin as wide as another.
 
@@ -273,7 +264,7 @@ def _cell_tip(name: str, one: SectionRound) -> str:
     return f"{said}{came}: {place}{left}"
 
 
-def _end(line: LadderRow) -> str:
+def _end(line: StandingsRow) -> str:
     return "" if line.status in ("final", "") else line.status
 
 
@@ -291,7 +282,7 @@ def _legend(left: float, y: float) -> Iterator[Mark]:
     yield Label(x + 14, y + 10, "dropped out", "muted", SMALL_SIZE)
 
 
-def _summary(rounds: Sequence[SectionRound], ranking: Sequence[LadderRow]) -> str:
+def _summary(rounds: Sequence[SectionRound], ranking: Sequence[StandingsRow]) -> str:
     if not rounds or not ranking:
         return "A ladder before its first round robin."
     out = sum(one.dropped is not None for one in rounds)

@@ -8,12 +8,9 @@ from functools import partial
 
 from markupsafe import Markup, escape
 
-from enginetour.ratings.ratinglist import RatingList
 from enginetour.reports import editions, ratinglist, standings
-from enginetour.reports.charts import curves, ladder, lists
+from enginetour.reports.charts import lists
 from enginetour.reports.charts.canvas import Picture
-from enginetour.reports.charts.curves import Curve, Point
-from enginetour.reports.charts.ladder import round_robins
 from enginetour.reports.charts.output import svg
 from enginetour.reports.columns import WIDE_COLUMNS
 from enginetour.reports.games import incident_lines
@@ -28,111 +25,15 @@ from enginetour.reports.html.tables import (
 )
 from enginetour.reports.ladder import orders_sheet
 from enginetour.reports.ratinglist import matrix_sheet
-from enginetour.reports.review import lists as historysheets
-from enginetour.reports.review.engines import EngineReview
-from enginetour.reports.review.fairness import Fairness
-from enginetour.reports.review.lists import ListedEngine, ListHistory, ListReview, RatingPath
+from enginetour.reports.review import charts, fairness
+from enginetour.reports.review import lists as histories
+from enginetour.reports.review.engines import EngineReview, engine_facts, opponents_table
+from enginetour.reports.review.lists import ListedEngine, ListHistory, ListReview
 from enginetour.reports.review.tournament import TournamentReview, leaders_note
 from enginetour.reports.sheet import Column, Sheet, format_count, safe_text
 from enginetour.reports.standings import pairing_report
 from enginetour.store.careers import PublishedRating
 from enginetour.store.games import GameLine
-
-# The pictures of a review: from its rows to those of the charts.
-
-_MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
-_MIN_GAMES = 10  # games; a distribution of fewer tells nothing
-
-
-def _rating_list_picture(review: TournamentReview) -> Picture | None:
-    """Of the first pool, which is the largest; None without a rated engine."""
-    return rated_picture(review.ratings)
-
-
-def rated_picture(found: RatingList) -> Picture | None:
-    """The same of any list."""
-    rows = lists.largest_pool(found)
-    return lists.rating_chart(rows, title="Ratings, and how far they may be off") if rows else None
-
-
-def _scores_picture(review: TournamentReview) -> Picture | None:
-    """Points above half of the best of the table, game by game; None where nobody has played enough to see a line."""
-    best = [line.name for line in review.standings if line.rank is not None][:_MOST_CURVES]
-    met: dict[str, list[int]] = {name: [] for name in best}
-    for line in review.games:
-        if line.counts:
-            for name, white in ((line.white, True), (line.black, False)):
-                if name in met:
-                    met[name].append(line.outcome.half_points(white=white))
-    runs = [curves.ScoreRun(name, tuple(points)) for name, points in met.items() if points]
-    if max((len(run.half_points) for run in runs), default=0) < _MIN_GAMES:
-        return None
-    return curves.score_chart(runs, title="The first of the table, game by game: points above half")
-
-
-def _ladder_picture(review: TournamentReview) -> Picture | None:
-    """Who was in the section, entered, was parked and dropped out, over the games."""
-    if review.ladder is None:
-        return None
-    ranked = [ladder.LadderRow(line.name, line.rank, line.status) for line in review.standings]
-    return ladder.ladder_chart(
-        round_robins(review.notes, review.facts.games), ranked, title="Who was in the section, and at which place"
-    )
-
-
-def _opponents_picture(one: EngineReview) -> Picture | None:
-    """Its score against each opponent by that one's rating; None where nobody is rated."""
-    faced = [lists.OpponentScore(met.name, met.rating, met.half_points, len(met.games)) for met in one.opponents]
-    if not any(line.rating is not None for line in faced):
-        return None
-    rating = None if one.row is None else one.row.rating
-    return lists.score_by_rating_chart(rating, faced, title="Score by the opponent's rating")
-
-
-def editions_picture(one: ListHistory) -> Picture | None:
-    """The best of the list through its editions; None where there is one edition only."""
-    if len(one.editions) < 2:
-        return None
-    lines = [_curve(name, points) for name, points in one.engines[:_MOST_CURVES]]
-    return curves.rating_history_chart(lines, title=f"{one.name}, edition by edition")
-
-
-def _career_picture(one: ListedEngine) -> Picture | None:
-    """One engine through the editions of its list; None where it stands in one only."""
-    if len(one.editions) < 2:
-        return None
-    return curves.rating_history_chart([_curve(one.name, one.editions)], title="Edition by edition")
-
-
-def _curve(name: str, points: Sequence[PublishedRating]) -> Curve:
-    return Curve(name, tuple(curves.edition_point(p.edition, p.rating, p.plus, p.minus, p.games) for p in points))
-
-
-def paths_picture(name: str, own: Sequence[RatingPath]) -> Picture | None:
-    """The best by an incremental system, game by game."""
-    best = sorted(own, key=lambda path: -path.points[-1][1])[:_MOST_CURVES]
-    lines = [
-        Curve(
-            path.name,
-            tuple(Point(number, rating, words=f"game {number}: {round(rating)}") for number, rating in path.points),
-        )
-        for path in best
-    ]
-    return curves.rating_history_chart(lines, title=f"{name}, game by game", below="game") if lines else None
-
-
-def fairness_picture(found: Fairness) -> Iterator[Picture]:
-    """White's share, relay gaps, load: what there is of them."""
-    if found.white.games:
-        white = found.white
-        share = curves.ShareBar("all games", white.share, white.error, white.games)
-        yield curves.white_share_chart([share], title="White's share of the points")
-    if len(found.worst_us) >= _MIN_GAMES:
-        gaps = [gap / 1000 for gap in found.worst_us]
-        yield curves.histogram(gaps, title="Relay gap, the largest of each game", unit="ms")
-    if len(found.load) >= _MIN_GAMES:
-        yield curves.load_chart(found.load, title="Load of the machine", cores=found.shared_cores)
-
 
 # Which pages a report has, and what stands on each: from a review to texts, one page at a time.
 
@@ -191,12 +92,12 @@ def _index_page(review: TournamentReview, site: Site) -> str:
         site=site,
         here="index.html",
         facts=review.facts,
-        chart=_chart_figure(_rating_list_picture(review)),
+        chart=_chart_figure(charts.rating_picture(review.ratings)),
         ratings=ratinglist.likelihood_sheet("rating list", review.ratings, _columns(review)),
         standings=standings.standings_sheet("standings", review.standings, review.odds),
         test=review.test,
         story=review.story,
-        course=_chart_figure(_scores_picture(review)),
+        course=_chart_figure(charts.best_scores_picture(review.standings, review.games)),
         advice=review.advice,
         trouble=_trouble(review, most=_MOST_TROUBLED),
         wrong=sum(not line.incident.is_warning for line in review.incidents),
@@ -219,8 +120,10 @@ def _crosstable_page(review: TournamentReview, site: Site) -> str:
 
 def _ladder_page(review: TournamentReview, site: Site) -> str:
     """The bubble's story as a picture and in words."""
-    here = "ladder.html"
-    orders, chart = orders_sheet(review.standings, review.by_rating), _chart_figure(_ladder_picture(review))
+    here, facts = "ladder.html", review.facts
+    title = "Who was in the section, and at which place"
+    picture = charts.ladder_picture(review.notes, facts.games, review.standings, title)
+    orders, chart = orders_sheet(review.standings, review.by_rating), _chart_figure(picture)
     return render_page(here, site=site, here=here, steps=review.ladder, chart=chart, orders=orders)
 
 
@@ -257,8 +160,6 @@ def _incidents_page(review: TournamentReview, site: Site) -> str:
 
 def _fairness_page(review: TournamentReview, site: Site) -> str:
     """Was it fair: colours, openings, the referee, the machine."""
-    from enginetour.reports.review import fairness as sheets
-
     here, found = "fairness.html", review.fairness
     return render_page(
         here,
@@ -267,42 +168,41 @@ def _fairness_page(review: TournamentReview, site: Site) -> str:
         fairness=found,
         games=review.facts.games,
         more_openings=not dict(review.facts.settings).get("openings", "").startswith("the usual start"),
-        measures=sheets.measures_sheet(found),
-        openings=sheets.openings_sheet(found),
-        margins=sheets.margins_sheet(found),
-        own=sheets.referee_share_sheet(found),
-        charts=[_chart_figure(picture) for picture in fairness_picture(found)],
+        measures=fairness.measures_sheet(found),
+        openings=fairness.openings_sheet(found),
+        margins=fairness.margins_sheet(found),
+        own=fairness.referee_share_sheet(found),
+        charts=[_chart_figure(picture) for picture in charts.fairness_pictures(found)],
     )
 
 
 def _history_page(review: TournamentReview, site: Site) -> str:
     """The engines in published lists, and by incremental systems."""
     here = "history.html"
-    lists = [
-        (one, historysheets.editions_sheet(one), historysheets.engines_sheet(one), _chart_figure(editions_picture(one)))
-        for one in review.history.lists
-    ]
     paths = [
-        (name, historysheets.paths_sheet(own), _chart_figure(paths_picture(name, own)))
-        for name, own in historysheets.paths_by_system(review.history)
+        (name, histories.paths_sheet(own), _chart_figure(charts.paths_picture(name, own)))
+        for name, own in histories.paths_by_system(review.history)
     ]
-    return render_page(here, site=site, here=here, lists=lists, paths=paths)
+    return render_page(here, site=site, here=here, lists=[*map(_list_parts, review.history.lists)], paths=paths)
+
+
+def _list_parts(one: ListHistory) -> tuple[object, ...]:
+    chart = _chart_figure(charts.editions_picture(one))
+    return one, histories.editions_sheet(one), histories.engines_sheet(one), chart
 
 
 def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> str:
     """One engine: what it is, against whom it did what, its time, its endings, its incidents."""
-    from enginetour.reports.review.engines import engine_facts as facts
-    from enginetour.reports.review.engines import opponents_table as opponents
-
     here = f"engines/{engine.slug}.html"
+    faced = [lists.OpponentScore(met.name, met.rating, met.half_points, len(met.games)) for met in engine.opponents]
     return render_page(
         "engine.html",
         site=site,
         here=here,
         engine_of=engine,
-        facts=facts(engine),
-        opponents=opponents(engine, site, here),
-        chart=_chart_figure(_opponents_picture(engine)),
+        facts=engine_facts(engine),
+        opponents=opponents_table(engine, site, here),
+        chart=_chart_figure(charts.opponents_picture(engine.row and engine.row.rating, faced)),
         incidents=[line for line in review.incidents if line.incident.at_fault == engine.name],
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
@@ -358,7 +258,7 @@ def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, _PageMaker
 
 
 def _index(review: ListReview, site: Site) -> str:
-    chart = rated_picture(review.found) if review.has_errors else None
+    chart = charts.rating_picture(review.found) if review.has_errors else None
     return render_page(
         "list.html",
         site=site,
@@ -379,21 +279,15 @@ def _superiority(review: ListReview, site: Site) -> str:
 
 
 def _history(review: ListReview, site: Site) -> str:
-    one = review.history
-    told = (
-        one,
-        historysheets.editions_sheet(one),
-        historysheets.engines_sheet(one),
-        _chart_figure(editions_picture(one)),
-    )
-    return render_page("history.html", site=site, here="history.html", lists=[told], paths=[])
+    here = "history.html"
+    return render_page(here, site=site, here=here, lists=[_list_parts(review.history)], paths=[])
 
 
 def _engine(site: Site, engine: ListedEngine) -> str:
     met = {"name": engine.name, "rating": engine.row.rating, "games": engine.row.games, "first": None, "last": None}
     sheet = editions.opponents_sheet({**met, "opponents": [asdict(opponent) for opponent in engine.opponents]})
     faced = [lists.OpponentScore(one.name, one.rating, 2 * one.wins + one.draws, one.games) for one in engine.opponents]
-    chart = lists.score_by_rating_chart(engine.row.rating, faced, title="Score by the opponent's rating")
+    curve = charts.career_picture(engine.name, engine.editions)
     return render_page(
         "listengine.html",
         site=site,
@@ -401,8 +295,8 @@ def _engine(site: Site, engine: ListedEngine) -> str:
         one=engine,
         opponents=sheet,
         editions=_editions(engine.editions),
-        chart=_chart_figure(chart) if any(line.rating is not None for line in faced) else None,
-        curve=_chart_figure(_career_picture(engine)),
+        chart=_chart_figure(charts.opponents_picture(engine.row.rating, faced)),
+        curve=_chart_figure(curve),
     )
 
 
@@ -419,7 +313,7 @@ def _editions(points: tuple[PublishedRating, ...]) -> Sheet:
             "edition": point.edition,
             "made": format_utc(point.made),
             "rank": point.rank,
-            "rating": historysheets.format_rating(point),
+            "rating": histories.format_rating(point),
             "games": point.games,
         }
         for point in reversed(points)

@@ -1,7 +1,6 @@
-"""Directory or single file, written as a whole.
+"""Write the report of a tournament or of a rating list into a directory or a single file.
 
-What stands there before is replaced only where it is a report; whoever looks at it meanwhile sees the old one or the
-new one, never half of each.
+It is written whole: who reads it meanwhile sees the old one or the new one. Only a report is ever replaced.
 """
 
 from __future__ import annotations
@@ -36,63 +35,51 @@ from enginetour.reports.html.page import (
     single_file,
 )
 from enginetour.reports.html.tables import Site
-from enginetour.reports.review.lists import ListReview, list_review
+from enginetour.reports.review.lists import list_review
 from enginetour.reports.review.pages import list_pages, list_site, report_pages, report_site
-from enginetour.reports.review.tournament import RESUME_COMMAND, TournamentReview, game_rows, review_tournament
+from enginetour.reports.review.tournament import RESUME_COMMAND, game_rows, review_tournament
 from enginetour.store.address import slug_of
 from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store
 
-# A report in one file: what finds room in it, the most telling first.
+# A report in one file: the most telling first, games with incidents before others.
 
 _PAGE_OVERHEAD = 14_000  # bytes of the file beside its sections, styles and scripts: 10,400 with the pieces (measured)
 _FOLD = 300  # bytes around a folded section, with two names of 100 signs
 _ENGINES_DIR = "engines/"
 # What goes first where not everything finds room: addresses, or what they begin with.
 _LESS = (_ENGINES_DIR, "games", "history.html", "superiority.html", "rounds.html", "crosstable.html", "incidents.html")
-_FilePages = Iterable[tuple[str, Callable[[], str]]]
+_Pages = Iterable[tuple[str, Callable[[], str]]]
 
 
-def _report_text(log: TournamentReader, review: TournamentReview) -> str:
-    """The pages of a tournament, and as many of its games as find room: those with incidents first."""
-    styles, scripts = (
-        (read_asset("report.css"), read_asset("game.css")),
-        (read_asset("report.js"), read_asset("board.js")),
-    )
-    names = {f"{_ENGINES_DIR}{engine.slug}.html": engine.name for engine in review.engines}
-    site = report_site(review, single=True)
+def _single_text(
+    site: Site,
+    pages: Callable[[Site], _Pages],
+    command: str,
+    log: TournamentReader | None = None,
+    games: Sequence[int] = (),
+) -> str:
+    """Pages and `games`, those of `log`, as far as they find room.
+
+    Sections are made twice: once to know which find room, and again with links to nothing that does not.
+    """
+    names = {f"{_ENGINES_DIR}{slug}.html": name for name, slug in site.slugs.items()}
+    kinds = ("report.css", "game.css"), ("report.js", "board.js")
+    styles, scripts = ([read_asset(name) for name in own[: 1 if log is None else 2]] for own in kinds)
     room = MAX_FILE_BYTES - _PAGE_OVERHEAD - sum(len(text.encode()) for text in (*styles, *scripts))
-    made = list(_sections(report_pages(review, site), names))
+    made = list(_sections(pages(site), names))
     kept = _fitting(made, room)
-    troubled = {line.number: None for line in review.incidents}
-    wanted = list(troubled | dict.fromkeys(game.number for game in review.games))
-    games = set(_that_fit(log, wanted, site, room - _size(kept)))
-    site = _without(replace(site, games=frozenset(games)), made, kept)
-    there = {one.address for one in kept}
-    again = _sections(((address, make) for address, make in report_pages(review, site) if address in there), names)
-    played = [_game(log, number, site) for number in sorted(games)]
-    shared = game.piece_symbols() if played else None  # of every board of the file
-    missing = _missing(site, len(wanted) - len(games))
-    command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
-    parts = [*again, *played]
+    there = [] if log is None else sorted(_that_fit(log, games, site, room - _size(kept)))
+    site = _without(replace(site, games=frozenset(there)), made, kept)
+    addresses = {one.address for one in kept}
+    parts = list(_sections(((address, make) for address, make in pages(site) if address in addresses), names))
+    parts += [_game(log, number, site) for number in there if log is not None]
+    shared = game.piece_symbols() if there else None  # of every board of the file
+    missing = _missing(site, len(games) - len(there))
     return single_file(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
 
 
-def _list_text(review: ListReview) -> str:
-    """The pages of a list."""
-    styles, scripts = (read_asset("report.css"),), (read_asset("report.js"),)
-    names = {f"{_ENGINES_DIR}{engine.slug}.html": engine.name for engine in review.engines}
-    site = replace(list_site(review), single=True)
-    made = list(_sections(list_pages(review, site), names))
-    kept = _fitting(made, MAX_FILE_BYTES - _PAGE_OVERHEAD - sum(len(text.encode()) for text in (*styles, *scripts)))
-    site = _without(site, made, kept)
-    there = {one.address for one in kept}
-    again = list(_sections(((a, make) for a, make in list_pages(review, site) if a in there), names))
-    command = shlex.join(["enginetour", "report", review.name])
-    return single_file(site, again, styles=styles, scripts=scripts, missing=_missing(site, 0), command=command)
-
-
-def _sections(made: _FilePages, names: Mapping[str, str]) -> Iterator[Section]:
+def _sections(made: _Pages, names: Mapping[str, str]) -> Iterator[Section]:
     """Those of engines are folded below their names."""
     return (make_section(address, make(), names.get(address, "")) for address, make in made)
 
@@ -159,7 +146,6 @@ _FOLDERS = frozenset({"assets", "engines", "games"})
 _RANDOM = 8  # signs that tempfile puts behind a prefix
 _JUST_NOW_S = 60.0  # a folder is made before it is held
 _HEAD = 2000  # signs of a page in which its maker is told
-_FolderPages = Iterable[tuple[str, Callable[[], str]]]
 
 
 def check_target(target: Path) -> None:
@@ -176,7 +162,7 @@ def check_target(target: Path) -> None:
         raise UsageRefused("holds other things than a report", place=str(target), step=step)
 
 
-def write_directory(target: Path, pages: _FolderPages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
+def write_directory(target: Path, pages: _Pages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
     """Make the report and put it in its place; return the number of its pages.
 
     `assets` are the texts of files that its pages use beside those of every report. `heed` is called before each page;
@@ -311,7 +297,11 @@ def write_report(
         check_target(target)
     review = review_tournament(log, again=again, suspended=suspended)
     if _is_single_file(target):
-        return _one_file(target, _report_text(log, review))
+        troubled = dict.fromkeys(line.number for line in review.incidents)
+        wanted = list(troubled | dict.fromkeys(line.number for line in review.games))
+        command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
+        site, pages = report_site(review, single=True), partial(report_pages, review)
+        return _one_file(target, _single_text(site, pages, command, log, wanted))
     site = report_site(review)
     games = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log))
     assets = {name: read_asset(name) for name in GAME_ASSETS} | {"pieces.js": game.pieces_script()}
@@ -325,7 +315,8 @@ def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:
         check_target(target)
     review = list_review(store, name)
     if _is_single_file(target):
-        return _one_file(target, _list_text(review))
+        site, command = replace(list_site(review), single=True), shlex.join(["enginetour", "report", review.name])
+        return _one_file(target, _single_text(site, partial(list_pages, review), command))
     made = list_pages(review, list_site(review))
     return WrittenReport(target / "index.html", write_directory(target, made, {}, heed=lambda: None))
 

@@ -206,7 +206,7 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
 
 def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
     """Loads of a large machine are not above the processors of a small one: no line is drawn that holds for one."""
-    from enginetour.reports.review import pages as pictures
+    from enginetour.reports.review import charts as pictures
     from enginetour.reports.review.fairness import fairness_of
 
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
@@ -215,7 +215,7 @@ def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
         found = fairness_of(games, log.specs)
     assert (found.cores, found.shared_cores) == ((2, 8), None)
     assert found.busy == tuple(range(2, len(games) + 1, 2))
-    *_, load = pictures.fairness_picture(found)
+    *_, load = pictures.fairness_pictures(found)
     assert load.summary == f"Load of the machine after {len(games)} games."
 
 
@@ -267,10 +267,10 @@ def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
 def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:
     """Of a long list the first are drawn, and how many there are besides is told."""
     from enginetour.reports.charts.lists import MAX_ENGINES as MOST_RATED
-    from enginetour.reports.review import pages as pictures
+    from enginetour.reports.review import charts as pictures
 
     counts = {(f"E{n}", f"E{n + 1}"): (1, 1, 1) for n in range(MOST_RATED + 2)}
-    picture = pictures.rated_picture(rating_list(counts))
+    picture = pictures.rating_picture(rating_list(counts))
     assert picture is not None
     assert "and 3 more" in [mark.text for mark in picture.marks if isinstance(mark, Label)]
 
