@@ -118,7 +118,7 @@ def report_at_end(
 
     try:
         heed()
-        written = write_report(log, report_of(results, log.slug), again=again, suspended=suspended, heed=heed)
+        written = write_report(log, report_of(results, log.slug), again=again, suspended=suspended, before_page=heed)
         tell(f"report: {written.start}")
     except _StopRequested:
         tell("no report: stopped in a hurry; enginetour report writes it")

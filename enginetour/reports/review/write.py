@@ -162,17 +162,19 @@ def check_target(target: Path) -> None:
         raise UsageRefused("holds other things than a report", place=str(target), step=step)
 
 
-def write_directory(target: Path, pages: _Pages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
+def write_directory(
+    target: Path, pages: _Pages, assets: Mapping[str, str], *, before_page: Callable[[], None] = lambda: None
+) -> int:
     """Make the report and put it in its place; return the number of its pages.
 
-    `assets` are the texts of files that its pages use beside those of every report. `heed` is called before each page;
-    what it raises ends the report, as an OSError of the disk does. Then nothing is left.
+    `assets` are the texts of files that its pages use beside those of every report. What `before_page` raises ends the
+    report, as an OSError of the disk does. Then nothing is left.
     """
     check_target(target)
     count = 0
     with naming(target), _beside(target) as folder:
         for address, make in pages:
-            heed()
+            before_page()
             _write_text(folder / address, make())
             count += 1
         files = {
@@ -182,7 +184,7 @@ def write_directory(target: Path, pages: _Pages, assets: Mapping[str, str], *, h
         }
         for name, text in files.items():
             _write_text(folder / "assets" / name, text)
-        heed()
+        before_page()
         _swap(folder, target)
     _sweep(target)
     return count
@@ -287,11 +289,11 @@ def write_report(
     *,
     again: str = RESUME_COMMAND,
     suspended: Sequence[str] = (),
-    heed: Callable[[], None] = lambda: None,
+    before_page: Callable[[], None] = lambda: None,
 ) -> WrittenReport:
     """Into the folder `target`, replacing a report that is there, or into the file `target` if it ends in .html.
 
-    `heed` as `reportfolder.write` calls it.
+    `before_page` as in `write_directory`.
     """
     if not _is_single_file(target):
         check_target(target)
@@ -305,7 +307,7 @@ def write_report(
     site = report_site(review)
     games = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log))
     assets = {name: read_asset(name) for name in GAME_ASSETS} | {"pieces.js": game.pieces_script()}
-    count = write_directory(target, chain(report_pages(review, site), games), assets, heed=heed)
+    count = write_directory(target, chain(report_pages(review, site), games), assets, before_page=before_page)
     return WrittenReport(target / "index.html", count)
 
 
@@ -318,7 +320,7 @@ def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:
         site, command = replace(list_site(review), single=True), shlex.join(["enginetour", "report", review.name])
         return _one_file(target, _single_text(site, partial(list_pages, review), command))
     made = list_pages(review, list_site(review))
-    return WrittenReport(target / "index.html", write_directory(target, made, {}, heed=lambda: None))
+    return WrittenReport(target / "index.html", write_directory(target, made, {}))
 
 
 def _is_single_file(target: Path) -> bool:

@@ -28,7 +28,7 @@ def nothing() -> None:
 
 
 def put(target: Path, words: str = "one") -> int:
-    return write_directory(target, some(words), {}, heed=nothing)
+    return write_directory(target, some(words), {}, before_page=nothing)
 
 
 def left(folder: Path) -> list[str]:
@@ -109,7 +109,7 @@ def test_empty_folders_are_taken(tmp_path: Path) -> None:
     assert (tmp_path / "report" / "index.html").exists()
 
 
-@pytest.mark.parametrize("when", ["page", "more", "heed"])
+@pytest.mark.parametrize("when", ["page", "more", "before_page"])
 def test_failures_leave_the_old_one(tmp_path: Path, when: str) -> None:
     """Whatever ends the making of a report, the one before stands, and nothing half-made beside it."""
     put(tmp_path / "report")
@@ -127,7 +127,7 @@ def test_failures_leave_the_old_one(tmp_path: Path, when: str) -> None:
         yield "games/1.html", broken if when == "page" else lambda: "a game"
 
     with pytest.raises((OSError, KeyboardInterrupt)):
-        write_directory(tmp_path / "report", pages(), {}, heed=stopped if when == "heed" else nothing)
+        write_directory(tmp_path / "report", pages(), {}, before_page=stopped if when == "before_page" else nothing)
     assert "one" in (tmp_path / "report" / "index.html").read_text("utf-8")
     assert left(tmp_path) == ["report"]
 
