@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from enginetour.model.game import format_fixed
 from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.reports import ratinglist
-from enginetour.reports.sheet import Column, Sheet
+from enginetour.reports.sheet import Column, Sheet, format_whole, percent_format
 
 # Lists by name, their editions and what moved between them, as sheets. Rows are those of the JSON.
 
 _Rows = Sequence[Mapping[str, Any]]
+
+
+def _signed(value: float | None) -> str:
+    """One decimal with its sign; nothing for None."""
+    return "" if value is None else format_fixed(value, 1, signed=True)
+
+
+def _distance(sign: str) -> Callable[[float | None], str]:
+    return lambda value: "" if value is None else f"{sign}{value:.0f}"
+
+
+_RATED = (
+    Column("rating", "rating", form=format_whole),
+    Column("plus", "+", form=_distance("+")),
+    Column("minus", "-", form=_distance("-")),
+)
 
 _OTHER_ZERO = f"{OTHER_POOL}: measured from another zero point than before, so the two ratings do not compare"
 _LISTS = (
@@ -41,27 +57,25 @@ _EDITIONS = (
 _EDITION = (
     Column("rank", "#"),
     Column("name", "engine", left=True, flexible=True),
-    Column("rating", "rating"),
-    Column("plus", "+"),
-    Column("minus", "-"),
+    *_RATED,
     Column("difference", "moved"),
     Column("games", "games"),
-    Column("score", "score"),
-    Column("opponents", "opp."),
-    Column("draw_rate", "draws"),
-    Column("los", "LOS"),
+    Column("score", "score", form=percent_format(1)),
+    Column("opponents", "opp.", form=format_whole),
+    Column("draw_rate", "draws", form=percent_format(0)),
+    Column("los", "LOS", form=percent_format(0)),
     Column("remarks", "", left=True),
 )
 _MOVES = (
     Column("rank_before", "was"),
     Column("rank", "#"),
     Column("name", "engine", left=True, flexible=True),
-    Column("before", "from"),
-    Column("rating", "to"),
-    Column("change", "moved"),
-    Column("own", "own"),
-    Column("others", "others"),
-    Column("terms", "terms"),
+    Column("before", "from", form=format_whole),
+    Column("rating", "to", form=format_whole),
+    Column("change", "moved", form=_signed),
+    Column("own", "own", form=_signed),
+    Column("others", "others", form=_signed),
+    Column("terms", "terms", form=_signed),
     Column("new", "new"),
     Column("struck", "struck"),
 )
@@ -166,37 +180,16 @@ def difference_sheet(found: Mapping[str, Any], most: int | None) -> Sheet:
         f"{found['list']} · edition {found['before']} to {later}",
         tuple(column for column in _MOVES if column.key not in idle),
         rows[:most],
-        tuple(
-            {key: _signed(row[key]) for key in ("change", "own", "others", "terms")}
-            | ({"change": row["note"]} if row["note"] else {})
-            | _whole(row)
-            for row in rows
-        ),
+        tuple({"change": row["note"]} if row["note"] else {} for row in rows),
         tuple(notes),
     )
-
-
-def _whole(row: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(round(row[key])) for key in ("before", "rating")}
-
-
-def _signed(value: float | None) -> str:
-    """One decimal with its sign; nothing for None."""
-    return "" if value is None else format_fixed(value, 1, signed=True)
 
 
 def _edition_cells(row: Mapping[str, Any], marks: list[str], *, first: bool) -> dict[str, str]:
     unknown = OTHER_POOL if OTHER_POOL in row["remarks"] else "new"
     moved = "" if first else unknown if row["difference"] is None else _signed(row["difference"])
     return {
-        "rating": str(round(row["rating"])),
-        "plus": "" if row["plus"] is None else f"+{row['plus']:.0f}",
-        "minus": "" if row["minus"] is None else f"-{row['minus']:.0f}",
         "difference": moved,
-        "score": f"{100 * row['score']:.1f}%",
-        "opponents": str(round(row["opponents"])),
-        "draw_rate": f"{100 * row['draw_rate']:.0f}%",
-        "los": "" if row["los"] is None else f"{100 * row['los']:.0f}%",
         "remarks": " ".join(f"[{number}]" for number, mark in enumerate(marks, 1) if mark in row["remarks"]),
     }
 
@@ -208,18 +201,16 @@ _PUBLISHED = (
     Column("edition", "edition"),
     Column("made", "published", left=True),
     Column("rank", "#"),
-    Column("rating", "rating"),
-    Column("plus", "+"),
-    Column("minus", "-"),
+    *_RATED,
     Column("games", "games"),
 )
 _EVENTS = (
     Column("system", "system", left=True),
     Column("event", "tournament", left=True, flexible=True),
     Column("game", "game"),
-    Column("before", "before"),
-    Column("change", "change"),
-    Column("after", "after"),
+    Column("before", "before", form="{:.1f}".format),
+    Column("change", "change", form="{:+.1f}".format),
+    Column("after", "after", form="{:.1f}".format),
     Column("games", "games"),
 )
 _OPPONENTS = (
@@ -228,38 +219,24 @@ _OPPONENTS = (
     Column("wins", "W"),
     Column("draws", "D"),
     Column("losses", "L"),
-    Column("score", "score"),
-    Column("rating", "rating"),
-    Column("gap", "gap"),
-    Column("performance", "perf."),
+    Column("score", "score", form=percent_format(1)),
+    Column("rating", "rating", form=format_whole),
+    Column("gap", "gap", form=format_whole),
+    Column("performance", "perf.", form=format_whole),
 )
 
 
 def opponents_sheet(found: Mapping[str, Any]) -> Sheet:
     """Against whom it played, most games first."""
-    rows = tuple(found["opponents"])
     rating = "no rating" if found["rating"] is None else f"rating {round(found['rating'])}"
     days = f", {found['first']} to {found['last']}" if found["first"] else ""
-    shown = tuple(
-        {"score": f"{100 * row['score']:.1f}%"}
-        | {key: "" if row[key] is None else str(round(row[key])) for key in ("rating", "gap", "performance")}
-        for row in rows
-    )
-    return Sheet(f"{found['name']} · {rating}, {found['games']} games{days}", _OPPONENTS, rows, shown)
+    title = f"{found['name']} · {rating}, {found['games']} games{days}"
+    return Sheet(title, _OPPONENTS, tuple(found["opponents"]))
 
 
 def published_sheet(found: Mapping[str, Any]) -> Sheet:
     """Its lines in editions, oldest first."""
-    rows = tuple(found["published"])
-    shown = tuple(
-        {
-            "rating": str(round(row["rating"])),
-            "plus": "" if row["plus"] is None else f"+{row['plus']:.0f}",
-            "minus": "" if row["minus"] is None else f"-{row['minus']:.0f}",
-        }
-        for row in rows
-    )
-    return Sheet("editions", _PUBLISHED, rows, shown)
+    return Sheet("editions", _PUBLISHED, tuple(found["published"]))
 
 
 def events_sheet(found: Mapping[str, Any], most: int) -> Sheet:
@@ -271,11 +248,7 @@ def events_sheet(found: Mapping[str, Any], most: int) -> Sheet:
         rows += own[-most:]
         if len(own) > most:
             notes.append(f"{system}: the newest {most} of {len(own)} changes; --csv events has all")
-    shown = tuple(
-        {"before": f"{row['before']:.1f}", "change": f"{row['change']:+.1f}", "after": f"{row['after']:.1f}"}
-        for row in rows
-    )
-    return Sheet("rating events", _EVENTS, tuple(rows), shown, tuple(notes))
+    return Sheet("rating events", _EVENTS, tuple(rows), (), tuple(notes))
 
 
 def all_events_sheet(found: Mapping[str, Any]) -> Sheet:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.interop.toml import toml_value
 from enginetour.model.game import Game, Incident, SideRecord, Termination
-from enginetour.reports.sheet import Column, Sheet, safe_text
+from enginetour.reports.sheet import Column, Sheet, format_yes, percent_format, safe_text
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, Verdict
@@ -123,20 +123,35 @@ def format_endings(found: Mapping[str, int]) -> str:
 
 # How each engine worked over a tournament: its averages, and what it did that a tester should know.
 
+
+def _short(figure: float | None) -> str:
+    """One digit behind the point below 1000, thousands as ``454k``, millions as ``1.21M``."""
+    if figure is None:
+        return ""
+    if figure >= 1_000_000:
+        return f"{figure / 1_000_000:.2f}M"
+    return f"{figure / 1000:.0f}k" if figure >= 10_000 else f"{figure:.1f}" if figure < 1000 else f"{figure:.0f}"
+
+
+def _unless_0(number: float) -> str:
+    return str(number or "")
+
+
 _COLUMNS = (
     Column("name", "engine", left=True, flexible=True),
     Column("games", "games"),
     Column("moves", "moves", continues=True),
-    Column("depth", "depth", continues=True),
-    Column("seldepth", "seld.", continues=True),
-    Column("nps", "nps", continues=True),
-    Column("ms", "ms/move", continues=True),
+    Column("depth", "depth", continues=True, form=_short),
+    Column("seldepth", "seld.", continues=True, form=_short),
+    Column("nps", "nps", continues=True, form=_short),
+    Column("ms", "ms/move", continues=True, form=_short),
     Column("longest_ms", "max ms", continues=True),
-    Column("tbhits", "TB hits", continues=True, rare=True),
-    Column("margin_uses", "late", continues=True, rare=True),
-    Column("ponder_hits", "ponder", continues=True, rare=True),
-    Column("warnings", "warn.", continues=True, rare=True),
-    Column("claims", "claims", continues=True, rare=True),
+    # An engine without tables says 0 all day.
+    Column("tbhits", "TB hits", continues=True, rare=True, form=lambda hits: _short(hits or None)),
+    Column("margin_uses", "late", continues=True, rare=True, form=_unless_0),
+    Column("ponder_hits", "ponder", continues=True, rare=True, form=percent_format(0)),
+    Column("warnings", "warn.", continues=True, rare=True, form=_unless_0),
+    Column("claims", "claims", continues=True, rare=True, form=_unless_0),
 )
 _SEARCH_FIGURES = ("depth", "seldepth", "nodes", "nodes_ms", "nps", "hashfull", "tbhits")
 _AVERAGES_NOTES = (
@@ -153,7 +168,7 @@ def averages_sheet(title: str, names: Sequence[str], sides: Iterable[tuple[str, 
         totals.setdefault(name, _Total()).add(record)
     ordered = [*(name for name in names if name in totals), *sorted(totals.keys() - set(names))]
     rows = tuple({"name": name, **totals[name].figures()} for name in ordered)
-    return Sheet(title, _COLUMNS, rows, tuple(_shown(row) for row in rows), _AVERAGES_NOTES)
+    return Sheet(title, _COLUMNS, rows, (), _AVERAGES_NOTES)
 
 
 class _Total:
@@ -210,24 +225,6 @@ def _mean(number: int, total: int) -> float | None:
     return total / number if number else None
 
 
-def _shown(row: Mapping[str, object]) -> dict[str, str]:
-    hits = row["ponder_hits"]
-    cells = {name: _short(row[name]) for name in ("depth", "seldepth", "ms", "tbhits", "nps")}
-    cells["tbhits"] = cells["tbhits"] if row["tbhits"] else ""  # an engine without tables says 0 all day
-    cells |= {name: str(row[name] or "") for name in ("margin_uses", "warnings", "claims")}
-    cells["ponder_hits"] = f"{100 * hits:.0f}%" if isinstance(hits, float) else ""
-    return cells
-
-
-def _short(figure: object) -> str:
-    """One digit behind the point below 1000, thousands as ``454k``, millions as ``1.21M``."""
-    if not isinstance(figure, int | float):
-        return ""
-    if figure >= 1_000_000:
-        return f"{figure / 1_000_000:.2f}M"
-    return f"{figure / 1000:.0f}k" if figure >= 10_000 else f"{figure:.1f}" if figure < 1000 else f"{figure:.0f}"
-
-
 # What a tester asks before believing a time loss: how busy the machine was, and how quick the referee.
 
 
@@ -263,7 +260,7 @@ _PAIRING_COLUMNS = (
     Column("wins", "W"),
     Column("draws", "D"),
     Column("losses", "L"),
-    Column("score", "score"),
+    Column("score", "score", form=percent_format(1)),
     Column("pentanomial", "Ptnml(0-2)", left=True),
 )
 _PAIRING_NOTES = ("Ptnml(0-2): pairs of games on one opening that brought the first engine 0, 1/2, 1, 3/2, 2 points",)
@@ -295,14 +292,7 @@ def pairings_sheet(
             "score": (wins + draws / 2) / games,
             "pentanomial": None if found is None else list(found),
         })  # fmt: skip
-    shown = tuple(
-        {
-            "score": f"{100 * row['score']:.1f}%",  # type: ignore[operator]
-            "pentanomial": "" if row["pentanomial"] is None else str(row["pentanomial"]),
-        }
-        for row in rows
-    )
-    return Sheet(title, _PAIRING_COLUMNS, tuple(rows), shown, _PAIRING_NOTES)
+    return Sheet(title, _PAIRING_COLUMNS, tuple(rows), (), _PAIRING_NOTES)
 
 
 def _ordered(couple: _Couple, place: Mapping[str, int]) -> _Couple:
@@ -331,7 +321,7 @@ def compliance_sheet(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, di
     """A line for each engine; the JSON has every step."""
     columns = (
         Column("name", "engine", left=True, flexible=True),
-        Column("fit", "fit", left=True),
+        Column("fit", "fit", left=True, form=format_yes),
         Column("protocol", "protocol", left=True),
         *(Column(verdict.replace(" ", "_"), verdict) for verdict in _VERDICTS),
         Column("own_name", "calls itself", left=True, flexible=True),
@@ -361,5 +351,4 @@ def compliance_sheet(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, di
         }
         for row, (_, told) in zip(rows, found, strict=True)
     ]
-    shown = tuple({"fit": "yes" if told.fit else "no"} for _, told in found)
-    return Sheet("", columns, rows, shown), {"engines": value}
+    return Sheet("", columns, rows), {"engines": value}

@@ -19,12 +19,23 @@ from enginetour.ratings.matrices import Matrix
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, OpponentRecord, RatingList, Row, fit_bases, quantile
 from enginetour.ratings.uncertainty import Errors
-from enginetour.reports.columns import COLUMNS, DEFAULT_COLUMNS, MIN_NAME_WIDTH, NARROW_COLUMNS, WIDE_COLUMNS
-from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, format_points, safe_text, shorten_middle, wrap_sentence
+from enginetour.reports.columns import COLUMNS, DEFAULT_COLUMNS, NARROW_COLUMNS, WIDE_COLUMNS, format_error
+from enginetour.reports.sheet import (
+    NOTE_WIDTH,
+    Column,
+    Sheet,
+    format_points,
+    format_whole,
+    percent_format,
+    safe_text,
+    shorten_middle,
+    wrap_sentence,
+)
 
 # Rating lists as sheets: likelihood lists with errors, and the ratings of incremental systems.
 
 _MAX_NAMED = 10  # engines in a note
+_MIN_NAME_WIDTH = 20  # characters of a name that a column more may not cost
 SYSTEM_NAMES = {
     "elo": "Elo, incremental",
     "gor": "GoR, Czech 1998",
@@ -69,7 +80,7 @@ def fitting_columns(found: RatingList, room: int) -> tuple[str, ...]:
     }
     for columns in (WIDE_COLUMNS, DEFAULT_COLUMNS):
         taken = sum(widths[key] for key in (*pool, *columns))
-        if taken + min(longest, MIN_NAME_WIDTH) <= room:
+        if taken + min(longest, _MIN_NAME_WIDTH) <= room:
             return (*pool, *columns)
     return (*pool, *NARROW_COLUMNS)
 
@@ -94,73 +105,39 @@ def remark_notes(found: RatingList) -> list[str]:
     return told
 
 
-def _format_error(number: float) -> str:
-    """An error in points; one that is not 0 is never shown as 0."""
-    if number >= 0.95:
-        return f"{number:.0f}"
-    return f"{number:.1f}" if number >= 0.05 else "<0.1"
-
-
 def incremental_sheet(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
     """Ratings of an incremental system, best first."""
     ordered = sorted(known.items(), key=lambda item: (-item[1][0], item[0]))
     columns = (
         Column("rank", "#"),
         Column("name", "engine", left=True, flexible=True),
-        Column("rating", "rating"),
+        Column("rating", "rating", form=lambda rating: format_fixed(rating, 1)),
         Column("games", "games"),
     )
     rows = tuple(
         {"rank": rank, "name": name, "rating": round(rating, 6), "games": games}
         for rank, (name, (rating, games)) in enumerate(ordered, 1)
     )
-    shown = tuple({"rating": format_fixed(rating, 1)} for _, (rating, _games) in ordered)
-    return Sheet(title, columns, rows, shown, (CAPTION, "by the games of all tournaments of the store"))
+    return Sheet(title, columns, rows, (), (CAPTION, "by the games of all tournaments of the store"))
 
 
 def _row_cells(row: Row) -> dict[str, object]:
     """The cells by column."""
-    return {
-        "pool": row.pool,
-        "rank": row.rank,
-        "name": row.name,
-        "rating": row.rating,
-        "plus": row.plus,
-        "minus": row.minus,
-        "error": row.error,
-        "games": row.games,
-        "score": row.score,
+    own = {
         "points": row.wins + row.draws / 2,
-        "wins": row.wins,
-        "draws": row.draws,
-        "losses": row.losses,
-        "opponents": row.opponents,
-        "opponents_error": row.opponents_error,
-        "opponent_count": row.opponent_count,
-        "diversity": row.diversity,
         "draw_rate": row.draws / row.games if row.games else None,
-        "performance": row.performance,
-        "los": row.los,
         "remarks": "; ".join(row.remarks),
     }
+    return {key: own[key] if key in own else getattr(row, key) for key in COLUMNS}
 
 
 def _shown(row: Row, marks: list[str]) -> dict[str, str]:
     # An anchor has no error: it is where the others are measured from. Large pools have errors on request only.
     few = ("", "") if {"anchor", NOT_ASKED} & {*row.remarks} else ("too few", "games")
     return {
-        "rating": str(round(row.rating)),  # an int has no "-0"
-        "plus": few[0] if row.plus is None else f"+{_format_error(row.plus)}",
-        "minus": few[1] if row.minus is None else f"-{_format_error(row.minus)}",
-        "error": few[0] if row.error is None else _format_error(row.error),
-        "score": f"{100 * row.score:.1f}%",
-        "points": format_points(2 * row.wins + row.draws),
-        "opponents": str(round(row.opponents)),
-        "opponents_error": "" if row.opponents_error is None else _format_error(row.opponents_error),
-        "diversity": "" if row.diversity is None else f"{row.diversity:.1f}",
-        "performance": "" if row.performance is None else str(round(row.performance)),
-        "draw_rate": f"{100 * row.draws / row.games:.0f}%" if row.games else "",
-        "los": "" if row.los is None else f"{100 * row.los:.0f}%",
+        "plus": few[0] if row.plus is None else f"+{format_error(row.plus)}",
+        "minus": few[1] if row.minus is None else f"-{format_error(row.minus)}",
+        "error": few[0] if row.error is None else format_error(row.error),
         "remarks": " ".join(f"[{number}]" for number, mark in enumerate(marks, 1) if mark in row.remarks),
     }
 
@@ -181,7 +158,7 @@ def _format_advantage(found: RatingList, confidence: float) -> str:
     sd = found.white_advantage_sd
     if sd is None:
         return f"{found.white_advantage:g}, given"
-    return f"{format_fixed(found.white_advantage, 1)} ± {_format_error(quantile(confidence) * sd)}"
+    return f"{format_fixed(found.white_advantage, 1)} ± {format_error(quantile(confidence) * sd)}"
 
 
 # A likelihood list laid out as other programs and lists print theirs, so that scripts and eyes find their way.
@@ -359,7 +336,7 @@ def _shared_ranks(ratings: Sequence[int]) -> list[str]:
 
 
 def _bound(number: float | None, width: int, sign: str = "") -> str:
-    return f"{'---' if number is None else sign + _format_error(number):>{width}}"
+    return f"{'---' if number is None else sign + format_error(number):>{width}}"
 
 
 # A matrix of a list as text, CSV and JSON: rows by number and name, columns by number.
@@ -439,12 +416,12 @@ def _cell(matrix: Matrix, row: int, column: int) -> str:
     if matrix.kind == "los":
         return _format_likelihood(value)
     if matrix.kind == "errors":
-        return _format_error(value)
+        return format_error(value)
     if matrix.games is not None:
         return f"{format_points(round(2 * value))}/{matrix.games[row, column]:.0f}"
     number = round(value)
     error = float("nan") if matrix.errors is None else float(matrix.errors[row, column])
-    return f"{number:+d}" if np.isnan(error) else f"{number:+d} ±{_format_error(error)}"
+    return f"{number:+d}" if np.isnan(error) else f"{number:+d} ±{format_error(error)}"
 
 
 # Who did what against whom, beside what the list expects: one engine as a table, all of them in blocks as Ordo's.
@@ -458,12 +435,12 @@ _COLUMNS = (
     Column("wins", "W"),
     Column("draws", "D"),
     Column("losses", "L"),
-    Column("score", "score"),
-    Column("expected", "exp."),
-    Column("gap", "gap"),
-    Column("gap_error", "±"),
-    Column("performance", "perf."),
-    Column("los", "LOS"),
+    Column("score", "score", form=percent_format(1)),
+    Column("expected", "exp.", form=percent_format(1)),
+    Column("gap", "gap", form=lambda gap: "" if gap is None else f"{round(gap):+d}"),
+    Column("gap_error", "±", form=format_error),
+    Column("performance", "perf.", form=format_whole),
+    Column("los", "LOS", form=lambda los: "" if los is None else f"{_format_likelihood(los)}%"),
 )
 _NUMBERS = 60  # columns of a line of a block without name and indent
 _RATING = 8  # columns of a rating behind a name
@@ -490,8 +467,7 @@ def engine_sheet(
     if row is not None and any(each.gap is None for each in ordered):
         told.append("no gap: rated apart, the games between them bound no difference")
     rows = tuple(_against_row(each, quantile) for each in ordered)
-    shown = tuple(_against_shown(each, quantile) for each in ordered)
-    return Sheet(title, _COLUMNS, rows, shown, (*told, *unrated_notes(found), list_footer(found, confidence), *notes))
+    return Sheet(title, _COLUMNS, rows, (), (*told, *unrated_notes(found), list_footer(found, confidence), *notes))
 
 
 def head_to_head_sheet(met: _Opponents, found: RatingList, *, quantile: float) -> Sheet:
@@ -566,15 +542,4 @@ def _ordered(met: Sequence[OpponentRecord], found: RatingList) -> list[OpponentR
 def _rating(row: Row) -> str:
     if row.plus is None or row.minus is None:
         return f"{round(row.rating)}"
-    return f"{round(row.rating)} +{_format_error(row.plus)} -{_format_error(row.minus)}"
-
-
-def _against_shown(each: OpponentRecord, quantile: float) -> dict[str, str]:
-    return {
-        "score": f"{100 * each.score:.1f}%",
-        "expected": "" if each.expected is None else f"{100 * each.expected:.1f}%",
-        "gap": "" if each.gap is None else f"{round(each.gap):+d}",
-        "gap_error": "" if each.sd is None else _format_error(each.sd * quantile),
-        "performance": "" if each.performance is None else str(round(each.performance)),
-        "los": "" if each.los is None else f"{_format_likelihood(each.los)}%",
-    }
+    return f"{round(row.rating)} +{format_error(row.plus)} -{format_error(row.minus)}"

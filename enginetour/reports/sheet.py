@@ -43,9 +43,38 @@ def safe_text(words: object) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def format_value(value: object) -> str:
+    """A JSON value as people write it: nothing for None, whole floats without ``.0``."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def format_halves(points: float | None) -> str:
+    """Points as testers write them: ``9½``; nothing for None."""
+    return "" if points is None else format_points(round(2 * points))
+
+
+def format_whole(number: float | None) -> str:
+    """Without decimals, never ``-0``; nothing for None."""
+    return "" if number is None else str(round(number))
+
+
+def percent_format(decimals: int) -> Callable[[float | None], str]:
+    """What writes a share as ``52.4%``; nothing for None."""
+    return lambda share: "" if share is None else f"{100 * share:.{decimals}f}%"
+
+
+def format_yes(value: bool | None) -> str:  # noqa: FBT001
+    """``yes`` or ``no``."""
+    return "yes" if value else "no"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: the key of its JSON and CSV, the words above it, and on which side its cells stand."""
+    """A column: the key of its JSON and CSV, the words above it, its side, and how a value is written for people."""
 
     key: str
     header: str
@@ -53,11 +82,12 @@ class Column:
     flexible: bool = False  # may be cut to fit the window
     continues: bool = False  # of many of its kind: those that find no room stand in a block below
     rare: bool = False  # people read it where a row has something in it only
+    form: Callable[[Any], str] = format_value
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Rows of cells by column key. A cell is a value for JSON; `shown` has other words for people where needed."""
+    """Rows of cells by column key. A cell is a value for JSON; `shown` has words for people that no form tells."""
 
     title: str
     columns: tuple[Column, ...]
@@ -69,10 +99,9 @@ class Sheet:
         """What people read, row by row."""
         lines = []
         for number, row in enumerate(self.rows):
-            other = self.shown[number] if self.shown else {}
-            lines.append(
-                [safe_text(other.get(column.key, format_value(row.get(column.key)))) for column in self.columns]
-            )
+            told = self.shown[number] if self.shown else {}
+            cells = (told[c.key] if c.key in told else c.form(row.get(c.key)) for c in self.columns)
+            lines.append([*map(safe_text, cells)])
         return lines
 
     def csv(self) -> str:
@@ -83,15 +112,6 @@ class Sheet:
         for row in self.rows:
             writer.writerow([_csv_cell(row.get(column.key)) for column in self.columns])
         return sink.getvalue()
-
-
-def format_value(value: object) -> str:
-    """A JSON value as people write it: nothing for None, whole floats without ``.0``."""
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value)
 
 
 def format_points(half_points: int) -> str:

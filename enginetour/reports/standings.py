@@ -13,7 +13,17 @@ from enginetour.formats.pairing.standings import legend
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.model.game import Note, StandingsRow
 from enginetour.model.task import ProbeResult
-from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, format_points, format_value, wrap_sentence
+from enginetour.reports.sheet import (
+    NOTE_WIDTH,
+    Column,
+    Sheet,
+    format_halves,
+    format_points,
+    format_value,
+    format_whole,
+    format_yes,
+    wrap_sentence,
+)
 
 if TYPE_CHECKING:
     from enginetour.interop.pairers import Pairs
@@ -35,15 +45,17 @@ def tiebreak_values(line: StandingsRow) -> dict[str, float]:
     }
 
 
-def _format_tiebreaks(line: StandingsRow) -> dict[str, str]:
-    """The same for people: halves and quarters of a point as testers write them: ``9½``, ``30¾``, ``-¼``."""
-    found = {}
-    for code, value in tiebreak_values(line).items():
-        found[code] = format_value(value)
-        if PLACEMENT_CODES[code].per in (2, 4):
-            whole, quarters = divmod(int(abs(value) * 4), 4)
-            found[code] = "-" * (value < 0) + f"{whole if whole or not quarters else ''}{_QUARTERS[quarters]}"
-    return found
+def _tiebreak_column(code: str, *, continues: bool = False) -> Column:
+    form = _format_quarters if PLACEMENT_CODES[code].per in (2, 4) else format_value
+    return Column(code, code, continues=continues, form=form)
+
+
+def _format_quarters(value: float | None) -> str:
+    """Halves and quarters of a point as testers write them: ``9½``, ``30¾``, ``-¼``; nothing for None."""
+    if value is None:
+        return ""
+    whole, quarters = divmod(int(abs(value) * 4), 4)
+    return "-" * (value < 0) + f"{whole if whole or not quarters else ''}{_QUARTERS[quarters]}"
 
 
 def standings_sheet(title: str, placed: Sequence[StandingsRow], odds: Mapping[str, int] | None = None) -> Sheet:
@@ -52,18 +64,18 @@ def standings_sheet(title: str, placed: Sequence[StandingsRow], odds: Mapping[st
     `odds` is how many games of an entrant were at time odds, told where there are any.
     """
     codes = list(dict.fromkeys(code for line in placed for code, _ in line.tiebreaks))
-    columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points")]
-    columns.append(Column("games", "games"))
     byes = any(line.unplayed for line in placed)
-    columns += [Column("unplayed", "byes")] if byes else []
+    columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True)]
+    columns += [Column("points", "points", form=format_halves), Column("games", "games")]
+    columns += [Column("unplayed", "byes", form=lambda points: format_halves(points or None))] if byes else []
     columns += [Column("odds", "odds")] if odds else []
-    texts = [_format_tiebreaks(line) for line in placed]
+    values = [tiebreak_values(line) for line in placed]
     status = max((len(line.status) for line in placed), default=0)
-    broad = [2 + max(len(cell) for cell in (code, *(text.get(code, "") for text in texts))) for code in codes]
-    narrow = _BESIDE + len("  byes") * byes + sum(broad) + 2 * bool(status) + status <= NOTE_WIDTH
-    columns += [Column(code, code, continues=not narrow) for code in codes]
-    if status:
-        columns.append(Column("status", "status", left=True))
+    forms = [_tiebreak_column(code) for code in codes]
+    broad = sum(2 + max(len(cell) for cell in (c.key, *(c.form(own.get(c.key)) for own in values))) for c in forms)
+    narrow = _BESIDE + len("  byes") * byes + broad + 2 * bool(status) + status <= NOTE_WIDTH
+    columns += [_tiebreak_column(code, continues=not narrow) for code in codes]
+    columns += [Column("status", "status", left=True)] if status else []
     rows = [
         {
             "rank": line.rank,
@@ -72,21 +84,12 @@ def standings_sheet(title: str, placed: Sequence[StandingsRow], odds: Mapping[st
             "games": line.games,
             **({"unplayed": line.unplayed / 2} if byes else {}),
             **({"odds": odds.get(line.name, 0)} if odds else {}),
-            **tiebreak_values(line),
+            **own,
             "status": line.status,
         }
-        for line in placed
+        for line, own in zip(placed, values, strict=True)
     ]
-    shown = [
-        {
-            "points": format_points(line.half_points),
-            "unplayed": format_points(line.unplayed) if line.unplayed else "",
-            **text,
-        }
-        for line, text in zip(placed, texts, strict=True)
-    ]
-    notes = (*([_BYES] if byes else []), *legend(codes))
-    return Sheet(title, tuple(columns), tuple(rows), tuple(shown), notes)
+    return Sheet(title, tuple(columns), tuple(rows), (), (*([_BYES] if byes else []), *legend(codes)))
 
 
 def crosstable_sheet(
@@ -102,20 +105,20 @@ def crosstable_sheet(
     CSV has ``1½0``: a spreadsheet takes what begins with = for a formula.
     """
     by_name = {line.name: line for line in totals}
-    columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points")]
-    columns += [Column(code, code) for code in codes]
-    columns += [Column(f"vs{number}", str(number), continues=True) for number in range(1, len(names) + 1)]
-    rows, shown = [], []
+    columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True)]
+    columns += [Column("points", "points", form=format_halves), *map(_tiebreak_column, codes)]
+    columns += [
+        Column(f"vs{number}", str(number), continues=True, form=lambda cell: cell.replace("½", "="))
+        for number in range(1, len(names) + 1)
+    ]
+    rows = []
     for number, name in enumerate(names, start=1):
         row: dict[str, object] = {"rank": number, "name": name, "points": by_name[name].half_points / 2}
         row |= {code: value for code, value in tiebreak_values(by_name[name]).items() if code in codes}
-        met = {
-            f"vs{other_number}": "x" if other == name else cells.get((name, other), "")
-            for other_number, other in enumerate(names, start=1)
-        }
-        rows.append(row | {key: cell.replace("=", "½") for key, cell in met.items()})
-        shown.append({"points": format_points(by_name[name].half_points), **_format_tiebreaks(by_name[name]), **met})
-    return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, *legend(codes)))
+        for place, other in enumerate(names, start=1):
+            row[f"vs{place}"] = "x" if other == name else cells.get((name, other), "").replace("=", "½")
+        rows.append(row)
+    return Sheet(title, tuple(columns), tuple(rows), (), (*notes, *legend(codes)))
 
 
 def points_notes(
@@ -141,10 +144,10 @@ def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:
     """What starting every engine once has shown."""
     columns = (
         Column("name", "engine", left=True, flexible=True),
-        Column("fit", "fit", left=True),
+        Column("fit", "fit", left=True, form=format_yes),
         Column("own_name", "calls itself", left=True, flexible=True),
         Column("handshake_ms", "start ms"),
-        Column("problems", "problems", left=True),
+        Column("problems", "problems", left=True, form="; ".join),
     )
     rows = tuple(
         {
@@ -156,10 +159,7 @@ def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:
         }
         for name, probe in found.items()
     )
-    shown = tuple(
-        {"fit": "no" if probe.problems else "yes", "problems": "; ".join(probe.problems)} for probe in found.values()
-    )
-    return Sheet("", columns, rows, shown)
+    return Sheet("", columns, rows)
 
 
 def format_duration(seconds: float) -> str:
@@ -201,27 +201,23 @@ def round_sheet(
         Column("board", "board"),
         Column("white", "no."),
         Column("white_name", "White", left=True, flexible=True),
-        Column("white_points", head),
+        Column("white_points", head, form=format_halves),
         Column("black", "no."),
         Column("black_name", "Black", left=True, flexible=True),
-        Column("black_points", head),
+        Column("black_points", head, form=format_halves),
     )
     if any(board.handicap for board in paired.boards):
         columns = (*columns, Column("handicap", "handicap"))
     rows: list[dict[str, Any]] = []
-    shown = []
     for number, board in enumerate(paired.boards, 1):
         row: dict[str, Any] = {"board": number, "handicap": board.handicap}
-        words = {}
         for side, place in (("white", board.white), ("black", board.black)):
             row |= {side: _number_label(labels[place]), f"{side}_name": field.members[place].name}
             row[f"{side}_points"] = before[place] / 2
-            words[f"{side}_points"] = format_points(before[place])
         rows.append(row)
-        shown.append(words)
     notes = [f"bye: {labels[place]} {field.members[place].name}" for place in paired.byes]
     notes += [f"guarantee: {paired.guarantee}", *paired.remarks, *warnings]
-    return Sheet(title, columns, tuple(rows), tuple(shown), tuple(notes))
+    return Sheet(title, columns, tuple(rows), (), tuple(notes))
 
 
 def round_json(
@@ -281,7 +277,7 @@ def checked_sheet(title: str, rounds: Sequence[CheckedRound], labels: Sequence[s
     columns = (
         Column("round", "round"),
         Column("boards", "boards"),
-        Column("same", "same"),
+        Column("same", "same", form=format_yes),
         Column("expected", "by the system", left=True),
         Column("found", "in the file", left=True),
     )
@@ -295,10 +291,9 @@ def checked_sheet(title: str, rounds: Sequence[CheckedRound], labels: Sequence[s
         }
         for one in rounds
     ]
-    shown = [{"same": "no" if one.differs else "yes"} for one in rounds]
     differing = sum(one.differs for one in rounds)
     told = f"{differing} of {len(rounds)} rounds differ" if differing else f"all {len(rounds)} rounds are the same"
-    return Sheet(title, columns, tuple(rows), tuple(shown), (told, *notes))
+    return Sheet(title, columns, tuple(rows), (), (told, *notes))
 
 
 def checked_json(
@@ -417,57 +412,37 @@ _PAIRING_NOTES = (
 
 def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[Note]) -> Sheet:
     """A row a round and one for all; the guarantee is that noted when the round was paired, below the table in full."""
+    told = [dict(note.fields) for note in notes if note.kind == "round"]
+    proofs = {round_["round"]: str(round_["guarantee"]) for round_ in told}
+    marks = {proof: f"[{number}]" for number, proof in enumerate(dict.fromkeys(proofs.values()), 1)}
     columns = (
-        Column("round", "round"),
+        Column("round", "round", form=lambda number: str(number or "all")),
         Column("boards", "boards"),
         Column("floats", "floats"),
-        Column("widest", "widest"),
+        Column("widest", "widest", form=format_halves),
         Column("rematches", "rematch"),
         Column("uneven", "uneven"),
         Column("without", "without"),
-        Column("e_total", "e_total"),
-        Column("rms_gap", "RMS gap"),
-        Column("guarantee", "proof", left=True),
+        Column("e_total", "e_total", form="{:.2f}".format),
+        Column("rms_gap", "RMS gap", form=format_whole),
+        Column("guarantee", "proof", left=True, form=lambda proof: marks.get(proof, "")),
     )
-    proofs = {}
-    for note in notes:
-        if note.kind == "round":
-            told = dict(note.fields)
-            proofs[told["round"]] = str(told["guarantee"])
-    marks = {proof: f"[{number}]" for number, proof in enumerate(dict.fromkeys(proofs.values()), 1)}
-    rows, shown = [], []
-    for line in figures:
-        rms = line.error.rms
-        rows.append(
-            {
-                "round": line.number or None,
-                "boards": line.boards,
-                "floats": line.floats,
-                "widest": line.widest / 2,
-                "rematches": line.rematches,
-                "uneven": line.uneven,
-                "without": line.unpaired,
-                "e_total": round(line.error.total, 2),
-                "rms_gap": None if rms is None else round(rms, 1),
-                "guarantee": proofs.get(line.number),
-            }
-        )
-        shown.append(
-            {
-                "round": str(line.number or "all"),
-                "widest": format_points(line.widest),
-                "e_total": f"{line.error.total:.2f}",
-                "rms_gap": "" if rms is None else f"{rms:.0f}",
-                "guarantee": marks.get(proofs.get(line.number, ""), ""),
-            }
-        )
-    return Sheet(
-        title,
-        columns,
-        tuple(rows),
-        tuple(shown),
-        (*(f"{mark} {proof}" for proof, mark in marks.items()), *_PAIRING_NOTES),
+    rows = tuple(
+        {
+            "round": line.number or None,
+            "boards": line.boards,
+            "floats": line.floats,
+            "widest": line.widest / 2,
+            "rematches": line.rematches,
+            "uneven": line.uneven,
+            "without": line.unpaired,
+            "e_total": round(line.error.total, 2),
+            "rms_gap": None if line.error.rms is None else round(line.error.rms, 1),
+            "guarantee": proofs.get(line.number),
+        }
+        for line in figures
     )
+    return Sheet(title, columns, rows, (), (*(f"{mark} {proof}" for proof, mark in marks.items()), *_PAIRING_NOTES))
 
 
 # How far apart those were whom a tournament paired, and how its rounds kept the rules of pairing.

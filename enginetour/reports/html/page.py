@@ -23,7 +23,7 @@ from enginetour.reports.html.tables import (
     sheet_table,
     trusted_markup,
 )
-from enginetour.reports.sheet import Sheet, format_count, format_points, safe_text
+from enginetour.reports.sheet import Sheet, format_count, format_points, format_whole, safe_text
 from enginetour.reports.standings import format_duration
 
 if TYPE_CHECKING:
@@ -106,17 +106,12 @@ def _format_percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f} %"
 
 
-def format_rounded(number: float | None) -> str:
-    """Whole points, nothing for None."""
-    return "" if number is None else str(round(number))
-
-
 _FILTERS: Mapping[str, Callable[..., object]] = {
     "points": format_points,
     "duration": format_duration,
     "moment": format_utc,
     "percent": _format_percent,
-    "rounded": format_rounded,
+    "rounded": format_whole,
     "counted": format_count,
 }
 

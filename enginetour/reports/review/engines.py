@@ -13,9 +13,8 @@ from enginetour.model.game import StandingsRow
 from enginetour.model.task import EngineSpec
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.ratinglist import SHARED, Row
-from enginetour.reports.html.page import format_rounded
 from enginetour.reports.html.tables import RESULT_SIGNS, Site, engine_link, game_link, scroll_box
-from enginetour.reports.sheet import Sheet, format_points
+from enginetour.reports.sheet import Sheet, format_points, format_whole
 from enginetour.store.address import slug_of
 from enginetour.store.games import GameLine, LineupEntry
 
@@ -132,12 +131,12 @@ def opponents_table(one: EngineReview, site: Site, here: str) -> Markup:
 def _line(one: OpponentGames, site: Site, here: str, *, linked: bool) -> str:
     won, drawn, lost = (sum(half == points for _, half, _ in one.games) for points in (2, 1, 0))
     cells = (
-        format_rounded(one.rating),
+        format_whole(one.rating),
         str(len(one.games)),
         format_points(one.half_points),
         *(str(count) for count in (won, drawn, lost)),
         f"{100 * one.share:.1f} %",
-        format_rounded(one.performance),
+        format_whole(one.performance),
     )
     told = "".join(f'<td class="n">{cell}</td>' for cell in cells)
     signs = " ".join(game_link(number, site, here, RESULT_SIGNS[half]) for number, half, _ in one.games)

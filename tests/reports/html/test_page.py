@@ -12,12 +12,12 @@ import pytest
 
 from enginetour.model.game import Outcome, format_fixed
 from enginetour.reports.charts import canvas
-from enginetour.reports.html.page import HTML_DIR, format_rounded, read_asset
+from enginetour.reports.html.page import HTML_DIR, read_asset
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.pages import report_pages, report_site
 from enginetour.reports.review.tournament import review_tournament
 from enginetour.reports.review.write import write_report
-from enginetour.reports.sheet import safe_text
+from enginetour.reports.sheet import format_whole, safe_text
 from enginetour.store.tournaments import Store
 from tests.support import databases
 from tests.support.databases import BUBBLE, Page, broken, leads_away, reported_played, runs_strange
@@ -111,7 +111,7 @@ def test_equal_ratings_stand_by_name_and_none_is_minus_nothing(noise: float) -> 
     ]
     met = opponents_of(games, {"Fruit": noise, "Toga": -noise})["Rybka"]
     assert [one.name for one in met] == ["Fruit", "Toga"]
-    assert [format_rounded(one.rating) for one in met] == ["0", "0"]
+    assert [format_whole(one.rating) for one in met] == ["0", "0"]
 
 
 @pytest.mark.parametrize(
