@@ -36,7 +36,7 @@ def page_of(folder: Path, number: int, moves: tuple[MoveMade, ...], opening: Ope
         Pairing(*NAMES), Outcome.WHITE, Termination.MATE, "White mates", opening=opening, moves=moves,
         white_tc="60+0.1", black_tc="60+0.1", final_fen=final, started=1.7e9, ended=1.7e9 + 120,
     )  # fmt: skip
-    (folder / "games" / f"{number}.html").write_text(game_page(GamePage(number, game, voided=False, event="a"), SITE))
+    (folder / "games" / f"{number}.html").write_text(game_page(GamePage(number, game, voided=False), SITE))
 
 
 @pytest.fixture(scope="module")

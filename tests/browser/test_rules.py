@@ -122,7 +122,7 @@ def blank(browser: Browser) -> Iterator[Page]:
 
 def read(page: Page, folder: Path, *games: Game) -> list[dict[str, Any]]:
     """What a page with these games shows once the lists of lines are open."""
-    rows = [GamePage(number, game, voided=False, event="a") for number, game in enumerate(games, 1)]
+    rows = [GamePage(number, game, voided=False) for number, game in enumerate(games, 1)]
     sections = "".join(game_page(row, SITE) for row in rows)
     path = folder / "games.html"
     path.write_text(

@@ -48,7 +48,7 @@ def said(word: str, name: str, other: str) -> GamePage:
         Opening(word, 17, None, ("e2e4",), word), moves, side, side, word, word, word, 1.7e9, 1.7e9 + 60,
         incidents=(incident,), hardware=word, load=9.0, cores=2,
     )  # fmt: skip
-    return GamePage(12, game, voided=False, event=word, before=11, after=13)
+    return GamePage(12, game, voided=False, before=11, after=13)
 
 
 SITE = Site("title", (("index.html", "Overview"),))

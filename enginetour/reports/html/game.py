@@ -41,12 +41,11 @@ class RelatedGame:
 
 @dataclass(frozen=True, slots=True)
 class GamePage:
-    """One game of the tournament `event`; `voided`: it was struck out afterwards; `before` and `after` are numbers."""
+    """One game of a tournament; `voided`: it was struck out afterwards; `before` and `after` are numbers."""
 
     number: int
     game: Game
     voided: bool
-    event: str
     neighbours: tuple[RelatedGame, ...] = ()
     before: int | None = None
     after: int | None = None
@@ -564,7 +563,7 @@ def game_page(row: GamePage, site: Site) -> str:
     game = row.game
     moves = game.moves[:MAX_PLIES]
     start = start_position(game)
-    text = pgn.game_pgn(game, row.number, row.event)
+    text = pgn.game_pgn(game, row.number, site.title)
     lines = line_list(start, moves, MAX_LINES_BYTES)
     has_pgn = len(text) <= _LARGEST_PGN
     squares = board_squares(game.final_fen) or _NO_BOARD

@@ -255,23 +255,20 @@ def _rounds_of(
     for game in games:
         if game.counts:
             met.setdefault((game.round, frozenset((game.white, game.black))), []).append(game)
-    asides = _with_asides(format_.notes(state))
-    return tuple(_round(note, told, met, scores) for note, told in asides), pairing_figures(field, rows)
+    rounds = (_round(note, told, met, scores) for note, told in _with_asides(format_.notes(state)))
+    return tuple(rounds), pairing_figures(field, rows)
 
 
-def _with_asides(notes: Iterable[Note]) -> Iterator[tuple[Note, list[str]]]:
-    """The note of each round, and the words of what came after it and before the next."""
-    current: Note | None = None
-    told: list[str] = []
+def _with_asides(notes: Iterable[Note]) -> list[tuple[Note, list[str]]]:
+    """The note of each round, and the words of what came before the next; those before the first are the first's."""
+    found, told = list[tuple[Note, list[str]]](), list[str]()
     for note in notes:
         if note.kind == "round":
-            if current is not None:
-                yield current, told
-            current, told = note, told if current is None else []
+            told = [] if found else told
+            found.append((note, told))
         else:
             told.append(note.text)
-    if current is not None:
-        yield current, told
+    return found
 
 
 def _round(
@@ -605,7 +602,6 @@ def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) ->
                 number,
                 stored.game,
                 stored.voided,
-                log.title,
                 tuple(beside[number]),
                 number - 1 if number > 1 else None,
                 number + 1 if number < newest else None,

@@ -40,7 +40,7 @@ def game(**more: object) -> Game:
 
 
 def row(played: Game | None = None, **more: object) -> GamePage:
-    parts: dict[str, object] = {"number": 12, "game": played or game(), "voided": False, "event": "autumn"}
+    parts: dict[str, object] = {"number": 12, "game": played or game(), "voided": False}
     return GamePage(**(parts | more))  # type: ignore[arg-type]
 
 
