@@ -136,7 +136,7 @@ class ReportPages:
         number = address.removeprefix("games/").removesuffix(".html")
         if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
             return None
-        for row in islice(game_rows(shelf.log, int(number), int(number)), 1):
+        for row in islice(game_rows(shelf.log, shelf.review.encounters, int(number), int(number)), 1):
             return game_page(row, shelf.site)
         return None
 

@@ -22,7 +22,7 @@ from enginetour.reports.games import (
     pairings_sheet,
 )
 from enginetour.reports.html.game import engine_facts
-from enginetour.reports.review.tournament import game_rows
+from enginetour.reports.review.tournament import encounters_of, game_rows
 from enginetour.reports.review.write import write_report
 from enginetour.reports.sheet import render
 from enginetour.store.games import side_records
@@ -323,14 +323,15 @@ def test_rows_know_the_games_beside_them(tmp_path: Path) -> None:
         for meeting in (1, 2):
             for leg in (1, 2):
                 add_game(log, game(meeting=meeting, leg=leg, replay=int(meeting == leg == 1)))
-        rows = list(game_rows(log))
+        encounters = encounters_of(log.games())
+        rows = list(game_rows(log, encounters))
         assert [(one.number, one.before, one.after) for one in rows] == [
             (1, None, 2), (2, 1, 3), (3, 2, 4), (4, 3, 5), (5, 4, None),
         ]  # fmt: skip
         assert [[(near.number, near.leg, near.replay) for near in one.neighbours] for one in rows] == [
             [(2, 1, 1), (3, 2, 0)], [(1, 1, 0), (3, 2, 0)], [(1, 1, 0), (2, 1, 1)], [(5, 2, 0)], [(4, 1, 0)],
         ]  # fmt: skip
-        assert [one.number for one in game_rows(log, 2, 3)] == [2, 3]
+        assert [one.number for one in game_rows(log, encounters, 2, 3)] == [2, 3]
 
 
 def test_each_game_has_its_page(tmp_path: Path) -> None:

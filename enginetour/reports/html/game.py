@@ -26,27 +26,22 @@ from enginetour.reports.html.tables import Site, trusted_markup
 from enginetour.reports.pgn import format_score
 from enginetour.reports.sheet import safe_text
 from enginetour.reports.standings import format_duration
+from enginetour.store.games import GameLine
 
 # What a page of a game is made of: the game, and where it stands among the others.
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedGame:
-    """Another game of the same encounter: another leg, or the same one played again (`replay` from 1 on)."""
-
-    number: int
-    leg: int
-    replay: int
-
-
-@dataclass(frozen=True, slots=True)
 class GamePage:
-    """One game of a tournament; `voided`: it was struck out afterwards; `before` and `after` are numbers."""
+    """One game of a tournament; `voided`: it was struck out afterwards; `before` and `after` are numbers.
+
+    `neighbours` are the other legs of its encounter, and the same leg played again.
+    """
 
     number: int
     game: Game
     voided: bool
-    neighbours: tuple[RelatedGame, ...] = ()
+    neighbours: tuple[GameLine, ...] = ()
     before: int | None = None
     after: int | None = None
 

@@ -6,11 +6,8 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from math import ceil
 from typing import Any
-
-from sqlalchemy import and_, select
 
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.formats.pairing.field import Field
@@ -24,7 +21,7 @@ from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.ratinglist import RatingList, Row, bubble_rating_order, rating_list
 from enginetour.reports import sprt
 from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings
-from enginetour.reports.html.game import GamePage, RelatedGame
+from enginetour.reports.html.game import GamePage
 from enginetour.reports.html.tables import CrossGames
 from enginetour.reports.ladder import ladder_steps
 from enginetour.reports.progress import is_open_ended
@@ -34,9 +31,7 @@ from enginetour.reports.review.lists import RatingHistory, history_of
 from enginetour.reports.sheet import Sheet, format_count
 from enginetour.reports.standings import RoundFigures, format_duration, pairing_figures
 from enginetour.store.games import (
-    GAMES_A_PAGE,
     GameLine,
-    StoredGame,
     TournamentReader,
     describe_scores,
     game_conditions,
@@ -46,7 +41,6 @@ from enginetour.store.games import (
 )
 from enginetour.store.replay import fold
 from enginetour.store.selection import pentanomials_of_tournament
-from enginetour.store.tables import GAMES
 from enginetour.store.tournaments import Store
 
 # What a tournament is, how far it has come, and under what settings it was played.
@@ -474,6 +468,10 @@ def _percent(likelihood: float) -> str:
 RESUME_COMMAND = "enginetour run CONFIG"  # the log does not know from which file it was started
 
 
+Encounters = Mapping[tuple[frozenset[str], int], Sequence[GameLine]]
+"""Games by their two engines and the number of the meeting."""
+
+
 @dataclass(frozen=True, slots=True)
 class TournamentReview:
     """Games are those of the log in order, with void ones; engines stand in the order of the table.
@@ -496,6 +494,7 @@ class TournamentReview:
     figures: tuple[RoundFigures, ...]
     notes: tuple[Note, ...]
     games: tuple[GameLine, ...]
+    encounters: Encounters
     engines: tuple[EngineReview, ...]
     incidents: tuple[_IncidentLine, ...]
     fairness: Fairness
@@ -538,6 +537,7 @@ def review_tournament(
         figures=figures,
         notes=notes,
         games=games,
+        encounters=encounters_of(games),
         engines=_engines(log, everybody, placed, found, games, efforts, ended, slugs),
         incidents=incidents,
         fairness=fairness,
@@ -585,40 +585,25 @@ def _of(sheet: Sheet, name: str) -> Sheet:
     return replace(sheet, columns=columns, rows=tuple(sheet.rows[place] for place in own), shown=shown)
 
 
-# Games as their pages want them, streamed: no more than a page of the store's rows is held at a time.
-
-_SAME = ("tournament", "a", "b", "meeting")
+# Games as their pages want them, streamed.
 
 
-def game_rows(log: TournamentReader, first: int = 1, last: int | None = None) -> Iterator[GamePage]:
+def encounters_of(games: Iterable[GameLine]) -> Encounters:
+    """Group games by encounter."""
+    found: dict[tuple[frozenset[str], int], list[GameLine]] = defaultdict(list)
+    for game in games:
+        found[frozenset((game.white, game.black)), game.meeting].append(game)
+    return found
+
+
+def game_rows(
+    log: TournamentReader, encounters: Encounters, first: int = 1, last: int | None = None
+) -> Iterator[GamePage]:
     """Games `first` to `last` in order. Numbers run from 1 without a gap."""
     newest = log.last_number
-    games = log.full_games(first, last=last)
-    while page := list(islice(games, GAMES_A_PAGE)):
-        beside = _neighbours(log, page)
-        for stored in page:
-            number = stored.number
-            yield GamePage(
-                number,
-                stored.game,
-                stored.voided,
-                tuple(beside[number]),
-                number - 1 if number > 1 else None,
-                number + 1 if number < newest else None,
-            )
-
-
-def _neighbours(log: TournamentReader, page: Sequence[StoredGame]) -> dict[int, list[RelatedGame]]:
-    """The other games of the same encounters, by number."""
-    first, last = page[0].number, page[-1].number
-    inside = GAMES.c.tournament == log.id, GAMES.c.number.between(first, last)
-    # With a limit it is read first: SQLite would begin with all games of the tournament, at 2 ms a game (measured).
-    these = select(GAMES.c.id, GAMES.c.number, *(GAMES.c[name] for name in _SAME)).where(*inside).limit(len(page))
-    this = these.subquery("this")
-    same = and_(GAMES.c.id != this.c.id, *(GAMES.c[name] == this.c[name] for name in _SAME))
-    rows = select(this.c.number, GAMES.c.number.label("other"), GAMES.c.leg, GAMES.c.replay).join(this, same)
-    found: dict[int, list[RelatedGame]] = defaultdict(list)
-    with log.database.reading() as connection:
-        for row in connection.execute(rows.order_by(GAMES.c.number)):
-            found[row.number].append(RelatedGame(row.other, row.leg, row.replay))
-    return found
+    for stored in log.full_games(first, last=last):
+        number, pairing = stored.number, stored.game.pairing
+        same = encounters.get((frozenset(pairing.pair), pairing.meeting), ())
+        beside = tuple(line for line in same if line.number != number)
+        before, after = number - 1 if number > 1 else None, number + 1 if number < newest else None
+        yield GamePage(number, stored.game, stored.voided, beside, before, after)

@@ -22,7 +22,7 @@ from pathlib import Path
 from enginetour.interop.files import naming, replace_file
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.html import game
-from enginetour.reports.html.game import game_page
+from enginetour.reports.html.game import GamePage, game_page
 from enginetour.reports.html.page import (
     GAME_ASSETS,
     GENERATOR_TAG,
@@ -56,26 +56,26 @@ def _single_text(
     site: Site,
     pages: Callable[[Site], _Pages],
     command: str,
-    log: TournamentReader | None = None,
-    games: Sequence[int] = (),
+    games: Iterable[GamePage] = (),
+    count: int = 0,
 ) -> str:
-    """Pages and `games`, those of `log`, as far as they find room.
+    """Pages and `games` in the order wanted, `count` of them, as far as they find room.
 
     Sections are made twice: once to know which find room, and again with links to nothing that does not.
     """
     names = {f"{_ENGINES_DIR}{slug}.html": name for name, slug in site.slugs.items()}
     kinds = ("report.css", "game.css"), ("report.js", "board.js")
-    styles, scripts = ([read_asset(name) for name in own[: 1 if log is None else 2]] for own in kinds)
+    styles, scripts = ([read_asset(name) for name in own[: 2 if count else 1]] for own in kinds)
     room = MAX_FILE_BYTES - _PAGE_OVERHEAD - sum(len(text.encode()) for text in (*styles, *scripts))
     made = list(_sections(pages(site), names))
     kept = _fitting(made, room)
-    there = [] if log is None else sorted(_that_fit(log, games, site, room - _size(kept)))
-    site = _without(replace(site, games=frozenset(there)), made, kept)
+    there = sorted(_that_fit(games, site, room - _size(kept)), key=lambda row: row.number)
+    site = _without(replace(site, games=frozenset(row.number for row in there)), made, kept)
     addresses = {one.address for one in kept}
     parts = list(_sections(((address, make) for address, make in pages(site) if address in addresses), names))
-    parts += [_game(log, number, site) for number in there if log is not None]
+    parts += [_game(row, site) for row in there]
     shared = game.piece_symbols() if there else None  # of every board of the file
-    missing = _missing(site, len(games) - len(there))
+    missing = _missing(site, count - len(there))
     return single_file(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
 
 
@@ -99,20 +99,19 @@ def _size(sections: Sequence[Section]) -> int:
     return sum(one.size + _FOLD for one in sections)
 
 
-def _that_fit(log: TournamentReader, numbers: Sequence[int], site: Site, room: int) -> Iterator[int]:
+def _that_fit(rows: Iterable[GamePage], site: Site, room: int) -> Iterator[GamePage]:
     """Games in the order wanted, up to the first for which there is no room."""
-    for number in numbers:
-        room -= _game(log, number, site).size + _FOLD
+    for row in rows:
+        room -= _game(row, site).size + _FOLD
         if room < 0:
             return
-        yield number
+        yield row
 
 
-def _game(log: TournamentReader, number: int, site: Site) -> Section:
-    (row,) = game_rows(log, number, number)
+def _game(row: GamePage, site: Site) -> Section:
     pairing = row.game.pairing
-    words = f"Game {number}: {pairing.white} – {pairing.black} {row.game.outcome}"
-    return make_section(f"games/{number}.html", game_page(row, site), words)
+    words = f"Game {row.number}: {pairing.white} – {pairing.black} {row.game.outcome}"
+    return make_section(f"games/{row.number}.html", game_page(row, site), words)
 
 
 def _without(site: Site, made: Sequence[Section], kept: Sequence[Section]) -> Site:
@@ -303,11 +302,12 @@ def write_report(
         wanted = list(troubled | dict.fromkeys(line.number for line in review.games))
         command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
         site, pages = report_site(review, single=True), partial(report_pages, review)
-        return _one_file(target, _single_text(site, pages, command, log, wanted))
+        games = (row for number in wanted for row in game_rows(log, review.encounters, number, number))
+        return _one_file(target, _single_text(site, pages, command, games, len(wanted)))
     site = report_site(review)
-    games = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log))
+    played = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log, review.encounters))
     assets = {name: read_asset(name) for name in GAME_ASSETS} | {"pieces.js": game.pieces_script()}
-    count = write_directory(target, chain(report_pages(review, site), games), assets, before_page=before_page)
+    count = write_directory(target, chain(report_pages(review, site), played), assets, before_page=before_page)
     return WrittenReport(target / "index.html", count)
 
 

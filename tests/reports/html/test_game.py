@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import cycle, islice
+from types import SimpleNamespace
 
 import pytest
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports.html import game as graphs
-from enginetour.reports.html.game import GamePage, RelatedGame, game_page, start_position
+from enginetour.reports.html.game import GamePage, game_page, start_position
 from enginetour.reports.html.tables import Site
 from tests.support.engines import SHUFFLE
 
@@ -66,7 +67,7 @@ def test_lines_are_listed_as_they_were_sent() -> None:
 
 def test_other_games_of_the_encounter_and_neighbours_are_linked() -> None:
     """The other leg, the same one played again, the game before and the one after."""
-    beside = (RelatedGame(13, 2, 0), RelatedGame(14, 1, 1))
+    beside = (SimpleNamespace(number=13, leg=2, replay=0), SimpleNamespace(number=14, leg=1, replay=1))
     page = game_page(row(neighbours=beside, before=11, after=13), SITE)
     assert '<a href="../games/13.html">Game 13</a> is leg 2 of the same encounter' in page
     assert '<a href="../games/14.html">Game 14</a> is the same one played again' in page
