@@ -22,7 +22,7 @@ from enginetour.model.variants import STANDARD, VARIANTS, start_fen
 from enginetour.reports import pgn
 from enginetour.reports.games import incident_lines, machine_lines, mean_nps
 from enginetour.reports.html.page import render_page
-from enginetour.reports.html.tables import Site, trusted_markup
+from enginetour.reports.html.tables import Site, engine_link, trusted_markup
 from enginetour.reports.pgn import format_score
 from enginetour.reports.sheet import safe_text
 from enginetour.reports.standings import format_duration
@@ -555,7 +555,7 @@ _NO_BOARD = EMPTY_SQUARE * 64
 
 def game_page(row: GamePage, site: Site) -> str:
     """Return the page as HTML; the script that goes with it replays the game."""
-    game = row.game
+    game, here = row.game, f"games/{row.number}.html"
     moves = game.moves[:MAX_PLIES]
     start = start_position(game)
     text = pgn.game_pgn(game, row.number, site.title)
@@ -565,7 +565,7 @@ def game_page(row: GamePage, site: Site) -> str:
     return render_page(
         "game.html",
         site=site,
-        here=f"games/{row.number}.html",
+        here=here,
         row=row,
         played=game,
         result=_format_result(row),
@@ -575,7 +575,7 @@ def game_page(row: GamePage, site: Site) -> str:
         evaluations=evaluation_graph(start, moves),
         clocks=clock_graph(start, moves),
         lines=lines.markup if lines.found else None,
-        sides=tuple(_side(game, start, white=white) for white in (True, False)),
+        sides=tuple(_side(game, start, site, here, white=white) for white in (True, False)),
         facts=[(label, words) for label, words in _game_facts(row) if words],
         incidents=list(_incidents(game)),
         remarks=tuple(_remarks(game, start, lines, len(moves), has_pgn=has_pgn)),
@@ -584,18 +584,16 @@ def game_page(row: GamePage, site: Site) -> str:
     )
 
 
-def _side(game: Game, start: StartPosition, *, white: bool) -> dict[str, object]:
-    """What stands beside the board for one side: its name, hand or checks, clock and score at the end."""
+def _side(game: Game, start: StartPosition, site: Site, here: str, *, white: bool) -> dict[str, object]:
+    """What is beside the board for one side: its name, hand or checks, clock and score at the end."""
     plies = game.moves[white is not start.white_begins :: 2][::-1]
     clock = next((move.clock_ms for move in plies if move.clock_ms is not None), None)
-    scored = next((move for move in plies if move.score is not None), None)
-    score = "" if scored is None or scored.score is None else pgn.format_score(scored.score if white else -scored.score)
+    score = next((move.score for move in plies if move.score is not None), None)
     variant, fen = game.opening.variant, game.final_fen
     return {
-        "name": game.pairing.white if white else game.pairing.black,
+        "link": engine_link(game.pairing.white if white else game.pairing.black, site, here),
         "clock": "" if clock is None else format_clock_time(clock),
-        "score": score,
-        "depth": "" if scored is None or not scored.depth else scored.depth,
+        "score": "" if score is None else format_score(score if white else -score),
         "held": pieces_in_hand(fen, white=white) if variant == "crazyhouse" else "",
         "checks": checks_given(fen)[not white] if variant == "3check" else None,
         "used": [(label, words) for label, words in engine_facts(game.white if white else game.black) if words],
