@@ -48,16 +48,16 @@ class GamePage:
 
 # The start of a game, and how its plies are numbered.
 
-EMPTY_SQUARE = "-"
-MAX_PLIES = 3000  # of a page, which says where the rest is: fifty moves without progress end most games before
-MAX_LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a thousand had more plies (measured)
-MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; those of usual games take 15 KB
+_EMPTY = "-"
+_MAX_PLIES = 3000  # of a page, which says where the rest is: fifty moves without progress end most games before
+_MAX_LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a thousand had more plies (measured)
+_MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; those of usual games take 15 KB
 _CHECKS_TO_WIN = 3  # three-check: rules of the variant
 _NO_POSITION = "8/8/8/8/8/8/8/8 w - - 0 1"
 _MOVES = re.compile(r"(?:(?:[a-h][1-8][a-h][1-8][qrbnk]?|[PNBRQ]@[a-h][1-8]) )*")
 _CHECKS = re.compile(r"(\+?)(\d)\+(\d)")
 _SQUARE = re.compile("[a-h][1-8]")
-_LETTERS = frozenset("PNBRQKpnbrqk" + EMPTY_SQUARE)
+_LETTERS = frozenset("PNBRQKpnbrqk" + _EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def start_position(game: Game) -> StartPosition:
 @lru_cache(1024)
 def _start(variant: str, fen: str | None) -> StartPosition:
     fen = start_fen(variant) if fen is None else fen
-    if not fen.isascii() or not fen.isprintable() or board_squares(fen) is None:
+    if not fen.isascii() or not fen.isprintable() or _board_squares(fen) is None:
         return StartPosition(_NO_POSITION)
     number, white_begins = pgn.first_move(fen)
     return StartPosition(" ".join(fen.split()), white_begins, number)
@@ -422,7 +422,7 @@ _PIECES_BY_COLOR = (("White", "KQRBNP"), ("Black", "kqrbnp"))
 _PIECE_NAMES = {"k": "King", "q": "Queen", "r": "Rook", "b": "Bishop", "n": "Knight", "p": "pawn"}
 
 
-def board_diagram(squares: str, last: Iterable[str], *, own_pieces: bool = True) -> Markup:
+def _board_diagram(squares: str, last: Iterable[str], *, own_pieces: bool = True) -> Markup:
     """White below. `last` are squares of the last move; `own_pieces`: the drawings of its pieces come with it."""
     places: dict[str, list[str]] = {}
     for name, letter in zip(_PLACES, squares, strict=True):
@@ -451,7 +451,7 @@ def _describe_pieces(places: Mapping[str, Sequence[str]], letters: str) -> str:
     return ", ".join(groups) or "nothing"
 
 
-def board_squares(fen: str) -> str | None:
+def _board_squares(fen: str) -> str | None:
     """64 letters from a1 to h8, `EMPTY` for an empty square; None for what is not FEN."""
     ranks = fen.partition(" ")[0].partition("[")[0].replace("~", "").split("/")[:8]
     rows = [_row(rank) for rank in reversed(ranks)]
@@ -461,16 +461,16 @@ def board_squares(fen: str) -> str | None:
 
 @lru_cache(4096)
 def _row(rank: str) -> str:
-    return "".join(EMPTY_SQUARE * int(sign) if sign in "12345678" else sign for sign in rank)
+    return "".join(_EMPTY * int(sign) if sign in "12345678" else sign for sign in rank)
 
 
-def pieces_in_hand(fen: str, *, white: bool) -> str:
+def _pieces_in_hand(fen: str, *, white: bool) -> str:
     """Crazyhouse: the pieces in a side's hand, strongest first, as FEN's last brackets have them."""
     pocket = fen.partition(" ")[0].partition("[")[2].rstrip("]")
     return " ".join("".join(letter * pocket.count(letter if white else letter.lower()) for letter in "QRBNP"))
 
 
-def checks_given(fen: str) -> tuple[int, int]:
+def _checks_given(fen: str) -> tuple[int, int]:
     """Three-check: by White and by Black. FEN has those that are left, ``3+3``, or those given, ``+0+0``."""
     for field in fen.split()[1:]:
         if found := _CHECKS.fullmatch(field):
@@ -479,7 +479,7 @@ def checks_given(fen: str) -> tuple[int, int]:
     return 0, 0
 
 
-def last_squares(moves: Sequence[MoveMade]) -> list[str]:
+def _last_squares(moves: Sequence[MoveMade]) -> list[str]:
     """The squares that the last move names."""
     last = moves[-1].uci if moves else ""
     return _SQUARE.findall(last) if _MOVES.fullmatch(f"{last} ") else []
@@ -490,7 +490,7 @@ def last_squares(moves: Sequence[MoveMade]) -> list[str]:
 # The script knows the rules and writes lines in move notation when a reader opens the page.
 
 
-def replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> Markup:
+def _replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> Markup:
     """The JSON that the script reads, which has no word of an engine but moves."""
     plies = _MOVES.match("".join(f"{move.uci} " for move in moves))
     found = {
@@ -504,42 +504,36 @@ def replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> 
     return trusted_markup(json.dumps(found, separators=(",", ":")).replace("<", "\\u003c"))
 
 
-@dataclass(frozen=True, slots=True)
-class LineList:
-    """The list of lines: `markup` has an item for each of the first `count` plies; `cut`: a line had more words."""
-
-    markup: Markup
-    count: int
-    cut: bool
-    found: bool
-
-
-def line_list(start: StartPosition, moves: Sequence[MoveMade], room: int) -> LineList:
-    """The lines as they were sent, an item for every ply, empty without a line, as many as `room` in bytes takes."""
-    cut = [move.pv if move.pv.count(" ") < MAX_LINE_WORDS else _cut(move.pv) for move in moves]
-    if not "".join(cut).isprintable():
-        cut = [safe_text(line) for line in cut]
+def _line_list(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[Markup | None, list[str]]:
+    """The lines as they were sent, an item for each ply, with what is to be said of them; None without a line."""
+    remarks = []
+    sent = [move.pv for move in moves]
+    if any(line.count(" ") >= _MAX_LINE_WORDS for line in sent):
+        sent = [*map(_cut, sent)]
+        remarks.append(f"Lines are cut after {_MAX_LINE_WORDS} words.")
+    if not "".join(sent).isprintable():
+        sent = [safe_text(" ".join(line.split())) for line in sent]
     labels = _labels(start.number, start.white_begins)
-    lines = [f"{label} {line}" if line else "" for label, line in zip(labels, cut, strict=False)]
+    lines = [f"{label} {line}" if line else "" for label, line in zip(labels, sent, strict=False)]
     text = str(escape("\n".join(lines)))
-    if len(text.encode()) > room:
+    if len(text.encode()) > _MAX_LINES_BYTES:
         sizes = accumulate(len(escape(line).encode()) for line in lines)
-        lines = [line for line, size in zip(lines, sizes, strict=True) if size <= room]
+        lines = [line for line, size in zip(lines, sizes, strict=True) if size <= _MAX_LINES_BYTES]
         text = str(escape("\n".join(lines)))
+        remarks.append(f"From {start.label(len(lines))} on lines are left out, they are too long for one page.")
     items = text.replace("\n", "</li>\n<li>")
-    is_cut = any(line.endswith(" …") for line in cut)
-    return LineList(trusted_markup(f"<li>{items}</li>" if lines else ""), len(lines), is_cut, any(cut))
+    return trusted_markup(f"<li>{items}</li>") if any(sent) else None, remarks
 
 
 @lru_cache(16)
 def _labels(number: int, white_begins: bool) -> list[str]:  # noqa: FBT001
     start = StartPosition("", white_begins, number)
-    return [start.label(ply) for ply in range(MAX_PLIES)]
+    return [start.label(ply) for ply in range(_MAX_PLIES)]
 
 
 def _cut(line: str) -> str:
-    words = line.split(None, MAX_LINE_WORDS)
-    return " ".join([*words[:MAX_LINE_WORDS], "…"] if len(words) > MAX_LINE_WORDS else words)
+    words = line.split()
+    return " ".join([*words[:_MAX_LINE_WORDS], "…"] if len(words) > _MAX_LINE_WORDS else words)
 
 
 # The page of a game: board, moves, graphs, lines, and all that is known of it.
@@ -550,18 +544,22 @@ def _cut(line: str) -> str:
 _LARGEST_PGN = 240_000  # bytes that a page carries along; a longer game is in the tournament's PGN
 _MAX_LOG_LENGTH = 100_000  # signs of all incidents of one game
 _TRAFFIC_WIDTH = 110  # columns
-_NO_BOARD = EMPTY_SQUARE * 64
+_NO_BOARD = _EMPTY * 64
 
 
 def game_page(row: GamePage, site: Site) -> str:
     """Return the page as HTML; the script that goes with it replays the game."""
     game, here = row.game, f"games/{row.number}.html"
-    moves = game.moves[:MAX_PLIES]
+    moves = game.moves[:_MAX_PLIES]
     start = start_position(game)
     text = pgn.game_pgn(game, row.number, site.title)
-    lines = line_list(start, moves, MAX_LINES_BYTES)
-    has_pgn = len(text) <= _LARGEST_PGN
-    squares = board_squares(game.final_fen) or _NO_BOARD
+    lines, remarks = _line_list(start, moves)
+    if game.plies > _MAX_PLIES:
+        words = f"Moves after the first {_MAX_PLIES} plies are left out here; enginetour export pgn has them."
+        remarks.insert(0, words)
+    if not (has_pgn := len(text) <= _LARGEST_PGN):
+        remarks.append("The game is too long to be carried along as PGN; enginetour export pgn has it.")
+    squares = _board_squares(game.final_fen) or _NO_BOARD
     return render_page(
         "game.html",
         site=site,
@@ -570,16 +568,16 @@ def game_page(row: GamePage, site: Site) -> str:
         played=game,
         result=_format_result(row),
         ending=_format_ending(row),
-        board=board_diagram(squares, last_squares(game.moves), own_pieces=not site.single),
+        board=_board_diagram(squares, _last_squares(game.moves), own_pieces=not site.single),
         moves=_move_table(start, moves),
         evaluations=evaluation_graph(start, moves),
         clocks=clock_graph(start, moves),
-        lines=lines.markup if lines.found else None,
+        lines=lines,
         sides=tuple(_side(game, start, site, here, white=white) for white in (True, False)),
         facts=[(label, words) for label, words in _game_facts(row) if words],
         incidents=list(_incidents(game)),
-        remarks=tuple(_remarks(game, start, lines, len(moves), has_pgn=has_pgn)),
-        positions=replay_json(start, game, moves),
+        remarks=remarks,
+        positions=_replay_json(start, game, moves),
         download=_download(text) if has_pgn else None,
     )
 
@@ -594,8 +592,8 @@ def _side(game: Game, start: StartPosition, site: Site, here: str, *, white: boo
         "link": engine_link(game.pairing.white if white else game.pairing.black, site, here),
         "clock": "" if clock is None else format_clock_time(clock),
         "score": "" if score is None else format_score(score if white else -score),
-        "held": pieces_in_hand(fen, white=white) if variant == "crazyhouse" else "",
-        "checks": checks_given(fen)[not white] if variant == "3check" else None,
+        "held": _pieces_in_hand(fen, white=white) if variant == "crazyhouse" else "",
+        "checks": _checks_given(fen)[not white] if variant == "3check" else None,
         "used": [(label, words) for label, words in engine_facts(game.white if white else game.black) if words],
     }
 
@@ -612,18 +610,6 @@ def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
                 break
             words.append(line)
         yield incident, words
-
-
-def _remarks(game: Game, start: StartPosition, lines: LineList, shown: int, *, has_pgn: bool) -> Iterator[str]:
-    """What of the record is not on the page, and why."""
-    if game.plies > MAX_PLIES:
-        yield f"Moves after the first {MAX_PLIES} plies are left out here; enginetour export pgn has them."
-    if lines.cut:
-        yield f"Lines are cut after {MAX_LINE_WORDS} words."
-    if lines.count < shown:
-        yield f"From {start.label(lines.count)} on lines are left out, they are too long for one page."
-    if not has_pgn:
-        yield "The game is too long to be carried along as PGN; enginetour export pgn has it."
 
 
 def _download(text: str) -> str:
