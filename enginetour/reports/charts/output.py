@@ -1,6 +1,6 @@
 """SVG, PNG, frame.
 
-Nothing of matplotlib is loaded before the first PNG or measured text, and its pyplot never: a figure is an object like
+Nothing of matplotlib is loaded before the first PNG, and its pyplot never: a figure is an object like
 another. What a user has set for matplotlib holds for other programs, not for these pictures: the same rows are the
 same bytes.
 """
@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Literal
+from unicodedata import east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
 from enginetour.reports.charts.canvas import (
@@ -43,10 +44,12 @@ from enginetour.reports.charts.canvas import (
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
+    from PIL import ImageFont
 
 
 # A picture as SVG text for a page, as an SVG file, and as PNG bytes, which matplotlib draws.
 
+_EM = 100  # size at which letters are measured
 _UNIT_DPI = 72  # of matplotlib: one unit of ours is one of its points, and one unit of its viewBox
 PNG_SCALE = 2  # pixels a unit: sharp on the screens of today
 _LONGEST_SIDE = 16_000  # pixels of a PNG: a longer one is drawn smaller; browsers and forums show no more
@@ -98,13 +101,25 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
 
 @cache
 def _advance(sign: str, *, bold: bool) -> float:
-    """Of one sign, in ems."""
-    with _matplotlib_lock():
-        from matplotlib.font_manager import FontProperties
-        from matplotlib.textpath import text_to_path
+    """Of one sign, in ems; wide ones, which the font does not have, take one."""
+    return 1.0 if east_asian_width(sign) in "WF" else _font(bold=bold).getlength(sign) / _EM
 
-        font = FontProperties(size=100, weight="bold" if bold else "normal")
-        return float(text_to_path.get_text_width_height_descent(sign, font, ismath=False)[0]) / 100
+
+@cache
+def _font(*, bold: bool) -> ImageFont.FreeTypeFont:
+    """Matplotlib's own: measuring with it does not load matplotlib, which takes as long as the rest of a report."""
+    from PIL import ImageFont
+
+    path = _data_dir() / "fonts" / "ttf" / f"DejaVuSans{'-Bold' if bold else ''}.ttf"
+    return ImageFont.truetype(str(path), _EM, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _data_dir() -> File:
+    import importlib.util
+
+    spec = importlib.util.find_spec("matplotlib")
+    assert spec is not None and spec.origin is not None, "a dependency of enginetour"
+    return File(spec.origin).parent / "mpl-data"
 
 
 @contextmanager
@@ -122,13 +137,9 @@ def _matplotlib_lock() -> Iterator[None]:
 @cache
 def _prepare() -> None:
     """Load matplotlib with its own defaults, whatever files and variables of a user say, and set what is ours."""
-    import importlib.util
-
     logging.getLogger("matplotlib").setLevel(logging.CRITICAL)  # of caches and fonts it would tell on stderr
-    spec = importlib.util.find_spec("matplotlib")
-    assert spec is not None and spec.origin is not None, "a dependency of enginetour"
     theirs = {name: os.environ.pop(name, None) for name in ("MPLBACKEND", "MATPLOTLIBRC")}
-    os.environ["MATPLOTLIBRC"] = str(File(spec.origin).parent / "mpl-data" / "matplotlibrc")
+    os.environ["MATPLOTLIBRC"] = str(_data_dir() / "matplotlibrc")
     try:
         import matplotlib as mpl
         from matplotlib import font_manager
