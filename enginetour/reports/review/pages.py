@@ -202,7 +202,7 @@ def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> 
         engine_of=engine,
         facts=engine_facts(engine),
         opponents=opponents_table(engine, site, here),
-        chart=_chart_figure(charts.opponents_picture(engine.row and engine.row.rating, faced)),
+        chart=_chart_figure(charts.opponents_picture(None if engine.row is None else engine.row.rating, faced)),
         incidents=[line for line in review.incidents if line.incident.at_fault == engine.name],
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
