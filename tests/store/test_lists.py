@@ -166,7 +166,8 @@ def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
     record(store.create_tournament(draft("joined", ("Toga", "Rebel"))), "Toga", "Rebel", Outcome.DRAW)
     sheet = editions.difference_sheet(difference(store, "main").to_json(), 10)
     assert "pools without a common game: 2, 3 before; ranks are each pool's own" in sheet.notes
-    moved = {row["name"]: (row["change"], told["change"]) for row, told in zip(sheet.rows, sheet.shown, strict=True)}
+    place = [column.key for column in sheet.columns].index("change")
+    moved = {row["name"]: (row["change"], told[place]) for row, told in zip(sheet.rows, sheet.cells(), strict=True)}
     assert {name for name, told in moved.items() if told == (None, "other pool")} == {"Phalanx", "Rebel"}
 
 
