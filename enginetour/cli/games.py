@@ -344,7 +344,7 @@ def _played(log: TournamentLog) -> Played:
     if not isinstance(format_, Rounds):
         step = "export pgn, csv or json"
         raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
-    decided = state.docket  # a game struck out later counts there, one that came in after a withdrawal does not
+    decided = state.schedule  # a game struck out later counts there, one that came in after a withdrawal does not
     found: dict[GameKey, tuple[int, Sat]] = {}
     for line in log.games():
         key = Pairing(line.white, line.black, line.meeting, line.leg).key

@@ -108,8 +108,8 @@ def pair(
         refuse_tables("--why is told as text or JSON")
         _explain(made, foreign, paired, why, as_json=as_json)
         return
-    starts = tuple(text for kind, text in made.foreword(field) if kind == "starts")
-    warnings = (*foreign.warnings, *told, *(text for kind, text in made.foreword(field) if kind == "warning"))
+    starts = tuple(text for kind, text in made.starting_notes(field) if kind == "starts")
+    warnings = (*foreign.warnings, *told, *(text for kind, text in made.starting_notes(field) if kind == "warning"))
     scores = made.scores(field)
     title = f"round {field.number} of {field.rounds} · {name}"
     sheet = round_sheet(title, field, labels, paired, (*starts, *warnings), (made.score, scores[-1]))

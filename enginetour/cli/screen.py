@@ -357,7 +357,7 @@ def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str
     """Row and column to ``1=0``, for those who met."""
     rows = standings_crosstable(names, games)
     met = ((row.name, name, cell) for row in rows for name, cell in zip(names, row.cells, strict=True))
-    return {(one, other): cell.text for one, other, cell in met if cell and cell.text}
+    return {(one, other): cell for one, other, cell in met if cell}
 
 
 def _against(one: str, names: Sequence[str], cells: Mapping[tuple[str, str], str]) -> dict[str, str]:

@@ -112,7 +112,7 @@ def _compare(
 
     contenders = [parse_system(words.strip(), rounds) for words in re.split(_COMMA, systems)]
     with _bar(count) as told:
-        found = compare(contenders, world, entrants=entrants, count=count, seed=seed, told=told)
+        found = compare(contenders, world, entrants=entrants, count=count, seed=seed, progress=told)
     if as_json or as_csv:
         show_sheet(simulation.comparison_rows(found), as_json=as_json, as_csv=as_csv)
         return
@@ -152,7 +152,7 @@ def _config(
             world,
             count=count,
             seed=seed,
-            told=told,
+            progress=told,
         )
     foretold = outlook.estimate_duration(plan)
     longest = foretold["longest_hours"]

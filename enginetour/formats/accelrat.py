@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field as Setting
 
+from enginetour.formats.options import ForbidFamily, Strict
 from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.draw import last_bye
 from enginetour.formats.pairing.field import Dice, Field, Member, Paired
@@ -35,47 +36,6 @@ from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
 UNIT = 100 * MILLI  # 100 points are 1 of undesirability (AGA: a stone); ratings come in thousandths
 
 
-@dataclass(frozen=True, slots=True)
-class Undesirability:
-    """How far apart two members are. `ratings` in thousandths; the rest in undesirability, as in the settings."""
-
-    field: Field
-    ratings: tuple[int, ...]
-    family: float
-    origin: float
-    mismatch: float
-
-    def terms(self, one: int, other: int) -> tuple[tuple[str, int], ...]:
-        """Each part by name."""
-        differ = bool(self.field.members[one].origin and self.field.members[other].origin) and not same_origin(
-            self.field, one, other
-        )
-        return (
-            ("rating gap", abs(self.ratings[one] - self.ratings[other])),
-            ("same family", round(UNIT * self.family) * same_family(self.field, one, other)),
-            ("same origin", round(UNIT * self.origin) * same_origin(self.field, one, other)),
-            ("mismatch", round(UNIT * self.mismatch) * differ),
-        )
-
-    def __call__(self, one: int, other: int) -> int:
-        """The sum."""
-        return sum(value for _, value in self.terms(one, other))
-
-
-def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Restrictions) -> Pairs | None:
-    """Pairs in the order they were made, of equals the higher rated; None at a dead end. `order` is best first."""
-    left, pairs = list(order), []
-    while left:
-        highest = left.pop(0)
-        free = [other for other in left if bars.allow(undesirability.field, highest, other)]
-        if not free:
-            return None
-        nearest = min(free, key=lambda other: undesirability(highest, other))
-        left.remove(nearest)
-        pairs.append((highest, nearest))
-    return pairs
-
-
 class AccelRatOptions(RoundsOptions):
     """Settings of AccelRat."""
 
@@ -96,13 +56,47 @@ class AccelRatOptions(RoundsOptions):
         description="who rests of those with fewest byes: thesis the lowest rated (Vuorinen 2010), gopair one by lot "
         "of the middle 80 % with a loss and no missed round (gopair manual 2005)",
     )
-    forbid_family: bool = Setting(
-        default=False, description="whether entrants of one family must not meet, unless there is no round without"
-    )
-    strict: bool = Setting(
-        default=False,
-        description="whether to stop when no round is left without a rematch; else the fewest, oldest ones",
-    )
+    forbid_family: ForbidFamily = False
+    strict: Strict = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undesirability:
+    """How far apart two members are. `ratings` in thousandths; the settings in undesirability."""
+
+    field: Field
+    ratings: tuple[int, ...]
+    options: AccelRatOptions
+
+    def terms(self, one: int, other: int) -> tuple[tuple[str, int], ...]:
+        """Each part by name."""
+        differ = bool(self.field.members[one].origin and self.field.members[other].origin) and not same_origin(
+            self.field, one, other
+        )
+        return (
+            ("rating gap", abs(self.ratings[one] - self.ratings[other])),
+            ("same family", round(UNIT * self.options.family) * same_family(self.field, one, other)),
+            ("same origin", round(UNIT * self.options.origin) * same_origin(self.field, one, other)),
+            ("mismatch", round(UNIT * self.options.mismatch) * differ),
+        )
+
+    def __call__(self, one: int, other: int) -> int:
+        """The sum."""
+        return sum(value for _, value in self.terms(one, other))
+
+
+def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Restrictions) -> Pairs | None:
+    """Pairs in the order they were made, of equals the higher rated; None at a dead end. `order` is best first."""
+    left, pairs = list(order), []
+    while left:
+        highest = left.pop(0)
+        free = [other for other in left if bars.allow(undesirability.field, highest, other)]
+        if not free:
+            return None
+        nearest = min(free, key=lambda other: undesirability(highest, other))
+        left.remove(nearest)
+        pairs.append((highest, nearest))
+    return pairs
 
 
 class AccelRat(PairingSystem):
@@ -127,9 +121,11 @@ class AccelRat(PairingSystem):
         order = order_by_rating(ratings, field.present)
         byes: tuple[int, ...] = ()
         if len(order) % 2:
-            byes = (self._bye(field, order, ratings),)
+            dice = Dice(field.seed, "accelrat", field.number, "bye")
+            by_lot = self.options.bye == "gopair"
+            byes = (gopair_bye(field, order, ratings, dice) if by_lot else last_bye(field, order),)
             order.remove(byes[0])
-        undesirability = self._undesirability(field, ratings)
+        undesirability = Undesirability(field, ratings, self.options)
         pairs, remarks = _from_the_top(order, undesirability, bars), remarks_on_unrated(field)
         guarantee = "by rule"
         if pairs is None:
@@ -140,39 +136,26 @@ class AccelRat(PairingSystem):
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Undesirability counts against a pair."""
-        terms = self._undesirability(field, current_ratings(field)).terms(one, other)
+        terms = Undesirability(field, current_ratings(field), self.options).terms(one, other)
         return tuple(Reason(name, -value, 0, "AGA AccelRat") for name, value in terms)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """The step from the top at which the higher rated of the two was paired, and with whom."""
         ratings = current_ratings(field)
-        undesirability = self._undesirability(field, ratings)
+        undesirability = Undesirability(field, ratings, self.options)
         names = [member.name for member in field.members]
         steps = {place: (step, board.pair) for step, board in enumerate(paired.boards, 1) for place in board.pair}
-        told = []
+        texts = []
         for place in order_by_rating(ratings, [one, other]):
             if place in steps:
                 step, pair = steps[place]
                 high, low = order_by_rating(ratings, pair)
                 gap = undesirability(high, low) / UNIT
-                told.append(f"step {step} from the top: {names[high]} took {names[low]}, undesirability {gap:.2f}")
-        told = list(dict.fromkeys(told)) if paired.guarantee == "by rule" else [paired.guarantee]
-        return (*told, *super().rules(field, paired, one, other))
+                texts.append(f"step {step} from the top: {names[high]} took {names[low]}, undesirability {gap:.2f}")
+        texts = list(dict.fromkeys(texts)) if paired.guarantee == "by rule" else [paired.guarantee]
+        return (*texts, *super().rules(field, paired, one, other))
 
     def terms(self, field: Field) -> tiebreaks.PlacementTerms:
         """Ratings after all games so far."""
         ratings = tuple(rating / MILLI for rating in current_ratings(field))
         return replace(super().terms(field), ratings=ratings)
-
-    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """All of them; a strict tournament may end before."""
-        boards = len(field.present) // 2 * rounds_left
-        return 0 if self.options.strict else boards, boards
-
-    def _undesirability(self, field: Field, ratings: tuple[int, ...]) -> Undesirability:
-        return Undesirability(field, ratings, self.options.family, self.options.origin, self.options.mismatch)
-
-    def _bye(self, field: Field, order: list[int], ratings: tuple[int, ...]) -> int:
-        if self.options.bye == "thesis":
-            return last_bye(field, order)
-        return gopair_bye(field, order, ratings, Dice(field.seed, "accelrat", field.number, "bye"))

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib import import_module
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from enginetour.model.game import Entrant, Event, Note, Pairing, StandingsRow
 
-S = TypeVar("S")
+
+@dataclass(frozen=True, slots=True)
+class FormatState:
+    """A moment of a tournament, with every decision so far."""
+
+    notes: tuple[Note, ...] = field(default=(), kw_only=True)
+
+    def noted(self, kind: str, text: str, **fields: object) -> Self:
+        """Return the same moment with one decision more on record."""
+        return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
+
+
+S = TypeVar("S", bound=FormatState)
 
 
 class Format(Protocol[S]):
@@ -32,12 +44,13 @@ class Format(Protocol[S]):
     def offers(self, state: S) -> tuple[Pairing, ...]:
         """Games that may be played now, in the order wished; a window, empty only if none is left."""
 
-    def ahead(self, state: S) -> tuple[Pairing, ...]:
-        """Games that are not on offer yet and sure to be; they may be played now, to keep slots busy.
+    def ahead(self, _state: S) -> tuple[Pairing, ...]:
+        """Games that are not on offer yet and sure to be; they may be played now, to keep slots busy. By default none.
 
         Their results are held back until they are due: nothing depends on whether anybody looked ahead. One that was
         begun is taken, whoever comes or goes meanwhile, and counts for the strength alone if it is never due.
         """
+        return ()
 
     def step(self, state: S, event: Event) -> S:
         """The state after one event of the log. ValueError: the event cannot have happened here."""
@@ -46,13 +59,15 @@ class Format(Protocol[S]):
         """Fewest and most games still to come."""
 
     def likely(self, state: S) -> int:
-        """Best guess of the games still to come, within the bounds of `remaining`."""
+        """Best guess of the games still to come, within the bounds of `remaining`; by default their middle."""
+        return sum(self.remaining(state)) // 2
 
     def standings(self, state: S) -> tuple[StandingsRow, ...]:
         """The table now, best first, whoever withdrew at the end."""
 
     def notes(self, state: S) -> tuple[Note, ...]:
         """Every decision so far, oldest first; a step only ever appends."""
+        return state.notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +75,15 @@ class System:
     """One line of the registry. The module is imported only when the system is used."""
 
     name: str
-    module: str
-    factory: str  # callable(options: BaseModel) -> Format
-    options: str  # the frozen pydantic model of its settings
+    factory: str  # module.Class, called with options; ClassOptions is the frozen pydantic model of these
     summary: str
     source: str
     rounds: bool = False  # the factory makes a pairing system, which the format of rounds plays
+
+    def load(self, suffix: str = "") -> Any:
+        """Import the factory, or what has its name and this suffix."""
+        module, name = self.factory.split(".")
+        return getattr(import_module(f"enginetour.formats.{module}"), name + suffix)
 
 
 SYSTEMS: dict[str, System] = {
@@ -73,184 +91,142 @@ SYSTEMS: dict[str, System] = {
     for system in (
         System(
             "bubble",
-            "enginetour.formats.bubble",
-            "Bubble",
-            "BubbleOptions",
+            "bubble.Bubble",
             "bubbling round robin with parking: a complete ranking for a fraction of a round robin",
             "H.G. Muller, WinBoard forum, 19 June 2007",
         ),
         System(
             "roundrobin",
-            "enginetour.formats.roundrobin",
-            "RoundRobin",
-            "RoundRobinOptions",
+            "roundrobin.RoundRobin",
             "everybody against everybody, in cycles",
             "Berger tables, FIDE C.05 annex 1",
         ),
         System(
             "gauntlet",
-            "enginetour.formats.roundrobin",
-            "Gauntlet",
-            "GauntletOptions",
+            "roundrobin.Gauntlet",
             "one or several seeds against all the others",
             "as cutechess and fastchess",
         ),
         System(
             "scheveningen",
-            "enginetour.formats.roundrobin",
-            "Scheveningen",
-            "ScheveningenOptions",
+            "roundrobin.Scheveningen",
             "two teams, everybody against everybody of the other team",
             "the Scheveningen tournament of 1923",
         ),
         System(
             "cup",
-            "enginetour.formats.knockout",
-            "Cup",
-            "CupOptions",
+            "knockout.Cup",
             "knock-out: who loses a match is out",
             "Vuorinen 2010; seeds folded as usual",
             rounds=True,
         ),
         System(
             "double-elimination",
-            "enginetour.formats.elimination",
-            "DoubleElimination",
-            "EliminationOptions",
+            "elimination.DoubleElimination",
             "who loses two matches is out",
             "Vuorinen 2010 (score form); two trees (fixed form)",
             rounds=True,
         ),
         System(
             "match",
-            "enginetour.formats.match",
-            "Match",
-            "MatchOptions",
+            "match.Match",
             "two entrants, a number of games or a sequential test that ends it",
             "Wald 1945; Van den Bergh (fishtest)",
         ),
         System(
             "dutch",
-            "enginetour.formats.dutch",
-            "Dutch",
-            "DutchOptions",
+            "dutch.Dutch",
             "FIDE Swiss: score groups, colours, floats, by the rules of chess federations",
             "FIDE Handbook C.04.3, Dutch system, in force since 2026",
             rounds=True,
         ),
         System(
             "swiss",
-            "enginetour.formats.dutch",
-            "Dutch",
-            "DutchOptions",
+            "dutch.Dutch",
             "another name of dutch: what chess users mean by a Swiss",
             "as dutch",
             rounds=True,
         ),
         System(
             "entropy",
-            "enginetour.formats.information",
-            "Entropy",
-            "EntropyOptions",
+            "information.Entropy",
             "the games whose results are hardest to foretell; ranked by rating",
             "Vuorinen 2010, 2.2",
             rounds=True,
         ),
         System(
             "gor-drift",
-            "enginetour.formats.information",
-            "Drift",
-            "DriftOptions",
+            "information.Drift",
             "the largest expected change of Go ratings: points added to the pool, or moved",
             "Vuorinen 2010, 2.2.2",
             rounds=True,
         ),
         System(
             "probe",
-            "enginetour.formats.information",
-            "Probe",
-            "ProbeOptions",
+            "information.Probe",
             "winners aimed above the strongest they beat, losers below: finds the level of newcomers",
             "Vuorinen 2010, grade probing",
             rounds=True,
         ),
         System(
             "accelrat",
-            "enginetour.formats.accelrat",
-            "AccelRat",
-            "AccelRatOptions",
+            "accelrat.AccelRat",
             "rounds between near ratings, re-rated after each; ratings rank, not points",
             "AccelRat of the American Go Association",
             rounds=True,
         ),
         System(
             "gopair",
-            "enginetour.formats.gopair",
-            "Gopair",
-            "GopairOptions",
+            "gopair.Gopair",
             "rounds weighed by rating, wins and family; the best games are kept for later",
             "gopair manual, Augustin 2005",
             rounds=True,
         ),
         System(
             "mcmahon",
-            "enginetour.formats.mcmahon",
-            "McMahon",
-            "McMahonOptions",
+            "mcmahon.McMahon",
             "the stronger start with more points, so near strengths meet; today's Gotha criteria",
             "Vuorinen 2010; OpenGotha 3.51",
             rounds=True,
         ),
         System(
             "swiss-gotha",
-            "enginetour.formats.swiss",
-            "SwissGotha",
-            "SwissGothaOptions",
+            "swiss.SwissGotha",
             "Swiss by one weighing of scores, floats, seeding, colours; today's Gotha criteria",
             "Vuorinen 2010; OpenGotha 3.51",
             rounds=True,
         ),
         System(
             "swiss-cat",
-            "enginetour.formats.swiss",
-            "SwissCat",
-            "SwissCatOptions",
+            "swiss.SwissCat",
             "the same inside categories of like rating, which meet only where they must",
             "OpenGotha 3.51",
             rounds=True,
         ),
         System(
             "gotha-2005",
-            "enginetour.formats.mcmahon",
-            "Gotha2005",
-            "Gotha2005Options",
+            "mcmahon.Gotha2005",
             "McMahon by the older Gotha function",
             "Gotha documentation, about 2005",
             rounds=True,
         ),
         System(
             "gerlach",
-            "enginetour.formats.mcmahon",
-            "Gerlach",
-            "GerlachOptions",
+            "mcmahon.Gerlach",
             "McMahon with floats that even SOS; a reconstruction of MacMahon",
             "C. Gerlach, MacMahon: only its architecture is public",
             rounds=True,
         ),
         System(
             "godraw",
-            "enginetour.formats.godraw",
-            "GoDraw",
-            "GoDrawOptions",
+            "godraw.GoDraw",
             "McMahon by lot inside score groups, guided by origin, family and colours",
             "GoDraw, as described by Vuorinen 2010",
             rounds=True,
         ),
         System(
             "epm",
-            "enginetour.formats.epm",
-            "Epm",
-            "EpmOptions",
+            "epm.Epm",
             "McMahon by floats from the middle and backtracking through lists of opponents",
             "EPM, as described by Vuorinen 2010; weights of Gotha 2005",
             rounds=True,
@@ -259,27 +235,40 @@ SYSTEMS: dict[str, System] = {
 }
 
 
+def refuse_twice(names: Iterable[str], what: str) -> None:
+    """Raise ValueError that names the first `what` that stands there twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what} {name} stands there twice")
+        seen.add(name)
+
+
+def check_present(name: str, names: Collection[str], gone: Collection[str], what: str = "tournament") -> None:
+    """Raise ValueError unless `name` is one of the entrants and has not withdrawn."""
+    if name not in names:
+        raise ValueError(f"{name} is not in this {what}")
+    if name in gone:
+        raise ValueError(f"{name} has withdrawn already")
+
+
 def options_model(name: str) -> Any:
     """The pydantic model of a system's settings; KeyError for an unknown name."""
-    system = SYSTEMS[name]
-    return getattr(import_module(system.module), system.options)
+    return SYSTEMS[name].load("Options")
 
 
 def own_decisions(name: str) -> dict[str, str]:
     """What a system in rounds decides where its settings leave it the choice, or have none: table, rests, byes."""
-    system = SYSTEMS[name]
-    if not system.rounds:
-        return {}
-    made: Any = getattr(import_module(system.module), system.factory)
-    found: dict[str, str] = made.own_decisions(options_model(name))
+    found: dict[str, str] = {}
+    if SYSTEMS[name].rounds:
+        found = SYSTEMS[name].load().own_decisions(options_model(name))
     return found
 
 
 def make_format(name: str, options: Any, seed: int = 1) -> Format[Any]:
     """The format of that name with validated options; `seed` is all its chance. KeyError for an unknown name."""
-    system = SYSTEMS[name]
-    made: Any = getattr(import_module(system.module), system.factory)(options)
-    if system.rounds:
+    made = SYSTEMS[name].load()(options)
+    if SYSTEMS[name].rounds:
         from enginetour.formats.rounds import Rounds
 
         made = Rounds(made, seed)

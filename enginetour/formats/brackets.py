@@ -7,20 +7,15 @@ one of sudden death in which a draw counts for Black, then the higher seed goes 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field as Setting
 
-from enginetour.formats.options import ColourOptions, RoundsByName
-from enginetour.formats.pairing import field
-from enginetour.formats.pairing.field import BLACK, Board, Kind, Member, Paired, Turn
-from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
+from enginetour.formats.options import ColourOptions, GamesOfMatch, RoundsByName
+from enginetour.formats.pairing.field import BLACK, Board, Field, Kind, Member, Paired, Turn
 from enginetour.formats.rounds import PairingSystem
-
-# Matches that must not end level, and which entrant advances.
 
 
 class KnockoutOptions(ColourOptions):
@@ -33,36 +28,31 @@ class KnockoutOptions(ColourOptions):
     absent: ClassVar[RoundsByName] = {}
     half_bye: ClassVar[RoundsByName] = {}
 
-    games_per_pairing: int = Field(default=2, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number")
-    seeding: Literal["fold", "lottery"] = Field(
+    games_per_pairing: GamesOfMatch = 2
+    seeding: Literal["fold", "lottery"] = Setting(
         default="fold", description="fold: first against last, the entry order seeds; lottery: all by lot"
     )
-    extra_pairs: int = Field(
+    extra_pairs: int = Setting(
         default=2, ge=0, le=50, description="a level match goes on, by at most so many pairs of games"
     )
-    sudden_death: bool = Field(
+    sudden_death: bool = Setting(
         default=True, description="still level: one game more, a draw counts for Black; then the higher seed goes on"
     )
-
-    @field_validator("games_per_pairing")
-    @classmethod
-    def _even(cls, games: int) -> int:
-        return fair_count(games)
 
 
 @dataclass(frozen=True, slots=True)
 class KnockoutMatch:
-    """A match as it stands: places of both, the first with White in the first game; `words` once it is over."""
+    """A match as it stands: places of both, the first with White in the first game; `text` once it is over."""
 
     white: int
     black: int
     winner: int | None = None
-    words: str = ""
+    text: str = ""
 
     @property
     def over(self) -> bool:
         """No game of it is to come; without a winner both withdrew."""
-        return bool(self.words)
+        return bool(self.text)
 
     @property
     def loser(self) -> int | None:
@@ -74,17 +64,16 @@ class KnockoutMatch:
 class PlayedRound:
     """One round seen from after it: who was there at its start, and who when the next was paired."""
 
-    number: int
     there: frozenset[int]
     row: tuple[Turn, ...]
     after: frozenset[int]
 
 
-def played_rounds(field: field.Field, now: Collection[int]) -> Iterator[PlayedRound]:
+def played_rounds(field: Field, now: Collection[int]) -> Iterator[PlayedRound]:
     """The rounds of the history; `now` are those still in. Who was passed on but not there had withdrawn."""
     there = [frozenset(m for m, turn in enumerate(row) if turn.kind is not Kind.ABSENT) for row in field.history]
-    for number, row in enumerate(field.history, 1):
-        yield PlayedRound(number, there[number - 1], row, there[number] if number < len(there) else frozenset(now))
+    for row, before, after in zip(field.history, there, [*there[1:], frozenset(now)], strict=False):
+        yield PlayedRound(before, row, after)
 
 
 class Knockout(PairingSystem):
@@ -103,11 +92,11 @@ class Knockout(PairingSystem):
         """The table follows from the rounds: no codes that could contradict each other."""
         return ()
 
-    def bye_points(self, _field: field.Field) -> int:
+    def bye_points(self, _field: Field) -> int:
         """A pass goes on without points: they are those of games."""
         return 0
 
-    def more(self, _field: field.Field, _board: Board, points: tuple[int, int], played: int) -> int:
+    def more(self, _field: Field, _board: Board, points: tuple[int, int], played: int) -> int:
         """Two games while there are pairs left, then sudden death, then nothing."""
         extra, limit = played - self.options.games_per_pairing, 2 * self.options.extra_pairs
         if points[0] != points[1] or extra > limit:
@@ -118,19 +107,19 @@ class Knockout(PairingSystem):
         """All pairs and the sudden death on every board."""
         return boards * (2 * self.options.extra_pairs + int(self.options.sudden_death))
 
-    def rules(self, field: field.Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """Seeds, who is out and who passes; a tree adds where two can meet."""
-        told = [f"{field.members[place].name} is seed {place + 1}" for place in (one, other)]
+        texts = [f"{field.members[place].name} is seed {place + 1}" for place in (one, other)]
         there = {place for board in paired.boards for place in board.pair} | set(paired.byes)
-        told += [f"{field.members[place].name} is out" for place in (one, other) if place not in there]
-        told += [
+        texts += [f"{field.members[place].name} is out" for place in (one, other) if place not in there]
+        texts += [
             f"{field.members[place].name} passes: nobody is left to meet in this round"
             for place in (one, other)
             if place in paired.byes
         ]
-        return tuple(told)
+        return tuple(texts)
 
-    def board(self, field: field.Field, pair: tuple[int, int]) -> Board:
+    def board(self, field: Field, pair: tuple[int, int]) -> Board:
         """With one game White goes to who had it less often; else, and with both colours, to the lower seed first.
 
         So the higher seed is Black, should sudden death come.
@@ -168,25 +157,40 @@ class Knockout(PairingSystem):
         return KnockoutMatch(white, black, winner, f"{names[winner].name} beat {other} {score}{how}")
 
 
-def match_summaries(duels: Sequence[KnockoutMatch]) -> tuple[str, ...]:
-    """Who beat whom in a round that is over, and how."""
-    return tuple(duel.words for duel in duels)
-
-
 def families_of(members: Sequence[Member]) -> tuple[str, ...]:
     """By entry order; "" where nobody shares it."""
     known = [member.family for member in members]
     return tuple(family if known.count(family) > 1 else "" for family in known)
 
 
-# Leaves of a knockout bracket: seats before the first round. Entrants are places in the entry order.
-#
-# The tree has 2^k leaves in a row; neighbours meet, the winners of neighbouring pairs meet, and so on. The leaves have
-# labels 1 to 2^k as seeds have: as long as the lower label wins, those of a pair in a round of n add up to n + 1.
+Node = int | None  # a member's place; nobody
+Couple = tuple[Node, Node]
+
+
+def neighbours(nodes: Sequence[Node]) -> list[Couple]:
+    """Who is to meet in a row of a tree with more than one node."""
+    return list(zip(nodes[::2], nodes[1::2], strict=True)) if len(nodes) > 1 else []
+
+
+def full_couples(couples: Iterable[Couple]) -> list[tuple[int, int]]:
+    """Those of which both are there."""
+    return [(one, other) for one, other in couples if one is not None and other is not None]
+
+
+def advance(couples: Iterable[Couple], duels: Sequence[KnockoutMatch]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """The winners of these matches and whoever passed, couple by couple, and the losers."""
+    by_couple = {frozenset[Node]((duel.white, duel.black)): duel for duel in duels}
+    found = [(couple, by_couple.get(frozenset(couple))) for couple in couples]
+    through = tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found)
+    return through, tuple(duel.loser if duel else None for _, duel in found)
 
 
 def seed_labels(size: int) -> tuple[int, ...]:
-    """Labels from left to right; the best of each half, quarter, ... are as far apart as can be."""
+    """Labels of a tree's leaves from left to right, 1 to 2^k, as seeds have.
+
+    As long as the lower label wins, those of a pair in a round of n add up to n + 1; the best of each half, quarter,
+    ... are as far apart as can be.
+    """
     row: tuple[int, ...] = (1,)
     while len(row) < size:
         row = tuple(label for best in row for label in (best, 2 * len(row) + 1 - best))
@@ -198,7 +202,7 @@ def bracket_size(entrants: int) -> int:
     return 1 << (entrants - 1).bit_length()
 
 
-def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> tuple[int | None, ...]:
+def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> tuple[Node, ...]:
     """Everybody of `order` on a leaf, those `passing` beside an empty one.
 
     Folded, the best of those who play meets the last, and pairs are placed by their better seed; else those who play
@@ -207,79 +211,60 @@ def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bo
     playing = [entrant for entrant in order if entrant not in passing]
     half = len(playing) // 2
     opponents = playing[: half - 1 : -1] if folded else playing[1::2]
-    couples: list[tuple[int, int | None]] = [(entrant, None) for entrant in passing]
+    couples: list[tuple[int, Node]] = [(entrant, None) for entrant in passing]
     couples += zip(playing[:half] if folded else playing[::2], opponents, strict=True)
     seat = {entrant: number for number, entrant in enumerate(order)}
     couples.sort(key=lambda couple: seat[couple[0]])
     return tuple(leaf for label in seed_labels(len(couples)) for leaf in couples[label - 1])
 
 
-def adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[int | None, ...]:
+def adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[Node, ...]:
     """Return everybody of `order` from left to right, those `passing` beside an empty leaf: neighbors meet."""
-    row: list[int | None] = []
     playing = [entrant for entrant in order if entrant not in passing]
-    mates = dict(zip(playing[::2], playing[1::2], strict=True))
-    for entrant in order:
-        if entrant in passing:
-            row += [entrant, None]
-        elif entrant in mates:
-            row += [entrant, mates[entrant]]
-    return tuple(row)
+    mates: dict[int, Node] = dict(zip(playing[::2], playing[1::2], strict=True)) | dict.fromkeys(passing)
+    return tuple(leaf for entrant in order if entrant in mates for leaf in (entrant, mates[entrant]))
 
 
-@dataclass(frozen=True)
-class FamilySeparation:
-    """Same families in a tree: pairs that could meet inside a quarter, then inside an eighth, ... are to be few."""
+def family_crowding(row: Sequence[Node], families: Sequence[str]) -> tuple[int, ...]:
+    """Pairs of one family that could meet inside a quarter of the tree, inside an eighth, ..., a pair.
 
-    row: tuple[int | None, ...]
-    families: tuple[str, ...]  # by entry order, "" for none
+    `families` are by entry order, "" for none.
+    """
+    found, size = [], len(row) // 4
+    while size > 1:
+        kin = Counter(
+            (leaf // size, families[entrant])
+            for leaf, entrant in enumerate(row)
+            if entrant is not None and families[entrant]
+        )
+        found.append(sum(count * (count - 1) // 2 for count in kin.values()))
+        size //= 2
+    return tuple(found)
 
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Leaves of a quarter, of an eighth, ... of a pair."""
-        found = []
-        size = len(self.row) // 4
-        while size > 1:
-            found.append(size)
-            size //= 2
-        return tuple(found)
 
-    def crowding(self, row: Sequence[int | None]) -> tuple[int, ...]:
-        """Pairs of one family in the same quarter, eighth, ..., pair."""
-        found = []
-        for size in self.sizes:
-            kin = Counter(
-                (leaf // size, self.families[entrant])
-                for leaf, entrant in enumerate(row)
-                if entrant is not None and self.families[entrant]
-            )
-            found.append(sum(count * (count - 1) // 2 for count in kin.values()))
-        return tuple(found)
+def separate_families(leaves: Sequence[Node], families: Sequence[str], *, folded: bool) -> tuple[Node, ...]:
+    """Exchange entrants until no exchange lessens `family_crowding`, the nearest seeds first.
 
-    def parted(self, *, folded: bool) -> tuple[int | None, ...]:
-        """Entrants exchanged until no exchange parts families better, the nearest seeds first.
-
-        Only equals change seats: both pass or neither does and, folded, they are of one tier (3-4, 5-8, 9-16, ...), so
-        that the best still meet as late as they should.
-        """
-        row, best = list(self.row), self.crowding(self.row)
-        marks = seed_labels(len(row))
-        rank = [((marks[leaf] - 1).bit_length() if folded else 0, row[leaf ^ 1] is None) for leaf in range(len(row))]
-        equals = [
-            (abs(marks[one] - marks[other]), one, other)
-            for one in range(len(row))
-            for other in range(one)
-            if rank[one] == rank[other] and None not in (row[one], row[other])
-        ]
-        equals.sort()
-        better = True
-        while better and any(best):
-            better = False
-            for _, one, other in equals:
+    Only equals change seats: both pass or neither does and, folded, they are of one tier (3-4, 5-8, 9-16, ...), so
+    that the best still meet as late as they should.
+    """
+    row, best = list(leaves), family_crowding(leaves, families)
+    labels = seed_labels(len(row))
+    rank = [((labels[leaf] - 1).bit_length() if folded else 0, row[leaf ^ 1] is None) for leaf in range(len(row))]
+    equals = sorted(
+        (abs(labels[one] - labels[other]), one, other)
+        for one in range(len(row))
+        for other in range(one)
+        if rank[one] == rank[other] and None not in (row[one], row[other])
+    )
+    better = True
+    while better and any(best):
+        better = False
+        for _, one, other in equals:
+            row[one], row[other] = row[other], row[one]
+            fewer = family_crowding(row, families)
+            if fewer < best:
+                best, better = fewer, True
+            else:
                 row[one], row[other] = row[other], row[one]
-                fewer = self.crowding(row)
-                if fewer < best:
-                    best, better = fewer, True
-                else:
-                    row[one], row[other] = row[other], row[one]
-        return tuple(row)
+    return tuple(row)

@@ -9,15 +9,15 @@ Source: H.G. Muller, WinBoard forum, 19 June 2007, "New tournament form".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
-from pydantic import Field, ValidationInfo, field_validator
-
+from enginetour.formats.base import Format, check_present, refuse_twice
 from enginetour.formats.bubble_state import (
+    BubbleOptions,
     BubbleState,
+    Choice,
     Entry,
-    Limits,
     PlannedWithdrawal,
     certain_games,
     choose_change,
@@ -28,8 +28,7 @@ from enginetour.formats.bubble_state import (
     table_fields,
     without,
 )
-from enginetour.formats.options import ColourOptions
-from enginetour.formats.pairing.schedule import MOST_EACH, circle, fair_count
+from enginetour.formats.pairing.schedule import rounds_of
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -37,7 +36,6 @@ from enginetour.model.game import (
     Extended,
     GameFinished,
     GameVoided,
-    Note,
     Outcome,
     Pairing,
     Replaced,
@@ -45,16 +43,8 @@ from enginetour.model.game import (
     Withdrawn,
 )
 
-# Texts of the decisions, with reasons.
 
-
-def start(members: Sequence[str]) -> str:
-    """The first section, lowest first."""
-    return f"The lowest {len(members)} of the list form the section: {', '.join(members)}"
-
-
-def entry_text(who: Entry, threshold: int) -> str:
-    """Who comes in, from where, and why this one."""
+def _entry_text(who: Entry, threshold: int) -> str:
     everybody = who.met + who.to_play
     if who.origin == "parked":
         met = f"has met {who.met} of the {everybody} remaining"
@@ -63,26 +53,19 @@ def entry_text(who: Entry, threshold: int) -> str:
     return f"{who.engine} enters from the list; {_matches(who.to_play)} to play"
 
 
-def decision(reason: str, leaver: str, last: str, matches: int, minimum: int, place: int) -> str:
+def _decision_text(choice: Choice, minimum: int, place: int) -> str:
     """Who leaves the section and why; `place` counts from the bottom of the new ranking."""
-    if reason == "last_below_min_matches":
-        few = f"has played {_matches(matches)} and may not drop out below {minimum}"
-        return f"{leaver} is parked from the top: {last}, the last, {few}"
-    where = f"{leaver} drops out as number {place} from below"
-    if reason == "last_has_min_matches":
-        return f"{where}: it is last and has played {_matches(matches)}, with {minimum} asked"
-    return f"{where}: it is last and has met everybody still in, after {_matches(matches)} of {minimum}"
+    played = _matches(choice.matches)
+    if choice.reason == "last_below_min_matches":
+        few = f"has played {played} and may not drop out below {minimum}"
+        return f"{choice.leaver} is parked from the top: {choice.last}, the last, {few}"
+    where = f"{choice.leaver} drops out as number {place} from below"
+    if choice.reason == "last_has_min_matches":
+        return f"{where}: it is last and has played {played}, with {minimum} asked"
+    return f"{where}: it is last and has met everybody still in, after {played} of {minimum}"
 
 
-def finish(champion: str | None, games: int) -> str:
-    """The end."""
-    if champion is None:
-        return "Nobody is left: the edition ends"
-    return f"{champion} wins the edition: list and parking are empty, {games} games were played"
-
-
-def withdrawal(name: str, was: str, replacement: Entry | None) -> str:
-    """Who left from where, and who came instead."""
+def _withdrawal_text(name: str, was: str, replacement: Entry | None) -> str:
     if was == "ranked":
         return f"{name} withdraws; its place in the ranking stands"
     where = {"active": "the section", "parked": "parking", "listed": "the list"}[was]
@@ -93,68 +76,31 @@ def withdrawal(name: str, was: str, replacement: Entry | None) -> str:
     return f"{name} withdraws from {where}; {replacement.engine} enters instead from {origin}; {todo} to play"
 
 
-def addition(name: str, instead: str | None) -> str:
-    """Who joined, and where it stands."""
-    return f"{name} joins at the bottom of the list" if instead is None else f"{name} takes the place of {instead}"
-
-
 def _matches(count: int) -> str:
     return "1 match" if count == 1 else f"{count} matches"
 
 
-class BubbleOptions(ColourOptions):
-    """Settings of the bubble; the defaults are Muller's 10/15/5 with one game a match."""
-
-    size: int = Field(default=10, ge=2, description="members of the section, which plays round robins")
-    min_matches: int = Field(
-        default=15,
-        ge=0,
-        description="matches (never games) an engine must have played in this edition before it can drop out",
-    )
-    unpark_threshold: int = Field(
-        default=5,
-        ge=0,
-        description="a parked engine returns when it has met fewer of the remaining members than this "
-        "(counts matches, never games); at most size - 1",
-    )
-    games_per_pairing: int = Field(default=1, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number")
-
-    @field_validator("unpark_threshold")
-    @classmethod
-    def _below_size(cls, threshold: int, info: ValidationInfo) -> int:
-        size = info.data.get("size")
-        if size is not None and threshold > size - 1:
-            # It has met all size - 1 others when it is parked and would replace itself for ever.
-            step = f"write unpark_threshold = {size - 1} or less"
-            raise ValueError(f"unpark_threshold {threshold} is above size - 1 = {size - 1}: {step}")
-        return threshold
-
-    @field_validator("games_per_pairing")
-    @classmethod
-    def _even(cls, games: int) -> int:
-        return fair_count(games)
-
-
-class Bubble:
+class Bubble(Format[BubbleState]):
     """The format. `due` are withdrawals planned by number of finished games: carried out before any decision.
 
     A withdrawal that comes as an event is carried out at its place in the log, after the decision of the game
-    before it.
+    before it. Kinds of notes: enter, unpark, park, drop, finish, withdraw, add. Their fields are those of the trace,
+    but scores: half points, Sonneborn-Berger in quarter points. The pairs of a decision's `active` have all met once,
+    so the games among them are its crosstable.
     """
 
     version = 1
 
     def __init__(self, options: BubbleOptions, *, due: Iterable[PlannedWithdrawal] = ()) -> None:
         self.options = options
-        self.limits = Limits(options.size, options.min_matches, options.unpark_threshold)
         self.due = tuple(due)
 
     def start(self, entrants: tuple[Entrant, ...]) -> BubbleState:
         """The first section on offer. ValueError: a name twice, or a planned withdrawal of nobody or of one twice."""
         best_first = [e.name for e in entrants if not e.new] + [e.name for e in entrants if e.new]
         old = tuple(reversed(best_first))
-        _once(old, "entrant")
-        _once([due.engine for due in self.due], "withdrawal")
+        refuse_twice(old, "entrant")
+        refuse_twice([due.engine for due in self.due], "withdrawal")
         place = {name: number for number, name in enumerate(old)}
         for due in self.due:
             if due.engine not in place:
@@ -165,15 +111,16 @@ class Bubble:
         members = state.old[: self.options.size]
         entries = [Entry(name, "start", 1, 0, len(members) - 1) for name in members]
         state = replace(state, old=state.old[self.options.size :], section=members)
-        pairs = [(members[a], members[b]) for number in circle(len(members)) for a, b in number]
+        pairs = [(members[a], members[b]) for boards in rounds_of("circle", "rows", len(members)) for a, b in boards]
         state = state.scheduled(pairs)
         if members:
-            state = state.noted("enter", start(members), entered=[entry.told() for entry in entries])
+            text = f"The lowest {len(members)} of the list form the section: {', '.join(members)}"
+            state = state.noted("enter", text, entered=[entry.as_json() for entry in entries])
         return self._settled(state)
 
     def offers(self, state: BubbleState) -> tuple[Pairing, ...]:
         """Games of the running round robin, in playing order."""
-        return state.docket.open()
+        return state.schedule.open()
 
     def ahead(self, state: BubbleState) -> tuple[Pairing, ...]:
         """Games of the next round robin that come whatever the last matches of this one bring.
@@ -181,7 +128,7 @@ class Bubble:
         None any more once somebody joined or left or a game was struck out: what is promised by then may be in the air,
         and a second promise of the same pair could have other colours.
         """
-        return certain_games(state, self.limits) if state.undisturbed else ()
+        return certain_games(state, self.options) if state.undisturbed else ()
 
     def step(self, state: BubbleState, event: Event) -> BubbleState:
         """The state after one event; the last game of a round robin brings the decision and the next one."""
@@ -191,19 +138,19 @@ class Bubble:
             state = replace(state, early=state.early.promising(self.ahead(state)), undisturbed=False)
         match event:
             case GameFinished(pairing, outcome):
-                if not state.docket.knows(pairing.key):
+                if not state.schedule.knows(pairing.key):
                     return self._held_back(state, pairing, outcome)
                 state = state.as_promised(pairing)
-                wanted = state.docket.counts(pairing)
+                wanted = state.schedule.counts(pairing)
                 if outcome is Outcome.VOID:
                     return state
                 if not wanted:
-                    return replace(state, docket=state.docket.finished(pairing, outcome))
+                    return replace(state, schedule=state.schedule.finished(pairing, outcome))
                 return self._settled(state.recorded(pairing, outcome))
             case GameVoided(pairing, outcome):
-                was = state.docket.voidable(pairing)
+                was = state.schedule.voidable(pairing)
                 if was is None or not state.gone.isdisjoint(pairing.pair):
-                    return replace(state, docket=state.docket.struck_out(pairing, outcome))
+                    return replace(state, schedule=state.schedule.struck_out(pairing, outcome))
                 return state.erased(pairing, was)
             case Withdrawn(name):
                 return self._settled(self._withdrawn(state, name))
@@ -225,26 +172,18 @@ class Bubble:
         rho = (state.returned + 40.5) / (state.listed + 90)  # prior from 10/15/5: 45 % more by returning engines
         entries = len(state.old) * (size - 1) * (1 + rho)
         returns = len(state.parked) * (size - self.options.unpark_threshold)
-        return max(fewest, min(most, round(state.docket.left + games * (entries + returns)) - len(state.early.results)))
+        return max(
+            fewest, min(most, round(state.schedule.left + games * (entries + returns)) - len(state.early.results))
+        )
 
     def standings(self, state: BubbleState) -> tuple[StandingsRow, ...]:
         """The interim ranking, best first, each with its status; half points and games over the edition."""
         return interim_table(state)
 
-    def notes(self, state: BubbleState) -> tuple[Note, ...]:
-        """Kinds: enter, unpark, park, drop, finish, withdraw, add.
-
-        Fields are those of the trace, but scores: half points, Sonneborn-Berger in quarter points. The pairs of a
-        decision's `active` have all met once, so the games among them are its crosstable.
-        """
-        return state.notes
-
-    # Decisions
-
     def _settled(self, state: BubbleState) -> BubbleState:
         while not state.ended:
             state = self._due_withdrawals(state)
-            if state.docket.left:
+            if state.schedule.left:
                 break
             state = self._decided(state)
         return state
@@ -254,26 +193,28 @@ class Bubble:
         record = table_fields(state, lines)
         if not state.old and not state.parked:  # rule 3
             return self._finished(state, [line.name for line in lines], record)
-        choice = choose_change(state, lines[0].name, lines[-1].name, self.limits)
-        left, entry, reason, leaver = remove_leaver(state, choice), choice.entry, choice.reason, choice.leaver
-        text = decision(reason, leaver, choice.last, choice.matches, self.options.min_matches, len(left.new))
-        parked = [name for name in left.parked if name != entry.engine]
-        record |= {"parked": parked, "action": choice.action, "engine": leaver, "reason": reason}
+        choice = choose_change(state, lines[0].name, lines[-1].name, self.options)
+        left = remove_leaver(state, choice)
+        text = _decision_text(choice, self.options.min_matches, len(left.new))
+        parked = [name for name in left.parked if name != choice.entry.engine]
+        record |= {"parked": parked, "action": choice.action, "engine": choice.leaver, "reason": choice.reason}
         left = left.noted(choice.action, text, **record, last=choice.last, last_matches=choice.matches)
-        return self._entered(left.next_round_robin(self.options.size), entry)
+        return self._entered(left.next_round_robin(self.options.size), choice.entry)
 
     def _finished(self, state: BubbleState, best_first: list[str], record: dict[str, object]) -> BubbleState:
         champion = best_first[0] if best_first else None
         done = replace(state, new=(*state.new, *reversed(best_first)), section=(), ended=True)
         record |= {"parked": [], "action": "finish", "engine": champion, "reason": "list_and_parking_empty"}
-        text = finish(champion, state.finished)
+        text = f"{champion} wins the edition: list and parking are empty, {state.finished} games were played"
+        if champion is None:
+            text = "Nobody is left: the edition ends"
         done = done.noted("finish", text, **record, ranking=list(done.new), withdrawn=list(done.withdrawn))
-        return replace(done, docket=done.docket.renewed(()))
+        return replace(done, schedule=done.schedule.renewed(()))
 
     def _entered(self, state: BubbleState, entry: Entry) -> BubbleState:
         kind = "unpark" if entry.origin == "parked" else "enter"
-        text = entry_text(entry, self.options.unpark_threshold)
-        return state.entered(entry).noted(kind, text, entered=[entry.told()])
+        text = _entry_text(entry, self.options.unpark_threshold)
+        return state.entered(entry).noted(kind, text, entered=[entry.as_json()])
 
     def _filled(self, state: BubbleState) -> BubbleState:
         while len(state.section) < self.options.size:
@@ -295,8 +236,6 @@ class Bubble:
                 return replace(state, early=state.early.held_back(match, pairing.key, outcome))
         raise ValueError(f"{pairing.white} - {pairing.black} was never on offer")
 
-    # Comings and goings
-
     def _due_withdrawals(self, state: BubbleState) -> BubbleState:
         now = [due for due in state.due if due.after_games <= state.finished]
         if now:
@@ -307,10 +246,7 @@ class Bubble:
         return state
 
     def _withdrawn(self, state: BubbleState, name: str) -> BubbleState:
-        if name not in state.place:
-            raise ValueError(f"{name} is not in this tournament")
-        if name in state.gone:
-            raise ValueError(f"{name} has withdrawn already")
+        check_present(name, state.place, state.gone)
         state = replace(state, gone=state.gone | {name}).without_early(name)
         entry: Entry | None = None
         if name in state.new:
@@ -331,11 +267,11 @@ class Bubble:
             state = state.entered(entry)
         return state.noted(
             "withdraw",
-            withdrawal(name, was, entry),
+            _withdrawal_text(name, was, entry),
             engine=name,
             after_games=state.finished,
             was=was,
-            replacement=entry.told() if entry else None,
+            replacement=entry.as_json() if entry else None,
         )
 
     def _added(self, state: BubbleState, name: str, instead: str | None = None) -> BubbleState:
@@ -352,12 +288,5 @@ class Bubble:
                 at = state.old.index(instead)
                 old = (*state.old[:at], name, *state.old[at:])
         state = replace(state, old=old, place=state.place.set(name, spot))
-        return state.noted("add", addition(name, instead), engine=name, instead=instead)
-
-
-def _once(names: Iterable[str], what: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"{what} {name} stands there twice")
-        seen.add(name)
+        text = f"{name} joins at the bottom of the list" if instead is None else f"{name} takes the place of {instead}"
+        return state.noted("add", text, engine=name, instead=instead)

@@ -8,24 +8,56 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import prod
-from typing import Literal
+from typing import Literal, Self
 
 from immutables import Map
+from pydantic import Field as Setting
+from pydantic import ValidationInfo, field_validator
 
+from enginetour.formats.base import FormatState
+from enginetour.formats.options import ColourOptions, GamesOfMatch
 from enginetour.formats.pairing.schedule import GameSchedule, games_per_opening, match_games, window_size
 from enginetour.formats.pairing.standings import Grid, Scored, table, total, with_game
 from enginetour.formats.pairing.tiebreaks import NOTHING, Tally, against
-from enginetour.model.game import GameKey, Note, Outcome, Pairing, StandingsRow
+from enginetour.model.game import GameKey, Outcome, Pairing, StandingsRow
 
-# Games of a later round robin that are played early: their results wait until it begins.
+
+class BubbleOptions(ColourOptions):
+    """Settings of the bubble; the defaults are Muller's 10/15/5 with one game a match."""
+
+    size: int = Setting(default=10, ge=2, description="members of the section, which plays round robins")
+    min_matches: int = Setting(
+        default=15,
+        ge=0,
+        description="matches (never games) an engine must have played in this edition before it can drop out",
+    )
+    unpark_threshold: int = Setting(
+        default=5,
+        ge=0,
+        description="a parked engine returns when it has met fewer of the remaining members than this "
+        "(counts matches, never games); at most size - 1",
+    )
+    games_per_pairing: GamesOfMatch = 1
+
+    @field_validator("unpark_threshold")
+    @classmethod
+    def _below_size(cls, threshold: int, info: ValidationInfo) -> int:
+        size = info.data.get("size")
+        if size is not None and threshold > size - 1:
+            # It has met all size - 1 others when it is parked and would replace itself for ever.
+            step = f"write unpark_threshold = {size - 1} or less"
+            raise ValueError(f"unpark_threshold {threshold} is above size - 1 = {size - 1}: {step}")
+        return threshold
 
 
 @dataclass(frozen=True, slots=True)
 class EarlyGames:
-    """`promised` keeps colours and numbers of games that may be in the air; `results` are of those that came in.
+    """Games of a later round robin that are played early: their results wait until it begins.
+
+    `promised` keeps colours and numbers of games that may be in the air; `results` are of those that came in.
 
     A promise whose pair is not due after all, as after a withdrawal, is not offered any more, but its game is taken:
     it waits here, and counts when the pair is due later. The other games of its match are promised beside it.
@@ -36,7 +68,8 @@ class EarlyGames:
 
     def match(self, pair: tuple[str, str]) -> tuple[Pairing, ...]:
         """The promised games of a pair, in their order."""
-        return tuple(sorted((game for game in self.promised.values() if game.pair == pair), key=_number))
+        games = (game for game in self.promised.values() if game.pair == pair)
+        return tuple(sorted(games, key=lambda game: (game.meeting, game.leg)))
 
     def is_begun(self, pair: tuple[str, str]) -> bool:
         """Whether a game of it is in."""
@@ -64,12 +97,6 @@ class EarlyGames:
         return EarlyGames(promised, results), gone
 
 
-def _number(game: Pairing) -> tuple[int, int]:
-    return game.meeting, game.leg
-
-
-# State: list, section, parking, new ranking.
-
 _Origin = Literal["start", "list", "parked"]
 
 
@@ -91,19 +118,14 @@ class Entry:
     met: int
     to_play: int
 
-    def told(self) -> dict[str, object]:
-        """JSON-ready, with the keys of the trace."""
-        return {
-            "engine": self.engine,
-            "from": self.origin,
-            "rule": self.rule,
-            "met": self.met,
-            "to_play": self.to_play,
-        }
+    def as_json(self) -> dict[str, object]:
+        """With the keys of the trace."""
+        fields = asdict(self)
+        return {"engine": fields.pop("engine"), "from": fields.pop("origin"), **fields}
 
 
 @dataclass(frozen=True, slots=True)
-class BubbleState:
+class BubbleState(FormatState):
     """A moment of an edition; immutable, and cheap to carry on in long tournaments.
 
     `place` is the place in the starting list (higher is better), `met` holds opponents of finished matches,
@@ -120,7 +142,7 @@ class BubbleState:
     new: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     gone: frozenset[str] = frozenset()
-    docket: GameSchedule = field(default_factory=GameSchedule)
+    schedule: GameSchedule = field(default_factory=GameSchedule)
     early: EarlyGames = field(default_factory=EarlyGames)
     undisturbed: bool = True  # nobody joined or left by an event, and no game was struck out
     grid: Grid = field(default_factory=Map)
@@ -132,7 +154,6 @@ class BubbleState:
     listed: int = 0
     returned: int = 0
     due: tuple[PlannedWithdrawal, ...] = ()
-    notes: tuple[Note, ...] = ()
     ended: bool = False
 
     def matches(self, name: str) -> int:
@@ -143,10 +164,9 @@ class BubbleState:
         """How many of the others it has met."""
         return len(self.met.get(name, frozenset()).intersection(others))
 
-    def noted(self, kind: str, text: str, **fields: object) -> BubbleState:
-        """The same moment with one decision more on record."""
-        note = Note(kind, text, (("step", self.number), *fields.items()))
-        return replace(self, notes=(*self.notes, note))
+    def noted(self, kind: str, text: str, **fields: object) -> Self:
+        """Return the same moment with one decision more on record, with the number of its round robin."""
+        return FormatState.noted(self, kind, text, step=self.number, **fields)
 
     def replacement(self, remaining: Iterable[str], threshold: int) -> Entry | None:
         """Who enters beside the remaining members by rules 6 and 7; None if list and parking are empty."""
@@ -179,7 +199,7 @@ class BubbleState:
         return state.scheduled(unmet)
 
     def scheduled(self, pairs: Iterable[tuple[str, str]]) -> BubbleState:
-        """Matches added to the docket in this order, with their colours.
+        """Matches added to the schedule in this order, with their colours.
 
         One game: White is who has had fewer Whites minus Blacks, of equals the lower in the list. More: the lower
         has White in the first, then they alternate. A match that was begun early stays as it was promised, and its
@@ -199,7 +219,7 @@ class BubbleState:
             for game in self.early.match(match[0].pair) if self.early.is_begun(match[0].pair) else match:
                 balance = _shifted(balance, game, 1)
                 games.append(game)
-        state = replace(self, docket=self.docket.extended(games), balance=balance, encounters=encounters)
+        state = replace(self, schedule=self.schedule.extended(games), balance=balance, encounters=encounters)
         for game in games:
             outcome = self.early.results.get(game.key)
             if outcome is not None:
@@ -207,36 +227,36 @@ class BubbleState:
         return state
 
     def next_round_robin(self, size: int) -> BubbleState:
-        """An empty docket for the step after this one."""
+        """An empty schedule for the step after this one."""
         width = window_size((size - 1) * self.pair_games)
-        return replace(self, docket=self.docket.renewed((), width), number=self.number + 1)
+        return replace(self, schedule=self.schedule.renewed((), width), number=self.number + 1)
 
     def withdrawn_from_section(self, name: str) -> BubbleState:
         """A member leaves; its unplayed games are called off and give their colours back."""
-        docket, called_off = self.docket.without(name)
+        schedule, called_off = self.schedule.without(name)
         balance = self.balance
         for game in called_off:
             balance = _shifted(balance, game, -1)
         section = tuple(member for member in self.section if member != name)
-        return replace(self, docket=docket, balance=balance, section=section)
+        return replace(self, schedule=schedule, balance=balance, section=section)
 
     def without_early(self, name: str) -> BubbleState:
         """No game of that name is promised any more; those in the air may still come in, and count for nothing."""
         early, gone = self.early.without(name)
-        return replace(self, early=early, docket=self.docket.set_aside(gone))
+        return replace(self, early=early, schedule=self.schedule.set_aside(gone))
 
     def as_promised(self, pairing: Pairing) -> BubbleState:
         """Where a match was promised with other colours or numbers than it has now, and came in so: as promised."""
-        scheduled = self.docket.scheduled(pairing.key)
+        scheduled = self.schedule.scheduled(pairing.key)
         if scheduled is None or scheduled == pairing or self.early.promised.get(pairing.key) != pairing:
             return self
         balance = self.balance
         match = self.early.match(pairing.pair)
         for game in match:
-            was = self.docket.scheduled(game.key)
+            was = self.schedule.scheduled(game.key)
             if was is not None:
                 balance = _shifted(_shifted(balance, was, -1), game, 1)
-        return replace(self, docket=self.docket.renumbered(match), balance=balance)
+        return replace(self, schedule=self.schedule.renumbered(match), balance=balance)
 
     def recorded(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
         """One counting game more; the pair has met when all games of its match are finished."""
@@ -246,8 +266,8 @@ class BubbleState:
         if against(grid, white, black).games == self.pair_games:
             met = met.set(white, met.get(white, frozenset()) | {black})
             met = met.set(black, met.get(black, frozenset()) | {white})
-        docket = self.docket.finished(pairing, outcome)
-        return replace(self, docket=docket, grid=grid, met=met, finished=self.finished + 1)
+        schedule = self.schedule.finished(pairing, outcome)
+        return replace(self, schedule=schedule, grid=grid, met=met, finished=self.finished + 1)
 
     def erased(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
         """A game of this round robin that was `outcome` is to be played again."""
@@ -255,8 +275,8 @@ class BubbleState:
         grid = with_game(self.grid, Scored(white, black, outcome), -1)
         met = self.met.set(white, self.met.get(white, frozenset()) - {black})
         met = met.set(black, met.get(black, frozenset()) - {white})
-        docket = self.docket.reopened(pairing)
-        return replace(self, docket=docket, grid=grid, met=met, finished=self.finished - 1)
+        schedule = self.schedule.reopened(pairing)
+        return replace(self, schedule=schedule, grid=grid, met=met, finished=self.finished - 1)
 
 
 def _shifted(balance: Map[str, int], game: Pairing, sign: int) -> Map[str, int]:
@@ -264,23 +284,15 @@ def _shifted(balance: Map[str, int], game: Pairing, sign: int) -> Map[str, int]:
     return balance.set(game.black, balance.get(game.black, 0) - sign)
 
 
-# Which engine leaves the section after its round robin and which enters: rules 4 to 8.
-
 _Reason = Literal["last_below_min_matches", "last_has_min_matches", "last_has_met_all_left"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """The settings a choice depends on, counted in matches."""
+class Choice:
+    """Who leaves the section after its round robin and who enters, by rules 4 to 8.
 
-    size: int
-    min_matches: int
-    threshold: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """One decision: `leaver` is parked or drops out, `last` had played `matches`, `entry` comes in."""
+    `leaver` is parked or drops out, `last` had played `matches`, `entry` comes in.
+    """
 
     action: Literal["park", "drop"]
     leaver: str
@@ -290,24 +302,24 @@ class _Choice:
     entry: Entry
 
 
-def choose_change(state: BubbleState, top: str, last: str, limits: Limits) -> _Choice:
+def choose_change(state: BubbleState, top: str, last: str, options: BubbleOptions) -> Choice:
     """The decision for a complete round robin, list and parking not both empty."""
     matches = state.matches(last)
     reason: _Reason = "last_below_min_matches"
-    if matches >= limits.min_matches:  # rule 4
+    if matches >= options.min_matches:  # rule 4
         reason = "last_has_min_matches"
     elif not state.old:
-        back = state.replacement(without(state.section, top), limits.threshold)
+        back = state.replacement(without(state.section, top), options.unpark_threshold)
         if back is not None and not back.to_play:  # rule 8
             reason = "last_has_met_all_left"
     parks = reason == "last_below_min_matches"  # rule 5
     leaver = top if parks else last
-    entry = state.replacement(without(state.section, leaver), limits.threshold)
+    entry = state.replacement(without(state.section, leaver), options.unpark_threshold)
     assert entry is not None, "list and parking are not both empty"
-    return _Choice("park" if parks else "drop", leaver, reason, last, matches, entry)
+    return Choice("park" if parks else "drop", leaver, reason, last, matches, entry)
 
 
-def remove_leaver(state: BubbleState, choice: _Choice) -> BubbleState:
+def remove_leaver(state: BubbleState, choice: Choice) -> BubbleState:
     """The leaver is where the decision sends it; nobody has entered yet."""
     section = without(state.section, choice.leaver)
     if choice.action == "drop":
@@ -318,11 +330,6 @@ def remove_leaver(state: BubbleState, choice: _Choice) -> BubbleState:
 def without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     """The names but one, in their order."""
     return tuple(other for other in names if other != name)
-
-
-# Tables and counts derived from the state: round robin, interim ranking, remaining games.
-
-_HALF = Fraction(1, 2)  # what an engine without a game counts as: rule of the interim ranking
 
 
 def final_table(state: BubbleState) -> tuple[StandingsRow, ...]:
@@ -337,8 +344,8 @@ def table_fields(state: BubbleState, lines: tuple[StandingsRow, ...]) -> dict[st
         "active": list(state.section),
         "table": [[line.name, line.half_points, line.tiebreaks[0][1]] for line in lines],
         "games": [
-            [game.white, game.black, (game.meeting - 1) * number + game.leg, str(state.docket.played[game.key])]
-            for game in state.docket.games
+            [game.white, game.black, (game.meeting - 1) * number + game.leg, str(state.schedule.played[game.key])]
+            for game in state.schedule.games
         ],
         "games_total": state.finished,
     }
@@ -359,21 +366,21 @@ def remaining_bounds(state: BubbleState, size: int) -> tuple[int, int]:
     """Fewest and most games to come: everybody waiting meets a full section; at most all pairs meet."""
     if state.ended:
         return (0, 0)
-    games, left = state.pair_games, state.docket.left
+    games, left = state.pair_games, state.schedule.left
     fewest = max(left, left + len(state.old) * (size - 1) * games - len(state.early.results))
     still_in = (*state.old, *state.section, *state.parked)
     names = frozenset(still_in)
     unmet = sum(len(names) - 1 - state.met_among(name, names) for name in still_in) // 2
     half_played = 0
     if games > 1:
-        half_played = len({game.pair for game in state.docket.unfinished()}) * games - left
+        half_played = len({game.pair for game in state.schedule.unfinished()}) * games - left
     early = sum(names.issuperset(key[:2]) for key in state.early.results)
     return (fewest, unmet * games - half_played - early)
 
 
 def _form(state: BubbleState, name: str) -> Fraction:
     tally = total(state.grid, name, state.section)
-    return Fraction(tally.half_points, 2 * tally.games) if tally.games else _HALF
+    return Fraction(tally.half_points, 2 * tally.games) if tally.games else Fraction(1, 2)
 
 
 def _line(state: BubbleState, rank: int | None, name: str, status: str) -> StandingsRow:
@@ -381,24 +388,23 @@ def _line(state: BubbleState, rank: int | None, name: str, status: str) -> Stand
     return StandingsRow(rank, name, tally.half_points, tally.games, status)
 
 
-# Look-ahead: games of the next round robin that are certain while matches of this one are open.
-#
-# The decision is run for every total the open matches can still reach; a game that is in the next round robin in all
-# cases, with the same colours and numbers, may be played now. Cases differ only in their table, so each pair of leaver
-# and newcomer is looked at once. Source: bubble spec 6.
-
 _MOST_MATCHES, _MOST_CASES = 4, 100  # open matches, and combinations of their totals (bubble spec 6)
 
 _Pair = tuple[str, str]
 
 
-def certain_games(state: BubbleState, limits: Limits) -> tuple[Pairing, ...]:
-    """Games of the next round robin that are sure to come and not played yet, in playing order."""
+def certain_games(state: BubbleState, options: BubbleOptions) -> tuple[Pairing, ...]:
+    """Games of the next round robin that are sure to come and not played yet, in playing order.
+
+    The decision is run for every total the open matches can still reach; a game that is in the next round robin in all
+    cases, with the same colours and numbers, may be played now. Cases differ only in their table, so each pair of
+    leaver and newcomer is looked at once. Source: bubble spec 6.
+    """
     if state.ended or state.due or not (state.old or state.parked):
         return ()
-    if not 0 < state.docket.left <= _MOST_MATCHES * state.pair_games:
+    if not 0 < state.schedule.left <= _MOST_MATCHES * state.pair_games:
         return ()
-    left = Counter(game.pair for game in state.docket.unfinished())
+    left = Counter(game.pair for game in state.schedule.unfinished())
     if len(left) > _MOST_MATCHES or prod(2 * games + 1 for games in left.values()) > _MOST_CASES:
         return ()
     complete = _all_met(state, left)
@@ -406,11 +412,11 @@ def certain_games(state: BubbleState, limits: Limits) -> tuple[Pairing, ...]:
     common: tuple[Pairing, ...] | None = None
     for grid in _cases(state.grid, left):
         lines = final_table(replace(complete, grid=grid))
-        choice = choose_change(complete, lines[0].name, lines[-1].name, limits)
+        choice = choose_change(complete, lines[0].name, lines[-1].name, options)
         if (choice.leaver, choice.entry.engine) in seen:
             continue
         seen.add((choice.leaver, choice.entry.engine))
-        games = remove_leaver(complete, choice).next_round_robin(limits.size).entered(choice.entry).docket.games
+        games = remove_leaver(complete, choice).next_round_robin(options.size).entered(choice.entry).schedule.games
         common = games if common is None else tuple(game for game in common if game in games)
         if not common:
             return ()

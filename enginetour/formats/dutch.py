@@ -9,7 +9,6 @@ A pairing number is the place in the entry order; with ``order = "rating"`` that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,8 +16,8 @@ from pydantic import Field as Setting
 
 from enginetour.formats.pairing.blossom import Numbers
 from enginetour.formats.pairing.dutch_criteria import (
+    Bracket,
     Bye,
-    CriteriaDigits,
     PlayerCard,
     check_pair,
     colour_of_first,
@@ -30,8 +29,6 @@ from enginetour.formats.pairing.field import BLACK, WHITE, Board, Dice, Field, P
 from enginetour.formats.pairing.matching import Face
 from enginetour.formats.pairing.matching import Unpairable as NoMatching
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
-
-# One bracket: its pairs and the entrants that float down.
 
 _EXPONENTS = 16  # binary digits in one weight: a field of 5000 leaves them room in a machine word
 
@@ -49,7 +46,7 @@ def pair_brackets(
         inside = moved + _same(there, rest[moved:])
         following = inside + _same(there, rest[inside:])
         part = face.part(left, tuple(mates))
-        found, local = _Bracket(part, [there[vertex] for vertex in rest], moved, inside, following, bye).paired()
+        found, local = _pair_bracket(part, Bracket([there[vertex] for vertex in rest], moved, inside, following, bye))
         for vertex, mate in zip(left, local, strict=True):
             mates[vertex] = left[mate]
         pairs += [(left[one], left[other]) for one, other in found]
@@ -68,54 +65,41 @@ def _same(there: Sequence[PlayerCard], vertices: list[int]) -> int:
     return sum(there[vertex].score == there[vertices[0]].score for vertex in vertices)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bracket:
-    """In order: moved down up to `moved`, residents of one score up to `inside`, the next score up to `following`.
+def _pair_bracket(face: Face, bracket: Bracket) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
+    """Final pairs as places among the cards, higher first, and the mates of a whole legal round with them.
 
     The face is over these cards and, in an odd field, the bye as the last vertex.
     """
+    moved, inside = bracket.moved, bracket.inside
+    allowed = np.ones_like(face.allowed)
+    allowed[:moved, :moved] = False
+    face = face.within(allowed).best(bracket.digits()).best(_moved_down(bracket, len(face.mates)))
+    pairs = [(i, face.mates[i]) for i in range(moved) if moved <= face.mates[i] < inside]
+    fixed = {vertex for pair in pairs for vertex in pair}
+    rest = [vertex for vertex in range(moved, inside) if vertex not in fixed]
+    loose = [vertex for vertex in range(moved) if vertex not in fixed]
+    allowed = np.ones_like(face.allowed)
+    allowed[np.ix_(loose, rest)] = allowed[np.ix_(rest, loose)] = False
+    for one, other in pairs:
+        allowed[[one, other], :] = allowed[:, [one, other]] = False
+        allowed[one, other] = allowed[other, one] = True
+    face = _remainder(face.within(allowed), rest)
+    pairs += [(i, face.mates[i]) for i in _highs(face, rest)]
+    return pairs, face.mates
 
-    face: Face
-    cards: Sequence[PlayerCard]
-    moved: int
-    inside: int
-    following: int
-    bye: Bye | None
 
-    def paired(self) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-        """Final pairs as places among the cards, higher first, and the mates of a whole legal round with them."""
-        moved, inside = self.moved, self.inside
-        allowed = np.ones_like(self.face.allowed)
-        allowed[:moved, :moved] = False
-        face = self.face.within(allowed).best(CriteriaDigits(self.cards, moved, inside, self.following, self.bye).all())
-        face = face.best(self._moved_down())
-        pairs = [(i, face.mates[i]) for i in range(moved) if moved <= face.mates[i] < inside]
-        fixed = {vertex for pair in pairs for vertex in pair}
-        rest = [vertex for vertex in range(moved, inside) if vertex not in fixed]
-        loose = [vertex for vertex in range(moved) if vertex not in fixed]
-        allowed = np.ones_like(face.allowed)
-        allowed[np.ix_(loose, rest)] = allowed[np.ix_(rest, loose)] = False
-        for one, other in pairs:
-            allowed[[one, other], :] = allowed[:, [one, other]] = False
-            allowed[one, other] = allowed[other, one] = True
-        face = _remainder(face.within(allowed), rest)
-        inside_rest = set(rest)
-        pairs += [(i, face.mates[i]) for i in rest if face.mates[i] > i and face.mates[i] in inside_rest]
-        return pairs, face.mates
-
-    def _moved_down(self) -> Iterator[Numbers]:
-        """The highest of them are paired, then each from the highest on gets the highest resident."""
-        residents, size = range(self.moved, self.inside), len(self.face.mates)
-        for i in range(self.moved):
-            yield _pairs(size, i, residents, [1] * len(residents))
-        for i in range(self.moved):
-            yield _pairs(size, i, residents, list(range(len(residents), 0, -1)))
+def _moved_down(bracket: Bracket, size: int) -> Iterator[Numbers]:
+    """The highest of them are paired, then each from the highest on gets the highest resident."""
+    residents = range(bracket.moved, bracket.inside)
+    for i in range(bracket.moved):
+        yield _pairs(size, i, residents, [1] * len(residents))
+    for i in range(bracket.moved):
+        yield _pairs(size, i, residents, list(range(len(residents), 0, -1)))
 
 
 def _remainder(face: Face, rest: list[int]) -> Face:
     """The best rounds for residents that no one from above has: `rest` in order."""
-    held = set(rest)
-    count = sum(face.mates[i] > i and face.mates[i] in held for i in rest)
+    count = len(_highs(face, rest))
     if not count:
         return face
     size = len(face.mates)
@@ -164,7 +148,6 @@ def _in_order(face: Face, rest: list[int], highs: list[int]) -> Face:
 
 
 def _pairs(size: int, i: int, others: Sequence[int], values: list[int]) -> Numbers:
-    """A digit that looks at the pairs of one entrant only."""
     digit = np.zeros((size, size), dtype=np.int64)
     digit[i, others] = digit[others, i] = values
     return digit
@@ -210,19 +193,19 @@ class LegalRounds:
         return Face.of(anything).best(self._breaches()), False
 
     def remarks(self, pairs: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-        """What must be told of pairs of vertices, the lower first."""
+        """What must be said of pairs of vertices, the lower first."""
         names = [self.field.members[card.place].name for card in self.cards]
-        told = []
+        remarks = []
         for one, other in pairs:
             if self.met[one, other]:
-                told.append(f"{names[one]} and {names[other]} meet again, last in round {self.met[one, other]}")
+                remarks.append(f"{names[one]} and {names[other]} meet again, last in round {self.met[one, other]}")
             if self.kin[one, other]:
-                told.append(f"{names[one]} and {names[other]} are of one family")
+                remarks.append(f"{names[one]} and {names[other]} are of one family")
             if self.clash[one, other]:
-                told.append(f"{names[one]} and {names[other]} are both due the same colour")
+                remarks.append(f"{names[one]} and {names[other]} are both due the same colour")
             if self.second_bye[one, other]:
-                told.append(f"{names[one]} gets the bye, but already had a bye or a win without a game (C2)")
-        return tuple(told)
+                remarks.append(f"{names[one]} gets the bye, but already had a bye or a win without a game (C2)")
+        return tuple(remarks)
 
     def _breaches(self) -> list[Numbers]:
         latest = [self.met == number for number in sorted(set(self.met.flat) - {0}, reverse=True)]
@@ -351,10 +334,5 @@ class Dutch(PairingSystem):
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Each criterion that speaks of a pair; those of a whole bracket show in the round that would be made."""
         blind = self.options.games_per_pairing > 1
-        told = explain(field, one, other, accelerated=self._accelerated, colour_blind=blind)
-        return tuple(Reason(name, int(met), 1, f"FIDE C.04.3 {number}") for name, met, number in told)
-
-    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """All of them; a strict tournament may end before."""
-        boards = len(field.present) // 2 * rounds_left
-        return 0 if self.options.strict else boards, boards
+        found = explain(field, one, other, accelerated=self._accelerated, colour_blind=blind)
+        return tuple(Reason(name, int(met), 1, f"FIDE C.04.3 {number}") for name, met, number in found)

@@ -12,22 +12,22 @@ import numpy as np
 from pydantic import Field as Setting
 
 from enginetour.formats.brackets import (
+    Couple,
     Knockout,
     KnockoutMatch,
     KnockoutOptions,
+    Node,
     PlayedRound,
+    advance,
     bracket_leaves,
     bracket_size,
-    match_summaries,
+    full_couples,
+    neighbours,
     played_rounds,
 )
 from enginetour.formats.pairing.field import Dice, Field, Member, Paired
 from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.model.game import StandingsRow
-
-# The score form of double elimination: the unbeaten among themselves, those with one loss among themselves.
-#
-# If both groups are odd, one of each meets; if one is, somebody of it passes. Rematches are avoided inside these rules.
 
 Pair = tuple[int, int]
 
@@ -35,9 +35,11 @@ Pair = tuple[int, int]
 def _group_pairs(field: Field, losses: Sequence[int], order: Sequence[int]) -> list[Pair]:
     """The next round of those present with less than two losses; `order` are all members, the best first.
 
-    The first choice without a rematch is taken, else the one with the fewest and least recent rematches. Choices come
-    in this order: who meets the other group is the lowest unbeaten with the highest of one loss; who passes had the
-    fewest passes and is the highest then. Inside a group first meets last as nearly as can be.
+    The unbeaten meet among themselves, and those with one loss. If both groups are odd, one of each meets; if one is,
+    somebody of it passes. Rematches are avoided inside these rules: the first choice without one is taken, else the one
+    with the fewest and least recent. Choices come in this order: who meets the other group is the lowest unbeaten with
+    the highest of one loss; who passes had the fewest passes and is the highest then. Inside a group first meets last
+    as nearly as can be.
     """
     there = [place for place in order if place in field.present and losses[place] < 2]
     best: tuple[tuple[int, ...], list[Pair]] | None = None
@@ -79,19 +81,14 @@ def _folded(field: Field, group: list[int]) -> list[Pair]:
     return [(group[one], group[other]) for one, other in relaxed_matching(weights, barred).pairs]
 
 
-# The fixed form of double elimination: a tree of the unbeaten, and one of those with a loss into which they drop.
-#
-# Losers of the first round meet their neighbours; from then on a round among the lower tree's winners follows one
-# against those who drop from the next upper round, who come in from the far end. Where that is a rematch they change
-# places.
-
-Node = int | None  # a member's place; nobody
-Couple = tuple[Node, Node]
-
-
 @dataclass(frozen=True, slots=True)
 class Double:
-    """Before a round: both trees from left to right. `drops` are the losers of each upper round, in its order."""
+    """The fixed form before a round: a tree of the unbeaten, and one of those with a loss into which they drop.
+
+    Losers of the first round meet their neighbours; from then on a round among the lower tree's winners follows one
+    against those who drop from the next upper round, who come in from the far end. Where that is a rematch they change
+    places. Both trees run from left to right; `drops` are the losers of each upper round, in its order.
+    """
 
     upper: tuple[Node, ...]
     depth: int  # rounds of the upper tree
@@ -111,13 +108,12 @@ class Double:
         if self.last:
             return [(self.upper[0], self.lower[0])], []
         if self.turn == 1 or self.turn % 2 == 0:
-            return _neighbours(self.upper), _neighbours(self.lower)
-        return _neighbours(self.upper), self._dropped(self.drops[self.turn // 2])
+            return neighbours(self.upper), neighbours(self.lower)
+        return neighbours(self.upper), self._dropped(self.drops[self.turn // 2])
 
     def matches(self) -> list[tuple[int, int]]:
         """Couples of which both are there."""
-        upper, lower = self.couples()
-        return [(one, other) for one, other in (*upper, *lower) if one is not None and other is not None]
+        return full_couples(chain(*self.couples()))
 
     def left(self, there: Collection[int]) -> Double:
         """Without who is gone, before the next round that has a match: rounds of passes alone are skipped."""
@@ -132,20 +128,15 @@ class Double:
 
     def after(self, duels: Sequence[KnockoutMatch]) -> Double:
         """With the winners of these matches, whoever passed, and the losers where they drop to."""
-        by_couple: dict[frozenset[Node], KnockoutMatch] = {frozenset((duel.white, duel.black)): duel for duel in duels}
-        through: list[tuple[Node, ...]] = []
-        for couples in self.couples():
-            found = [(couple, by_couple.get(frozenset(couple))) for couple in couples]
-            through.append(tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found))
-        later = replace(self, turn=self.turn + 1, met=self.met | by_couple.keys())
+        upper, lower = self.couples()
+        (winners, fallen), (through, _) = advance(upper, duels), advance(lower, duels)
+        met = self.met | {frozenset((duel.white, duel.black)) for duel in duels}
+        later = replace(self, turn=self.turn + 1, met=met)
         if self.last:
-            again = self.reset and self.turn == 2 * self.depth and through[0] == self.lower
-            return later if again else replace(later, upper=through[0], lower=(None,))
-        fallen = tuple(
-            duel.loser if (duel := by_couple.get(frozenset(couple))) else None for couple in self.couples()[0]
-        )
-        lower = fallen if self.turn == 1 else through[1]
-        return replace(later, upper=through[0] or self.upper, lower=lower, drops=(*self.drops, fallen))
+            again = self.reset and self.turn == 2 * self.depth and winners == self.lower
+            return later if again else replace(later, upper=winners, lower=(None,))
+        drops = (*self.drops, fallen)
+        return replace(later, upper=winners or self.upper, lower=fallen if self.turn == 1 else through, drops=drops)
 
     def _dropped(self, drops: tuple[Node, ...]) -> list[Couple]:
         """The lower tree from left to right against the drops from right to left, moved as little as rematches ask."""
@@ -159,11 +150,7 @@ class Double:
         return [(self.lower[one], nodes[other]) for one, other in found.pairs]
 
 
-def _neighbours(nodes: tuple[Node, ...]) -> list[Couple]:
-    return list(zip(nodes[::2], nodes[1::2], strict=True)) if len(nodes) > 1 else []
-
-
-class EliminationOptions(KnockoutOptions):
+class DoubleEliminationOptions(KnockoutOptions):
     """Settings of the double elimination."""
 
     bracket: Literal["score", "fixed"] = Setting(
@@ -189,7 +176,7 @@ class DoubleElimination(Knockout):
     """Losses are counted from the results; the pairing of a round is a function of them and the draw."""
 
     codes = ()  # the table follows from the rounds alone
-    options: EliminationOptions
+    options: DoubleEliminationOptions
 
     def rounds(self, members: tuple[Member, ...]) -> int:
         """At most so many: of n in a group at least n - 1 play, and every match costs one of two lives."""
@@ -217,7 +204,8 @@ class DoubleElimination(Knockout):
         guarantee = "by rule"
         if self.options.bracket == "score":
             guarantee += ", inside groups maximum weight, certified"
-        return Paired(boards, byes, guarantee, (*again, *(match_summaries(seen[-1].duels) if seen else ())))
+        before = seen[-1].duels if seen else ()
+        return Paired(boards, byes, guarantee, (*again, *(duel.text for duel in before)))
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
         """By rounds survived, then losses that may still come; the status says it in words. Equals share a rank."""
@@ -250,11 +238,11 @@ class DoubleElimination(Knockout):
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """How many matches each has lost, which makes the groups."""
         losses = self._losses(field, list(self._course(field, field.present)))
-        told = [
+        texts = [
             f"{field.members[place].name} has lost {losses[place]} of the 2 matches it may" for place in (one, other)
         ]
         how = "inside groups of equal losses" if self.options.bracket == "score" else "by two fixed trees"
-        return (*super().rules(field, paired, one, other), *told, f"rounds are paired {how}")
+        return (*super().rules(field, paired, one, other), *texts, f"rounds are paired {how}")
 
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
         """Every match costs a life, and all but one or two are spent. Loose for a round in which somebody leaves."""
@@ -285,7 +273,6 @@ class DoubleElimination(Knockout):
         return tree.left(field.present).matches()
 
     def _course(self, field: Field, now: Collection[int]) -> Iterator[Seen]:
-        """The rounds of the history, one after the other."""
         losses = [0] * len(field.members)
         tree = self._tree(field) if self.options.bracket == "fixed" else None
         for played in played_rounds(field, now):
@@ -302,7 +289,6 @@ class DoubleElimination(Knockout):
             tree = tree.after(duels) if tree else None
 
     def _order(self, field: Field) -> tuple[int, ...]:
-        """Entry order, or the lot."""
         everybody = range(len(field.members))
         dice = Dice(field.seed, "double-elimination", 1, 0)
         return tuple(everybody if self.options.seeding == "fold" else dice.shuffled(everybody))

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field as Setting
 
+from enginetour.formats.options import ForbidFamily, Strict
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.criteria import Criterion, OlderGotha, Span, lineup_of, random_by_seed, weigh
 from enginetour.formats.pairing.draw import last_bye, last_meetings
@@ -87,7 +88,6 @@ def floats(field: Field, groups: Sequence[Sequence[int]], bars: Restrictions) ->
 
 
 def _off(place: int, group: Sequence[int]) -> int:
-    """Half places from the middle."""
     return abs(2 * place - len(group) + 1)
 
 
@@ -148,9 +148,6 @@ def first_round(
     return None, tried
 
 
-# EPM, a pairing program of European Go tournaments: floats from the middle, then backtracking through lists by weight.
-
-
 class EpmOptions(StartingOptions):
     """Settings of EPM."""
 
@@ -165,13 +162,8 @@ class EpmOptions(StartingOptions):
     steps: int = Setting(
         default=100_000, ge=1, le=10_000_000, description="steps before the round is matched as a whole; our decision"
     )
-    forbid_family: bool = Setting(
-        default=False, description="whether entrants of one family must not meet, unless there is no round without"
-    )
-    strict: bool = Setting(
-        default=False,
-        description="whether to stop when no round is left without a rematch; else the fewest, oldest ones",
-    )
+    forbid_family: ForbidFamily = False
+    strict: Strict = False
 
 
 class Epm(Starting):
@@ -215,7 +207,7 @@ class Epm(Starting):
         order = [member for member in self._ranked(field) if member not in paired.byes]
         mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
         groups = [group_of(field, at) for at in (one, other)]
-        told = [] if groups[0] == groups[1] else [
+        texts = [] if groups[0] == groups[1] else [
             f"groups of MMS {groups[0]} and {groups[1]}: between them odd groups float, from the middle on, and then "
             "the lists decide"
         ]  # fmt: skip
@@ -227,13 +219,8 @@ class Epm(Starting):
             where = {at: f"{ranked.index(at) + 1} of {len(ranked)}" for at in ranked}
             mate = mates[place]
             got = "" if mate == wanted else f"; it got {names[mate]}, {where.get(mate, 'barred')}"
-            told.append(f"in the list of {names[place]}, {names[wanted]} is {where.get(wanted, 'barred')}{got}")
-        return (*told, *super().rules(field, paired, one, other))
-
-    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """All of them; a strict tournament may end before."""
-        boards = len(field.present) // 2 * rounds_left
-        return 0 if self.options.strict else boards, boards
+            texts.append(f"in the list of {names[place]}, {names[wanted]} is {where.get(wanted, 'barred')}{got}")
+        return (*texts, *super().rules(field, paired, one, other))
 
     def _ranked(self, field: Field) -> list[int]:
         """By McMahon score and sums over opponents whatever the table shows, then rating, then entry order."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field as Setting
 
+from enginetour.formats.options import ForbidFamily, Strict
 from enginetour.formats.pairing.field import Dice, Field, Paired
 from enginetour.formats.pairing.gorounds import (
     CERTIFIED,
@@ -30,8 +31,6 @@ from enginetour.formats.pairing.gorounds import (
 )
 from enginetour.formats.rounds import Reason
 from enginetour.formats.starts import Starting, StartingOptions
-
-# GoDraw, "guided random": score groups drawn by lot, origins and families apart, colours as wanted.
 
 Names = Callable[[int], str]
 
@@ -149,29 +148,24 @@ def _last(field: Field, member: int) -> int:
     return turn.points - field.history[-1][turn.opponent].points
 
 
-def guides(field: Field, one: int, other: int, *, colours: bool) -> tuple[tuple[str, bool], ...]:
+def guides(field: Field, one: int, other: int, *, colours: bool) -> dict[str, bool]:
     """Each thing the draw looks for in a pair, in its order, and whether it is there."""
     upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
     floats = group_of(field, upper) > group_of(field, lower)
-    told = [("not met", not field.met(one, other)), ("one score group", not floats)]
+    found = {"not met": not field.met(one, other), "one score group": not floats}
     if floats:
-        told += [("upper lost last round", lost_last(field, upper)), ("lower fell and won", fell_and_won(field, lower))]
-    told += [("two origins", _origin(field, one) != _origin(field, other))]
-    told += [("two families", not same_family(field, one, other))]
-    return (*told, ("colours that fit", field.balance(one) * field.balance(other) < 0)) if colours else tuple(told)
+        found |= {"upper lost last round": lost_last(field, upper), "lower fell and won": fell_and_won(field, lower)}
+    found |= {"two origins": _origin(field, one) != _origin(field, other)}
+    found |= {"two families": not same_family(field, one, other)}
+    return found | ({"colours that fit": field.balance(one) * field.balance(other) < 0} if colours else {})
 
 
 def preference(field: Field, one: int, other: int, *, colours: bool) -> int:
     """For the whole round: 4 for two origins, 2 for two families, 1 for colours that fit, 1 for a fitting float."""
-    worth = 4 * (_origin(field, one) != _origin(field, other)) + 2 * (not same_family(field, one, other))
-    worth += colours and field.balance(one) * field.balance(other) < 0
-    upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
-    if group_of(field, upper) > group_of(field, lower):
-        worth += lost_last(field, upper) or fell_and_won(field, lower)
-    return int(worth)
+    found = guides(field, one, other, colours=colours)
+    floats = found.get("upper lost last round", False) or found.get("lower fell and won", False)
+    return 4 * found["two origins"] + 2 * found["two families"] + found.get("colours that fit", False) + floats
 
-
-# GoDraw: rounds drawn by lot inside groups of equal McMahon scores, guided by origin, family and colours.
 
 _JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
 
@@ -182,13 +176,8 @@ class GoDrawOptions(StartingOptions):
     attempts: int = Setting(
         default=100, ge=1, le=10_000, description="draws before the round is matched as a whole; our decision: 100"
     )
-    forbid_family: bool = Setting(
-        default=False, description="whether entrants of one family must not meet, unless there is no round without"
-    )
-    strict: bool = Setting(
-        default=False,
-        description="whether to stop when no round is left without a rematch; else the fewest, oldest ones",
-    )
+    forbid_family: ForbidFamily = False
+    strict: Strict = False
 
 
 class GoDraw(Starting):
@@ -217,8 +206,8 @@ class GoDraw(Starting):
         """What guides the lot, met or not, in its order."""
         field = replace(field, counted=self.scores(field))
         colours = self.options.games_per_pairing == 1
-        told = guides(field, one, other, colours=colours)
-        return tuple(Reason(name, int(met), 1, "GoDraw, Vuorinen 2010") for name, met in told)
+        found = guides(field, one, other, colours=colours)
+        return tuple(Reason(name, int(met), 1, "GoDraw, Vuorinen 2010") for name, met in found.items())
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """Groups, floats and the lot."""
@@ -226,18 +215,13 @@ class GoDraw(Starting):
         upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
         names, groups = [member.name for member in field.members], [group_of(field, at) for at in (upper, lower)]
         if groups[0] == groups[1]:
-            told = f"both are of the group of MMS {groups[0]}: the lot, guided by these, says who of it meet"
+            text = f"both are of the group of MMS {groups[0]}: the lot, guided by these, says who of it meet"
         else:
-            told = (
+            text = (
                 f"{names[upper]} is of the group of MMS {groups[0]}, {names[lower]} of that of {groups[1]}: they meet "
                 "only as the float of an odd group, one who lost last round down, one who fell and won up"
             )
-        return (told, *super().rules(field, paired, one, other))
-
-    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """All of them; a strict tournament may end before."""
-        boards = len(field.present) // 2 * rounds_left
-        return 0 if self.options.strict else boards, boards
+        return (text, *super().rules(field, paired, one, other))
 
     def _rest(self, draw: Draw) -> tuple[tuple[int, ...], list[int]]:
         there = list(draw.field.present)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import BeforeValidator, field_validator
 from pydantic import Field as Setting
-from pydantic import field_validator
 
-from enginetour.formats.options import FEWEST
+from enginetour.formats.options import FEWEST, lists_as_tuples
+from enginetour.formats.pairing.blossom import Numbers
 from enginetour.formats.pairing.field import Board, Dice, Field, Member, Paired
 from enginetour.formats.pairing.gorounds import (
     CERTIFIED,
@@ -130,11 +131,11 @@ def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int |
 
 def _heaviest(there: Sequence[int], worth: Worth) -> Pairs:
     """Whoever has met: the score has that in it already."""
-    weights = [[0 if one == other else worth(one, other) for other in there] for one in there]
-    return [(there[one], there[other]) for one, other in best_matching(weights).pairs]
+    return [(there[one], there[other]) for one, other in best_matching(_weights(there, worth)).pairs]
 
 
-# gopair, a pairing program of the American Go Association: wins and ratings weighed, rematches dear but possible.
+def _weights(there: Sequence[int], worth: Worth) -> Numbers:
+    return np.array([[0 if one == other else worth(one, other) for other in there] for one in there], dtype=np.int64)
 
 
 class GopairOptions(RoundsOptions):
@@ -166,30 +167,18 @@ class GopairOptions(RoundsOptions):
         ge=2,
         description="only so many of the top of the rating order at once, even; none: the whole field",
     )
-    bye: tuple[str, ...] = Setting(
+    bye: Annotated[tuple[str, ...], BeforeValidator(lists_as_tuples)] = Setting(
         default=(),
         description="entrants marked BYE: in an odd field one of them has the bye, even if it had one before",
     )
-    drop: dict[str, tuple[int, ...]] = Setting(
+    drop: Annotated[dict[str, tuple[int, ...]], BeforeValidator(lists_as_tuples)] = Setting(
         default={}, description="names marked DROP and the rounds they miss; an empty list: all rounds"
     )
-
-    @field_validator("bye", mode="before")
-    @classmethod
-    def _names(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
 
     @classmethod
     def most_rounds(cls, entrants: int) -> int:
         """So many that `method` need not be chosen: 1.5 opponents for each."""
         return max(1, 2 * super().most_rounds(entrants) // 3)
-
-    @field_validator("drop", mode="before")
-    @classmethod
-    def _rounds(cls, value: object) -> object:
-        if not isinstance(value, dict):
-            return value
-        return {name: tuple(rounds) if isinstance(rounds, list) else rounds for name, rounds in value.items()}
 
     @field_validator("window")
     @classmethod
@@ -241,9 +230,7 @@ class Gopair(PairingSystem):
             return Paired(())
         if self.options.method == "round_robin":
             return self._by_table(field, there)
-        scores = self._scores(field)
-        order, byes = order_by_rating(scores.ratings, there), self._byes(field, there, scores.ratings)
-        order = [member for member in order if member not in byes]
+        scores, order, byes = self._prepared(field, there)
         pairs, guarantee = best_pairs(scores, order, self.options.early, self.options.window)
         again = (rematch(field, *pair) for pair in pairs if field.met(*pair))
         return Paired(
@@ -255,35 +242,26 @@ class Gopair(PairingSystem):
         there = self._there(field.members, field.present, field.number)
         if self.options.method == "round_robin" or not {one, other} <= set(there):
             return ()
-        scores = self._scores(field)
-        byes = self._byes(field, there, scores.ratings)
-        rest = [member for member in order_by_rating(scores.ratings, there) if member not in byes]
-        early = adjustments(scores, rest, self.options.early).get((min(one, other), max(one, other)), 0)
+        scores, order, _ = self._prepared(field, there)
+        early = adjustments(scores, order, self.options.early).get((min(one, other), max(one, other)), 0)
         terms = (*scores.terms(one, other), ("kept for later", early))
         return tuple(Reason(name, worth, 0, "gopair manual 2005") for name, worth in terms)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """The tables, and who is dropped."""
-        told = []
-        if self.options.method == "round_robin":
-            seats = min(one, other), max(one, other)
-            tables = enumerate(berger(len(field.members)), 1)
-            number = next(number for number, pairs in tables if seats in {(min(pair), max(pair)) for pair in pairs})
-            told.append(
-                f"Berger tables of {len(field.members)}: seats {seats[0] + 1} and {seats[1] + 1} meet in round {number}"
-            )
         there = self._there(field.members, field.present, field.number)
-        told += [f"{field.members[at].name} is marked DROP for this round" for at in (one, other) if at not in there]
-        if self.options.method == "round_robin":
-            return (
-                *told,
-                *(
-                    f"{field.members[at].name} rests: its seat has no opponent"
-                    for at in paired.byes
-                    if at in (one, other)
-                ),
-            )
-        return (*told, *super().rules(field, paired, one, other))
+        names = {at: field.members[at].name for at in (one, other)}
+        dropped = [f"{names[at]} is marked DROP for this round" for at in (one, other) if at not in there]
+        if self.options.method != "round_robin":
+            return (*dropped, *super().rules(field, paired, one, other))
+        seats, count = {one, other}, len(field.members)
+        number = next(number for number, pairs in enumerate(berger(count), 1) if seats in map(set, pairs))
+        low, high = sorted(seats)
+        return (
+            f"Berger tables of {count}: seats {low + 1} and {high + 1} meet in round {number}",
+            *dropped,
+            *(f"{names[at]} rests: its seat has no opponent" for at in paired.byes if at in names),
+        )
 
     def weighed(self, field: Field) -> WeightedRound | None:
         """The scores behind the round, none of them barred; nothing where tables or a window decide."""
@@ -291,13 +269,9 @@ class Gopair(PairingSystem):
         window = self.options.window
         if self.options.method == "round_robin" or len(there) < 2 or (window and window < len(there)):
             return None
-        scores = self._scores(field)
-        byes = self._byes(field, there, scores.ratings)
-        order = [member for member in order_by_rating(scores.ratings, there) if member not in byes]
-        worth = _worth_of(scores, order, self.options.early)
-        weights = [[0 if one == other else worth(one, other) for other in order] for one in order]
-        numbers = np.array(weights, dtype=np.int64)
-        return WeightedRound(tuple(order), numbers, np.zeros_like(numbers))
+        scores, order, _ = self._prepared(field, there)
+        weights = _weights(order, _worth_of(scores, order, self.options.early))
+        return WeightedRound(tuple(order), weights, np.zeros_like(weights))
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
         """Without those who drop out; tables have fewer boards where somebody has left."""
@@ -311,10 +285,13 @@ class Gopair(PairingSystem):
         absent = self.options.drop or len(field.present) < len(field.members)
         return 0 if tables and absent else boards, boards
 
-    def _scores(self, field: Field) -> Scores:
+    def _prepared(self, field: Field, there: Sequence[int]) -> tuple[Scores, list[int], tuple[int, ...]]:
+        """The scores, who is to be paired in order of rating, and who rests."""
         odds = self.options.handicaps == "max"
         ratings = current_ratings(field) if odds and self.options.rerate else entry_ratings(field)
-        return Scores(field, ratings, odds)
+        byes = self._byes(field, there, ratings)
+        order = [member for member in order_by_rating(ratings, there) if member not in byes]
+        return Scores(field, ratings, odds), order, byes
 
     def _there(self, members: Sequence[Member], present: Sequence[int], number: int) -> list[int]:
         missing = {name for name, rounds in self.options.drop.items() if number in rounds or not rounds}

@@ -6,6 +6,7 @@ A system says what the scores are, how they make groups and which criteria weigh
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -44,8 +45,6 @@ from enginetour.formats.pairing.mcmahon import Starts
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.formats.rounds import PairingSystem, Reason, WeightedRound
 from enginetour.formats.starts import BandOptions
-
-# What the systems of the Gotha kind share: settings, and the way from a field to a round and its reasons.
 
 
 class Handicap(BaseModel):
@@ -109,7 +108,7 @@ class CriteriaInput:
     """A round as the criteria see it. `stones` is nothing where nobody gives a handicap."""
 
     field: Field
-    ground: PairingContext
+    context: PairingContext
     lineup: Lineup
     meetings: Ints
     chance: PairRandom
@@ -135,11 +134,11 @@ class Gotha(PairingSystem):
         self.version = type(self).version + (options.chance == "names")  # before, colors were drawn from the seed
 
     @abstractmethod
-    def ground(self, field: Field) -> PairingContext:
+    def context(self, field: Field) -> PairingContext:
         """Scores and groups of a round."""
 
     @abstractmethod
-    def criteria(self, scene: CriteriaInput) -> tuple[Criterion, ...]:
+    def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
         """All that weighs."""
 
     def given(self) -> Handicap | None:
@@ -152,22 +151,22 @@ class Gotha(PairingSystem):
 
     def pair(self, field: Field) -> Paired:
         """The heaviest round without rematch; Unpairable only if strict."""
-        ground = self.ground(field)
-        byes = self._byes(field, ground)
-        scene = self._scene(field, ground)
+        context = self.context(field)
+        byes = self._byes(field, context)
+        inputs = self._inputs(field, context)
         if self.options.renumber:
-            anew, _, apart = self._settled(scene, byes)
-            pairs, remarks = self._heaviest(anew, byes, apart)
+            renumbered, _, apart = self._settled(inputs, byes)
+            pairs, remarks = self._heaviest(renumbered, byes, apart)
         else:
-            pairs, remarks = self._heaviest(scene, byes)
+            pairs, remarks = self._heaviest(inputs, byes)
         boards = draw.assign_colours(
             field,
-            scene.lineup,
+            inputs.lineup,
             pairs,
             self._dice(field, "colours"),
-            scene.stones,
-            scene.strength,
-            named=scene.chance if self.options.chance == "names" else None,
+            inputs.stones,
+            inputs.strength,
+            named=inputs.chance if self.options.chance == "names" else None,
         )
         return Paired(boards, byes, draw.IN_TWO_STEPS if self.options.renumber else draw.CERTIFIED, remarks)
 
@@ -176,29 +175,29 @@ class Gotha(PairingSystem):
 
         With `renumber` that inside the groups, unless one of the two floats or rests.
         """
-        ground = self.ground(field)
-        scene = self._scene(field, ground)
-        number = {member: at for at, member in enumerate(scene.lineup.member.tolist())}
+        context = self.context(field)
+        inputs = self._inputs(field, context)
+        number = {member: at for at, member in enumerate(inputs.lineup.member.tolist())}
         a, b = np.array([number[one]]), np.array([number[other]])
         if self.options.renumber:
-            anew, out, _ = self._settled(scene, self._byes(field, ground))
-            scene = scene if (out[a] | out[b]).any() else anew
+            renumbered, out, _ = self._settled(inputs, self._byes(field, context))
+            inputs = inputs if (out[a] | out[b]).any() else renumbered
         return tuple(
             Reason(criterion.name, int(criterion.value(a, b)[0]), criterion.most, criterion.source)
-            for criterion in self.criteria(scene)
+            for criterion in self.criteria(inputs)
         )
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """With `renumber`, who floats."""
-        told = super().rules(field, paired, one, other)
+        texts = super().rules(field, paired, one, other)
         if not self.options.renumber:
-            return told
+            return texts
         lineup = self.lineup(field)
         group = dict(zip(lineup.member.tolist(), lineup.group.tolist(), strict=True))
         mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
         names = [member.name for member in field.members]
         floats = [(at, mates[at]) for at in (one, other) if at in mates and group[at] != group[mates[at]]]
-        return (*told, *(f"{names[at]} floats to {names[mate]}: settled before the groups" for at, mate in floats))
+        return (*texts, *(f"{names[at]} floats to {names[mate]}: settled before the groups" for at, mate in floats))
 
     def weighed(self, field: Field) -> WeightedRound | None:
         """The weights of the next round, without whoever rests; bars are families, then rematches.
@@ -207,76 +206,70 @@ class Gotha(PairingSystem):
         """
         if self.options.renumber:
             return None
-        ground = self.ground(field)
-        scene = self._scene(field, ground)
-        stay = ~np.isin(scene.lineup.member, self._byes(field, ground))
-        bars = draw.bar_levels(_part(scene.meetings, stay), self._kin(scene, stay))
-        return WeightedRound(tuple(scene.lineup.member[stay].tolist()), self._weights(scene, stay), bars)
+        context = self.context(field)
+        inputs = self._inputs(field, context)
+        stay = ~np.isin(inputs.lineup.member, self._byes(field, context))
+        bars = draw.bar_levels(_part(inputs.meetings, stay), self._kin(inputs, stay))
+        return WeightedRound(tuple(inputs.lineup.member[stay].tolist()), self._weights(inputs, stay), bars)
 
     def terms(self, field: Field) -> PlacementTerms:
         """With the starts, bands and categories of this field."""
-        return self.ground(field).terms
-
-    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """All of them; a strict tournament may end before."""
-        boards = len(field.present) // 2 * rounds_left
-        return 0 if self.options.strict else boards, boards
+        return self.context(field).terms
 
     def lineup(self, field: Field) -> Lineup:
         """Everybody present with group, place, floats and balance; the bye taker, too."""
-        return self._scene(field, self.ground(field)).lineup
+        return self._inputs(field, self.context(field)).lineup
 
-    def ranked(self, field: Field, ground: PairingContext, *, by_rating: bool) -> list[int]:
+    def ranked(self, field: Field, context: PairingContext, *, by_rating: bool) -> list[int]:
         """Those present, best first, by the table's codes, then rating where it is asked for, then entry order."""
         found: list[int] = []
-        for _, tied in standings.order_by_codes(field, self.order, field.present, ground.terms):
+        for _, tied in standings.order_by_codes(field, self.order, field.present, context.terms):
             found += sorted(tied, key=lambda at: -_known(field, at)) if by_rating else tied
         return found
 
-    def _byes(self, field: Field, ground: PairingContext) -> tuple[int, ...]:
+    def _byes(self, field: Field, context: PairingContext) -> tuple[int, ...]:
         if len(field.present) % 2 == 0:
             return ()
         if self.options.bye == "thesis":
-            return (last_bye(field, self.ranked(field, ground, by_rating=False)),)
-        return (gotha_bye(field, ground.starts.bands, ground.mms),)
+            return (last_bye(field, self.ranked(field, context, by_rating=False)),)
+        return (gotha_bye(field, context.starts.bands, context.mms),)
 
     def _heaviest(
-        self, scene: CriteriaInput, byes: tuple[int, ...], apart: Flags | None = None
+        self, inputs: CriteriaInput, byes: tuple[int, ...], apart: Flags | None = None
     ) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
-        """Pairs of places in the entry order, and what must be told of them."""
-        stay = ~np.isin(scene.lineup.member, byes)
+        stay = ~np.isin(inputs.lineup.member, byes)
         return draw.pair_heaviest(
-            scene.field,
-            scene.lineup.member[stay],
-            self._weights(scene, stay),
-            _part(scene.meetings, stay),
-            self._kin(scene, stay),
+            inputs.field,
+            inputs.lineup.member[stay],
+            self._weights(inputs, stay),
+            _part(inputs.meetings, stay),
+            self._kin(inputs, stay),
             strict=self.options.strict,
             apart=None if apart is None else _part(apart, stay),
         )
 
-    def _settled(self, scene: CriteriaInput, byes: tuple[int, ...]) -> tuple[CriteriaInput, Flags, Flags]:
+    def _settled(self, inputs: CriteriaInput, byes: tuple[int, ...]) -> tuple[CriteriaInput, Flags, Flags]:
         """Places anew once the floats of the heaviest round stand; who floats or rests; which pairs are out then."""
-        lineup = scene.lineup
-        pairs, _ = self._heaviest(scene, byes)
+        lineup = inputs.lineup
+        pairs, _ = self._heaviest(inputs, byes)
         floating, apart = draw.fix_floats(pairs, lineup.member, lineup.group)
         out = floating | np.isin(lineup.member, byes)
-        return replace(scene, lineup=lineup.renumbered(out)), out, apart
+        return replace(inputs, lineup=lineup.renumbered(out)), out, apart
 
-    def _weights(self, scene: CriteriaInput, stay: Flags) -> Ints:
+    def _weights(self, inputs: CriteriaInput, stay: Flags) -> Ints:
         """Weighed with whoever rests, so that a pair weighs the same whoever that is."""
-        return _part(weigh(self.criteria(scene), len(scene.lineup)), stay)
+        return _part(weigh(self.criteria(inputs), len(inputs.lineup)), stay)
 
-    def _kin(self, scene: CriteriaInput, stay: Flags) -> Flags | None:
-        return _part(same_family(scene.field, scene.lineup), stay) if self.options.forbid_family else None
+    def _kin(self, inputs: CriteriaInput, stay: Flags) -> Flags | None:
+        return _part(same_family(inputs.field, inputs.lineup), stay) if self.options.forbid_family else None
 
-    def _scene(self, field: Field, ground: PairingContext) -> CriteriaInput:
-        order = self.ranked(field, ground, by_rating=self.by_rating(field))
-        categories = ground.terms.categories
-        lineup = lineup_of(field, ground.points, ground.span, order, categories=categories, recent=self.memory)
+    def _inputs(self, field: Field, context: PairingContext) -> CriteriaInput:
+        order = self.ranked(field, context, by_rating=self.by_rating(field))
+        categories = context.terms.categories
+        lineup = lineup_of(field, context.points, context.span, order, categories=categories, recent=self.memory)
         given = self.given()
         limit = given.threshold if given is not None else None
-        strength = np.array(ground.strength, dtype=np.int64)[lineup.member]
+        strength = np.array(context.strength, dtype=np.int64)[lineup.member]
         strength = strength if limit is None else np.minimum(strength, limit)
         if self.options.chance == "names":
             chance = random_by_names([member.drawn or f"{member.name}A" for member in field.members])
@@ -284,7 +277,7 @@ class Gotha(PairingSystem):
             chance = random_by_seed(self._dice(field, "pairs"), len(field.members))
         return CriteriaInput(
             field,
-            ground,
+            context,
             lineup,
             draw.last_meetings(field, lineup, forfeits=self.options.forfeit_counts_as_met),
             chance,
@@ -304,8 +297,6 @@ def _known(field: Field, at: int) -> float:
     rating = field.members[at].rating
     return float("-inf") if rating is None else rating
 
-
-# Today's criteria as settings: every weight, the seeding inside groups and the floats between them.
 
 Weight = Annotated[int, Setting(ge=0, le=10**14)]  # seven of them fit the matching's machine words
 
@@ -364,24 +355,24 @@ class ByCriteria(Gotha):
         self.memory = draw.MEMORY.get(options.float_rule)
         self.evens_sos = options.float_rule == "sos-even"
 
-    def criteria(self, scene: CriteriaInput) -> tuple[Criterion, ...]:
+    def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
         """In the order of their weights as a rule, lowest first."""
-        options, lineup = self.options, scene.lineup
-        found = [criteria.base(), criteria.not_met(scene.met)]
+        options, lineup = self.options, inputs.lineup
+        found = [criteria.base(), criteria.not_met(inputs.met)]
         if options.random:
-            found.append(criteria.random(lineup, scene.chance, options.random))
+            found.append(criteria.random(lineup, inputs.chance, options.random))
         if options.games_per_pairing == 1:
-            found.append(criteria.colours(lineup, scene.stones, options.colour_weight))
-        kind = options.seeding if scene.field.number <= options.seeding_rounds else options.seeding_later
+            found.append(criteria.colours(lineup, inputs.stones, options.colour_weight))
+        kind = options.seeding if inputs.field.number <= options.seeding_rounds else options.seeding_later
         found += [
-            seeding(lineup, kind, scene.chance, options.seeding_weight),
-            draw.floats(lineup, self._suited(scene), options.float_weight, compensate=options.compensate),
+            seeding(lineup, kind, inputs.chance, options.seeding_weight),
+            draw.floats(lineup, self._suited(inputs), options.float_weight, compensate=options.compensate),
             criteria.score(lineup, options.score_weight),
         ]
         if options.family_weight:
             found.append(
                 criteria.kinship(
-                    scene.field,
+                    inputs.field,
                     lineup,
                     options.family_weight,
                     family_worth=options.family_worth,
@@ -391,18 +382,16 @@ class ByCriteria(Gotha):
             )
         return tuple(found)
 
-    def _suited(self, scene: CriteriaInput) -> FloatSuitability:
-        options, lineup = self.options, scene.lineup
+    def _suited(self, inputs: CriteriaInput) -> FloatSuitability:
+        options, lineup = self.options, inputs.lineup
         unit: int = options.float_weight
         if options.float_rule == "position":
             return draw.by_position(lineup, options.float_down, options.float_up, unit)
-        sos = self._sos(scene) if options.float_rule == "sos-even" else ()
-        return draw.by_rule(scene.field, lineup, options.float_rule, sos, unit)
-
-    def _sos(self, scene: CriteriaInput) -> list[int]:
-        code = self.sos_code
-        values = standings.code_values(scene.field, (code,), scene.ground.terms)[code]
-        return [values[at] for at in scene.lineup.member.tolist()]
+        sos: Sequence[int] = ()
+        if options.float_rule == "sos-even":
+            values = standings.code_values(inputs.field, (self.sos_code,), inputs.context.terms)[self.sos_code]
+            sos = [values[at] for at in lineup.member.tolist()]
+        return draw.by_rule(inputs.field, lineup, options.float_rule, sos, unit)
 
     def first_rounds(self, field: Field) -> bool:
         """Whether the round is paired by the first of the two seedings."""

@@ -11,7 +11,7 @@ The whole round has the greatest sum. Ratings rank: who meets equals all the tim
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log2
 from typing import Literal
@@ -27,30 +27,28 @@ from enginetour.formats.pairing.gorounds import (
     CERTIFIED,
     MILLI,
     Restrictions,
+    Worth,
     assign_colours,
     broken_restrictions,
+    by_gor,
     current_ratings,
     entry_ratings,
     order_by_rating,
+    pair_matrices,
     refuse_unrated,
     remarks_on_unrated,
     same_family,
 )
 from enginetour.formats.pairing.matching import relaxed_matching
-from enginetour.formats.pairing.rerating import by_gor
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, WeightedRound
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.gor import EPS, FLOOR, con, egf_expected, expected_total_change
 
 UNIT = 10**12  # a bit, or a point of change, in units of the weight (our decision)
 _Milli = tuple[int, ...]  # ratings in thousandths of a point
-Worth = Callable[[int, int], int]
-"""(member, member) -> what the pair is worth in units of the weight, the same both ways."""
 
 
 class _InformationOptions(RoundsOptions):
-    """Settings of all three."""
-
     rerate: bool = Setting(default=True, description="whether ratings are made anew after each round")
     forbid_family: bool = Setting(
         default=False, description="whether one family must not meet, unless there is no round without; else only "
@@ -114,15 +112,10 @@ class Information(PairingSystem):
     codes = ("RATING",)
     options: _InformationOptions
 
-    @property
-    def model(self) -> str:
-        """Of the ratings: gor, elo or elo-draw."""
-        return "gor"
-
-    @property
-    def integer_steps(self) -> bool:
-        """Whether the width of GoR is in whole points."""
-        return False
+    def __init__(self, options: _InformationOptions) -> None:
+        super().__init__(options)
+        self.model: str = getattr(options, "model", "gor")  # of the ratings: gor, elo or elo-draw
+        self.integer_steps: bool = getattr(options, "integer_steps", False)  # of the width of GoR
 
     def check(self, members: tuple[Member, ...]) -> None:
         """ValueError for missing ratings too, unless Elo starts a field that has none, and below the floor of GoR."""
@@ -170,14 +163,9 @@ class Information(PairingSystem):
         if len(there) % 2:
             there.remove(self._bye(field, ratings))
         worth, _ = self.worth(field, ratings)
-        weights, barred = (np.zeros((len(there), len(there)), dtype=np.int64) for _ in range(2))
-        for row, one in enumerate(there):
-            for column, other in enumerate(there[:row]):
-                kin = same_family(field, one, other)
-                weights[row, column] = worth(one, other) + (not kin)
-                again = field.meetings[one].get(other)
-                barred[row, column] = again + 1 if again else self.options.forbid_family and kin
-        return WeightedRound(tuple(there), weights + weights.T, barred + barred.T)
+        weights, kin, again = pair_matrices(field, there, worth)
+        barred = np.where(again > 0, again + 1, kin * self.options.forbid_family)
+        return WeightedRound(tuple(there), weights + 1 - kin, barred)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """The worth of the pair, and the one unit that keeps families apart."""
@@ -190,11 +178,6 @@ class Information(PairingSystem):
     def terms(self, field: Field) -> tiebreaks.PlacementTerms:
         """With the ratings after all games so far."""
         return self._terms(field, self.ratings(field))
-
-    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """All of them; a strict tournament may end before."""
-        fewest, most = super().boards_ahead(field, rounds_left)
-        return 0 if self.options.strict else fewest, most
 
     def _terms(self, field: Field, ratings: _Milli) -> tiebreaks.PlacementTerms:
         return replace(super().terms(field), ratings=tuple(rating / MILLI for rating in ratings))
@@ -210,16 +193,6 @@ class Entropy(Information):
 
     name = "entropy"
     options: EntropyOptions
-
-    @property
-    def model(self) -> str:
-        """As set."""
-        return self.options.model
-
-    @property
-    def integer_steps(self) -> bool:
-        """As set."""
-        return self.options.integer_steps
 
     def worth(self, _field: Field, ratings: _Milli) -> tuple[Worth, int]:
         """Bits."""
@@ -266,11 +239,6 @@ class Probe(Information):
     name = "probe"
     version = 2  # 1: losses did not limit the aim, and entrants without an aim pulled others back
     options: ProbeOptions
-
-    @property
-    def model(self) -> str:
-        """As set."""
-        return self.options.model
 
     def worth(self, field: Field, ratings: _Milli) -> tuple[Worth, int]:
         """Thousandths of a point off the aim, both sides together; 0 is the most.

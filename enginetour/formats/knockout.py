@@ -10,22 +10,23 @@ from typing import Literal
 from pydantic import Field as Setting
 
 from enginetour.formats.brackets import (
-    FamilySeparation,
     Knockout,
     KnockoutMatch,
     KnockoutOptions,
+    Node,
     adjacent_leaves,
+    advance,
     bracket_leaves,
     bracket_size,
     families_of,
-    match_summaries,
+    full_couples,
+    neighbours,
     played_rounds,
+    separate_families,
 )
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import Dice, Field, Kind, Member, Paired, Turn
 from enginetour.model.game import StandingsRow
-
-Node = int | None  # a member's place; nobody
 
 
 class CupOptions(KnockoutOptions):
@@ -60,13 +61,9 @@ class _Tree:
         """Of the round to be played."""
         return {2: "final", 4: "semi-final", 8: "quarter-final"}.get(len(self.nodes), f"round of {len(self.nodes)}")
 
-    def couples(self) -> list[tuple[Node, Node]]:
-        """Neighbours."""
-        return list(zip(self.nodes[::2], self.nodes[1::2], strict=True)) if len(self.nodes) > 1 else []
-
     def matches(self, there: Collection[int]) -> list[tuple[int, int]]:
         """Couples of which both are there, left to right; the third place is played for beside the final."""
-        found = [(one, other) for one, other in self.couples() if one is not None and other is not None]
+        found = full_couples(neighbours(self.nodes))
         if len(self.nodes) == 2 and len(self.semi) == 2 and set(self.semi) <= set(there):
             found.append((self.semi[0], self.semi[1]))
         return found
@@ -80,11 +77,9 @@ class _Tree:
 
     def after(self, duels: Sequence[KnockoutMatch]) -> _Tree:
         """With the winners of these matches and whoever passed."""
-        by_couple: dict[frozenset[Node], KnockoutMatch] = {frozenset((duel.white, duel.black)): duel for duel in duels}
-        found = [(couple, by_couple.get(frozenset(couple))) for couple in self.couples()]
-        nodes = tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found)
-        losers = tuple(duel.loser for _, duel in found if duel and duel.loser is not None)
-        return _Tree(nodes, self.third, losers if self.third and len(self.nodes) == 4 else ())
+        through, fallen = advance(neighbours(self.nodes), duels)
+        semi = tuple(loser for loser in fallen if loser is not None)
+        return _Tree(through, self.third, semi if self.third and len(self.nodes) == 4 else ())
 
 
 class Cup(Knockout):
@@ -103,7 +98,7 @@ class Cup(Knockout):
         boards = tuple(self.board(field, pair) for pair in tree.matches(field.present))
         playing = {place for board in boards for place in board.pair}
         byes = tuple(sorted(node for node in tree.nodes if node is not None and node not in playing))
-        return Paired(boards, byes if boards else (), "by rule", match_summaries(duels))
+        return Paired(boards, byes if boards else (), "by rule", tuple(duel.text for duel in duels))
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """The round in which the tree as drawn lets two meet."""
@@ -111,8 +106,8 @@ class Cup(Knockout):
         low, high = sorted(nodes.index(place) for place in (one, other))
         rounds = (low ^ high).bit_length()
         called = _Tree(nodes[: len(nodes) >> (rounds - 1)]).name
-        told = f"leaves {low + 1} and {high + 1} of the tree: they can meet in its round {rounds}, the {called}"
-        return (*super().rules(field, paired, one, other), told)
+        text = f"leaves {low + 1} and {high + 1} of the tree: they can meet in its round {rounds}, the {called}"
+        return (*super().rules(field, paired, one, other), text)
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
         """By cup score; the status tells how far everybody came."""
@@ -173,7 +168,6 @@ class Cup(Knockout):
         return (tree.left(now) if skipping else tree), duels
 
     def _course(self, field: Field, now: Collection[int]) -> Iterator[tuple[_Tree, list[KnockoutMatch]]]:
-        """Round by round the tree before it and its matches."""
         tree = self._drawn(field)
         for seen in played_rounds(field, now):
             tree = tree.left(seen.there)
@@ -194,5 +188,5 @@ def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> _Tree:
         return _Tree(adjacent_leaves(everybody, passing), options.third_place)
     row = bracket_leaves(order, passing, folded=folded)
     if options.part_families:
-        row = FamilySeparation(row, families_of(members)).parted(folded=folded)
+        row = separate_families(row, families_of(members), folded=folded)
     return _Tree(row, options.third_place)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from immutables import Map
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from enginetour.formats.base import Format, FormatState, check_present
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import (
     Entrant,
@@ -21,7 +22,6 @@ from enginetour.model.game import (
     Extended,
     GameFinished,
     GameVoided,
-    Note,
     Outcome,
     Pairing,
     StandingsRow,
@@ -48,8 +48,6 @@ from enginetour.ratings.sequential import (
     sample_number,
     step,
 )
-
-# Settings of a match of two, and of the sequential test that may end it.
 
 
 class _SprtOptions(BaseModel):
@@ -129,17 +127,16 @@ class MatchOptions(BaseModel):
         return error
 
 
-# A moment of a match of two: which games are in, which may be played, how far the test has looked.
-#
-# Games are numbered from 0 in the order of the schedule, outcomes are half points of the first entrant. The test
-# looks at units: encounters, or single games. It is a value, as `Docket` is; a step costs the same in long matches.
-
 WINDOW = 256  # open games offered at once, for 128 slots (our choice): a look at them goes through all
 
 
 @dataclass(frozen=True, slots=True)
-class MatchState:
-    """`looked` units are complete from the start on, and walked over; games below `reach` have been on offer.
+class MatchState(FormatState):
+    """Which games are in, which may be played, how far the test has looked; a step costs the same in long matches.
+
+    Games are numbered from 0 in the order of the schedule, outcomes are half points of the first entrant. The test
+    looks at units: encounters, or single games. `looked` units are complete from the start on, and walked over; games
+    below `reach` have been on offer.
 
     `legs` games have one opening, `unit` games make one look, `most` games can be played. `counts` are losses, draws,
     wins; `late` are games that came in after a withdrawal. Without a walk `seen` counts the units looked at by their
@@ -161,7 +158,6 @@ class MatchState:
     gone: tuple[str, ...] = ()
     swap: bool = True
     reverse: bool = False
-    notes: tuple[Note, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -177,10 +173,6 @@ class MatchState:
     def is_over(self) -> bool:
         """Nothing more is offered, whatever has not been played."""
         return bool(self.is_decided or self.gone)
-
-    def noted(self, kind: str, text: str, **fields: object) -> MatchState:
-        """The same moment with one decision more on record."""
-        return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
 
     def pairing(self, number: int) -> Pairing:
         """A game as it is offered; the colours alternate unless `swap` is off, `reverse` begins with the second."""
@@ -247,16 +239,17 @@ class MatchState:
         return losses, draws, wins
 
 
-# A match of two: a number of games, a sequential test (SPRT) that ends it as soon as it knows, or an error to reach.
-
 # Pairs of the assumed kind that count beside those seen when the length is guessed (our choice): after as many of
 # its own a match is believed half.
 _ASSUMED_WEIGHT = 20
 HALF = 0.5  # of an outcome of each kind: Jeffreys' prior of such counts
 
 
-class Match:
-    """Two entrants, the first of them the one in question; a decided match takes what is in the air, no more."""
+class Match(Format[MatchState]):
+    """Two entrants, the first of them the one in question; a decided match takes what is in the air, no more.
+
+    Kinds of its notes: schedule, verdict, known, reopened, undecided, withdraw, extend.
+    """
 
     version = 1
 
@@ -272,7 +265,6 @@ class Match:
 
     @property
     def _stops(self) -> bool:
-        """It may end before all games are played."""
         return self.test is not None or self.error is not None
 
     def start(self, entrants: tuple[Entrant, ...]) -> MatchState:
@@ -292,10 +284,6 @@ class Match:
         """The earliest games still to be played; none once a verdict has fallen or one of the two has left."""
         return () if state.is_over else tuple(state.pairing(number) for number in state.open())
 
-    def ahead(self, _: MatchState) -> tuple[Pairing, ...]:
-        """None: the window reaches as far as anybody needs."""
-        return ()
-
     def step(self, state: MatchState, event: Event) -> MatchState:
         """The state after one event; ValueError: it cannot have happened here."""
         match event:
@@ -304,10 +292,7 @@ class Match:
             case GameVoided(pairing, _):
                 return self._voided(state, pairing)
             case Withdrawn(name):
-                if name not in state.pair:
-                    raise ValueError(f"{name} is not in this match")
-                if name in state.gone:
-                    raise ValueError(f"{name} has withdrawn already")
+                check_present(name, state.pair, state.gone, "match")
                 broken = ", the match is broken off" if self.offers(state) else ""
                 state = replace(state, gone=(*state.gone, name))
                 return state.noted("withdraw", f"{name} withdraws{broken}", engine=name)
@@ -355,10 +340,6 @@ class Match:
             placed.append(StandingsRow(rank, name, points, sum(state.counts), "withdrawn" if out else ""))
         return tuple(placed)
 
-    def notes(self, state: MatchState) -> tuple[Note, ...]:
-        """Kinds: schedule, verdict, known, reopened, undecided, withdraw, extend."""
-        return state.notes
-
     def tested(self, state: MatchState) -> MatchTest | None:
         """What the test says now, games beyond the verdict in the counts; None without a test or a game."""
         if self.test is None or state.walk is None or not state.outcomes:
@@ -405,7 +386,6 @@ class Match:
         return state.noted("reopened", f"{what}: a game of encounter {pairing.meeting} is void", was=was)
 
     def _unseen(self, state: MatchState) -> MatchState:
-        """Before the first look."""
         none = (0,) * self.classes
         return replace(state, walk=Walk(none) if self.test else None, seen=none if self.error else (), known=False)
 
@@ -443,10 +423,10 @@ class Match:
         figures: dict[str, object] = {"after": state.looked, "counts": list(counts)}
         if state.walk is None or self.test is None:
             error = error_of(state.seen)
-            told = "unknown" if error is None else f"{error:.1f} Elo"
+            shown = "unknown" if error is None else f"{error:.1f} Elo"
             figures |= {"error": None if error is None else round(error, 2)}
             kind, after = ("known", "after") if state.known else ("undecided", "after all")
-            return state.noted(kind, f"error {told} {after} {seen}", **figures)
+            return state.noted(kind, f"error {shown} {after} {seen}", **figures)
         ratio = round(state.walk.llr, 3) or 0.0
         figures |= {"llr": ratio}
         if not state.verdict:

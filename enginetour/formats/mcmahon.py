@@ -70,7 +70,7 @@ class _FromStarts(Starting, Gotha):
         """As the settings have it."""
         return self.options.handicap  # type: ignore[no-any-return]
 
-    def ground(self, field: Field) -> PairingContext:
+    def context(self, field: Field) -> PairingContext:
         """McMahon scores, in groups from the bar downwards."""
         starts, points, played = self.starts(field), self.scores(field), len(field.history)
         span = Span(
@@ -168,23 +168,23 @@ class Gotha2005(_FromStarts):
     options: Gotha2005Options
     step = 2  # groups a win
 
-    def criteria(self, scene: CriteriaInput) -> tuple[Criterion, ...]:
+    def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
         """In the order of its documentation."""
-        options, field = self.options, scene.field
+        options, field = self.options, inputs.field
         enough = field.win * field.rounds
         limit = self.limits(field)[0] if options.exempt_above == "bar" else options.exempt_above
         exempt = [
-            scene.ground.starts.bands[at] > limit or (options.exempt_wins and 2 * field.scores[at] >= enough)
-            for at in scene.lineup.member.tolist()
+            inputs.context.starts.bands[at] > limit or (options.exempt_wins and 2 * field.scores[at] >= enough)
+            for at in inputs.lineup.member.tolist()
         ]
         given = self.given()
         older = OlderGotha(
             field,
-            scene.lineup,
-            scene.met,
-            scene.chance,
+            inputs.lineup,
+            inputs.met,
+            inputs.chance,
             np.array(exempt, dtype=np.bool_),
-            scene.strength,
+            inputs.strength,
             None if given is None else given.correction,
             options.seeding,
             options.random,

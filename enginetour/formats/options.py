@@ -5,30 +5,49 @@ Systems with McMahon scores have a handicap of their own, by those.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic import Field as Setting
 
 from enginetour.formats.pairing.field import NEITHER, Board, Field, Paired
+from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
 from enginetour.model.errors import did_you_mean
 
-# Leave asked for before the first game: rounds somebody misses, and half-point byes (H in a TRF), for any system.
-
 FEWEST = 2  # a round has two sides
+_NAMED = 5  # entrants in a message
+
+GamesOfMatch = Annotated[
+    int, Setting(ge=1, le=MOST_EACH, description="games of one match: 1 or an even number"), AfterValidator(fair_count)
+]
+ForbidFamily = Annotated[
+    bool, Setting(description="whether entrants of one family must not meet, unless there is no round without")
+]
+Strict = Annotated[
+    bool,
+    Setting(description="whether to stop when no round is left without a rematch; else the fewest, oldest ones"),
+]
 
 
-def _listed(value: object) -> object:
-    """TOML's lists as tuples."""
-    if not isinstance(value, dict):
-        return value
-    return {name: tuple(rounds) if isinstance(rounds, list) else rounds for name, rounds in value.items()}
+def listed(names: Sequence[str]) -> str:
+    """The first five names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
-RoundsByName = Annotated[dict[str, tuple[Annotated[int, Setting(ge=1, le=1000)], ...]], BeforeValidator(_listed)]
+def lists_as_tuples(value: object) -> object:
+    """Return TOML's lists as tuples, in a table too."""
+    if isinstance(value, dict):
+        return {key: lists_as_tuples(each) for key, each in value.items()}
+    return tuple(value) if isinstance(value, list) else value
+
+
+RoundsByName = Annotated[
+    dict[str, tuple[Annotated[int, Setting(ge=1, le=1000)], ...]], BeforeValidator(lists_as_tuples)
+]
 """Rounds by the names of entrants."""
 
 
@@ -66,9 +85,6 @@ class RequestedByes:
         return number in self.half_bye.get(name, ())
 
 
-# A handicap by rating difference, for any format: the stronger gives some bands of time odds, and has White.
-
-_NAMED = 5  # entrants in a message
 BY_RATING = (
     "time odds by difference in rating; none by default. A table with per (100 points a band), correction (1), "
     "ceiling (9) and threshold (none)"
@@ -102,20 +118,18 @@ class RatingHandicap(BaseModel):
         """ValueError names the first of those without a rating, and the key."""
         unrated = [name for name, rating in ratings.items() if rating is None]
         if unrated:
-            more = f" and {len(unrated) - _NAMED} more" if len(unrated) > _NAMED else ""
             raise ValueError(
-                f"the handicap goes by ratings and {', '.join(unrated[:_NAMED])}{more} has none: "
-                "give rating = ..., or leave handicap out"
+                f"the handicap goes by ratings and {listed(unrated)} has none: give rating = ..., or leave handicap out"
             )
 
     def seated(self, field: Field, paired: Paired) -> Paired:
         """The round with its odds; where there are any, the stronger has White."""
-        return replace(paired, boards=tuple(self._seated(field, paired.boards)))
-
-    def _seated(self, field: Field, boards: Iterable[Board]) -> Iterable[Board]:
-        for board in boards:
+        boards = []
+        for board in paired.boards:
             given = self.between(field.members[board.white].rating, field.members[board.black].rating)
-            yield Board(board.white, board.black, given) if given >= 0 else Board(board.black, board.white, -given)
+            seats = (board.white, board.black) if given >= 0 else (board.black, board.white)
+            boards.append(Board(*seats, abs(given)))
+        return replace(paired, boards=tuple(boards))
 
 
 def without_odds_colours(field: Field) -> Field:
@@ -126,13 +140,8 @@ def without_odds_colours(field: Field) -> Field:
     return replace(field, history=history)
 
 
-# Settings of formats that see to colours themselves: what other formats know of colours is refused with the reason.
-
-_ELSEWHERE = "match, roundrobin, gauntlet and scheveningen"  # that have them
-
-
 class ColourOptions(BaseModel):
-    """The base of such settings; `colours_by` is what chooses White."""
+    """Settings of formats in which `colours_by` decides who has White; other settings of colours are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
@@ -144,6 +153,7 @@ class ColourOptions(BaseModel):
         for key in ("swap", "reverse"):
             if isinstance(settings, Mapping) and key in settings and key not in cls.model_fields:
                 raise ValueError(
-                    f"{key} is for {_ELSEWHERE}: here {cls.colours_by} decides who has White; leave it out"
+                    f"{key} is for match, roundrobin, gauntlet and scheveningen: here {cls.colours_by} decides who has "
+                    "White; leave it out"
                 )
         return settings

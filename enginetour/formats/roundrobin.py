@@ -11,12 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Self
+from typing import Annotated, Self
 
 from immutables import Map
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, model_validator
 from pydantic import Field as Setting
 
+from enginetour.formats.base import Format, FormatState, check_present, refuse_twice
 from enginetour.formats.options import BY_RATING, RatingHandicap
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
@@ -43,7 +44,6 @@ from enginetour.model.game import (
     Extended,
     GameFinished,
     GameVoided,
-    Note,
     Outcome,
     Pairing,
     Replaced,
@@ -60,7 +60,9 @@ class ListOptions(BaseModel):
     cycles: int = Setting(
         default=1, ge=1, description="how often everybody meets everybody it is to meet; 2: a double round robin"
     )
-    games_per_pairing: int = Setting(default=1, ge=1, description="games of one match in a cycle: 1 or an even number")
+    games_per_pairing: Annotated[
+        int, Setting(ge=1, description="games of one match in a cycle: 1 or an even number"), AfterValidator(fair_count)
+    ] = 1
     swap: bool = Setting(
         default=True,
         description="colours change from game to game of a pair; false: one has White in all, seeds and the first "
@@ -73,11 +75,6 @@ class ListOptions(BaseModel):
         description="order of the table: up to six codes such as NBW, LPR, SDC; empty: points, SB, DE, WIN",
     )
 
-    @field_validator("games_per_pairing")
-    @classmethod
-    def _even(cls, games: int) -> int:
-        return fair_count(games)
-
     @model_validator(mode="after")
     def _colours_at_odds(self) -> Self:
         if self.reverse and self.handicap is not None:
@@ -85,8 +82,8 @@ class ListOptions(BaseModel):
         return self
 
 
-def _some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
-    """The setting `key`, the first so many entrants or a list of names, if it names somebody and nobody twice."""
+def _some_entrants(wanted: int | list[str], info: ValidationInfo) -> int | list[str]:
+    key = info.field_name
     if isinstance(wanted, int) and wanted < 1:
         raise ValueError(f"{key} {wanted} is too few: at least 1")
     if isinstance(wanted, list) and not wanted:
@@ -95,6 +92,10 @@ def _some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
         twice = next(name for name in wanted if wanted.count(name) > 1)
         raise ValueError(f"{key} names {twice!r} twice")
     return wanted
+
+
+_Some = Annotated[int | list[str], AfterValidator(_some_entrants)]
+"""The first so many entrants or a list of names: somebody, and nobody twice."""
 
 
 def _picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
@@ -113,7 +114,7 @@ _Board = tuple[str, str, int, int]  # white of the first game, black, cycle from
 
 
 @dataclass(frozen=True, slots=True)
-class ListState:
+class ListState(FormatState):
     """A moment of a tournament whose pairs are known; `names` in list order, those of `gone` included.
 
     Without `seeds` everybody meets everybody.
@@ -122,46 +123,34 @@ class ListState:
     names: tuple[str, ...] = ()
     seeds: frozenset[str] = frozenset()
     gone: tuple[str, ...] = ()
-    docket: GameSchedule = field(default_factory=GameSchedule)
+    schedule: GameSchedule = field(default_factory=GameSchedule)
     grid: Grid = field(default_factory=Map)
     cycles: int = 1
     rounds: int = 0
     encounters: int = 0
     ratings: Map[str, float | None] = field(default_factory=Map)  # that entrants brought
-    notes: tuple[Note, ...] = ()
 
     @property
     def present(self) -> tuple[str, ...]:
         """Who has not withdrawn, in list order."""
         return tuple(name for name in self.names if name not in self.gone)
 
-    def opponents(self, *, seeded: bool, seeds_meet: bool) -> tuple[str, ...]:
-        """Whom a newcomer meets, in list order."""
-        if not self.seeds:
-            return self.present
-        meets = {True: seeds_meet or not seeded, False: seeded}  # by whether the other is a seed
-        return tuple(name for name in self.present if meets[name in self.seeds])
 
-    def noted(self, kind: str, text: str, **fields: object) -> ListState:
-        """The same moment with one decision more on record."""
-        return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
+class PairList(Format[ListState], ABC):
+    """The format of a pair list; subclasses give the boards. Games of the withdrawn leave the table of the others.
 
-
-class PairList(ABC):
-    """The format of a pair list; subclasses give the boards. Games of the withdrawn leave the table of the others."""
+    Kinds of its notes: warning, schedule, withdraw, add, extend.
+    """
 
     version = 1
 
     def __init__(self, options: ListOptions) -> None:
         self.options = options
-        self.seeds_meet = False
 
     def start(self, entrants: tuple[Entrant, ...]) -> ListState:
         """All games scheduled. ValueError: a name twice, or a field the settings do not fit."""
         names = tuple(entrant.name for entrant in entrants)
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"entrant {name} stands there twice")
+        refuse_twice(names, "entrant")
         ratings = Map({entrant.name: entrant.rating for entrant in entrants})
         if self.options.handicap is not None:
             self.options.handicap.check(ratings)
@@ -169,35 +158,31 @@ class PairList(ABC):
         state = self._scheduled(state, self._boards(state, range(state.cycles)))
         for warning in standings.warnings(self.options.placement):
             state = state.noted("warning", warning)
-        text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
-        return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
+        text = f"{len(names)} entrants, {state.rounds} rounds, {state.schedule.left} games"
+        return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.schedule.left)
 
     def offers(self, state: ListState) -> tuple[Pairing, ...]:
         """The earliest games still to be played, round by round."""
-        return state.docket.open()
-
-    def ahead(self, _: ListState) -> tuple[Pairing, ...]:
-        """None: all games of the list are on offer as the window reaches them."""
-        return ()
+        return state.schedule.open()
 
     def step(self, state: ListState, event: Event) -> ListState:
         """The state after one event; ValueError: it cannot have happened here."""
         match event:
             case GameFinished(pairing, outcome):
-                wanted = state.docket.counts(pairing)
+                wanted = state.schedule.counts(pairing)
                 if outcome is Outcome.VOID:
                     return state
-                docket = state.docket.finished(pairing, outcome)
+                schedule = state.schedule.finished(pairing, outcome)
                 if not wanted:
-                    return replace(state, docket=docket)
+                    return replace(state, schedule=schedule)
                 grid = with_game(state.grid, Scored(pairing.white, pairing.black, outcome))
-                return replace(state, docket=docket, grid=grid)
+                return replace(state, schedule=schedule, grid=grid)
             case GameVoided(pairing, outcome):
-                was = state.docket.voidable(pairing)
+                was = state.schedule.voidable(pairing)
                 if was is None or any(name in state.gone for name in pairing.pair):
-                    return replace(state, docket=state.docket.struck_out(pairing, outcome))
+                    return replace(state, schedule=state.schedule.struck_out(pairing, outcome))
                 grid = with_game(state.grid, Scored(pairing.white, pairing.black, was), -1)
-                return replace(state, docket=state.docket.reopened(pairing), grid=grid)
+                return replace(state, schedule=state.schedule.reopened(pairing), grid=grid)
             case Withdrawn(name):
                 return self._left(state, name)
             case Added(entrant):
@@ -211,19 +196,11 @@ class PairList(ABC):
 
     def remaining(self, state: ListState) -> tuple[int, int]:
         """Known exactly."""
-        return (state.docket.left, state.docket.left)
-
-    def likely(self, state: ListState) -> int:
-        """Known exactly."""
-        return state.docket.left
+        return (state.schedule.left, state.schedule.left)
 
     def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
         """By the codes chosen, else points, SB, DE, WIN, among the present; the withdrawn last with their points."""
         return (*self._table(state), *_withdrawn_lines(state))
-
-    def notes(self, state: ListState) -> tuple[Note, ...]:
-        """Kinds: warning, schedule, withdraw, add, extend."""
-        return state.notes
 
     def _table(self, state: ListState) -> tuple[StandingsRow, ...]:
         """The ranked lines, by games among the present."""
@@ -238,13 +215,13 @@ class PairList(ABC):
         there, each = {name: place for place, name in enumerate(state.present)}, self.options.games_per_pairing
         rows = [[Turn()] * len(there) for _ in range(state.rounds)]
         boards = groupby(
-            (game for game in state.docket.games if game.white in there and game.black in there),
+            (game for game in state.schedule.games if game.white in there and game.black in there),
             key=lambda game: (game.round, frozenset(game.pair)),
         )
         for (number, _), games in boards:
             match = list(games)
             first, row = match[0], rows[number - 1]
-            found = [state.docket.played.get(game.key) for game in match]
+            found = [state.schedule.played.get(game.key) for game in match]
             mine = sum(
                 outcome.half_points(white=game.white == first.white)
                 for game, outcome in zip(match, found, strict=True)
@@ -265,6 +242,10 @@ class PairList(ABC):
     def _newcomer_is_seed(self, _state: ListState) -> bool:
         return False
 
+    def _opponents(self, state: ListState, *, seeded: bool) -> tuple[str, ...]:
+        """Whom a newcomer meets, in list order."""
+        return tuple(name for name in state.present if not state.seeds or seeded != (name in state.seeds))
+
     @abstractmethod
     def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
         """Whole cycles among the present, in rounds after those there are."""
@@ -273,10 +254,6 @@ class PairList(ABC):
         """Colours swapped in even cycles, unless a match is fair in itself or they stay; all of them in reverse."""
         swaps = self.options.swap and self.options.games_per_pairing == 1 and cycle % 2 == 1
         return (black, white) if swaps != self.options.reverse else (white, black)
-
-    def _is_fixed(self, state: ListState) -> bool:
-        """Whether colours go by who is a seed."""
-        return bool(state.seeds) and not self.options.swap
 
     def _scheduled(self, state: ListState, boards: Iterable[_Board]) -> ListState:
         games, each = self.options.games_per_pairing, games_per_opening(self.options.games_per_pairing)
@@ -289,7 +266,7 @@ class PairList(ABC):
             pairings += match_games(white, black, **of_match, handicap=given, swap=self.options.swap)
             encounters += games // each
             rounds = max(rounds, number)
-        return replace(state, docket=state.docket.extended(pairings), encounters=encounters, rounds=rounds)
+        return replace(state, schedule=state.schedule.extended(pairings), encounters=encounters, rounds=rounds)
 
     def _at_odds(self, state: ListState, board: _Board) -> tuple[str, str, int, int, int]:
         """The board and what its White gives: with odds the weaker side has Black."""
@@ -305,49 +282,46 @@ class PairList(ABC):
             words = f"{pairs * cycles * each:,} games (pairs {pairs}, cycles {cycles}, games_per_pairing {each})"
             raise ValueError(f"{words} are too many: at most {MOST_GAMES:,}")
         per_name = len(state.names) * cycles * self.options.games_per_pairing
-        return replace(state, cycles=cycles, docket=replace(state.docket, width=window_size(per_name)))
+        return replace(state, cycles=cycles, schedule=replace(state.schedule, width=window_size(per_name)))
 
     def _extended(self, state: ListState, grown: dict[str, int]) -> ListState:
         """More cycles behind all games; if nobody came or went, as though there had been so many from the start."""
         cycles = grown.pop("cycles", state.cycles)
         if grown or cycles <= state.cycles:
             raise ValueError(f"only more than {state.cycles} cycles can be added")
-        before = state.docket.left
+        before = state.schedule.left
         wider = self._widened(state, cycles)
         longer = self._scheduled(wider, self._boards(wider, range(state.cycles, cycles)))
-        more = longer.docket.left - before
+        more = longer.schedule.left - before
         text = f"{cycles} cycles instead of {state.cycles}: {more} more games"
         return longer.noted("extend", text, cycles=cycles, games=more)
 
     def _left(self, state: ListState, name: str) -> ListState:
-        if name not in state.names:
-            raise ValueError(f"{name} is not in this tournament")
-        if name in state.gone:
-            raise ValueError(f"{name} has withdrawn already")
-        docket, called_off = state.docket.without(name)
+        check_present(name, state.names, state.gone)
+        schedule, called_off = state.schedule.without(name)
         text = f"{name} withdraws; {len(called_off)} of its games are off, those played leave the table of the others"
-        state = replace(state, docket=docket, gone=(*state.gone, name))
+        state = replace(state, schedule=schedule, gone=(*state.gone, name))
         return state.noted("withdraw", text, engine=name, called_off=len(called_off))
 
     def _joined(self, state: ListState, entrant: Entrant, at: int, *, seeded: bool) -> ListState:
         name = entrant.name
         if name in state.names:
             raise ValueError(f"{name} is in this tournament already")
-        opponents = state.opponents(seeded=seeded, seeds_meet=self.seeds_meet)
-        first = state.rounds + 1
+        opponents = self._opponents(state, seeded=seeded)
+        first, by_seed = state.rounds + 1, bool(state.seeds) and not self.options.swap
         boards: list[_Board] = []
         for cycle in range(state.cycles):
             for seat, other in enumerate(opponents):
-                is_first = seeded or other not in state.seeds if self._is_fixed(state) else seat % 2 == 0
+                is_first = seeded or other not in state.seeds if by_seed else seat % 2 == 0
                 pair = (name, other) if is_first else (other, name)
                 boards.append((*self._turned(*pair, cycle), cycle, first + cycle * len(opponents) + seat))
         names, ratings = (*state.names[:at], name, *state.names[at:]), state.ratings.set(name, entrant.rating)
         state = replace(state, names=names, ratings=ratings)
         if seeded:
             state = replace(state, seeds=state.seeds | {name})
-        before = state.docket.left
+        before = state.schedule.left
         state = self._scheduled(state, boards)
-        more = state.docket.left - before
+        more = state.schedule.left - before
         return state.noted("add", f"{name} joins with {more} games, after all others", engine=name, games=more)
 
 
@@ -363,7 +337,6 @@ def _in_blocks(lines: Sequence[StandingsRow], state: ListState, *, seeds_first: 
 
 
 def _withdrawn_lines(state: ListState) -> tuple[StandingsRow, ...]:
-    """What the withdrawn had scored, unranked."""
     sums = {name: total(state.grid, name) for name in state.gone}
     return tuple(StandingsRow(None, name, tally.half_points, tally.games, "withdrawn") for name, tally in sums.items())
 
@@ -407,15 +380,10 @@ class RoundRobin(PairList):
 class GauntletOptions(ListOptions):
     """Settings of the gauntlet."""
 
-    seeds: int | list[str] = Setting(
+    seeds: _Some = Setting(
         default=1, description="who plays against all the others: the first so many entrants, or a list of names"
     )
     seeds_meet: bool = Setting(default=False, description="whether the seeds play each other, too")
-
-    @field_validator("seeds")
-    @classmethod
-    def _some(cls, seeds: int | list[str]) -> int | list[str]:
-        return _some_entrants(seeds, "seeds")
 
 
 class Gauntlet(PairList):
@@ -423,9 +391,10 @@ class Gauntlet(PairList):
 
     options: GauntletOptions
 
-    def __init__(self, options: GauntletOptions) -> None:
-        super().__init__(options)
-        self.seeds_meet = options.seeds_meet
+    def _opponents(self, state: ListState, *, seeded: bool) -> tuple[str, ...]:
+        if seeded and self.options.seeds_meet:
+            return state.present
+        return super()._opponents(state, seeded=seeded)
 
     def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
         """The seeds first, then the others; the withdrawn last."""
@@ -465,16 +434,11 @@ class Gauntlet(PairList):
 class ScheveningenOptions(ListOptions):
     """Settings of the Scheveningen system."""
 
-    team: int | list[str] | None = Setting(
+    team: _Some | None = Setting(
         default=None,
         description="the first team: the first so many entrants or a list of names; null: the first half. "
         "All others are the second team",
     )
-
-    @field_validator("team")
-    @classmethod
-    def _some(cls, team: int | list[str] | None) -> int | list[str] | None:
-        return None if team is None else _some_entrants(team, "team")
 
 
 class Scheveningen(PairList):

@@ -7,19 +7,21 @@ ended. Whoever withdraws is absent from the next round on; its unplayed games of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as made
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from immutables import Map
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import BaseModel, model_validator
 from pydantic import Field as Setting
 
+from enginetour.formats.base import Format, FormatState, refuse_twice
 from enginetour.formats.options import (
     BY_RATING,
     FEWEST,
     ColourOptions,
+    GamesOfMatch,
     RatingHandicap,
     RequestedByes,
     RoundsByName,
@@ -27,14 +29,7 @@ from enginetour.formats.options import (
 )
 from enginetour.formats.pairing import standings, tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn, Unpairable
-from enginetour.formats.pairing.schedule import (
-    MOST_EACH,
-    GameSchedule,
-    fair_count,
-    games_per_opening,
-    match_games,
-    window_size,
-)
+from enginetour.formats.pairing.schedule import GameSchedule, fair_count, games_per_opening, match_games, window_size
 from enginetour.formats.pairing.standings import Codes
 from enginetour.model.game import (
     Added,
@@ -43,7 +38,6 @@ from enginetour.model.game import (
     Extended,
     GameFinished,
     GameVoided,
-    Note,
     Outcome,
     Pairing,
     Replaced,
@@ -54,14 +48,11 @@ from enginetour.model.game import (
 if TYPE_CHECKING:
     from enginetour.formats.pairing.blossom import Numbers
 
-
-# State of a tournament in rounds.
-
 _NOBODY = Paired(())
 
 
 @dataclass(frozen=True, slots=True)
-class RoundsState:
+class RoundsState(FormatState):
     """A moment: the rounds decided so far in `field`, the boards of this one with their games, and who has gone."""
 
     field: Field
@@ -69,16 +60,11 @@ class RoundsState:
     half: tuple[int, ...] = ()  # with a half-point bye in this round
     paired: Paired = _NOBODY
     games: tuple[tuple[Pairing, ...], ...] = ()  # of each board
-    docket: GameSchedule = made(default_factory=GameSchedule)
+    schedule: GameSchedule = made(default_factory=GameSchedule)
     encounters: int = 0
     met: Map[tuple[int, int], int] = made(default_factory=Map)  # encounters of a pair of places so far
     running: bool = False
     over: bool = False  # no further round can be paired
-    notes: tuple[Note, ...] = ()
-
-    def noted(self, kind: str, text: str, **fields: object) -> RoundsState:
-        """The same moment with one decision more on record."""
-        return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
 
     def place(self, name: str) -> int:
         """Of a member that is still in; ValueError for anybody else."""
@@ -103,35 +89,14 @@ class RoundsState:
         first = self.field.members[board.white].name
         white = black = played = 0
         for game in self.games[number]:
-            outcome = self.docket.played.get(game.key)
+            outcome = self.schedule.played.get(game.key)
             if outcome is not None:
                 mine = outcome.half_points(white=game.white == first)
                 white, black, played = white + mine, black + 2 - mine, played + 1
-            elif game.key in self.docket.off:
+            elif game.key in self.schedule.off:
                 stayed = [place not in self.gone for place in (board.white, board.black)]
                 white, black = white + 2 * (stayed == [True, False]), black + 2 * (stayed == [False, True])
         return white, black, played
-
-    def row(self, *, bye: int, both_colours: bool, by_match: bool) -> tuple[Turn, ...]:
-        """What everybody did in the running round, as far as it is played. `bye` is its points."""
-        row = [Turn() for _ in self.field.members]
-        for place in self.paired.byes:
-            row[place] = Turn(Kind.BYE, points=bye)
-        for place in self.half:
-            row[place] = Turn(Kind.HALF_BYE, points=self.field.win // 2)
-        colours = (NEITHER, NEITHER) if both_colours else (WHITE, BLACK)
-        for number, board in enumerate(self.paired.boards):
-            white, black, played = self.result(number)
-            if by_match:
-                lead = (white > black) - (white < black)
-                white, black = (1 + lead, 1 - lead) if white or black else (0, 0)
-            kind = Kind.PLAYED if played or self.docket.left else Kind.FORFEIT
-            row[board.white] = Turn(kind, board.black, colours[0], white, board.handicap, played)
-            row[board.black] = Turn(kind, board.white, colours[1], black, -board.handicap, played)
-        return tuple(row)
-
-
-# Pairing system: a function of the field, with the methods that the format of rounds calls.
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +127,7 @@ class RoundsOptions(ColourOptions):
     colours_by = "the pairing system"
 
     rounds: int = Setting(default=5, ge=1, le=1000, description="rounds in all")
-    games_per_pairing: int = Setting(
-        default=1, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number"
-    )
+    games_per_pairing: GamesOfMatch = 1
     scoring: Literal["games", "match"] = Setting(
         default="games", description="points: those of all games, or 1, 1/2, 0 for a match"
     )
@@ -191,11 +154,6 @@ class RoundsOptions(ColourOptions):
     def most_rounds(cls, entrants: int) -> int:
         """In which everybody can meet somebody new; in an odd field each rests once."""
         return max(1, entrants - 1 + entrants % 2)
-
-    @field_validator("games_per_pairing")
-    @classmethod
-    def _even(cls, games: int) -> int:
-        return fair_count(games)
 
     @model_validator(mode="after")
     def _bye_worth(self) -> Self:
@@ -315,7 +273,7 @@ class PairingSystem(ABC):
         """Return the scores that decide the pairing, before each round so far and now, in half points."""
         return field.points
 
-    def foreword(self, _field: Field) -> tuple[tuple[str, str], ...]:
+    def starting_notes(self, _field: Field) -> tuple[tuple[str, str], ...]:
         """Return what is known before round 1 and not written in the settings, as (kind of note, sentence)."""
         return ()
 
@@ -323,7 +281,7 @@ class PairingSystem(ABC):
         """What the settings do to each other, to be told before the first round."""
         return standings.warnings(self.order, evens_sos=self.evens_sos)
 
-    def doubts(self, _errors: Sequence[float]) -> tuple[str, ...]:
+    def rating_warnings(self, _errors: Sequence[float]) -> tuple[str, ...]:
         """What must be told of ratings with these standard errors before the first round; by default they only seed."""
         return ()
 
@@ -337,17 +295,20 @@ class PairingSystem(ABC):
         return 0
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """Fewest and most boards of that many rounds, if nobody comes or goes."""
+        """Fewest and most boards of that many rounds, if nobody comes or goes; a strict tournament may end before."""
         boards = len(field.present) // 2 * rounds_left
-        return boards, boards
+        return 0 if getattr(self.options, "strict", False) else boards, boards
 
     def games_ahead(self, _boards: int) -> int:
         """Most games that `more` could add to so many boards."""
         return 0
 
 
-class Rounds:
-    """The format that plays a pairing system's rounds."""
+class Rounds(Format[RoundsState]):
+    """The format that plays a pairing system's rounds.
+
+    Kinds of its notes: end, warning, starts, round, withdraw, add, extend, stuck.
+    """
 
     def __init__(self, system: PairingSystem, seed: int = 1) -> None:
         self.system = system
@@ -360,9 +321,7 @@ class Rounds:
     def start(self, entrants: tuple[Entrant, ...]) -> RoundsState:
         """The first round on offer. ValueError: a name twice, or a field that cannot be paired."""
         names = [entrant.name for entrant in entrants]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"entrant {name} stands there twice")
+        refuse_twice(names, "entrant")
         members = tuple(map(_member, entrants))
         self.system.check(members)
         handicap = getattr(self.options, "handicap", None)
@@ -374,33 +333,29 @@ class Rounds:
         for warning in self.system.warnings():
             state = state.noted("warning", warning)
         there = self._there(members, state.present, 1)
-        for kind, text in self.system.foreword(replace(state.field, present=there)):
+        for kind, text in self.system.starting_notes(replace(state.field, present=there)):
             state = state.noted(kind, text)
         return self._settled(state)
 
     def offers(self, state: RoundsState) -> tuple[Pairing, ...]:
         """Games of the running round, board by board."""
-        return state.docket.open()
-
-    def ahead(self, _: RoundsState) -> tuple[Pairing, ...]:
-        """None: the next round is paired by the results of this one."""
-        return ()
+        return state.schedule.open()
 
     def step(self, state: RoundsState, event: Event) -> RoundsState:
         """The state after one event; the last game of a round brings the next round."""
         match event:
             case GameFinished(pairing, outcome):
-                wanted = state.docket.counts(pairing)
+                wanted = state.schedule.counts(pairing)
                 if outcome is Outcome.VOID:
                     return state
-                state = replace(state, docket=state.docket.finished(pairing, outcome))
+                state = replace(state, schedule=state.schedule.finished(pairing, outcome))
                 return self._settled(state) if wanted else state
             case GameVoided(pairing, outcome):
-                was = state.docket.voidable(pairing)
+                was = state.schedule.voidable(pairing)
                 left = {state.field.members[place].name for place in state.gone}
                 if was is None or not left.isdisjoint(pairing.pair):
-                    return replace(state, docket=state.docket.struck_out(pairing, outcome))
-                return replace(state, docket=state.docket.reopened(pairing))
+                    return replace(state, schedule=state.schedule.struck_out(pairing, outcome))
+                return replace(state, schedule=state.schedule.reopened(pairing))
             case Withdrawn(name):
                 return self._settled(self._left(state, name))
             case Added(entrant):
@@ -412,7 +367,7 @@ class Rounds:
 
     def remaining(self, state: RoundsState) -> tuple[int, int]:
         """Bounds in games, true unless somebody comes or goes."""
-        left, each = state.docket.left, self.options.games_per_pairing
+        left, each = state.schedule.left, self.options.games_per_pairing
         if not left or not state.running:
             return left, left
         there = replace(state.field, present=state.present)
@@ -437,11 +392,6 @@ class Rounds:
         """Those without leave in that round."""
         return tuple(place for place in present if not self.leave.takes(members[place].name, number))
 
-    def likely(self, state: RoundsState) -> int:
-        """The middle of the bounds."""
-        fewest, most = self.remaining(state)
-        return (fewest + most) // 2
-
     def stage(self, state: RoundsState) -> tuple[int, int]:
         """The round that is played, or the last that was, and how many there are in all, at most in a knock-out."""
         number = state.field.number - (not state.running)
@@ -452,11 +402,29 @@ class Rounds:
         number, rounds = self.stage(state)
         return f"round {number} of {rounds}, the last, is paired" if number >= rounds and self.system.late_entry else ""
 
+    def so_far(self, state: RoundsState, *, by_match: bool | None = None) -> Field:
+        """The field after the running round as far as it is played; `by_match`: with points of matches, else as set."""
+        if not state.running:
+            return state.field
+        row = [Turn() for _ in state.field.members]
+        for place in state.paired.byes:
+            row[place] = Turn(Kind.BYE, points=self.system.bye_points(state.field))
+        for place in state.half:
+            row[place] = Turn(Kind.HALF_BYE, points=state.field.win // 2)
+        colours = (NEITHER, NEITHER) if self.options.games_per_pairing > 1 else (WHITE, BLACK)
+        for number, board in enumerate(state.paired.boards):
+            white, black, played = state.result(number)
+            if self.options.scoring == "match" if by_match is None else by_match:
+                lead = (white > black) - (white < black)
+                white, black = (1 + lead, 1 - lead) if white or black else (0, 0)
+            kind = Kind.PLAYED if played or state.schedule.left else Kind.FORFEIT
+            row[board.white] = Turn(kind, board.black, colours[0], white, board.handicap, played)
+            row[board.black] = Turn(kind, board.white, colours[1], black, -board.handicap, played)
+        return replace(state.field, history=(*state.field.history, tuple(row)))
+
     def standings(self, state: RoundsState) -> tuple[StandingsRow, ...]:
         """By the system's own criteria, the running round as far as it is played; the withdrawn last."""
-        now = state.field
-        if state.running:
-            now = replace(now, history=(*now.history, self._row(state)))
+        now = self.so_far(state)
         ranked = self.system.table(now, state.present)
         gone = [
             StandingsRow(None, now.members[m].name, now.scores[m], now.games(m), "withdrawn", unplayed=now.unplayed(m))
@@ -464,21 +432,16 @@ class Rounds:
         ]
         return (*ranked, *gone)
 
-    def notes(self, state: RoundsState) -> tuple[Note, ...]:
-        """Kinds: end, warning, starts, round, withdraw, add, extend, stuck."""
-        return state.notes
-
     def _settled(self, state: RoundsState) -> RoundsState:
         """When all games of the round are in and there is another, decide it and pair the next."""
-        while not state.docket.left and not state.over:
+        while not state.schedule.left and not state.over:
             if state.running:
                 state = self._further(state)
             number = state.field.number + state.running
-            if state.docket.left or number > state.field.rounds or len(state.present) < FEWEST:
+            if state.schedule.left or number > state.field.rounds or len(state.present) < FEWEST:
                 return self._ended(state)
             if state.running:
-                history = (*state.field.history, self._row(state))
-                state = replace(state, field=replace(state.field, history=history), running=False)
+                state = replace(state, field=self.so_far(state), running=False)
             there = self._there(state.field.members, state.present, number)
             half = tuple(m for m in state.present if self.leave.halves(state.field.members[m].name, number))
             state = self._paired(replace(state, field=replace(state.field, present=there), half=half))
@@ -486,10 +449,9 @@ class Rounds:
 
     def _ended(self, state: RoundsState) -> RoundsState:
         """The last round stays open: a game of it that is struck out is played again. A knock-out tells how it fell."""
-        if state.docket.left or not state.running or self.system.extensible:
+        if state.schedule.left or not state.running or self.system.extensible:
             return state
-        history = (*state.field.history, self._row(state))
-        return _told_end(state, self.system.pair(replace(state.field, history=history, present=state.present)))
+        return _noted_end(state, self.system.pair(replace(self.so_far(state), present=state.present)))
 
     def _paired(self, state: RoundsState) -> RoundsState:
         number, there = state.field.number, state.field.present
@@ -500,19 +462,13 @@ class Rounds:
             text = f"round {number} cannot be paired: {error}"
             return replace(state, over=True, paired=_NOBODY, games=()).noted("stuck", text, round=number)
         if not paired.boards and not alone:
-            return _told_end(replace(state, over=True, paired=_NOBODY, games=()), paired)
-        each = self.options.games_per_pairing
-        games: list[tuple[Pairing, ...]] = []
-        encounters, met = state.encounters, state.met
+            return _noted_end(replace(state, over=True, paired=_NOBODY, games=()), paired)
+        each, games = self.options.games_per_pairing, list[tuple[Pairing, ...]]()
         for board in paired.boards:
-            earlier = met.get(board.pair, 0)
-            games.append(tuple(self._games(state, board, each, encounters + 1, earlier)))
-            met = met.set(board.pair, earlier + each // games_per_opening(each))
-            encounters += each // games_per_opening(each)
-        docket = state.docket.renewed((game for board in games for game in board), window_size(2 * each))
-        state = replace(
-            state, paired=paired, games=tuple(games), docket=docket, encounters=encounters, met=met, running=True
-        )
+            state, match = _match(state, board, each)
+            games.append(match)
+        schedule = state.schedule.renewed((game for match in games for game in match), window_size(2 * each))
+        state = replace(state, paired=paired, games=tuple(games), schedule=schedule, running=True)
         names = [member.name for member in state.field.members]
         pairs = [[names[board.white], names[board.black]] for board in paired.boards]
         byes = [names[place] for place in paired.byes]
@@ -533,45 +489,23 @@ class Rounds:
         fields |= {"guarantee": paired.guarantee, "remarks": [*paired.remarks]}
         return state.noted("round", text, round=number, pairs=pairs, byes=byes, **fields)
 
-    def _games(self, state: RoundsState, board: Board, games: int, encounter: int, earlier: int) -> Iterator[Pairing]:
-        names = state.field.members
-        return match_games(
-            names[board.white].name,
-            names[board.black].name,
-            games=games,
-            encounter=encounter,
-            number=state.field.number,
-            earlier=earlier,
-            handicap=board.handicap,
-        )
-
     def _further(self, state: RoundsState) -> RoundsState:
         """The same round with more games on boards that must not end level; boards in order, so timing is nothing."""
-        boards, encounters, met, docket = list(state.games), state.encounters, state.met, state.docket
+        games = list(state.games)
         for number, board in enumerate(state.paired.boards):
-            if not state.gone.isdisjoint(board.pair):
-                continue
-            points = state.result(number)[:2]
-            count = fair_count(self.system.more(state.field, board, points, len(boards[number])))
-            if count:
-                earlier = met.get(board.pair, 0)
-                added = tuple(self._games(state, board, count, encounters + 1, earlier))
-                boards[number] += added
-                docket = docket.extended(added)
-                encounters += count // games_per_opening(count)
-                met = met.set(board.pair, earlier + count // games_per_opening(count))
-        return replace(state, games=tuple(boards), encounters=encounters, met=met, docket=docket)
-
-    def _row(self, state: RoundsState) -> tuple[Turn, ...]:
-        both = self.options.games_per_pairing > 1
-        bye = self.system.bye_points(state.field)
-        return state.row(bye=bye, both_colours=both, by_match=self.options.scoring == "match")
+            if state.gone.isdisjoint(board.pair):
+                count = self.system.more(state.field, board, state.result(number)[:2], len(games[number]))
+                if fair_count(count):
+                    state, added = _match(state, board, count)
+                    games[number] += added
+                    state = replace(state, schedule=state.schedule.extended(added))
+        return replace(state, games=tuple(games))
 
     def _left(self, state: RoundsState, name: str) -> RoundsState:
         place = state.place(name)
-        docket, called_off = state.docket.without(name)
+        schedule, called_off = state.schedule.without(name)
         text = f"{name} withdraws" + (f"; {len(called_off)} of its games go to the opponent" if called_off else "")
-        state = replace(state, docket=docket, gone=state.gone | {place})
+        state = replace(state, schedule=schedule, gone=state.gone | {place})
         return state.noted("withdraw", text, engine=name, called_off=len(called_off))
 
     def _joined(self, state: RoundsState, entrant: Entrant) -> RoundsState:
@@ -600,7 +534,23 @@ def _member(entrant: Entrant) -> Member:
     return Member(entrant.name, entrant.rating, entrant.family, entrant.origin)
 
 
-def _told_end(state: RoundsState, after: Paired) -> RoundsState:
+def _match(state: RoundsState, board: Board, count: int) -> tuple[RoundsState, tuple[Pairing, ...]]:
+    """So many games of a board, and the state that has counted their encounters."""
+    names, earlier, more = state.field.members, state.met.get(board.pair, 0), count // games_per_opening(count)
+    games = match_games(
+        names[board.white].name,
+        names[board.black].name,
+        games=count,
+        encounter=state.encounters + 1,
+        number=state.field.number,
+        earlier=earlier,
+        handicap=board.handicap,
+    )
+    met = state.met.set(board.pair, earlier + more)
+    return replace(state, encounters=state.encounters + more, met=met), tuple(games)
+
+
+def _noted_end(state: RoundsState, after: Paired) -> RoundsState:
     """What a system says of its last round, once."""
     text = "; ".join(after.remarks)
     return state if not text or state.notes[-1].text == text else state.noted("end", text)

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import sqrt
-from statistics import NormalDist, fmean, median, quantiles
+from statistics import NormalDist, fmean, median, quantiles, stdev
 from typing import Any
 
 import numpy as np
@@ -107,8 +107,6 @@ def _normal(*words: object) -> float:
     return _NORMAL.inv_cdf(_share(*words))
 
 
-# Simulation of one tournament, game by game.
-
 _TWO = 2  # entrants: a sequential test between them may end at any game, so games are played one by one
 
 
@@ -169,10 +167,8 @@ class Estimate:
 
 def estimate(figures: Sequence[float]) -> Estimate:
     """Of one figure; one tournament alone has no error to tell, which is written as 0."""
-    mean, count = fmean(figures), len(figures)
-    if count == 1:
-        return Estimate(mean, 0.0)
-    return Estimate(mean, sqrt(sum((figure - mean) ** 2 for figure in figures) / (count - 1) / count))
+    count = len(figures)
+    return Estimate(fmean(figures), stdev(figures) / sqrt(count) if count > 1 else 0.0)
 
 
 def accuracy(course: SimulatedTournament, population: Population) -> _Accuracy:
@@ -222,14 +218,11 @@ def _counts(course: SimulatedTournament) -> dict[tuple[str, str], tuple[int, int
     return {pair: (wins, draws, losses) for pair, (wins, draws, losses) in counts.items()}
 
 
-# Format with settings in one word: ``mcmahon``, ``entropy:model=gor``, ``bubble:size=8:min_matches=16``.
-
-
 @dataclass(frozen=True, slots=True)
 class _Contender:
-    """A system of the registry with its validated settings; `words` as it was named."""
+    """A system of the registry with its validated settings; `label` as it was named."""
 
-    words: str
+    label: str
     system: str
     options: Any
 
@@ -274,20 +267,18 @@ def _setting(pair: str, words: str) -> tuple[str, object]:
         return key, value
 
 
-# Many simulations: one configuration repeated, or several systems on the same fields.
-
 FIGURES = tuple(figure.name for figure in fields(_Accuracy))
 _TENTHS = 10  # the outermost of its cuts bound the middle 80 %
 
 _Progress = Callable[[int], object]
-"""Is told of so many tournaments more that are played."""
+"""Called with the number of tournaments more that are played."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
     """One system over all fields: its figures, and by how much each is above the first system's on the same fields."""
 
-    words: str
+    label: str
     figures: Mapping[str, Estimate]
     above: Mapping[str, Estimate]
 
@@ -310,19 +301,23 @@ def compare(
     entrants: int,
     count: int,
     seed: int,
-    told: _Progress = lambda _: None,
+    progress: _Progress = lambda _: None,
 ) -> list[ComparisonResult]:
     """All contenders on `count` fields of so many entrants. UsageRefused names the one that cannot take the field."""
     found: list[list[_Accuracy]] = [[] for _ in contenders]
     for number in range(count):
         population = draw_population(world, entrants, f"{seed}/{number}")
         for rows, contender in zip(found, contenders, strict=True):
-            rows.append(_measured(contender.words, contender.format(seed + number), population)[0])
-        told(1)
+            rows.append(_measured(contender.label, contender.format(seed + number), population)[0])
+        progress(1)
     columns = [_columns(rows) for rows in found]
+    differences = [
+        {name: [mine - theirs for mine, theirs in zip(own[name], columns[0][name], strict=True)] for name in own}
+        for own in columns
+    ]
     return [
-        ComparisonResult(contender.words, _estimates(own), _estimates(_differences(own, columns[0])))
-        for contender, own in zip(contenders, columns, strict=True)
+        ComparisonResult(contender.label, _estimates(own), _estimates(above))
+        for contender, own, above in zip(contenders, columns, differences, strict=True)
     ]
 
 
@@ -333,7 +328,7 @@ def simulate_many(
     *,
     count: int,
     seed: int,
-    told: _Progress = lambda _: None,
+    progress: _Progress = lambda _: None,
 ) -> SimulationResult:
     """One format, `make(seed)`, with these entrants, `count` times. UsageRefused when it cannot take them."""
     rows: list[_Accuracy] = []
@@ -341,10 +336,11 @@ def simulate_many(
     for number in range(count):
         row, bounds = _measured("the format", make(seed + number), population_of(world, entrants, f"{seed}/{number}"))
         rows.append(row)
-        told(1)
+        progress(1)
     columns = _columns(rows)
-    low, high = _middle(columns["games"])
-    return SimulationResult(_estimates(columns), *bounds, low, high)
+    games = columns["games"]
+    cuts = quantiles(games, n=_TENTHS, method="inclusive") if count > 1 else games
+    return SimulationResult(_estimates(columns), *bounds, cuts[0], cuts[-1])
 
 
 def _measured(words: str, format_: Format[Any], population: Population) -> tuple[_Accuracy, tuple[int, int]]:
@@ -361,14 +357,3 @@ def _columns(rows: Sequence[_Accuracy]) -> dict[str, list[float]]:
 
 def _estimates(columns: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
     return {name: estimate(column) for name, column in columns.items()}
-
-
-def _differences(own: Mapping[str, list[float]], first: Mapping[str, list[float]]) -> dict[str, list[float]]:
-    return {name: [mine - theirs for mine, theirs in zip(own[name], first[name], strict=True)] for name in own}
-
-
-def _middle(games: Sequence[float]) -> tuple[float, float]:
-    if len(games) == 1:
-        return games[0], games[0]
-    cuts = quantiles(games, n=_TENTHS, method="inclusive")
-    return cuts[0], cuts[-1]

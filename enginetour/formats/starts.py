@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field as Setting
 from pydantic import model_validator
 
+from enginetour.formats.options import listed
 from enginetour.formats.pairing import mcmahon
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts, mcmahon_points
@@ -16,7 +17,6 @@ from enginetour.formats.pairing.tiebreaks import Absence, PlacementTerms
 from enginetour.formats.rounds import PairingSystem, RoundsOptions
 from enginetour.model.errors import did_you_mean
 
-NAMED = 5  # entrants in a message
 ABSENCE = (
     "where half a win for a missed round counts. standings: everywhere; pairing-only: in the pairing and in the "
     "opponents' SOS (EPM); nothing: nowhere"
@@ -96,7 +96,7 @@ class Starting(PairingSystem):
                 if name not in names:
                     raise ValueError(f"{key} names {name!r}, who is no entrant{did_you_mean(name, names)}")
 
-    def doubts(self, errors: Sequence[float]) -> tuple[str, ...]:
+    def rating_warnings(self, errors: Sequence[float]) -> tuple[str, ...]:
         """A table that begins with the ratings is worse than one without where they are off by more than a band."""
         width = self.options.width
         unsure = sum(error > width for error in errors)
@@ -112,7 +112,7 @@ class Starting(PairingSystem):
         absence = self.options.absence != "nothing"
         return mcmahon_points(field, self.starts(field).wins, absence=absence, whole=self.options.whole)
 
-    def foreword(self, field: Field) -> tuple[tuple[str, str], ...]:
+    def starting_notes(self, field: Field) -> tuple[tuple[str, str], ...]:
         """Return bands, bar, floor and starting scores; warnings where one group is left or a rating is missing."""
         options, starts = self.options, self.starts(field)
         (bar, floor), names = self.limits(field), [member.name for member in field.members]
@@ -194,9 +194,3 @@ def check_rated(system: str, members: tuple[Member, ...]) -> None:
             f"{system} needs the rating of every entrant (without one: {listed(unrated)}): give "
             "rating = ..., or choose swiss-gotha, which does not need ratings"
         )
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first `NAMED` names, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"

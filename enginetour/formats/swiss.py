@@ -30,7 +30,7 @@ class SwissGothaOptions(CriteriaOptions):
 class _ByWins(ByCriteria):
     """Groups of equal whole wins inside each category, of which there is one by default."""
 
-    def ground(self, field: Field) -> PairingContext:
+    def context(self, field: Field) -> PairingContext:
         """Wins make the groups; McMahon scores run on beside them, for byes."""
         starts = self.starts(field)
         mms = mcmahon_points(field, starts.wins)[-1]
@@ -159,25 +159,25 @@ class SwissCat(_ByWins):
             limits = [falling[-(-len(falling) * part // limits) - 1] for part in range(1, limits)]
         return tuple(sum(rating < limit for limit in limits) for rating in ratings)
 
-    def criteria(self, scene: CriteriaInput) -> tuple[Criterion, ...]:
+    def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
         """Today's, with categories and small handicaps."""
-        options, starts = self.options, scene.ground.starts
-        reach = starts.top - starts.bottom + MARGIN + len(scene.field.history)
+        options, starts = self.options, inputs.context.starts
+        reach = starts.top - starts.bottom + MARGIN + len(inputs.field.history)
         return (
-            *super().criteria(scene),
-            criteria.category(scene.lineup, options.category_weight),
-            criteria.handicap(self._pseudo(scene), reach, options.handicap_weight),
+            *super().criteria(inputs),
+            criteria.category(inputs.lineup, options.category_weight),
+            criteria.handicap(self._pseudo(inputs), reach, options.handicap_weight),
         )
 
-    def _pseudo(self, scene: CriteriaInput) -> Ints:
+    def _pseudo(self, inputs: CriteriaInput) -> Ints:
         """McMahon scores in wins, for who is exempt one that nobody else reaches."""
-        options, field, ground = self.options, scene.field, scene.ground
-        highest = ground.starts.top + LEAD + len(field.history)
+        options, field, context = self.options, inputs.field, inputs.context
+        highest = context.starts.top + LEAD + len(field.history)
         found = []
-        for at in scene.lineup.member.tolist():
+        for at in inputs.lineup.member.tolist():
             wins = field.scores[at] // field.win
-            reached = options.exempt_band is not None and ground.starts.bands[at] + wins >= options.exempt_band
+            reached = options.exempt_band is not None and context.starts.bands[at] + wins >= options.exempt_band
             winner = options.exempt_wins and 2 * field.scores[at] >= field.win * field.rounds
-            at_bar = ground.starts.wins[at] >= ground.starts.top
-            found.append(highest if reached or winner or at_bar else ground.mms[at] // field.win)
+            at_bar = context.starts.wins[at] >= context.starts.top
+            found.append(highest if reached or winner or at_bar else context.mms[at] // field.win)
         return np.array(found, dtype=np.int64)

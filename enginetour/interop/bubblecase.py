@@ -13,8 +13,7 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from enginetour.formats.bubble import BubbleOptions
-from enginetour.formats.bubble_state import PlannedWithdrawal
+from enginetour.formats.bubble_state import BubbleOptions, PlannedWithdrawal
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Note, Outcome, Pairing
 

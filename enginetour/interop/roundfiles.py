@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from dataclasses import field as made
 from itertools import combinations
 from typing import NamedTuple
@@ -69,21 +69,12 @@ class Played:
     away: Mapping[tuple[int, str], Sequence[int]] = made(default_factory=dict)  # rounds to come, Z or H -> places
 
 
-def so_far(format_: Rounds, state: RoundsState, *, by_match: bool = False) -> Field:
-    """All rounds that were paired, the running one as far as it is played; `by_match` points of matches."""
-    if not state.running:
-        return state.field
-    both = format_.options.games_per_pairing > 1
-    row = state.row(bye=format_.system.bye_points(state.field), both_colours=both, by_match=by_match)
-    return replace(state.field, history=(*state.field.history, row))
-
-
 def played(name: str, system: str, format_: Rounds, state: RoundsState, games: Games) -> Played:
     """What is to be written of a tournament now."""
     options = format_.options
     each = options.games_per_pairing
     bye = format_.system.bye_points(state.field) * (each if getattr(options, "scoring", "") == "match" else 1)
-    now = so_far(format_, state)
+    now = format_.so_far(state, by_match=False)
     alike = bye % each == 0  # each game of the round has a column with its share, else the first has all
     return Played(
         name,

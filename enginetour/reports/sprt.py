@@ -193,13 +193,13 @@ def comparison_sheet(title: str, found: Sequence[ComparisonResult]) -> Sheet:
     """A line a system; below, how far the others are above the first on the same fields."""
     columns = [Column("system", "system", left=True, flexible=True)]
     columns += [Column(key, words, continues=True) for key, (words, _) in _FIGURE_COLUMNS.items()]
-    rows = [{"system": line.words} for line in found]
+    rows = [{"system": line.label} for line in found]
     shown = [
         {key: _words(line.figures[key], places).replace(" ", "") for key, (_, places) in _FIGURE_COLUMNS.items()}
         for line in found
     ]
     notes = [
-        f"{line.words} over {found[0].words}: "
+        f"{line.label} over {found[0].label}: "
         + ", ".join(f"{words} {_words(line.above[key], 3, signed=True)}" for key, words in _ABOVE.items())
         for line in found[1:]
     ]
@@ -211,7 +211,7 @@ def comparison_rows(found: Sequence[ComparisonResult]) -> Sheet:
     rows: list[dict[str, object]] = []
     for line in found:
         above = {f"{key}_above": line.above[key] for key in _ABOVE}
-        rows.append({"system": line.words, **_numbers({**line.figures, **above})})
+        rows.append({"system": line.label, **_numbers({**line.figures, **above})})
     return Sheet("", tuple(Column(key, key) for key in rows[0]), tuple(rows))
 
 

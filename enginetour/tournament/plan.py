@@ -444,4 +444,4 @@ def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:
     if not isinstance(format_, Rounds):
         return ()
     taken = [entrant.name for entrant in plan.entrants if entrant.rating is None]
-    return format_.system.doubts([errors[name] for name in taken if name in errors])
+    return format_.system.rating_warnings([errors[name] for name in taken if name in errors])

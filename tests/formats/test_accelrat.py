@@ -98,8 +98,7 @@ def test_ratings_and_rounds_are_asked_for() -> None:
 
 
 def undesirability(field: Field, options: AccelRatOptions) -> Undesirability:
-    ratings = current_ratings(field)
-    return Undesirability(field, ratings, options.family, options.origin, options.mismatch)
+    return Undesirability(field, current_ratings(field), options)
 
 
 @settings(max_examples=40, deadline=None)

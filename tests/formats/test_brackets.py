@@ -5,7 +5,7 @@ from itertools import permutations, product
 
 import pytest
 
-from enginetour.formats.brackets import FamilySeparation, bracket_leaves, bracket_size, seed_labels
+from enginetour.formats.brackets import bracket_leaves, bracket_size, family_crowding, seed_labels, separate_families
 
 
 def test_labels_are_those_of_seeds() -> None:
@@ -32,8 +32,8 @@ def test_families_are_parted_as_well_as_can_be(seed: int) -> None:
     dice = random.Random(seed)
     count = dice.randint(5, 8)
     row = bracket_leaves(range(count), range(8 - count), folded=True)
-    kin = FamilySeparation(row, tuple(dice.choice(["", "x", "y", "z"]) for _ in range(count)))
-    found = kin.parted(folded=True)
+    families = [dice.choice(["", "x", "y", "z"]) for _ in range(count)]
+    found = separate_families(row, families, folded=True)
     tiers: dict[object, list[int]] = {}
     for leaf, label in enumerate(seed_labels(8)):
         if row[leaf] is not None:
@@ -46,5 +46,5 @@ def test_families_are_parted_as_well_as_can_be(seed: int) -> None:
         for tier, order in zip(tiers.values(), orders, strict=True):
             for leaf, source in zip(tier, order, strict=True):
                 way[leaf] = row[source]
-        ways.append(kin.crowding(way))
-    assert kin.crowding(found) == min(ways)
+        ways.append(family_crowding(way, families))
+    assert family_crowding(found, families) == min(ways)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from enginetour.formats.base import replay
-from enginetour.formats.bubble import Bubble, BubbleOptions
-from enginetour.formats.bubble_state import BubbleState, PlannedWithdrawal
+from enginetour.formats.bubble import Bubble
+from enginetour.formats.bubble_state import BubbleOptions, BubbleState, PlannedWithdrawal
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -22,29 +22,9 @@ from enginetour.model.game import (
     StandingsRow,
     Withdrawn,
 )
-
-# The bubble by hand: settings, comings and goings, voids, the interim ranking.
+from tests.support.databases import field, played
 
 SMALL = BubbleOptions(size=3, min_matches=3, unpark_threshold=1)
-Judge = Callable[[Pairing], Outcome]
-
-
-def field(count: int) -> tuple[Entrant, ...]:
-    """E0 is the best, as in a printed list."""
-    return tuple(Entrant(f"E{number}") for number in range(count))
-
-
-def stronger_wins(pairing: Pairing) -> Outcome:
-    return Outcome.WHITE if pairing.white < pairing.black else Outcome.BLACK
-
-
-def play(bubble: Bubble, state: BubbleState, games: int = 10**6, judge: Judge = stronger_wins) -> BubbleState:
-    for _ in range(games):
-        offers = bubble.offers(state)
-        if not offers:
-            break
-        state = bubble.step(state, GameFinished(offers[0], judge(offers[0])))
-    return state
 
 
 def by_status(lines: Iterable[StandingsRow], status: str) -> list[str]:
@@ -114,7 +94,7 @@ def test_names_twice_and_unknown_withdrawals_are_refused() -> None:
 def test_an_edition_in_the_right_order_keeps_the_order() -> None:
     """If the stronger always wins, the new ranking is the old one, and everybody is final."""
     bubble = Bubble(SMALL)
-    state = play(bubble, bubble.start(field(8)))
+    state = played(bubble, bubble.start(field(8)))
     lines = bubble.standings(state)
     assert [(line.rank, line.name, line.status) for line in lines] == [(n + 1, f"E{n}", "final") for n in range(8)]
     assert sum(line.half_points for line in lines) == 2 * state.finished
@@ -125,7 +105,7 @@ def test_an_edition_in_the_right_order_keeps_the_order() -> None:
 def test_interim_ranking_from_new_to_waiting() -> None:
     """Best first: waiting, parked with the latest on top, members by score per game, then those who dropped out."""
     bubble = Bubble(BubbleOptions(size=3, min_matches=4, unpark_threshold=1))
-    state = play(bubble, bubble.start(field(8)), 3 + 2 + 2 + 1)
+    state = played(bubble, bubble.start(field(8)), 3 + 2 + 2 + 1)
     lines = bubble.standings(state)
     statuses = [line.status for line in lines]
     assert statuses == sorted(statuses, key=["waiting", "parked", "active", "final"].index)
@@ -155,14 +135,14 @@ def test_a_void_game_changes_nothing() -> None:
 def test_voided_before_the_decision_is_played_again() -> None:
     """The game is on offer as it was, and a second result counts instead of the first."""
     bubble = Bubble(BubbleOptions(size=3, min_matches=3, unpark_threshold=1, games_per_pairing=2))
-    start = play(bubble, bubble.start(field(5)), 1)
+    start = played(bubble, bubble.start(field(5)), 1)
     game = bubble.offers(start)[0]
     state = bubble.step(start, GameFinished(game, Outcome.BLACK))
     state = bubble.step(state, GameVoided(game, Outcome.BLACK, "power cut"))
     assert bubble.offers(state) == bubble.offers(start)
     assert bubble.remaining(state) == bubble.remaining(start)
     assert bubble.standings(state) == bubble.standings(start)
-    assert bubble.standings(play(bubble, state)) == bubble.standings(play(bubble, start))
+    assert bubble.standings(played(bubble, state)) == bubble.standings(played(bubble, start))
 
 
 def test_voided_after_the_decision_stands() -> None:
@@ -170,7 +150,7 @@ def test_voided_after_the_decision_stands() -> None:
     bubble = Bubble(SMALL)
     state = bubble.start(field(5))
     game = bubble.offers(state)[0]
-    state = play(bubble, state, 3)
+    state = played(bubble, state, 3)
     after = bubble.step(state, GameVoided(game, Outcome.BLACK))
     assert (bubble.offers(after), bubble.notes(after)) == (bubble.offers(state), bubble.notes(state))
     assert bubble.standings(after) == bubble.standings(state)
@@ -181,7 +161,7 @@ def test_voided_after_the_decision_stands() -> None:
 def test_a_member_withdraws_and_is_replaced_at_once() -> None:
     """Its unplayed games go, a replacement enters inside the same round robin, a game in the air does not count."""
     bubble = Bubble(SMALL)
-    state = play(bubble, bubble.start(field(6)), 1)
+    state = played(bubble, bubble.start(field(6)), 1)
     flying = next(game for game in bubble.offers(state) if "E4" in game.pair)
     left = bubble.step(state, Withdrawn("E4"))
     assert left.section == ("E5", "E3", "E2")
@@ -198,9 +178,9 @@ def test_a_member_withdraws_and_is_replaced_at_once() -> None:
 def test_colours_come_back_with_unplayed_games() -> None:
     """After a withdrawal the balance counts only games that were played or are still to be."""
     bubble = Bubble(SMALL)
-    state = play(bubble, bubble.start(field(6)), 1)
+    state = played(bubble, bubble.start(field(6)), 1)
     state = bubble.step(state, Withdrawn("E4"))
-    games = state.docket.games
+    games = state.schedule.games
     for name in state.section:
         whites = sum(game.white == name for game in games) - sum(game.black == name for game in games)
         assert state.balance.get(name, 0) == whites
@@ -209,7 +189,7 @@ def test_colours_come_back_with_unplayed_games() -> None:
 def test_ranked_waiting_and_parked_engines_withdraw() -> None:
     """A place in the ranking stands; the others leave list and queue."""
     bubble = Bubble(BubbleOptions(size=3, min_matches=4, unpark_threshold=1))
-    state = play(bubble, bubble.start(field(8)), 7)
+    state = played(bubble, bubble.start(field(8)), 7)
     parked, ranked = state.parked[0], state.new[0]
     for name in (parked, ranked, "E0"):
         state = bubble.step(state, Withdrawn(name))
@@ -217,7 +197,7 @@ def test_ranked_waiting_and_parked_engines_withdraw() -> None:
         dict(note.fields)["engine"]: dict(note.fields)["was"] for note in bubble.notes(state) if note.kind == "withdraw"
     }
     assert was == {parked: "parked", ranked: "ranked", "E0": "listed"}
-    lines = bubble.standings(play(bubble, state))
+    lines = bubble.standings(played(bubble, state))
     assert by_status(lines, "withdrawn") == [parked, "E0"]
     assert lines[5].name == ranked and lines[5].status == "final"
 
@@ -225,7 +205,7 @@ def test_ranked_waiting_and_parked_engines_withdraw() -> None:
 def test_everybody_withdraws() -> None:
     """All at once there is no champion; one by one the last who is left is it, and its place stands."""
     at_once = Bubble(SMALL, due=[PlannedWithdrawal(entrant.name, 1) for entrant in field(4)])
-    state = play(at_once, at_once.start(field(4)))
+    state = played(at_once, at_once.start(field(4)))
     assert (state.finished, told(at_once, state)[-1]) == (1, ("finish", None))
     bubble = Bubble(SMALL)
     state = bubble.start(field(4))
@@ -240,7 +220,7 @@ def test_an_added_engine_enters_next() -> None:
     bubble = Bubble(SMALL)
     state = bubble.step(bubble.start(field(6)), Added(Entrant("late")))
     assert state.old[0] == "late"
-    state = play(bubble, state, 3)
+    state = played(bubble, state, 3)
     assert "late" in state.section
     short = bubble.step(bubble.start(field(2)), Added(Entrant("late")))
     assert short.section == ("late", "E1", "E0")
@@ -248,7 +228,7 @@ def test_an_added_engine_enters_next() -> None:
     with pytest.raises(ValueError, match="already"):
         bubble.step(short, Added(Entrant("E0")))
     with pytest.raises(ValueError, match="ended"):
-        bubble.step(play(bubble, short), Added(Entrant("later")))
+        bubble.step(played(bubble, short), Added(Entrant("later")))
 
 
 def test_replaced_while_waiting_keeps_the_place() -> None:
@@ -262,12 +242,12 @@ def test_replaced_while_waiting_keeps_the_place() -> None:
 def test_replaced_in_the_section_comes_in_for_itself() -> None:
     """The new one stands at the bottom of the list and so is the one to enter."""
     bubble = Bubble(SMALL)
-    state = play(bubble, bubble.start(field(6)), 1)
+    state = played(bubble, bubble.start(field(6)), 1)
     state = bubble.step(state, Replaced("E4", Entrant("F4")))
     assert state.section == ("E5", "F4", "E3")
     with pytest.raises(ValueError, match="not in this tournament"):
         bubble.step(state, Replaced("Z", Entrant("Y")))
-    assert sorted(line.name for line in bubble.standings(play(bubble, state)) if line.rank) == [
+    assert sorted(line.name for line in bubble.standings(played(bubble, state)) if line.rank) == [
         "E0",
         "E1",
         "E2",
@@ -292,7 +272,7 @@ def test_results_of_games_never_offered_are_refused() -> None:
 def test_planned_withdrawals_come_before_the_decision() -> None:
     """Due after the last game of a round robin, an engine leaves first and a replacement plays before the table."""
     planned = Bubble(SMALL, due=[PlannedWithdrawal("E5", 3)])
-    state = play(planned, planned.start(field(6)), 3)
+    state = played(planned, planned.start(field(6)), 3)
     assert state.number == 1 and state.section == ("E4", "E3", "E2")
     assert [note.kind for note in planned.notes(state)] == ["enter", "withdraw"]
 
@@ -310,7 +290,7 @@ def test_encounters_are_numbered_in_the_order_of_scheduling() -> None:
 def test_every_decision_says_why() -> None:
     """Notes carry a sentence with the reason and everything a trace needs."""
     bubble = Bubble(BubbleOptions(size=4, min_matches=5, unpark_threshold=2))
-    state = play(bubble, bubble.start(field(8)))
+    state = played(bubble, bubble.start(field(8)))
     texts = {note.kind: note.text for note in bubble.notes(state)}
     assert set(texts) == {"enter", "unpark", "park", "drop", "finish"}
     assert "may not drop out below 5" in texts["park"]
@@ -330,8 +310,6 @@ def test_the_forecast_lies_within_the_bounds() -> None:
     assert bubble.likely(state) == round(45 + 810 * (1 + 40.5 / 90))
 
 
-# What a bubble had promised to take, and did not.
-
 BEFORE = """1-4 2 1-0, 0-5 1 =, 3-5 5 =, 4-0 4 1-0, 2-4 8 0-1, 2-3 3 1-0, 5-1 9 0-1, 1-2 6 =, 0-3 7 1-0, 0-2 10 1-0,
 3-1 11 1-0, 1-0 13 0-1"""
 AFTER = "5-2 14 1-0, 4-5 12 0-1, 3-4 15 1-0"
@@ -348,7 +326,7 @@ def early_told(words: str) -> GameFinished:
 def test_one_promise_of_a_pair_is_enough() -> None:
     """A game begun before somebody joins and one is struck out comes in; nothing is begun early after that."""
     bubble = Bubble(BubbleOptions(size=6, min_matches=6, unpark_threshold=2))
-    state = bubble.start(tuple(Entrant(f"E{number}") for number in reversed(range(11))))
+    state = bubble.start(field(11)[::-1])
     for words in BEFORE.split(","):
         state = bubble.step(state, early_told(words.strip()))
     begun = Pairing("E5", "E6", encounter=20, round=2)

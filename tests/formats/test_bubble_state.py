@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from enginetour.formats.bubble import Bubble, BubbleOptions
-from enginetour.formats.bubble_state import BubbleState, PlannedWithdrawal
+from enginetour.formats.bubble import Bubble
+from enginetour.formats.bubble_state import BubbleOptions, BubbleState, PlannedWithdrawal
 from enginetour.model.game import Entrant, GameFinished, GameVoided, Outcome, Pairing, Withdrawn
 
 OPTIONS = BubbleOptions(size=6, min_matches=7, unpark_threshold=2, games_per_pairing=2)
@@ -17,7 +17,7 @@ FIELD = tuple(Entrant(f"E{number}") for number in range(10))  # best first: E9 t
 def nearly_over(bubble: Bubble, left: int, field: tuple[Entrant, ...] = FIELD) -> BubbleState:
     """The first round robin but for so many games; the higher in the list wins."""
     state = bubble.start(field)
-    while state.number == 1 and state.docket.left > left:
+    while state.number == 1 and state.schedule.left > left:
         game = bubble.offers(state)[0]
         state = bubble.step(state, GameFinished(game, Outcome.WHITE if game.white < game.black else Outcome.BLACK))
     return state
@@ -60,7 +60,7 @@ def test_an_early_result_is_held_back() -> None:
     state = bubble.step(state, GameFinished(last, Outcome.DRAW))
     assert (state.number, state.finished) == (2, 31)
     assert early not in bubble.offers(state)
-    assert state.docket.played[early.key] is Outcome.DRAW
+    assert state.schedule.played[early.key] is Outcome.DRAW
 
 
 def test_what_is_not_certain_is_refused() -> None:

@@ -13,13 +13,11 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.formats.dutch import BREACH, CERTIFIED, EVEN, Dutch, DutchOptions, explain, pair_dutch
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn, Unpairable
 from enginetour.formats.rounds import Rounds
-from enginetour.model.game import Entrant, GameFinished, Outcome, Withdrawn
-from tests.support.databases import entered, unmet
+from enginetour.model.game import Withdrawn
+from tests.support.databases import entered, field_of, letters, played, unmet, white_wins
 from tests.support.tournaments import config, tour
 
-# The Dutch system as a format, and what it does when no legal round is left.
-
-FOUR = tuple(map(Entrant, "ABCD"))
+FOUR = letters(4)
 
 
 def whites(seed: int = 1, **settings: Any) -> list[tuple[str, str]]:
@@ -60,9 +58,7 @@ def test_both_colours_in_a_match_are_told() -> None:
 def test_the_table_is_by_fide_tie_breaks() -> None:
     """Points, Buchholz with one cut and without, Sonneborn-Berger, direct encounter."""
     format_ = make_format("dutch", options_model("dutch")(rounds=1))
-    state = format_.start(FOUR)
-    for game in format_.offers(state):
-        state = format_.step(state, GameFinished(game, Outcome.DRAW))
+    state = played(format_, format_.start(FOUR))
     assert [code for code, _ in format_.standings(state)[0].tiebreaks] == ["BH-C1", "BH", "SB", "DE"]
 
 
@@ -102,13 +98,7 @@ def test_fewest_rematches_come_before_the_least_recent() -> None:
 
 def test_a_third_colour_comes_before_a_rematch() -> None:
     """Two that are both due Black and have not met are paired when the other way is a rematch."""
-    row = tuple(
-        Turn(Kind.PLAYED, other, colour, 1) for other, colour in ((2, WHITE), (3, WHITE), (0, BLACK), (1, BLACK))
-    )
-    swap = tuple(
-        Turn(Kind.PLAYED, other, colour, 1) for other, colour in ((3, WHITE), (2, WHITE), (1, BLACK), (0, BLACK))
-    )
-    paired = pair_dutch(replace(entered(4, 9), history=(row, swap)))
+    paired = pair_dutch(field_of(entered(4, 9).members, "A=C B=D", "A=D B=C", total=9))
     assert {board.pair for board in paired.boards} == {(0, 1), (2, 3)}
     assert paired.remarks == ("E1 and E2 are both due the same colour", "E3 and E4 are both due the same colour")
 
@@ -123,12 +113,9 @@ def test_a_second_bye_comes_before_a_rematch() -> None:
 
 def test_a_third_colour_comes_before_a_second_bye() -> None:
     """The first two are both due Black and have had a full point for nothing: they meet, the third rests."""
-    first = (Turn(Kind.PLAYED, 3, WHITE, 1), Turn(Kind.PLAYED, 4, WHITE, 1), Turn())
-    second = (Turn(Kind.PLAYED, 4, WHITE, 1), Turn(Kind.PLAYED, 3, WHITE, 1), Turn())
-    lower = [tuple(Turn(Kind.PLAYED, other, BLACK, 1) for other in pair) for pair in ((0, 1), (1, 0))]
+    met = field_of(entered(5, 9).members, "A=D B=E", "A=E B=D", total=9)
     given = (*[Turn(Kind.FULL_BYE, points=2)] * 2, *[Turn()] * 3)
-    history = ((*first, *lower[0]), (*second, *lower[1]), given)
-    paired = pair_dutch(replace(entered(5, 9), history=history, present=(0, 1, 2)))
+    paired = pair_dutch(replace(met, history=(*met.history, given), present=(0, 1, 2)))
     assert paired.byes == (2,)
     assert paired.remarks == ("E1 and E2 are both due the same colour",)
 
@@ -146,10 +133,7 @@ def test_families_apart() -> None:
 
 def test_the_criteria_of_a_pair() -> None:
     """Both won with White: they share a score group and have met nobody, but both wish for Black."""
-    members = entered(4, 3).members
-    won, lost = (Turn(Kind.PLAYED, None, colour, points, games=1) for colour, points in ((WHITE, 2), (BLACK, 0)))
-    row = tuple(replace(turn, opponent=other) for turn, other in ((won, 2), (won, 3), (lost, 0), (lost, 1)))
-    field = Field(members, (row,), tuple(range(4)), 3)
+    field = field_of(entered(4, 3).members, "A1C B1D", total=3)
     told = {name: met for name, met, _ in explain(field, 1, 0)}
     assert told["not met before"] and told["inside one score group"] and told["no third colour in a row"]
     assert not told["colour wishes met"]
@@ -161,9 +145,7 @@ def test_the_criteria_of_a_pair() -> None:
 def test_nobody_rests_twice_whatever_a_bye_is_worth(points: float) -> None:
     """Seven entrants and four rounds of our own: four byes go to four of them, and are worth what the setting says."""
     format_ = Rounds(Dutch(DutchOptions(rounds=4, bye_points=points)))
-    state = format_.start(tuple(Entrant(name) for name in "ABCDEFG"))
-    while games := format_.offers(state):
-        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    state = played(format_, format_.start(letters(7)), judge=white_wins)
     byes = [str(dict(note.fields)["byes"]) for note in state.notes if note.kind == "round"]
     assert len(set(byes)) == 4
     turns = [turn for row in state.field.history for turn in row if turn.kind is Kind.BYE]
@@ -190,9 +172,7 @@ def test_a_round_without_a_legal_pairing_says_so_itself() -> None:
     """The warning stands with the round that breaks the rule, not with a later one."""
     away = {name: [1, 2, 3, 4] for name in "DE"}
     format_ = Rounds(Dutch(DutchOptions.model_validate({"rounds": 4, "bye_points": 0, "absent": away})))
-    state = format_.start(tuple(Entrant(name) for name in "ABCDE"))
-    while games := format_.offers(state):
-        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    state = played(format_, format_.start(letters(5)), judge=white_wins)
     rounds = [dict(note.fields) for note in state.notes if note.kind == "round"]
     assert [bool(one["remarks"]) for one in rounds] == [False, False, False, True]
     assert [BREACH in str(one["guarantee"]) for one in rounds] == [False, False, False, True]
@@ -201,10 +181,7 @@ def test_a_round_without_a_legal_pairing_says_so_itself() -> None:
 def test_who_is_left_alone_has_no_second_bye_in_silence() -> None:
     """Of three entrants one is absent and one withdraws: the last rests, again and again with a warning."""
     format_ = Rounds(Dutch(DutchOptions.model_validate({"rounds": 3, "absent": {"B": [2, 3]}})))
-    state = format_.start(tuple(Entrant(name) for name in "ABC"))
-    state = format_.step(state, Withdrawn("C"))
-    while games := format_.offers(state):
-        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    state = played(format_, format_.step(format_.start(letters(3)), Withdrawn("C")), judge=white_wins)
     rounds = [dict(note.fields) for note in state.notes if note.kind == "round"]
     assert [one["byes"] for one in rounds] == [["C"], ["A"], ["A"]]
     assert [one["remarks"] for one in rounds[:2]] == [[], []]
@@ -220,8 +197,6 @@ def test_a_first_round_without_a_legal_pairing_says_so(tmp_path: Path) -> None:
     first = next(line for line in (shown.stdout + shown.stderr).splitlines() if "round 1: " in line)
     assert "Wren 1 and Wren 3 are of one family" in first
 
-
-# Every round of recorded tournaments: the same pairs, colours and byes as another implementation's.
 
 FILES = sorted((Path(__file__).parents[1] / "golden" / "trf").glob("*.trf"))
 COLOURS = {"w": WHITE, "b": BLACK}

@@ -8,22 +8,18 @@ from typing import Any
 
 import pytest
 
-from enginetour.formats.elimination import DoubleElimination, EliminationOptions
+from enginetour.formats.elimination import DoubleElimination, DoubleEliminationOptions
 from enginetour.formats.rounds import Rounds, RoundsState
-from enginetour.model.game import Entrant, GameFinished, Outcome
+from enginetour.model.game import GameFinished, Outcome
 from enginetour.reports import standings
 from enginetour.reports.sheet import render
-from tests.support.databases import pairs, played_out, told
+from tests.support.databases import letters, pairs, played_out, told
 
 FORMS = pytest.mark.parametrize("bracket", ["score", "fixed"])
 
 
 def elimination(**settings: Any) -> Rounds:
-    return Rounds(DoubleElimination(EliminationOptions(**{"games_per_pairing": 1, **settings})))
-
-
-def field(count: int) -> tuple[Entrant, ...]:
-    return tuple(Entrant(chr(ord("A") + number)) for number in range(count))
+    return Rounds(DoubleElimination(DoubleEliminationOptions(**{"games_per_pairing": 1, **settings})))
 
 
 def play(format_: Rounds, state: RoundsState, upsets: str = "") -> RoundsState:
@@ -39,7 +35,7 @@ def play(format_: Rounds, state: RoundsState, upsets: str = "") -> RoundsState:
 def test_four_with_a_reset(bracket: str) -> None:
     """The unbeaten waits for the final, loses it, and has one match more; without reset the final decides."""
     format_ = elimination(bracket=bracket)
-    state = format_.start(field(4))
+    state = format_.start(letters(4))
     seen = []
     for upsets in ("", "", "", "B", ""):
         seen.append((pairs(format_, state), format_.remaining(state)[0]))
@@ -53,7 +49,7 @@ def test_four_with_a_reset(bracket: str) -> None:
         "D": "4 out in round 2",
     }
     short = elimination(bracket=bracket, reset=False)
-    state = short.start(field(4))
+    state = short.start(letters(4))
     for upsets in ("", "", "", "B"):
         state = play(short, state, upsets)
     assert short.offers(state) == () and told(short, state)["B"] == "1 winner"
@@ -63,7 +59,7 @@ def test_four_with_a_reset(bracket: str) -> None:
 def test_words_while_it_runs() -> None:
     """Who is unbeaten, who has one loss, who met again, and who beat whom."""
     format_ = elimination()
-    state = play(format_, format_.start(field(4)))
+    state = play(format_, format_.start(letters(4)))
     assert told(format_, state) == {"A": "1 unbeaten", "B": "1 unbeaten", "C": "3 one loss", "D": "3 one loss"}
     assert "unbeaten" in render(standings.standings_sheet("trial", format_.standings(state)), 80)
     assert format_.notes(state)[1].text == "round 2: B - A, D - C; A beat D 1-0; B beat C 1-0"
@@ -74,14 +70,14 @@ def test_words_while_it_runs() -> None:
 def test_odd_groups_exchange_a_pair() -> None:
     """Six: of three unbeaten the lowest meets the highest with a loss, as the others can still be paired."""
     format_ = elimination()
-    state = play(format_, format_.start(field(6)))
+    state = play(format_, format_.start(letters(6)))
     assert pairs(format_, state) == ["AB", "CE", "DF"]  # C has beaten D
 
 
 def test_passes_go_round() -> None:
     """In an odd field the highest without a pass; five entrants, the first two rounds."""
     format_ = elimination()
-    state = format_.start(field(5))
+    state = format_.start(letters(5))
     assert state.paired.byes == (0,)
     state = play(format_, state)
     assert len(state.paired.byes) == 1 and state.paired.byes != (0,)
@@ -98,7 +94,7 @@ def test_two_losses_and_out(bracket: str, seed: int) -> None:
     count = dice.randint(2, 13)
     reset = dice.random() < 0.5
     format_ = elimination(bracket=bracket, reset=reset, extra_pairs=0, seeding=dice.choice(["fold", "lottery"]))
-    state = format_.start(field(count))
+    state = format_.start(letters(count))
     losses: Counter[str] = Counter()
     games = 0
     while offers := format_.offers(state):
@@ -109,7 +105,7 @@ def test_two_losses_and_out(bracket: str, seed: int) -> None:
         games += 1
         state = format_.step(state, GameFinished(game, Outcome.WHITE if white else Outcome.BLACK))
     (winner,) = (line.name for line in format_.standings(state) if line.status == "winner")
-    others = [losses[entrant.name] for entrant in field(count) if entrant.name != winner]
+    others = [losses[entrant.name] for entrant in letters(count) if entrant.name != winner]
     assert losses[winner] <= 1 and format_.standings(state)[0].name == winner
     assert sorted(others)[1:] == [2] * (count - 2) and (min(others) == 2 or not reset)
     assert games == sum(losses.values())
@@ -121,7 +117,7 @@ def test_who_drops_comes_in_from_the_far_end(seed: int) -> None:
     """In the first three rounds of eight in two trees nobody meets twice, whoever wins."""
     dice = random.Random(seed)
     format_ = elimination(bracket="fixed")
-    state = format_.start(field(8))
+    state = format_.start(letters(8))
     seen: Counter[str] = Counter()
     for _ in range(3):
         seen.update(pairs(format_, state))
@@ -135,5 +131,5 @@ def test_withdrawals_leave_a_winner(bracket: str, seed: int) -> None:
     """However many go, and whenever: the tournament ends with one winner, and bounds stay true."""
     dice = random.Random(seed)
     format_ = elimination(bracket=bracket, games_per_pairing=2, extra_pairs=0, sudden_death=dice.random() < 0.5)
-    state = played_out(format_, field(dice.randint(3, 12)), dice, staying=1)
+    state = played_out(format_, letters(dice.randint(3, 12)), dice, staying=1)
     assert [line.status for line in format_.standings(state)].count("winner") == 1

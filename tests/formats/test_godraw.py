@@ -147,7 +147,7 @@ def test_draws_begin_from_bands() -> None:
     assert pairs["table"] == {"AB CD"} and pairs[1] >= {"AB CD", "AC BD", "AD BC"}
     unrated = replace(field, members=tuple(replace(one, rating=None) for one in field.members))
     warning = "all start alike: this is a Swiss; no entrant has a rating"
-    assert godraw().foreword(unrated) == (("warning", warning),)
+    assert godraw().starting_notes(unrated) == (("warning", warning),)
     assert godraw(bar=23, floor=9, groups="bands").starts(field).wins == (14, 14, 1, 0)
 
 

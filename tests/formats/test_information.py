@@ -19,9 +19,10 @@ from enginetour.formats.information import (
     ProbeOptions,
     entropy,
 )
-from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Turn, Unpairable
+from enginetour.formats.pairing.field import Field, Member, Unpairable
 from enginetour.ratings import grades
 from enginetour.ratings.gor import con
+from tests.support.databases import field_of
 
 
 def rating_of(grade: str) -> float:
@@ -37,18 +38,8 @@ THESIS = Entropy(EntropyOptions(model="gor", integer_steps=True))
 
 def field(ratings: dict[str, float], *rounds: str, families: str = "") -> Field:
     """`rounds` name winners and losers, "AB CD": A beat B with White."""
-    names = list(ratings)
-    members = tuple(
-        Member(name, ratings[name], family="kin" if name in families else "") for name in names
-    )  # fmt: skip
-    history = []
-    for games in rounds:
-        row = [Turn() for _ in names]
-        for one, other in (map(names.index, pair) for pair in games.split()):
-            row[one] = Turn(Kind.PLAYED, other, WHITE, 2, games=1)
-            row[other] = Turn(Kind.PLAYED, one, BLACK, 0, games=1)
-        history.append(tuple(row))
-    return Field(members, tuple(history), tuple(range(len(names))), 5)
+    members = tuple(Member(name, ratings[name], family="kin" if name in families else "") for name in ratings)
+    return field_of(members, *(" ".join("1".join(pair) for pair in games.split()) for games in rounds))
 
 
 def met(system: Information, before: Field) -> str:

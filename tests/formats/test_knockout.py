@@ -12,18 +12,12 @@ import pytest
 from enginetour.formats.knockout import Cup, CupOptions
 from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.model.game import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Withdrawn
-from tests.support.databases import pairs, played_out, told
+from tests.support.databases import letters, pairs, played_out, told
 from tests.support.tournaments import config, read, tour
-
-# Cups by hand.
 
 
 def cup(seed: int = 1, **settings: Any) -> Rounds:
     return Rounds(Cup(CupOptions(**{"games_per_pairing": 1, **settings})), seed)
-
-
-def field(count: int) -> tuple[Entrant, ...]:
-    return tuple(Entrant("ABCDEFGHIJKLMNOP"[number]) for number in range(count))
 
 
 def drawn(seed: int = 1, *, entrants: tuple[Entrant, ...], **settings: Any) -> list[str]:
@@ -44,7 +38,7 @@ def play(format_: Rounds, state: RoundsState, results: dict[str, str]) -> Rounds
 def test_eight_by_seeds() -> None:
     """The best meet as late as they can; ranks and words say how far everybody came."""
     format_ = cup()
-    state = format_.start(field(8))
+    state = format_.start(letters(8))
     assert pairs(format_, state) == ["AH", "BG", "CF", "DE"]
     assert format_.remaining(state) == (7, 7 + 5 * 7)
     state = play(format_, state, {"CF": "F"})
@@ -75,7 +69,7 @@ def test_passes(count: int) -> None:
     for passes in ("top", "lot"):
         for seeding in ("fold", "lottery", "list"):
             format_ = cup(passes=passes, seeding=seeding)
-            state = format_.start(field(count))
+            state = format_.start(letters(count))
             assert len(format_.offers(state)) == count - tree // 2
             byes = state.paired.byes
             assert len(byes) == tree - count and (passes == "lot" or byes == tuple(range(tree - count)))
@@ -85,25 +79,25 @@ def test_passes(count: int) -> None:
 def test_the_list_can_be_the_draw() -> None:
     """First against second and so on, winners of neighbors next; families are not parted, and top seeds pass first."""
     format_ = cup(seeding="list")
-    state = format_.start(field(8))
+    state = format_.start(letters(8))
     assert format_.notes(state)[0].text == "round 1: B - A, D - C, F - E, H - G"
     assert format_.notes(play(format_, state, {}))[-1].text.startswith("round 2: C - A, G - E;")
-    kin = tuple(replace(entrant, family="f") for entrant in field(8))
+    kin = tuple(replace(entrant, family="f") for entrant in letters(8))
     assert format_.notes(format_.start(kin))[0].text == format_.notes(state)[0].text
-    few = format_.start(field(5))
+    few = format_.start(letters(5))
     assert format_.notes(few)[0].text.startswith("round 1: E - D; bye A, B, C")
 
 
 def test_lots_depend_on_the_seed() -> None:
     """Same seed, same draw; another seed, another one."""
-    draws = [drawn(seed, entrants=field(16), seeding="lottery") for seed in (1, 1, 2, 3)]
+    draws = [drawn(seed, entrants=letters(16), seeding="lottery") for seed in (1, 1, 2, 3)]
     assert draws[0] == draws[1] and len({tuple(draw) for draw in draws}) == 3
 
 
 def test_a_level_match_goes_on_until_it_is_decided() -> None:
     """Pairs with reversed colours, then one game in which a draw counts for Black, who is the higher seed."""
     format_ = cup(games_per_pairing=2, extra_pairs=1)
-    state = format_.start(field(2))
+    state = format_.start(letters(2))
     assert [(game.white, game.black) for game in format_.offers(state)] == [("B", "A"), ("A", "B")]
     level = {"AB": "="}
     state = play(format_, play(format_, state, level), level)
@@ -127,7 +121,7 @@ def test_a_level_match_goes_on_until_it_is_decided() -> None:
 def test_the_story_tells_how_a_match_was_decided(settings: dict[str, Any], results: str, words: str) -> None:
     """In the note of the next round; drawn games are told by the score."""
     format_ = cup(**settings)
-    state = format_.start(field(4))
+    state = format_.start(letters(4))
     for result in results:
         state = play(format_, state, {"AD": result})
     while state.field.number == 1:
@@ -138,7 +132,7 @@ def test_the_story_tells_how_a_match_was_decided(settings: dict[str, Any], resul
 def test_third_place() -> None:
     """Played for beside the final by those who lost the semi-finals."""
     format_ = cup(third_place=True)
-    state = format_.start(field(4))
+    state = format_.start(letters(4))
     assert format_.remaining(state)[0] == 4
     state = play(format_, state, {})
     assert pairs(format_, state) == ["AB", "CD"]
@@ -146,13 +140,13 @@ def test_third_place() -> None:
     state = play(format_, state, {"CD": "D"})
     assert told(format_, state) == {"A": "1 winner", "B": "2 lost the final", "D": "3 third", "C": "4 fourth"}
     three = cup(third_place=True)
-    state = play(three, three.start(field(3)), {})
+    state = play(three, three.start(letters(3)), {})
     assert pairs(three, state) == ["AB"]  # one semi-final was a pass: its loser is third without a match
 
 
 def test_families_meet_late() -> None:
     """In different quarters where seeds of one tier can change places; not if it is not asked for."""
-    kin = tuple(Entrant(e.name, family="kin" if e.name in "AHE" else "") for e in field(8))
+    kin = tuple(Entrant(e.name, family="kin" if e.name in "AHE" else "") for e in letters(8))
     assert drawn(part_families=False, entrants=kin) == ["AH", "BG", "CF", "DE"]
     assert [pair for pair in drawn(entrants=kin) if len(set(pair) & set("AHE")) > 1] == []
 
@@ -160,7 +154,7 @@ def test_families_meet_late() -> None:
 def test_who_meets_nobody_passes() -> None:
     """The opponent of a withdrawn goes on: in the match, or one round later without one."""
     format_ = cup(games_per_pairing=2)
-    state = format_.start(field(4))
+    state = format_.start(letters(4))
     first = next(game for game in format_.offers(state) if "A" in game.pair)
     state = format_.step(state, GameFinished(first, Outcome.WHITE if first.white == "A" else Outcome.BLACK))
     inside = play(format_, format_.step(state, Withdrawn("A")), {})
@@ -176,7 +170,7 @@ def test_who_meets_nobody_passes() -> None:
 def test_points_of_a_match_that_nobody_played_stand_apart() -> None:
     """A finalist who leaves gives the other both points, which no game gave."""
     format_ = cup(games_per_pairing=2)
-    state = play(format_, format_.start(field(4)), {"AD": "A", "BC": "B"})
+    state = play(format_, format_.start(letters(4)), {"AD": "A", "BC": "B"})
     assert pairs(format_, state) == ["AB", "AB"]
     lines = format_.standings(format_.step(state, Withdrawn("B")))
     assert [(line.name, line.half_points, line.games, line.unplayed) for line in lines[:2]] == [
@@ -193,14 +187,14 @@ def test_withdrawals_leave_true_bounds(seed: int) -> None:
     format_ = cup(
         games_per_pairing=2, extra_pairs=0, third_place=dice.random() < 0.5, passes=dice.choice(["top", "lot"])
     )
-    state = played_out(format_, field(count), dice, staying=2)
+    state = played_out(format_, letters(count), dice, staying=2)
     assert [line.status for line in format_.standings(state)].count("winner") <= 1
 
 
 def test_a_round_of_passes_alone_is_skipped() -> None:
     """Both semi-finals lose an entrant: the final is next."""
     format_ = cup()
-    state = format_.start(field(8))
+    state = format_.start(letters(8))
     for game in format_.offers(state)[:-1]:
         state = format_.step(state, GameFinished(game, Outcome.WHITE if game.white in "ABD" else Outcome.BLACK))
     for name in "AB":
@@ -213,7 +207,7 @@ def test_a_round_of_passes_alone_is_skipped() -> None:
 def test_the_final_stays_open_to_a_voided_game() -> None:
     """It is played again, and may end otherwise."""
     format_ = cup()
-    state = play(format_, format_.start(field(3)), {})
+    state = play(format_, format_.start(letters(3)), {})
     (final,) = format_.offers(state)
     state = play(format_, state, {})
     state = format_.step(state, GameVoided(final, Outcome.BLACK if final.black == "A" else Outcome.WHITE))
@@ -223,13 +217,13 @@ def test_the_final_stays_open_to_a_voided_game() -> None:
 def test_nobody_joins_a_cup() -> None:
     """Refused with the reason, as are more rounds and a field of one."""
     format_ = cup()
-    state = format_.start(field(4))
+    state = format_.start(letters(4))
     with pytest.raises(ValueError, match="once the first round is paired"):
         format_.step(state, Added(Entrant("Z")))
     with pytest.raises(ValueError, match="follows from the field"):
         format_.step(state, Extended((("rounds", 9),)))
     with pytest.raises(ValueError, match="at least two"):
-        format_.start(field(1))
+        format_.start(letters(1))
 
 
 def test_the_final_is_told() -> None:

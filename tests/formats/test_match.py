@@ -28,7 +28,7 @@ from enginetour.model.game import (
 from enginetour.ratings.pentanomial import class_counts, error_of, statistics_of
 from enginetour.ratings.sequential import Sprt, Walk, follow, step
 from enginetour.reports.sprt import current_test, sprt_json, sprt_lines, sprt_sheet
-from tests.support.tournaments import config, tour
+from tests.support.tournaments import config, read, tour
 
 TWO = (Entrant("New"), Entrant("Base"))
 SHORT = {"elo0": 0.0, "elo1": 100.0}
@@ -50,9 +50,11 @@ def played(
     """Games in the order offered, or any; New scores in game n what `scores` has there. Until the end of either."""
     known, events = list(scores), list[GameFinished]()
     while offers := [game for game in format_.offers(state) if state.number(game) < len(known)]:
-        game = dice.choice(offers) if dice else offers[0]
-        events.append(ended(game, known[state.number(game)]))
-        state = format_.step(state, events[-1])
+        for game in [dice.choice(offers)] if dice else offers:
+            events.append(ended(game, known[state.number(game)]))
+            state = format_.step(state, events[-1])
+            if state.is_over:
+                break
     return state, events
 
 
@@ -418,7 +420,7 @@ def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path), "--slots", "2", "--max-games", "4", expect=None)
     done = tour(tmp_path, "run", str(path), "--slots", "2")
     assert "H1 after " in done.stdout
-    found = json.loads(tour(tmp_path, "status", "--json").stdout)
+    found = read(tmp_path, "status")
     assert found["state"] == "finished"
     assert found["remaining"] == [0, 0]
     assert found["games_done"] < 40
@@ -426,7 +428,7 @@ def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
     assert found["sprt"]["engines"] == ["Wren 8", "Wren 1"]
     assert "test · trial" in done.stdout
     assert "at the stop" in done.stdout
-    told = json.loads(tour(tmp_path, "ratings", "--sprt", "Wren 8", "Wren 1", "0", "150", "--json").stdout)
+    told = read(tmp_path, "ratings", "--sprt", "Wren 8", "Wren 1", "0", "150")
     assert told["sprt"]["verdict"] == "H1"
     assert f"H1 after {told['sprt']['stopped_after']} pairs" in done.stdout
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from enginetour.formats.pairing import mcmahon
 from enginetour.formats.pairing.field import Field, Member, Turn
 from enginetour.formats.swiss import SwissCatOptions, SwissGothaOptions
 from tests.support.databases import field_of, rated
-from tests.support.tournaments import tour
+from tests.support.tournaments import read
 
 
 def system(**settings: Any) -> McMahon:
@@ -86,16 +85,16 @@ def test_wide_fields_have_the_groups_of_the_table(
 def test_starts_are_shown() -> None:
     """Bands, bar, floor and who starts where; one group by default is a Swiss, one by choice is not remarked on."""
     field = field_of(rated(2400, 2300, 2200, 2100, 1000, 900, 800, 700))
-    assert system().foreword(field) == (
+    assert system().starting_notes(field) == (
         ("starts", "bands of 100 rating points, band 0 begins at 0: bar 21, floor 10"),
         ("starts", "start 1 (bands 21 to 24): A, B, C, D"),
         ("starts", "start 0 (bands 7 to 10): E, F, G, H"),
     )
     swiss = "all start alike: this is a Swiss"
     for alike in (field_of(rated(2000, 2010, 2020, 2030)), field_of(rated(*range(2000, 1000, -50)))):
-        assert dict(system(rounds=9).foreword(alike))["warning"].startswith(swiss)
-    assert dict(system(bar=7).foreword(field))["warning"].startswith(swiss)
-    assert "warning" not in dict(system(groups=1).foreword(field))
+        assert dict(system(rounds=9).starting_notes(alike))["warning"].startswith(swiss)
+    assert dict(system(bar=7).starting_notes(field))["warning"].startswith(swiss)
+    assert "warning" not in dict(system(groups=1).starting_notes(field))
 
 
 def test_who_comes_late_moves_nobody() -> None:
@@ -168,7 +167,7 @@ def test_the_table_counts_from_the_start() -> None:
     assert {line.name: dict(line.tiebreaks)["MMS"] for line in unrounded}["E"] == 3
     pairing_only = system(**given, whole=False, absence="pairing-only")
     assert {line.name: dict(line.tiebreaks)["MMS"] for line in pairing_only.table(field, field.present)}["E"] == 2
-    assert pairing_only.ground(field).points[-1][4] == 3
+    assert pairing_only.context(field).points[-1][4] == 3
 
 
 def test_handicaps_by_mcmahon_score() -> None:
@@ -199,9 +198,9 @@ def test_who_is_exempt_in_the_older_function() -> None:
 
 def test_the_older_function_counts_scores_in_points(tmp_path: Path) -> None:
     """Five bands apart, two entrants are five points apart: 37,500 for the score and 4,687.5 for small gaps."""
-    words = ("--set", "groups=bands", "--set", "floor=-20", "--set", "bar=30", "--why", "Dd", "Ee", "--json")
+    words = ("--set", "groups=bands", "--set", "floor=-20", "--set", "bar=30", "--why", "Dd", "Ee")
     case = Path(__file__).parents[1] / "cases" / "mcmahon" / "gotha-2005.trf"
-    told = json.loads(tour(tmp_path, "pair", str(case), "--system", "gotha-2005", *words).stdout)
+    told = read(tmp_path, "pair", str(case), "--system", "gotha-2005", *words)
     worth = {row["name"]: row["worth"] for row in told["criteria"]}
     assert (worth["score"], worth["small gaps"]) == (37_500 * 10**6, 4_687_500_000)
 

@@ -18,8 +18,6 @@ from enginetour.interop.pairers import Foreign, Separated, pairer
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Added, Entrant, Event, GameFinished, Outcome, Pairing, Withdrawn
 
-# A handicap by rating difference.
-
 GIVING = sorted(name for name in SYSTEMS if "handicap" in options_model(name).model_fields)
 BY_SCORE = {"mcmahon", "gerlach", "gotha-2005", "swiss-cat"}
 
@@ -151,8 +149,6 @@ def test_unrated_fields_are_refused(system: str, settings: dict[str, Any]) -> No
     with pytest.raises(ValueError, match="goes by ratings and E2 has none"):
         games_of(system, entrants(2000.0, None), **settings)
 
-
-# Leave asked for: who is away when, what it brings, and what cannot be asked.
 
 FIVE = tuple(Entrant(name, rating=1500.0 - 100 * place) for place, name in enumerate("ABCDE"))
 

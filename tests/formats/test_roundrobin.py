@@ -36,13 +36,11 @@ from enginetour.model.game import (
 )
 from tests.support.databases import field, played, surplus
 
-# Round robin by hand.
-
 
 def test_six_play_the_printed_table() -> None:
     """The first two rounds of Berger's table for six."""
     state = RoundRobin(RoundRobinOptions()).start(field(6))
-    first = [(game.round, game.white, game.black) for game in state.docket.games[:6]]
+    first = [(game.round, game.white, game.black) for game in state.schedule.games[:6]]
     assert first == [
         (1, "E0", "E5"),
         (1, "E1", "E4"),
@@ -57,7 +55,7 @@ def test_six_play_the_printed_table() -> None:
 @pytest.mark.parametrize("count", [2, 5, 6])
 def test_cycles_and_matches(count: int, cycles: int, games: int) -> None:
     """Everybody meets everybody as often as asked, with fair colours, and every opening has one number."""
-    all_games = RoundRobin(RoundRobinOptions(cycles=cycles, games_per_pairing=games)).start(field(count)).docket.games
+    all_games = RoundRobin(RoundRobinOptions(cycles=cycles, games_per_pairing=games)).start(field(count)).schedule.games
     pairs = Counter(game.pair for game in all_games)
     assert len(pairs) == count * (count - 1) // 2
     assert set(pairs.values()) == {cycles * games}
@@ -71,7 +69,7 @@ def test_cycles_and_matches(count: int, cycles: int, games: int) -> None:
 def test_second_cycle_turns_the_colours() -> None:
     """With one game a match, the return game has the other colours and another opening."""
     state = RoundRobin(RoundRobinOptions(cycles=2)).start(field(4))
-    first, second = state.docket.games[:6], state.docket.games[6:]
+    first, second = state.schedule.games[:6], state.schedule.games[6:]
     assert [(game.white, game.black) for game in second] == [(game.black, game.white) for game in first]
     assert {game.meeting for game in second} == {2}
     assert [game.round for game in second] == [game.round + 3 for game in first]
@@ -94,7 +92,7 @@ def finished(format_: RoundRobin, entrants: tuple[Entrant, ...], results: str) -
     """All games with these results in the order of the list: 1, = or 0 for White."""
     state = format_.start(entrants)
     outcomes = {"1": Outcome.WHITE, "=": Outcome.DRAW, "0": Outcome.BLACK}
-    for game, result in zip(state.docket.games, results, strict=False):
+    for game, result in zip(state.schedule.games, results, strict=False):
         state = format_.step(state, GameFinished(game, outcomes[result]))
     return state
 
@@ -140,7 +138,7 @@ def test_the_least_predictable_game_is_removed() -> None:
     format_ = RoundRobin(RoundRobinOptions(placement=("PTS", "LPR")))
     state = format_.start(entrants)
     won = {"AB": "B", "AC": "A", "AD": "A", "BC": "C", "BD": "B", "CD": "D"}
-    for game in state.docket.games:
+    for game in state.schedule.games:
         is_white = won["".join(sorted(game.pair))] == game.white
         state = format_.step(state, GameFinished(game, Outcome.WHITE if is_white else Outcome.BLACK))
     lines = format_.standings(state)
@@ -197,7 +195,7 @@ def test_a_voided_game_is_on_offer_again() -> None:
     """Also when it was the last; unless one of the two has withdrawn."""
     format_ = RoundRobin(RoundRobinOptions())
     state = played(format_, format_.start(field(3)))
-    game = state.docket.games[0]
+    game = state.schedule.games[0]
     again = format_.step(state, GameVoided(game, Outcome.WHITE))
     assert format_.offers(again) == (game,)
     assert sum(line.games for line in format_.standings(again)) == 4
@@ -212,8 +210,8 @@ def test_who_joins_plays_everybody_after_the_others() -> None:
     format_ = RoundRobin(RoundRobinOptions(cycles=2))
     state = format_.start(field(4))
     more = format_.step(state, Added(Entrant("late")))
-    assert more.docket.games[:12] == state.docket.games
-    new = more.docket.games[12:]
+    assert more.schedule.games[:12] == state.schedule.games
+    new = more.schedule.games[12:]
     assert Counter(name for game in new for name in game.pair) == {"late": 8, "E0": 2, "E1": 2, "E2": 2, "E3": 2}
     assert set(surplus(new).values()) == {0}
     assert [game.round for game in new] == list(range(7, 15))
@@ -257,11 +255,11 @@ def test_decisions_are_noted() -> None:
 def test_other_orders_are_whole_round_robins(order: Literal["seats", "circle"]) -> None:
     """Twice round: everybody meets everybody with both colours, and the board order is that of the columns."""
     state = RoundRobin(RoundRobinOptions(order=order, cycles=2)).start(field(6))
-    assert Counter((game.white, game.black) for game in state.docket.games) == Counter(
+    assert Counter((game.white, game.black) for game in state.schedule.games) == Counter(
         (one.name, other.name) for one in field(6) for other in field(6) if one != other
     )
     opponent = {"seats": "E3", "circle": "E5"}[order]
-    assert (state.docket.games[0].white, state.docket.games[0].black) == ("E0", opponent)
+    assert (state.schedule.games[0].white, state.schedule.games[0].black) == ("E0", opponent)
 
 
 def test_rows_need_rows() -> None:
@@ -269,10 +267,7 @@ def test_rows_need_rows() -> None:
     with pytest.raises(ValidationError, match="needs rows"):
         RoundRobinOptions(colours="rows")
     state = RoundRobin(RoundRobinOptions(order="seats", colours="rows")).start(field(6))
-    assert {game.white for game in state.docket.games[:3]} == {"E0", "E1", "E2"}
-
-
-# Gauntlet by hand.
+    assert {game.white for game in state.schedule.games[:3]} == {"E0", "E1", "E2"}
 
 
 @pytest.mark.parametrize("count", range(2, 9))
@@ -281,7 +276,7 @@ def test_gauntlet_pairs_and_colours(count: int) -> None:
     for seeds in range(1, count):
         for meet in (False, True):
             options = GauntletOptions(seeds=seeds, seeds_meet=meet, cycles=2)
-            games = Gauntlet(options).start(field(count)).docket.games
+            games = Gauntlet(options).start(field(count)).schedule.games
             front = {f"E{number}" for number in range(seeds)}
             pairs = Counter(game.pair for game in games)
             among = seeds * (seeds - 1) // 2 if meet else 0
@@ -289,7 +284,7 @@ def test_gauntlet_pairs_and_colours(count: int) -> None:
             assert set(pairs.values()) == {2}
             assert all(front & set(pair) and (meet or not front.issuperset(pair)) for pair in pairs)
             assert all(surplus(games)[name] == 0 for name in front)
-            once = Gauntlet(options.model_copy(update={"cycles": 1})).start(field(count)).docket.games
+            once = Gauntlet(options.model_copy(update={"cycles": 1})).start(field(count)).schedule.games
             assert all(abs(surplus(once)[name]) <= 1 for name in front)
             for number in {game.round for game in games}:
                 seated = [name for game in games if game.round == number for name in game.pair]
@@ -299,7 +294,7 @@ def test_gauntlet_pairs_and_colours(count: int) -> None:
 def test_gauntlet_seeds_by_name() -> None:
     """Named seeds may stand anywhere in the list; names must be entrants, and somebody must be left."""
     state = Gauntlet(GauntletOptions(seeds=["E2"])).start(field(4))
-    assert {game.pair for game in state.docket.games} == {("E0", "E2"), ("E1", "E2"), ("E2", "E3")}
+    assert {game.pair for game in state.schedule.games} == {("E0", "E2"), ("E1", "E2"), ("E2", "E3")}
     for seeds in (["E9"], 4, ["E0", "E1", "E2", "E3"]):
         with pytest.raises(ValueError, match="seeds"):
             Gauntlet(GauntletOptions(seeds=seeds)).start(field(4))
@@ -321,7 +316,7 @@ def test_gauntlet_newcomers_meet_whom_they_should() -> None:
     """A new opponent meets the seeds; a replaced seed is a seed."""
     gauntlet = Gauntlet(GauntletOptions(seeds=2, games_per_pairing=2))
     state = gauntlet.start(field(4))
-    more = gauntlet.step(state, Added(Entrant("late"))).docket.games[len(state.docket.games) :]
+    more = gauntlet.step(state, Added(Entrant("late"))).schedule.games[len(state.schedule.games) :]
     assert {game.pair for game in more} == {("E0", "late"), ("E1", "late")} and len(more) == 4
     state = gauntlet.step(state, Replaced("E0", Entrant("F0")))
     assert state.seeds == {"E0", "E1", "F0"}
@@ -331,14 +326,11 @@ def test_gauntlet_newcomers_meet_whom_they_should() -> None:
     assert ("E1", "F0") in {game.pair for game in meeting.offers(state)}
 
 
-# Scheveningen by hand.
-
-
 @pytest.mark.parametrize("count", range(2, 10))
 def test_everybody_meets_the_other_team(count: int) -> None:
     """And nobody of its own, nobody twice in a round, in as few rounds as can be, colours one apart at most."""
     for size in range(1, count):
-        games = Scheveningen(ScheveningenOptions(team=size)).start(field(count)).docket.games
+        games = Scheveningen(ScheveningenOptions(team=size)).start(field(count)).schedule.games
         first = {f"E{number}" for number in range(size)}
         assert Counter(len(first & set(game.pair)) for game in games) == {1: size * (count - size)}
         assert len({game.pair for game in games}) == len(games)
@@ -384,10 +376,10 @@ def test_newcomers_join_the_smaller_team() -> None:
     """The second if level; one that takes another's place takes its team."""
     format_ = Scheveningen(ScheveningenOptions(games_per_pairing=2))
     state = format_.step(format_.start(field(4)), Added(Entrant("F")))
-    assert Counter(len({"E0", "E1"} & set(game.pair)) for game in state.docket.games[8:]) == {1: 4}
+    assert Counter(len({"E0", "E1"} & set(game.pair)) for game in state.schedule.games[8:]) == {1: 4}
     state = format_.step(state, Added(Entrant("G")))
     assert state.seeds == {"E0", "E1", "G"}
-    assert Counter(game.pair for game in state.docket.games[12:]) == {("E2", "G"): 2, ("E3", "G"): 2, ("F", "G"): 2}
+    assert Counter(game.pair for game in state.schedule.games[12:]) == {("E2", "G"): 2, ("E3", "G"): 2, ("F", "G"): 2}
     state = format_.step(state, Replaced("E0", Entrant("H")))
     assert "H" in state.seeds
     state = format_.step(state, Withdrawn("E2"))
@@ -397,12 +389,9 @@ def test_newcomers_join_the_smaller_team() -> None:
 
 def test_colours_come_back_in_the_second_cycle() -> None:
     """Two cycles of single games: both colours against everybody."""
-    games = Scheveningen(ScheveningenOptions(cycles=2)).start(field(6)).docket.games
+    games = Scheveningen(ScheveningenOptions(cycles=2)).start(field(6)).schedule.games
     assert set(surplus(games).values()) == {0}
     assert len({(game.white, game.black) for game in games}) == len(games) == 18
-
-
-# What the formats with a pair list share, tried with round robin and gauntlet.
 
 
 @pytest.mark.parametrize(
@@ -434,17 +423,15 @@ def test_settings_that_cannot_be_are_refused(options: Any, wrong: dict[str, obje
 def test_more_cycles_are_those_of_a_longer_tournament(options: RoundRobinOptions | GauntletOptions, after: int) -> None:
     """Asked for at any time, before the first game or after the last: the same games, numbers and table."""
     made = Gauntlet if isinstance(options, GauntletOptions) else RoundRobin
-    short, long = (made(options.model_copy(update={"cycles": cycles})) for cycles in (1, 3))  # type: ignore[arg-type]
+    short, long = (made(options.model_copy(update={"cycles": cycles})) for cycles in (1, 3))
     begun = played(short, short.start(field(5)), after)
     extended = short.step(begun, Extended((("cycles", 3),)))
     whole = long.start(field(5))
-    assert {game.key: game for game in extended.docket.games} == {game.key: game for game in whole.docket.games}
+    assert {game.key: game for game in extended.schedule.games} == {game.key: game for game in whole.schedule.games}
     assert extended.rounds == whole.rounds
     assert short.standings(played(short, extended)) == long.standings(played(long, whole))
     assert set(short.offers(begun)) <= set(short.offers(extended))
 
-
-# Colours that stay or are reversed, in the formats that have them; refused with the reason where they have not.
 
 LISTS = (
     (RoundRobin, RoundRobinOptions),
@@ -461,7 +448,7 @@ def test_colours_that_stay(made: type[PairList], options: type[ListOptions], gam
     state = format_.start(field(5))
     state = format_.step(state, Added(Entrant("N")))
     whites: dict[tuple[str, str], set[str]] = {}
-    for game in state.docket.games:
+    for game in state.schedule.games:
         whites.setdefault(game.pair, set()).add(game.white)
     assert all(len(who) == 1 for who in whites.values())
     if state.seeds:
@@ -475,7 +462,7 @@ def test_colours_in_reverse(made: type[PairList], options: type[ListOptions], sw
 
     def games(reverse: bool) -> list[Pairing]:
         format_ = made(options(games_per_pairing=2, cycles=2, swap=swap, reverse=reverse))
-        return list(format_.step(format_.start(field(5)), Added(Entrant("N"))).docket.games)
+        return list(format_.step(format_.start(field(5)), Added(Entrant("N"))).schedule.games)
 
     turned = [replace(game, white=game.black, black=game.white) for game in games(reverse=False)]
     assert games(reverse=True) == turned

@@ -19,8 +19,9 @@ from enginetour.model.game import (
     Replaced,
     Withdrawn,
 )
+from tests.support.databases import letters, played, white_wins
 
-FOUR = tuple(map(Entrant, "ABCD"))
+FOUR = letters(4)
 
 
 class FirstLegal(PairingSystem):
@@ -69,10 +70,7 @@ def after(format_: Rounds, state: RoundsState, *events: Event) -> RoundsState:
 
 
 def all_white(format_: Rounds, state: RoundsState, games: int) -> RoundsState:
-    """So many games won by White, in the order offered."""
-    for _ in range(games):
-        state = format_.step(state, GameFinished(format_.offers(state)[0], Outcome.WHITE))
-    return state
+    return played(format_, state, games, white_wins)
 
 
 def pairs(format_: Rounds, state: RoundsState) -> list[str]:

@@ -24,8 +24,6 @@ from enginetour.formats.simulation import (
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing, StandingsRow
 
-# How near a simulated tournament came to the truth.
-
 TRUTH = {"A": 300.0, "B": 100.0, "C": 0.0}
 THREE = Population(tuple(map(Entrant, "ABC")), TRUTH, SimulationModel(white=0.0), "x")
 GAMES = (
@@ -71,9 +69,6 @@ def test_standard_errors() -> None:
     assert (estimate([5.0]).mean, estimate([5.0]).error) == (5.0, 0.0)
 
 
-# Systems on the same fields, and one format many times.
-
-
 def test_the_same_system_twice_differs_by_nothing() -> None:
     """Both play the same engines with the same luck."""
     twice = [parse_system("entropy", 3), parse_system("entropy:rerate=true", 3)]
@@ -95,7 +90,7 @@ def test_more_games_tell_more() -> None:
 def test_told_field_by_field() -> None:
     """Once for each, whatever the number of systems."""
     told: list[int] = []
-    compare([parse_system("roundrobin", 1)] * 2, SimulationModel(), entrants=3, count=5, seed=1, told=told.append)
+    compare([parse_system("roundrobin", 1)] * 2, SimulationModel(), entrants=3, count=5, seed=1, progress=told.append)
     assert told == [1] * 5
 
 
@@ -133,9 +128,6 @@ def test_mcmahon_lives_on_good_ratings(words: str, noise: float, better: int) ->
     assert better * lead.mean > 2 * lead.error
 
 
-# Systems as they are named for a comparison.
-
-
 def test_usual_settings_and_own_ones() -> None:
     """Rounds and one game a match where there are such; what is written after the name goes first."""
     plain = parse_system("entropy", 6).options
@@ -162,9 +154,6 @@ def test_refusals(words: str, told: str) -> None:
     assert told in str(refusal.value) and "\n" not in str(refusal.value)
 
 
-# A format played to its end without engines.
-
-
 @pytest.mark.parametrize("system", sorted(set(SYSTEMS) - {"match"}))
 def test_every_format_comes_to_its_end(system: str) -> None:
     """Any registered format, as many games as it foretold, everybody in the table, and twice the same."""
@@ -189,9 +178,6 @@ def test_a_test_between_two_stops_at_its_verdict() -> None:
         assert format_.offers(shorter), number
         shorter = format_.step(shorter, GameFinished(pairing, outcome))
     assert format_.offers(shorter) == ()
-
-
-# Simulated engines: their strengths, what is believed of them, and how their games end.
 
 
 def test_chances_between_equals() -> None:

@@ -35,6 +35,13 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, object]:
     """Settings worth trying; a system that is not named here is tried with its defaults."""
     games = dice.choice([1, 1, 2, 4])
+
+    def in_rounds() -> dict[str, object]:
+        return {"rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)), "games_per_pairing": min(games, 2)}
+
+    def bars() -> dict[str, object]:
+        return {"forbid_family": dice.random() < 0.3, "strict": dice.random() < 0.3}
+
     match system:
         case "bubble":
             size = dice.randint(2, 6)
@@ -82,8 +89,7 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
                 "probe": {"model": dice.choice(["gor", "elo"]), "from_round": dice.randint(2, 3)},
             }
             return {
-                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
-                "games_per_pairing": min(games, 2),
+                **in_rounds(),
                 "scoring": dice.choice(["games", "match"]),
                 "rerate": dice.random() < 0.8,
                 "strict": dice.random() < 0.3,
@@ -91,34 +97,27 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
             }
         case "accelrat":
             return {
-                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
-                "games_per_pairing": min(games, 2),
+                **in_rounds(),
                 "scoring": dice.choice(["games", "match"]),
                 "bye": dice.choice(["thesis", "gopair"]),
-                "forbid_family": dice.random() < 0.3,
-                "strict": dice.random() < 0.3,
+                **bars(),
             }
         case "epm":
             return {
-                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
-                "games_per_pairing": min(games, 2),
+                **in_rounds(),
                 "seeding": dice.choice(["fold", "slip", "split-random"]),
                 "steps": dice.choice([3, 100_000]),
-                "forbid_family": dice.random() < 0.3,
-                "strict": dice.random() < 0.3,
+                **bars(),
             }
         case "godraw":
             return {
-                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
-                "games_per_pairing": min(games, 2),
+                **in_rounds(),
                 "attempts": dice.choice([1, 100]),
-                "forbid_family": dice.random() < 0.3,
-                "strict": dice.random() < 0.3,
+                **bars(),
             }
         case "gopair":
             return {
-                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
-                "games_per_pairing": min(games, 2),
+                **in_rounds(),
                 "handicaps": dice.choice(["max", "min"]),
                 "method": dice.choice(["best", "round_robin"]),
                 "window": dice.choice([None, 2, 4]),
@@ -127,8 +126,7 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
             }
         case "dutch" | "swiss":
             return {
-                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
-                "games_per_pairing": min(games, 2),
+                **in_rounds(),
                 "scoring": dice.choice(["games", "match"]),
                 "initial_colour": dice.choice(["lot", "white", "black"]),
                 "acceleration": dice.choice(["none", "baku"]),
@@ -136,13 +134,11 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
             }
         case "mcmahon" | "gerlach" | "gotha-2005" | "swiss-gotha" | "swiss-cat":
             given: dict[str, object] = {
-                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
-                "games_per_pairing": min(games, 2),
+                **in_rounds(),
                 "scoring": dice.choice(["games", "match"]),
                 "bye": dice.choice(["gotha", "thesis"]),
                 "renumber": dice.random() < 0.3,
-                "forbid_family": dice.random() < 0.3,
-                "strict": dice.random() < 0.3,
+                **bars(),
             }
             if not system.startswith("swiss"):
                 given["groups"] = dice.choice(["table", "bands", 2])

@@ -15,7 +15,7 @@ WIDE = 0.02  # two standard errors of 200 fields and the same of the published f
 def compared(noise: float) -> dict[str, ComparisonResult]:
     contenders = [parse_system(words, 6) for words in ("swiss-gotha", MCMAHON, ENTROPY)]
     found = compare(contenders, SimulationModel(noise=noise), entrants=32, count=200, seed=1)
-    return {line.words: line for line in found}
+    return {line.label: line for line in found}
 
 
 @pytest.mark.night

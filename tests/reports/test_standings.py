@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.standings import NAMES
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.model.game import Note, StandingsRow
 from enginetour.reports.sheet import render
@@ -181,8 +180,8 @@ def test_tie_breaks_are_shown_in_points() -> None:
 
 def test_every_code_has_its_words() -> None:
     """A table says what its codes stand for, and nothing where it has none."""
-    assert NAMES.keys() == PLACEMENT_CODES.keys()
-    assert (NAMES["SOSM-2"], NAMES["SODOSW"]) == (
+    assert all(code.name for code in PLACEMENT_CODES.values())
+    assert (PLACEMENT_CODES["SOSM-2"].name, PLACEMENT_CODES["SODOSW"].name) == (
         "sum of opponents' McMahon scores without the lowest two",
         "sum of defeated opponents' wins, half for a draw",
     )

@@ -15,7 +15,7 @@ import sqlite3
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclasses_field
@@ -32,9 +32,8 @@ from sqlalchemy import insert, select, update
 
 from enginetour.cli.main import cli
 from enginetour.engines.launch import call
-from enginetour.formats.base import make_format, options_model
+from enginetour.formats.base import Format, S, make_format, options_model
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
-from enginetour.formats.roundrobin import ListState, PairList
 from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.interop.gamefilter import Naming, ratable
 from enginetour.interop.pgn import read_games
@@ -343,14 +342,26 @@ def field(count: int) -> tuple[Entrant, ...]:
     return tuple(Entrant(f"E{number}") for number in range(count))
 
 
-def played(format_: PairList, state: ListState, games: int = 10**6) -> ListState:
-    """The earlier in the list always wins."""
-    for _ in range(games):
-        offers = format_.offers(state)
-        if not offers:
-            break
-        white_wins = offers[0].white < offers[0].black
-        state = format_.step(state, GameFinished(offers[0], Outcome.WHITE if white_wins else Outcome.BLACK))
+def letters(count: int) -> tuple[Entrant, ...]:
+    """A, B, C ..."""
+    return tuple(map(Entrant, "ABCDEFGHIJKLMNOP"[:count]))
+
+
+def earlier_wins(game: Pairing) -> Outcome:
+    """Whoever has the name that sorts first."""
+    return Outcome.WHITE if game.white < game.black else Outcome.BLACK
+
+
+def white_wins(_: Pairing) -> Outcome:
+    """Every game."""
+    return Outcome.WHITE
+
+
+def played(format_: Format[S], state: S, games: int = 10**6, judge: Callable[[Pairing], Outcome] = earlier_wins) -> S:
+    """So many games in the order offered, or all to the end."""
+    while games and (offers := format_.offers(state)):
+        state = format_.step(state, GameFinished(offers[0], judge(offers[0])))
+        games -= 1
     return state
 
 
@@ -369,15 +380,16 @@ MARKS = {"0": 0, "=": 1, "1": 2}
 def field_of(members: Sequence[Member], *rounds: str, total: int = 5, win: int = 2, seed: int = 1) -> Field:
     """Rounds such as ``"A1B C=D E"``: the left has White and scores 1, = or 0; a letter alone rests; others are absent.
 
-    ``A+B`` is won by forfeit. With `win` above 2 each match has both colours and goes as its mark says.
+    ``A+B`` is won by forfeit, ``A?`` is a half-point bye. With `win` above 2 each match has both colours and goes as
+    its mark says.
     """
     history = []
     for text in rounds:
         row = [Turn() for _ in members]
         for word in text.split():
             one = ord(word[0]) - ord("A")
-            if len(word) == 1:
-                row[one] = Turn(Kind.BYE, points=win)
+            if len(word) < 3:
+                row[one] = Turn(Kind.BYE, points=win) if len(word) == 1 else Turn(Kind.HALF_BYE, points=win // 2)
                 continue
             other, forfeit = ord(word[2]) - ord("A"), word[1] == "+"
             points = win * MARKS["1" if forfeit else word[1]] // 2

@@ -208,8 +208,6 @@ def costs_of(weights: Numbers, allowed: Allowed, *, wide: bool = False) -> Costs
     return Costs(wider, far, heaviest)
 
 
-# One alternating tree at a time: the primal-dual search that matches two more vertices and keeps all duals feasible.
-
 FREE, _OUTER, _INNER = 0, 1, 2
 
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from enginetour.formats.pairing.field import Dice, Field
 
-# Lineup: the entrants to be paired, as arrays: score groups, places, floats, colors, families.
-
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -104,7 +102,7 @@ def lineup_of(
         np.array([places[at] for at in there], dtype=np.int64),
         up[member],
         down[member],
-        np.array(_balances(field), dtype=np.int64)[member],
+        np.array([field.balance(at) for at in there], dtype=np.int64),
         span,
         len(field.history),
     )
@@ -123,18 +121,6 @@ def _floats(field: Field, steps: list[list[int]], recent: int | None) -> tuple[I
                 down[member] += before[turn.opponent] < before[member]
     return up, down
 
-
-def _balances(field: Field) -> list[int]:
-    """`Field.balance` of all members in one walk."""
-    sums = [0] * len(field.members)
-    for row in field.history:
-        for member, turn in enumerate(row):
-            if turn.met and not turn.handicap:
-                sums[member] += turn.colour
-    return sums
-
-
-# A random number for every pair of a round: the same on every machine, and for a whole matrix at once.
 
 PairRandom = Callable[[Ints, Ints, int], Ints]
 """(places in the entry order, places, top) -> a number from 0 to top, both included, for each pair."""
@@ -291,8 +277,6 @@ def stones(strength: Ints, correction: int, ceiling: int) -> Value:
     return lambda one, other: np.clip(abs(strength[one] - strength[other]) - correction, 0, ceiling)
 
 
-# Criteria of families and origins: what a meeting of strangers is worth in groups of score difference.
-
 _UPPERMOST = 10**11  # OpenGotha 3.51: what the criterion is worth at most if it weighs no more than the score
 _STRANGERS, _ALLIED, SAME = 0, 1, 2  # families that differ, differ inside a declared group, are one
 
@@ -306,7 +290,6 @@ def _word_numbers(words: Sequence[str]) -> Ints:
 
 
 def _family_numbers(field: Field, lineup: Lineup) -> Ints:
-    """A number for the family of everybody in the lineup."""
     return _word_numbers([field.members[at].family for at in lineup.member.tolist()])
 
 

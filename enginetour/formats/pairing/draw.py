@@ -167,15 +167,6 @@ def seeding(lineup: Lineup, kind: Seeding, chance: PairRandom, most: int = 5 * 1
     return Criterion("seeding", most, PROGRAM if kind in ("fold", "slip", "split-random") else "Vuorinen 2010", value)
 
 
-def _fold(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
-    last = np.maximum(n - 1, 1)
-    return abs(p + q - last), last
-
-
-def _slip(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
-    return abs(2 * abs(p - q) - n), n
-
-
 def _double_fold(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
     """Doubled, for halves of odd groups. Across the halves the farther of the two ideals counts."""
     upper = abs(2 * (p + q + 1) - n)
@@ -185,19 +176,13 @@ def _double_fold(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
     return np.where(p_above == q_above, inside, np.maximum(upper, lower)), 2 * n
 
 
-def _adjacent(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
-    return abs(abs(p - q) - 1), n
-
-
 _DISTANCES: dict[str, Callable[[Ints, Ints, Ints], tuple[Ints, Ints]]] = {
-    "fold": _fold,
-    "slip": _slip,
+    "fold": lambda p, q, n: (abs(p + q - np.maximum(n - 1, 1)), np.maximum(n - 1, 1)),
+    "slip": lambda p, q, n: (abs(2 * abs(p - q) - n), n),
     "double-fold": _double_fold,
-    "adjacent": _adjacent,
+    "adjacent": lambda p, q, n: (abs(abs(p - q) - 1), n),
 }
-
-
-# Bye of an odd field, by Gotha and by Vuorinen 2010. Fewest byes so far come first in both.
+"""(places, places, size of the group) -> the distance of each pair from its ideal, and of how much."""
 
 _BYE_WEIGHT = 1000  # Gotha: of a bye so far, beside bands and scores
 
@@ -217,8 +202,6 @@ def last_bye(field: Field, order: Sequence[int]) -> int:
     """The last of the standings, `order` best first, among those with the fewest byes. Source: Vuorinen 2010."""
     return min(reversed(order), key=field.byes)
 
-
-# From weights to a round: bye, heaviest legal pairs, unavoidable rematches, colors.
 
 CERTIFIED = "maximum weight, certified"
 IN_TWO_STEPS = f"{CERTIFIED}: floats first, then inside the groups counted anew"
@@ -287,7 +270,7 @@ def pair_heaviest(
         if strict:
             raise Unpairable(_without_rematch(field, members, error.shortage)) from None
         found = matching.relaxed_matching(weights, bar_levels(meetings, kin), apart)
-    return _told(field, members, found.pairs, meetings, related)
+    return _described(field, members, found.pairs, meetings, related)
 
 
 def _without_rematch(field: Field, members: Ints, shortage: matching.Shortage) -> str:
@@ -296,7 +279,7 @@ def _without_rematch(field: Field, members: Ints, shortage: matching.Shortage) -
     return f"no round without a rematch exists: {shortage.left_over} of {shown} stay over; strict = false allows it"
 
 
-def _told(
+def _described(
     field: Field, members: Ints, pairs: Sequence[tuple[int, int]], meetings: Ints, related: Flags
 ) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
     remarks: list[str] = []

@@ -18,8 +18,6 @@ from enginetour.formats.pairing.blossom import Allowed, Numbers
 from enginetour.formats.pairing.field import NEITHER, Field, Kind
 from enginetour.formats.pairing.matching import Face
 
-# Color preferences: FIDE C.04.3.
-
 
 class PreferenceStrength(IntEnum):
     """How strong a colour preference is; the order counts."""
@@ -78,11 +76,7 @@ def colour_of_first(first: Colours, second: Colours, without: int) -> int:
 
 
 def _size(colours: Colours) -> int:
-    """By which absolute preferences differ; the others do not."""
     return abs(colours.difference) if colours.due == PreferenceStrength.ABSOLUTE else 0
-
-
-# Entrants before a round: score, colors, floats, and whether a bye is barred.
 
 
 class Float(StrEnum):
@@ -180,9 +174,6 @@ def _float(field: Field, before: list[list[int]], member: int, back: int) -> Flo
     return Float.DOWN if mine > other else Float.UP if mine < other else Float.NONE
 
 
-# Score group of the bye in an odd field, decided before any bracket is paired.
-
-
 @dataclass(frozen=True, slots=True)
 class Bye:
     """Its taker has `score`; `here`: it comes out of the bracket to be paired now."""
@@ -209,14 +200,12 @@ def settle_bye(face: Face, cards: Sequence[PlayerCard]) -> tuple[Face, Bye | Non
     return face, Bye(score, here=all(mate < top or mate == len(cards) for mate in mates[:top]))
 
 
-# The criteria of a bracket as digits of a weight, most important first.
-
 _Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class CriteriaDigits:
-    """Of a bracket that ends before card `inside`, the next one before card `following`."""
+class Bracket:
+    """Cards in order: moved down up to `moved`, residents of one score up to `inside`, the next up to `following`."""
 
     cards: Sequence[PlayerCard]
     moved: int
@@ -224,8 +213,8 @@ class CriteriaDigits:
     following: int
     bye: Bye | None
 
-    def all(self) -> Iterator[Numbers]:
-        """C6 to C21, one or more digits each."""
+    def digits(self) -> Iterator[Numbers]:
+        """C6 to C21 as digits of a weight, one or more each, most important first."""
         size = len(self.cards)
         above = np.triu(np.ones((size, size), dtype=np.bool_), 1)
         here, below = above.copy(), above.copy()
@@ -329,11 +318,11 @@ _UP_CRITERIA = (("no second float up, a round back", "C15"), ("no second float u
 
 def check_pair(cards: Sequence[PlayerCard], *, colour_blind: bool) -> Iterator[tuple[str, bool, str]]:
     """What the criteria say of two cards in order: (criterion, met, its number); not those of a whole bracket."""
-    digits = CriteriaDigits(cards, int(cards[0].score != cards[1].score), 2, 2, None)
+    bracket = Bracket(cards, int(cards[0].score != cards[1].score), 2, 2, None)
     yield "inside one score group", cards[0].score == cards[1].score, "C6"
     if not colour_blind:
-        for (name, number), good in zip(_COLOUR_CRITERIA, digits._colours(), strict=True):
+        for (name, number), good in zip(_COLOUR_CRITERIA, bracket._colours(), strict=True):
             yield name, bool(good[0, 1]), number
     for back, (name, number) in enumerate(_UP_CRITERIA):
-        _, up, _, higher = digits._marks(back)
+        _, up, _, higher = bracket._marks(back)
         yield name, not (higher[0, 1] and up[1]), number

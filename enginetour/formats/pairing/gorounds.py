@@ -6,12 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Member, Unpairable
-from enginetour.formats.pairing.matching import Matching, relaxed_matching
-from enginetour.formats.pairing.matching import Unpairable as NoMatching
-from enginetour.formats.pairing.rerating import by_likelihood
+import numpy as np
 
-# The round with the greatest sum, and the restrictions that it breaks if no other round exists.
+from enginetour.formats.pairing.blossom import Numbers
+from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Member, Unpairable
+from enginetour.formats.pairing.matching import Unpairable as NoMatching
+from enginetour.formats.pairing.matching import relaxed_matching
+from enginetour.ratings.gor import GorSettings, rate
+from enginetour.ratings.incremental import RatedGame
+from enginetour.ratings.likelihood import fit
 
 CERTIFIED = "maximum weight, certified"
 Pairs = list[tuple[int, int]]
@@ -33,14 +36,12 @@ class Restrictions:
 
 def same_family(field: Field, one: int, other: int) -> bool:
     """Of one author or code; an empty name is no family."""
-    family = field.members[one].family.casefold()
-    return family != "" and family == field.members[other].family.casefold()
+    return field.members[one].family.casefold() == field.members[other].family.casefold() != ""
 
 
 def same_origin(field: Field, one: int, other: int) -> bool:
     """Of one other grouping; an empty name is none."""
-    origin = field.members[one].origin.casefold()
-    return origin != "" and origin == field.members[other].origin.casefold()
+    return field.members[one].origin.casefold() == field.members[other].origin.casefold() != ""
 
 
 def best_round(field: Field, there: Sequence[int], worth: Worth, bars: Restrictions) -> tuple[Pairs, tuple[str, ...]]:
@@ -49,16 +50,13 @@ def best_round(field: Field, there: Sequence[int], worth: Worth, bars: Restricti
     Families give way first, then rematches: as few as possible, then the least recent. Pairs keep the order of `there`.
     Unpairable if `strict` and a bar would have to give way.
     """
-    count = len(there)
-    if not count:
-        return [], ()
-    weights, kin, again = ([[0] * count for _ in there] for _ in range(3))
-    for row, one in enumerate(there):
-        for column, other in enumerate(there[:row]):
-            weights[row][column] = weights[column][row] = worth(one, other)
-            kin[row][column] = kin[column][row] = int(bars.forbid_family and same_family(field, one, other))
-            again[row][column] = again[column][row] = field.meetings[one].get(other, 0)
-    found = _matched(weights, kin, again, bars)
+    weights, kin, again = pair_matrices(field, there, worth)
+    kin *= bars.forbid_family
+    try:
+        found = relaxed_matching(weights, kin, again > 0)
+    except NoMatching:
+        unit = len(there) * (int(np.ptp(weights)) + 1)
+        found = relaxed_matching(weights - unit * kin, again)
     pairs = [(there[one], there[other]) for one, other in found.pairs]
     remarks = tuple(remark for pair in pairs for remark in broken_restrictions(field, *pair, bars))
     if bars.strict and remarks:
@@ -66,18 +64,15 @@ def best_round(field: Field, there: Sequence[int], worth: Worth, bars: Restricti
     return pairs, remarks
 
 
-def _matched(weights: list[list[int]], kin: list[list[int]], again: list[list[int]], bars: Restrictions) -> Matching:
-    met = [[bool(number) for number in row] for row in again]
-    try:
-        return relaxed_matching(weights, kin, met)
-    except NoMatching:
-        flat = [weight for row in weights for weight in row]
-        unit = len(weights) * (max(flat) - min(flat) + 1) if bars.forbid_family else 0
-        lowered = [
-            [weight - unit * own for weight, own in zip(row, bar, strict=True)]
-            for row, bar in zip(weights, kin, strict=True)
-        ]
-        return relaxed_matching(lowered, again)
+def pair_matrices(field: Field, there: Sequence[int], worth: Worth) -> tuple[Numbers, Numbers, Numbers]:
+    """What each pair of `there` is worth, 1 where it is of one family, and the round of its last meeting or 0."""
+    weights, kin, again = (np.zeros((len(there), len(there)), dtype=np.int64) for _ in range(3))
+    for row, one in enumerate(there):
+        for column, other in enumerate(there[:row]):
+            weights[row, column] = worth(one, other)
+            kin[row, column] = same_family(field, one, other)
+            again[row, column] = field.meetings[one].get(other, 0)
+    return weights + weights.T, kin + kin.T, again + again.T
 
 
 def rematch(field: Field, one: int, other: int) -> str:
@@ -97,9 +92,7 @@ def broken_restrictions(field: Field, one: int, other: int, bars: Restrictions) 
     return tuple(remarks)
 
 
-# Ratings as they stand before a round, in thousandths of a point, so that equal ones are equal on every machine.
-
-MILLI = 1000  # units in a point
+MILLI = 1000  # units in a point of ratings, so that equal ones are equal on every machine
 
 
 def entry_ratings(field: Field) -> tuple[int, ...]:
@@ -115,6 +108,58 @@ def current_ratings(field: Field) -> tuple[int, ...]:
     if not any(turn.games for row in field.history for turn in row):
         return entry
     return tuple(round(MILLI * rating) for rating in by_likelihood(field, [rating / MILLI for rating in entry]))
+
+
+ENTRY_DRAWS = 2  # AccelRat: virtual draws that hold everybody at its entry rating
+Score = tuple[int, int, int]  # wins, draws, losses
+
+
+def match_scores(field: Field) -> list[list[tuple[int, int, Score]]]:
+    """Round by round the matches played: two places, the lower first, and what the first of them did.
+
+    A match counts as many games as its two scores have points together, so it is one game where matches are scored.
+    """
+    rounds = []
+    for row in field.history:
+        played = []
+        for member, turn in enumerate(row):
+            other = turn.opponent
+            if turn.met and other is not None and member < other:
+                wins, draws = divmod(turn.points, 2)
+                losses = (row[other].points - draws) // 2
+                played.append((member, other, (wins, draws, losses)))
+        rounds.append(played)
+    return rounds
+
+
+def by_likelihood(field: Field, entry: Sequence[float]) -> list[float]:
+    """The most likely Elo ratings, by place in the entry order; byes and forfeits count nothing.
+
+    Each has `ENTRY_DRAWS` draws against an engine fixed at its entry rating.
+    """
+    names = [f"{place:06}" for place in range(len(entry))]
+    counts: dict[tuple[str, str], Score] = {(name, f"{name} at entry"): (0, ENTRY_DRAWS, 0) for name in names}
+    for played in match_scores(field):
+        for one, other, (wins, draws, losses) in played:
+            pair = names[one], names[other]
+            before = counts.get(pair, (0, 0, 0))
+            counts[pair] = (before[0] + wins, before[1] + draws, before[2] + losses)
+    anchors = {f"{name} at entry": rating for name, rating in zip(names, entry, strict=True)}
+    found = fit(counts, anchors=anchors).by_name()
+    return [found[name] for name in names]
+
+
+def by_gor(field: Field, entry: Sequence[float], *, integer_steps: bool = False) -> list[float]:
+    """GoR of the thesis with epsilon 0. InputRefused when somebody enters below its floor of 100."""
+    games: list[RatedGame] = []
+    for number, played in enumerate(match_scores(field), 1):
+        for one, other, (wins, draws, losses) in played:
+            for points in (*(2,) * wins, *(1,) * draws, *(0,) * losses):
+                games.append(RatedGame(str(one), str(other), points, len(games) + 1, str(number)))
+    settings = GorSettings(variant="egf", eps=0.0, integer_steps=integer_steps)
+    start = {str(place): rating for place, rating in enumerate(entry)}
+    found = start | {event.engine: event.after for event in rate(games, settings, start)}
+    return [found[str(place)] for place in range(len(entry))]
 
 
 def refuse_unrated(members: Sequence[Member]) -> None:
@@ -135,30 +180,25 @@ def order_by_rating(ratings: Sequence[int], members: Sequence[int]) -> list[int]
     return sorted(members, key=lambda place: (-ratings[place], place))
 
 
-# Colors: fewer Whites first, then Black in the last round in which their colors differed, then by lot.
-
-_Count = Callable[[Field, int], int]
-"""(field, member) -> what White goes to the smaller of."""
-
-
-def _balance(field: Field, member: int) -> int:
-    """Whites less Blacks."""
-    return field.balance(member)
-
-
 def whites(field: Field, member: int) -> int:
     """Whites alone, as gopair counts (its manual, 2005)."""
     return sum(turn.met and turn.colour == WHITE for turn in field.turns(member))
 
 
 def assign_colours(
-    field: Field, pairs: Iterable[tuple[int, int]], system: str, count: _Count = _balance
+    field: Field, pairs: Iterable[tuple[int, int]], system: str, count: Callable[[Field, int], int] = Field.balance
 ) -> tuple[Board, ...]:
-    """Boards in the order of the pairs. Where a match has both colours there is nothing to even out, only the lot."""
+    """Boards in the order of the pairs.
+
+    White goes to whoever has less in `count`, then to who had Black in the last round in which their colors differed,
+    then by lot. Where a match has both colors there is nothing to even out, only the lot.
+    """
     return tuple(Board(*_white_first(field, *pair, system, count)) for pair in pairs)
 
 
-def _white_first(field: Field, one: int, other: int, system: str, count: _Count) -> tuple[int, int]:
+def _white_first(
+    field: Field, one: int, other: int, system: str, count: Callable[[Field, int], int]
+) -> tuple[int, int]:
     had = count(field, one) - count(field, other)
     if had == 0:
         latest = zip(_back(field, one), _back(field, other), strict=False)  # as far back as both have played
@@ -171,7 +211,6 @@ def _white_first(field: Field, one: int, other: int, system: str, count: _Count)
 
 
 def _back(field: Field, member: int) -> list[int]:
-    """Its colours, the latest first."""
     return [turn.colour for turn in reversed(field.turns(member)) if turn.met and turn.colour]
 
 
@@ -231,9 +270,6 @@ def _lost(field: Field, member: int) -> bool:
         turn.opponent is not None and turn.points < row[turn.opponent].points
         for turn, row in zip(field.turns(member), field.history, strict=True)
     )
-
-
-# Members of equal wins or McMahon scores together; half a win belongs to the whole one below (Vuorinen 2010).
 
 
 def group_of(field: Field, member: int, number: int = -1) -> int:

@@ -117,8 +117,6 @@ def _failed(what: str) -> ProofFailed:
     return ProofFailed(f"the proof of a pairing failed: {what}", step="this is a bug of ours: please report it")
 
 
-# Tutte-Berge barrier: a few vertices on which too many odd parts depend.
-
 _SHOWN = 8  # vertices named in a message; all of them are in the shortage
 
 

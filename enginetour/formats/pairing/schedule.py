@@ -15,8 +15,6 @@ from immutables import Map
 
 from enginetour.model.game import GameKey, Outcome, Pairing
 
-# Scheduled games of a format in playing order, their results, and the window of open games.
-
 # Open games offered at once: two of an encounter for 1000 slots and some (our choice), grown by `for_entrant` so that
 # one suspended engine's games never fill it.
 _WINDOW = 2304
@@ -68,7 +66,7 @@ def match_games(
 
 @dataclass(frozen=True, slots=True)
 class GameSchedule:
-    """`games` in playing order; `played` remembers all finished games, also of dockets before this one.
+    """`games` in playing order; `played` remembers all finished games, also of schedules before this one.
 
     `off` holds games called off while they may have been in the air, with None until they come in all the same.
     `struck` holds finished games voided after they had been decided upon. `blocks` are the open games before `reach`,
@@ -88,7 +86,7 @@ class GameSchedule:
     base: int = 0
 
     def renewed(self, games: Iterable[Pairing], width: int = _WINDOW) -> GameSchedule:
-        """A docket of other games that remembers what became of the earlier ones."""
+        """A schedule of other games that remembers what became of the earlier ones."""
         blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width, blocks=(), base=0)
         return blank.extended(games)
 
@@ -180,7 +178,7 @@ class GameSchedule:
         return (*self.blocks[:number], block, *self.blocks[number + 1 :])
 
     def voidable(self, pairing: Pairing) -> Outcome | None:
-        """What a finished game of this docket had been; None if it is past changing.
+        """What a finished game of this schedule had been; None if it is past changing.
 
         ValueError: it is not finished, or is void already.
         """
@@ -200,12 +198,12 @@ class GameSchedule:
         return replace(self, struck=self.struck.set(pairing.key, outcome))
 
     def without(self, name: str) -> tuple[GameSchedule, tuple[Pairing, ...]]:
-        """The docket without the unplayed games of one entrant, and those games."""
+        """The schedule without the unplayed games of one entrant, and those games."""
         called_off = tuple(game for game in self.unfinished() if name in game.pair)
         keys = {game.key for game in called_off}
         games = tuple(game for game in self.games if game.key not in keys)
         hidden = sum(game.key not in keys for game in self.games[self.reach :])
-        docket = replace(
+        schedule = replace(
             self,
             games=games,
             place=Map({game.key: i for i, game in enumerate(games)}),
@@ -214,7 +212,7 @@ class GameSchedule:
             front=0,
             reach=len(games) - hidden,
         )
-        return docket.extended(()), called_off
+        return schedule.extended(()), called_off
 
 
 def _called(pairing: Pairing) -> str:
@@ -241,20 +239,6 @@ def berger(seats: int) -> tuple[_Round, ...]:
         pairs = [(pivot, ring) if number % 2 == 0 else (ring, pivot)]
         pairs += [((pivot + k) % ring, (pivot - k) % ring) for k in range(1, even // 2)]
         rounds.append(tuple(pair for pair in pairs if max(pair) < seats))
-    return tuple(rounds)
-
-
-def circle(seats: int) -> tuple[_Round, ...]:
-    """Rounds by the circle method: the i-th meets the i-th from the end, the first stays, the last moves to second.
-
-    The pairs carry no colours. An odd field sits with a dummy in the last seat.
-    """
-    order = list(range(seats + seats % 2))
-    rounds: list[_Round] = []
-    for _ in range(len(order) - 1 if seats > 1 else 0):
-        pairs = ((order[i], order[-1 - i]) for i in range(len(order) // 2))
-        rounds.append(tuple(pair for pair in pairs if max(pair) < seats))
-        order.insert(1, order.pop())
     return tuple(rounds)
 
 
@@ -289,10 +273,8 @@ def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ..
     Balanced colours differ by one at most, by two in an odd field of `seats` and `circle`, by nothing in one of
     `berger`. With `rows` the upper row has White in every other round, and colours differ by up to three, four if odd.
     """
-    return berger(entrants) if order == "berger" else _rotation(order, colours, entrants)
-
-
-def _rotation(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ...]:
+    if order == "berger":
+        return berger(entrants)
     even = entrants + entrants % 2
     upper, lower = list(range(even // 2)), list(range(even // 2, even))
     if order == "circle":

@@ -24,13 +24,12 @@ from enginetour.formats.pairing.tiebreaks import (
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Outcome, StandingsRow
 
-# Standings and crosstable from games. Scores are half points.
-
+K = TypeVar("K", str, int)
 C = TypeVar("C")  # what one has done against another
 
 Grid = Map[str, Map[str, Tally]]  # a Cross that can be carried on cheaply
 _DEFAULT_CODES = ("SB", "DE", "WIN")
-_SIGNS = {0: "0", 1: "=", 2: "1"}
+_SIGNS = "0=1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +101,10 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
     return tuple(lines)
 
 
-def _groups(keys: dict[str, tuple[int, ...]]) -> list[tuple[tuple[int, ...], list[str]]]:
-    """Names of equal keys together, highest key first; inside a group the order stays."""
-    ordered = sorted(keys, key=lambda name: keys[name], reverse=True)
-    return [(key, list(tied)) for key, tied in groupby(ordered, key=lambda name: keys[name])]
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """One pair seen from the row: half points of each game in order, and as text, "1=0"."""
-
-    half_points: tuple[int, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """``1`` won, ``=`` drawn, ``0`` lost; empty if they have not met."""
-        return "".join(_SIGNS[points] for points in self.half_points)
+def _groups(keys: dict[K, tuple[int, ...]]) -> list[tuple[tuple[int, ...], list[K]]]:
+    """Those of equal keys together, highest key first; inside a group the order stays."""
+    ordered = sorted(keys, key=keys.__getitem__, reverse=True)
+    return [(key, list(tied)) for key, tied in groupby(ordered, key=keys.__getitem__)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +117,12 @@ class CrossRow(Generic[C]):
     cells: tuple[C | None, ...]
 
 
-def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[_Cell], ...]:
-    """Who did what against whom, rows and columns in the order of `names`; others' games and voids are left out."""
+def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[str], ...]:
+    """Who did what against whom, rows and columns in the order of `names`; others' games and voids are left out.
+
+    A cell has ``1`` won, ``=`` drawn, ``0`` lost for each game in order, seen from the row; it is empty if they have
+    not met.
+    """
     met: dict[tuple[str, str], list[int]] = {}
     for game in games:
         if game.outcome is not Outcome.VOID:
@@ -139,39 +130,35 @@ def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[
                 met.setdefault((name, other), []).append(game.half_points(name))
     rows = []
     for name in names:
-        cells = tuple(None if name == other else _Cell(tuple(met.get((name, other), ()))) for other in names)
-        points = [points for cell in cells if cell for points in cell.half_points]
-        rows.append(CrossRow(name, sum(points), len(points), cells))
+        points = {other: met.get((name, other), []) for other in names if other != name}
+        cells = tuple("".join(_SIGNS[each] for each in points[other]) if other != name else None for other in names)
+        rows.append(CrossRow(name, sum(map(sum, points.values())), sum(map(len, points.values())), cells))
     return tuple(rows)
 
-
-# Order of members by codes: each code splits the members that are still tied.
 
 _SHOWN = ("PTS", "NBW")  # are the points of the table's line already
 _PLAIN = PlacementTerms()
 
-_TiedGroups = list[tuple[tuple[int, ...], list[int]]]
-
 
 def order_by_codes(
     field: Field, codes: Sequence[str], members: Sequence[int], terms: PlacementTerms = _PLAIN
-) -> _TiedGroups:
+) -> list[tuple[tuple[int, ...], list[int]]]:
     """Members of equal values together, best first, each group in entry order, with the values by `codes`."""
-    ledger = PlacementData(field, terms)
+    data = PlacementData(field, terms)
     keys: dict[int, tuple[int, ...]] = dict.fromkeys(sorted(members), ())
     for code in map(PLACEMENT_CODES.__getitem__, codes):
-        groups = [tied for _, tied in _tied_groups(keys)] if code.tied else [list(keys)]
+        groups = [tied for _, tied in _groups(keys)] if code.tied else [list(keys)]
         fresh: dict[int, int] = {}
         for tied in groups:
-            fresh |= zip(tied, code.of(ledger, tied), strict=True)
+            fresh |= zip(tied, code.values(data, tied), strict=True)
         keys = {member: (*key, fresh[member]) for member, key in keys.items()}
-    return _tied_groups(keys)
+    return _groups(keys)
 
 
 def code_values(field: Field, codes: Sequence[str], terms: PlacementTerms = _PLAIN) -> dict[str, tuple[int, ...]]:
     """Each code's values of all members, by place in the entry order; codes of tied groups take all as tied."""
-    ledger, everybody = PlacementData(field, terms), range(len(field.members))
-    return {code: tuple(PLACEMENT_CODES[code].of(ledger, everybody)) for code in codes}
+    data, everybody = PlacementData(field, terms), range(len(field.members))
+    return {code: tuple(PLACEMENT_CODES[code].values(data, everybody)) for code in codes}
 
 
 def rank_by_codes(
@@ -195,13 +182,6 @@ def rank_by_codes(
         ]
     return tuple(lines)
 
-
-def _tied_groups(keys: dict[int, tuple[int, ...]]) -> _TiedGroups:
-    by_key = sorted(keys, key=lambda member: keys[member], reverse=True)
-    return [(key, list(tied)) for key, tied in groupby(by_key, key=lambda member: keys[member])]
-
-
-# Validation of a chosen order of codes, and warnings about codes that cancel each other.
 
 _MOST = 6  # Gotha's number of placement criteria
 _FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")  # what a table can be about; the rest break ties
@@ -246,56 +226,7 @@ def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...
     return tuple(found)
 
 
-# Names of the codes, for the legend of a table.
-
-_SUMS = {
-    "SOS": "sum of opponents' {}",
-    "SODOS": "sum of defeated opponents' {}, half for a draw",
-    "CUSS": "sum of own {} by rounds",
-}
-_OVER = {"": "scores", "W": "wins", "M": "McMahon scores"}
-_CUT = {"": "", "-1": " without the lowest", "-2": " without the lowest two"}
-NAMES = {
-    **{
-        f"{code}{over}{cut}": words.format(scores) + less
-        for code, words in _SUMS.items()
-        for over, scores in _OVER.items()
-        for cut, less in (_CUT if code == "SOS" else {"": ""}).items()
-    },
-    **{f"SOSOS{over}": f"sum of opponents' SOS{over}" for over in _OVER},
-    "PTS": "points",
-    "NBW": "wins, a draw is half of one",
-    "MMS": "McMahon score",
-    "EXT": "exploits tried: wins of opponents from stronger bands",
-    "EXR": "exploits: those of them that were won",
-    "STS": "Strasbourg score",
-    "SOSTS": "sum of opponents' Strasbourg scores",
-    "CPS": "cup score",
-    "DC": "direct confrontation",
-    "SDC": "simple direct confrontation",
-    "CAT": "category",
-    "RANK": "band",
-    "RATING": "rating",
-    "LPR": "points without the game between the nearest ratings",
-    "DE": "direct encounter",
-    "BH": "Buchholz, sum of opponents' scores",
-    "BH-C1": "Buchholz without the lowest",
-    "BH-C2": "Buchholz without the lowest two",
-    "BH-M1": "Buchholz without the lowest and the highest",
-    "BH-M2": "Buchholz without the lowest two and the highest two",
-    "KS": "Koya score, points against entrants with half of all points or more",
-    "AOB": "average of opponents' Buchholz",
-    "SB": "Sonneborn-Berger, scores of opponents beaten, half of those drawn with",
-    "PS": "progressive score",
-    "WIN": "wins",
-    "WON": "wins over the board",
-    "BPG": "games with Black",
-    "ARO": "average rating of opponents",
-    "TPR": "performance rating",
-}
-
-
 def legend(codes: Iterable[str]) -> tuple[str, ...]:
     """A line for the foot of a table that shows these codes; none where it shows none."""
-    words = "; ".join(f"{code}: {NAMES[code]}" for code in codes)
+    words = "; ".join(f"{code}: {PLACEMENT_CODES[code].name}" for code in codes)
     return (words,) if words else ()

@@ -46,7 +46,7 @@ no missing game between them could pass; DE does not (our decision).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, fsum
@@ -54,13 +54,6 @@ from typing import Literal, TypeVar
 
 from enginetour.formats.pairing.field import Field, Kind, Turn
 from enginetour.formats.pairing.mcmahon import band, mcmahon_points
-
-# Tie-breaks by their published codes: integers in the code's own unit, from a cross table of tallies.
-#
-# code  name               source        unit            note
-# SB    Sonneborn-Berger   FIDE C.07 9   quarter points  opponents' scores times the points against them
-# DE    direct encounter   FIDE C.07 6   half points     0 for all unless all the tied have met
-# WIN   wins               FIDE C.07 7   games           forfeits won count
 
 K = TypeVar("K", bound=Hashable)
 
@@ -119,8 +112,6 @@ CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = 
 }
 
 
-# Terms of the placement: starts, bands, and how unplayed rounds count.
-
 Unplayed = Literal["own", "start", "zero", "fide", "fide-2023", "fide-2009"]
 """What a round without a game adds to the own SOS: own score (Vuorinen 2010), own start (Gotha), 0, C.07 section 16.
 
@@ -149,8 +140,6 @@ class PlacementTerms:
     pair_list: bool = False  # all pairs are known from the start, so a round without an opponent is not a round
     absence_in_sos: bool = False  # each absence adds half a win to what the opponents' SOS see, unrounded
 
-
-# Data for all codes, computed once: scores, opponents and starts by place in the entry order.
 
 _Account = Literal["wins", "mms", "sts"]
 """Which score a code is about: NBW, MMS, or MMS with the lead of a cup inside."""
@@ -225,7 +214,7 @@ class PlacementData:
             case "sts":
                 return [one + more for one, more in zip(self.mms[-1], self.lead, strict=True)]
 
-    def told(self, account: _Account) -> Sequence[int]:
+    def table_scores(self, account: _Account) -> Sequence[int]:
         """As the standings have it: with the points by hand, which count nowhere else."""
         bonus = self.terms.bonus or (0,) * len(self.field.members)
         return [one + more for one, more in zip(self.scores(account), bonus, strict=True)]
@@ -268,20 +257,18 @@ def _open(row: Sequence[Turn], turn: Turn) -> bool:
     return not (turn.games or turn.points or row[turn.opponent].points)
 
 
-# Codes among the tied members alone: direct encounter and its variants.
-
 _Mutual = dict[int, dict[int, Tally]]  # each of the tied -> those of them it met -> what it scored
 
 
-def _direct(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
+def _direct(data: PlacementData, tied: Sequence[int]) -> list[int]:
     """DE: half points against the others of the tied; 0 for all unless all have met."""
-    found = direct_encounter(tied, _mutual(ledger, tied))
+    found = direct_encounter(tied, _mutual(data, tied))
     return [found[member] for member in tied]
 
 
-def _simple(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
+def _simple(data: PlacementData, tied: Sequence[int]) -> list[int]:
     """SDC: how many of the tied each has beaten; 0 for all unless each pair has met and none is level."""
-    met = _mutual(ledger, tied)
+    met = _mutual(data, tied)
     decided = all(
         other in met[one] and met[one][other].half_points != met[other][one].half_points
         for one in tied
@@ -291,13 +278,13 @@ def _simple(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     return [len(_beaten(met, member)) if decided else 0 for member in tied]
 
 
-def _confrontation(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
+def _confrontation(data: PlacementData, tied: Sequence[int]) -> list[int]:
     """DC: the layers of the tied sorted by who beat whom, from 0 at the bottom; who beat each other in a ring are one.
 
     Whoever nobody else of the tied has beaten is in the top layer. Our decision where the published order leaves
     strangers open: as high as possible.
     """
-    met = _mutual(ledger, tied)
+    met = _mutual(data, tied)
     below = {member: _reached(met, member) for member in tied}
     layers = dict.fromkeys(tied, 0)
     left = set(tied)
@@ -311,31 +298,30 @@ def _confrontation(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
     return [depth - 1 - layers[member] for member in tied]
 
 
-def _least_predictable_removed(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
+def _least_predictable_removed(data: PlacementData) -> list[int]:
     """LPR: half points without the game whose expectation is nearest 1/2, the latest of several.
 
     That is the smallest gap between the ratings; games without two of them can be predicted by nobody and stay.
     """
     found = []
-    for member in tied:
-        own = ledger.ratings[member]
+    for score, own, turns in zip(data.field.scores, data.ratings, data.turns, strict=True):
         games = [
             (abs(own - other), -number, turn.points)
-            for number, turn in enumerate(ledger.turns[member])
+            for number, turn in enumerate(turns)
             if turn.met and turn.opponent is not None
-            if own is not None and (other := ledger.ratings[turn.opponent]) is not None
+            if own is not None and (other := data.ratings[turn.opponent]) is not None
         ]
-        found.append(ledger.field.scores[member] - (min(games)[2] if games else 0))
+        found.append(score - (min(games)[2] if games else 0))
     return found
 
 
-def _mutual(ledger: PlacementData, tied: Sequence[int]) -> _Mutual:
+def _mutual(data: PlacementData, tied: Sequence[int]) -> _Mutual:
     met: _Mutual = {member: {} for member in tied}
     for member in tied:
-        for turn in ledger.turns[member]:
+        for turn in data.turns[member]:
             if turn.met and turn.opponent in met:
                 old = met[member].get(turn.opponent, Tally())
-                points, wins = old.half_points + turn.points, old.wins + ledger.won(turn)
+                points, wins = old.half_points + turn.points, old.wins + data.won(turn)
                 met[member][turn.opponent] = Tally(points, old.games + 1, wins)
     return met
 
@@ -345,7 +331,6 @@ def _beaten(met: _Mutual, member: int) -> list[int]:
 
 
 def _reached(met: _Mutual, member: int) -> set[int]:
-    """Whom it has beaten, and whom they have, and so on."""
     found: set[int] = set()
     ahead = [member]
     while ahead:
@@ -378,17 +363,17 @@ class _Summand:
     by_choice: bool = False
 
 
-def _summands(ledger: PlacementData, account: _Account) -> tuple[tuple[_Summand, ...], ...]:
+def _summands(data: PlacementData, account: _Account) -> tuple[tuple[_Summand, ...], ...]:
     """Of every member, one a round; a handicap given is added to the opponent's score (but not to its wins)."""
-    seen = _adjusted(ledger, ledger.seen(account))
-    step = 0 if account == "wins" else ledger.field.win
+    seen = _adjusted(data, data.seen(account))
+    step = 0 if account == "wins" else data.field.win
     found = []
-    for member, turns in enumerate(ledger.turns):
+    for member, turns in enumerate(data.turns):
         row = []
         for number, turn in enumerate(turns):
-            opponent = ledger.faced(turn)
+            opponent = data.faced(turn)
             if opponent is None:
-                row.append(_without_game(ledger, account, member, number, seen))
+                row.append(_without_game(data, account, member, number, seen))
             else:
                 row.append(_Summand(seen[opponent] + step * turn.handicap, turn.points))
         found.append(tuple(row))
@@ -400,46 +385,41 @@ def _summed(rows: Sequence[Sequence[_Summand]], lowest: int = 0, highest: int = 
     return [sum(_kept([(s.by_choice, s.score) for s in row], lowest, highest)) for row in rows]
 
 
-def _weighted(rows: Sequence[Sequence[_Summand]]) -> list[int]:
-    """SODOS, Sonneborn-Berger: each score times the points against it."""
-    return [sum(summand.score * summand.points for summand in row) for row in rows]
-
-
-def _second(ledger: PlacementData, account: _Account, sums: Sequence[int]) -> list[int]:
+def _second(data: PlacementData, account: _Account, sums: Sequence[int]) -> list[int]:
     """SOSOS: the opponents' `sums`; without a game the own one, or what the own start would have given, or 0."""
-    rounds, begun = len(ledger.field.history), ledger.begun(account)
+    rounds, begun = len(data.field.history), data.begun(account)
     found = []
-    for member, turns in enumerate(ledger.turns):
-        match ledger.terms.unplayed:
+    for member, turns in enumerate(data.turns):
+        match data.terms.unplayed:
             case "zero":
                 alone = 0
             case "start":
                 alone = begun[member] * rounds
             case _:
                 alone = sums[member]
-        opponents = map(ledger.faced, turns)
+        opponents = map(data.faced, turns)
         found.append(sum(alone if opponent is None else sums[opponent] for opponent in opponents))
     return found
 
 
-def _extended(ledger: PlacementData, *, won: bool) -> list[int]:
+def _extended(data: PlacementData, *, won: bool) -> list[int]:
     """EXT: opponents' wins, up to three times for those met on better terms than the bands ask for; EXR: `won` ones."""
     found = []
-    for member, turns in enumerate(ledger.turns):
+    for member, turns in enumerate(data.turns):
         total = 0
         for turn in turns:
-            opponent = ledger.faced(turn)
-            if opponent is not None and (ledger.won(turn) or not won):
-                daring = turn.handicap - (ledger.bands[member] - ledger.bands[opponent])
-                total += ledger.field.scores[opponent] * max(0, min(daring + 1, 3))
+            opponent = data.faced(turn)
+            if opponent is not None and (data.won(turn) or not won):
+                daring = turn.handicap - (data.bands[member] - data.bands[opponent])
+                total += data.field.scores[opponent] * max(0, min(daring + 1, 3))
         found.append(total)
     return found
 
 
-def _without_game(ledger: PlacementData, account: _Account, member: int, number: int, seen: Sequence[int]) -> _Summand:
-    turn = ledger.turns[member][number]
-    begun, own = ledger.begun(account)[member], ledger.scores(account)[member]
-    match ledger.terms.unplayed:
+def _without_game(data: PlacementData, account: _Account, member: int, number: int, seen: Sequence[int]) -> _Summand:
+    turn = data.turns[member][number]
+    begun, own = data.begun(account)[member], data.scores(account)[member]
+    match data.terms.unplayed:
         case "zero":
             return _Summand(0)
         case "start":
@@ -447,36 +427,36 @@ def _without_game(ledger: PlacementData, account: _Account, member: int, number:
         case "own":
             return _Summand(own)
         case "fide-2023":
-            return _Summand(own, turn.points, _by_choice(ledger, turn))
+            return _Summand(own, turn.points, _by_choice(data, turn))
         case "fide-2009":
-            return _Summand(begun + _virtual(ledger, member, number), turn.points)
-    cap = begun + ledger.field.rounds * ledger.field.level if turn.opponent is None else seen[turn.opponent]
-    return _Summand(min(own, cap), turn.points, _by_choice(ledger, turn))
+            return _Summand(begun + _virtual(data, member, number), turn.points)
+    cap = begun + data.field.rounds * data.field.level if turn.opponent is None else seen[turn.opponent]
+    return _Summand(min(own, cap), turn.points, _by_choice(data, turn))
 
 
-def _virtual(ledger: PlacementData, member: int, number: int) -> int:
+def _virtual(data: PlacementData, member: int, number: int) -> int:
     """What the virtual opponent of round `number`, from 0, has at the end (C.02 annex, 13.15.2)."""
-    field, turn = ledger.field, ledger.turns[member][number]
+    field, turn = data.field, data.turns[member][number]
     left = field.rounds - number - 1
     return field.points[number][member] + max(0, field.win - turn.points) + left * field.level
 
 
-def _by_choice(ledger: PlacementData, turn: Turn) -> bool:
+def _by_choice(data: PlacementData, turn: Turn) -> bool:
     """C.07 16.1.2: a bye by request, or a forfeit that was not won."""
-    return turn.kind in _ASKED_FOR or (turn.kind is Kind.FORFEIT and not ledger.won(turn))
+    return turn.kind in _ASKED_FOR or (turn.kind is Kind.FORFEIT and not data.won(turn))
 
 
-def _adjusted(ledger: PlacementData, scores: Sequence[int]) -> Sequence[int]:
+def _adjusted(data: PlacementData, scores: Sequence[int]) -> Sequence[int]:
     """Under FIDE's rules, with the byes asked for at the end as draws."""
-    if ledger.terms.unplayed not in _FIDE:
+    if data.terms.unplayed not in _FIDE:
         return scores
-    draw, found = ledger.field.level, list(scores)
-    for member, turns in enumerate(ledger.turns):
-        if ledger.terms.unplayed == "fide-2009":
+    draw, found = data.field.level, list(scores)
+    for member, turns in enumerate(data.turns):
+        if data.terms.unplayed == "fide-2009":
             found[member] += sum(draw - turn.points for turn in turns if not turn.met)
             continue
         for turn in reversed(turns):
-            if not _by_choice(ledger, turn):
+            if not _by_choice(data, turn):
                 break
             if turn.kind in _ASKED_FOR:
                 found[member] += draw - turn.points
@@ -489,8 +469,6 @@ def _kept(terms: list[tuple[bool, int]], lowest: int, highest: int) -> list[int]
     return left[: max(0, len(left) - highest)]
 
 
-# Codes from ratings: whole points, halves rounded up (C.07 section 10).
-
 # FIDE Handbook B.02, table 8.1.1: rating difference of a score of 50 %, 51 % ... 100 %
 _DIFFERENCES = (
     *(0, 7, 14, 21, 29, 36, 43, 50, 57, 65),
@@ -502,170 +480,170 @@ _DIFFERENCES = (
 )
 
 
-def _rating(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
+def _rating(data: PlacementData) -> list[int]:
     """As it is now; 0 without one, as in a TRF."""
-    return [_whole(ledger.ratings[member] or 0.0) for member in tied]
+    return [_whole(rating or 0.0) for rating in data.ratings]
 
 
-def _opponents_average(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
+def _opponents_average(data: PlacementData) -> list[int]:
     """ARO: over rated opponents met over the board (C.07 15.2); 0 without one."""
-    return [_whole(fsum(met) / len(met)) if met else 0 for met, _ in (_rated(ledger, member) for member in tied)]
+    return [_whole(fsum(met) / len(met)) if met else 0 for met, _ in _rated(data)]
 
 
-def _performance(ledger: PlacementData, tied: Sequence[int]) -> list[int]:
+def _performance(data: PlacementData) -> list[int]:
     """TPR: ARO and the difference that FIDE's table has for the score against them; 0 without one."""
     found = []
-    for member, average in zip(tied, _opponents_average(ledger, tied), strict=True):
-        met, points = _rated(ledger, member)
+    for average, (met, points) in zip(_opponents_average(data), _rated(data), strict=True):
         if met:
-            percent = _whole(100 * points / (ledger.field.win * len(met)))
+            percent = _whole(100 * points / (data.field.win * len(met)))
             average += _DIFFERENCES[percent - 50] if percent >= 50 else -_DIFFERENCES[50 - percent]
         found.append(average)
     return found
 
 
-def _rated(ledger: PlacementData, member: int) -> tuple[list[float], int]:
-    """Ratings of the rated opponents, and half points against them."""
-    met, points = [], 0
-    for turn in ledger.turns[member]:
-        if turn.met and turn.opponent is not None and (other := ledger.ratings[turn.opponent]) is not None:
-            met.append(other)
-            points += turn.points
-    return met, points
+def _rated(data: PlacementData) -> Iterator[tuple[list[float], int]]:
+    """Of each member the ratings of its rated opponents, and half points against them."""
+    for turns in data.turns:
+        met, points = [], 0
+        for turn in turns:
+            if turn.met and turn.opponent is not None and (other := data.ratings[turn.opponent]) is not None:
+                met.append(other)
+                points += turn.points
+        yield met, points
 
 
 def _whole(number: float) -> int:
+    """Halves rounded up (C.07 section 10)."""
     return floor(number + 0.5)
 
 
-# Table of all codes. Values are integers: more is better.
-
-_Criterion = Callable[[PlacementData, Sequence[int]], Sequence[int]]
-"""(ledger, members) -> a value for each of these."""
+_Values = Callable[[PlacementData], Sequence[int]]
+"""Returns integers by place in the entry order: more is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """How a code is worked out. `per`: units in the one people read, negative where the lower comes first."""
+    """A code and how it is worked out. `per`: units in the one people read, negative where the lower comes first."""
 
-    of: _Criterion
+    name: str
+    of: Callable[..., Sequence[int]]  # a `_Values`; with `tied` called with those members too, and of them alone
     per: int = 1
-    basis: Literal["", "wins", "mms"] = ""  # the score it belongs to, where mixing would contradict
+    basis: str = ""  # "wins" or "mms": the score it belongs to, where mixing would contradict
     tied: bool = False  # looks at the tied alone; the others are the same for whatever group
 
-
-def _all(values: Callable[[PlacementData], Sequence[int]]) -> _Criterion:
-    def chosen(ledger: PlacementData, members: Sequence[int]) -> list[int]:
-        found = values(ledger)
+    def values(self, data: PlacementData, members: Sequence[int]) -> Sequence[int]:
+        """Return the value of each of these members, who are tied."""
+        if self.tied:
+            return self.of(data, members)
+        found = self.of(data)
         return [found[member] for member in members]
 
-    return chosen
+
+def _sos(account: _Account | None, lowest: int = 0, highest: int = 0) -> _Values:
+    return lambda data: _summed(_summands(data, account or data.main), lowest, highest)
 
 
-def _sos(account: _Account | None, lowest: int = 0, highest: int = 0) -> _Criterion:
-    return _all(lambda ledger: _summed(_summands(ledger, account or ledger.main), lowest, highest))
+def _sosos(account: _Account | None) -> _Values:
+    def values(data: PlacementData) -> list[int]:
+        over = account or data.main
+        return _second(data, over, _summed(_summands(data, over)))
+
+    return values
 
 
-def _sosos(account: _Account | None) -> _Criterion:
-    def values(ledger: PlacementData) -> Sequence[int]:
-        over = account or ledger.main
-        return _second(ledger, over, _summed(_summands(ledger, over)))
-
-    return _all(values)
+def _sodos(account: _Account | None) -> _Values:
+    """Each opponent's score times the points against it."""
+    return lambda data: [sum(one.score * one.points for one in row) for row in _summands(data, account or data.main)]
 
 
-def _sodos(account: _Account | None) -> _Criterion:
-    return _all(lambda ledger: _weighted(_summands(ledger, account or ledger.main)))
+def _cuss(account: _Account | None) -> _Values:
+    def values(data: PlacementData) -> list[int]:
+        rows = data.field.points if (account or data.main) == "wins" else data.mms
+        return [sum(column) for column in zip(*rows[1:], strict=True)] or [0] * len(data.turns)
+
+    return values
 
 
-def _cuss(account: _Account | None) -> _Criterion:
-    def values(ledger: PlacementData) -> Sequence[int]:
-        rows = ledger.field.points if (account or ledger.main) == "wins" else ledger.mms
-        return [sum(row[member] for row in rows[1:]) for member in range(len(ledger.field.members))]
-
-    return _all(values)
-
-
-def _cup(ledger: PlacementData) -> list[int]:
+def _cup(data: PlacementData) -> list[int]:
     """Everybody's is doubled when a round begins, so who is still playing stays ahead of whom it has beaten."""
-    found = [0] * len(ledger.turns)
-    for row in ledger.field.history:
+    found = [0] * len(data.turns)
+    for row in data.field.history:
         found = [2 * before + turn.points for before, turn in zip(found, row, strict=True)]
     return found
 
 
-def _opponents_buchholz(ledger: PlacementData) -> list[int]:
-    sums = _summed(_summands(ledger, "wins"))
-    met = [[opponent for turn in turns if (opponent := ledger.faced(turn)) is not None] for turns in ledger.turns]
+def _opponents_buchholz(data: PlacementData) -> list[int]:
+    sums = _summed(_summands(data, "wins"))
+    met = [[opponent for turn in turns if (opponent := data.faced(turn)) is not None] for turns in data.turns]
     return [(100 * sum(sums[other] for other in row) + len(row)) // (2 * len(row)) if row else 0 for row in met]
 
 
-def _koya(ledger: PlacementData) -> list[int]:
+def _koya(data: PlacementData) -> list[int]:
     """Points against opponents with half of what all rounds are worth, or more."""
-    enough = {m for m, score in enumerate(ledger.field.scores) if 2 * score >= ledger.field.win * ledger.field.rounds}
-    return [sum(turn.points for turn in turns if turn.met and turn.opponent in enough) for turns in ledger.turns]
+    enough = {m for m, score in enumerate(data.field.scores) if 2 * score >= data.field.win * data.field.rounds}
+    return [sum(turn.points for turn in turns if turn.met and turn.opponent in enough) for turns in data.turns]
 
 
-def _blacks(ledger: PlacementData) -> list[int]:
+def _blacks(data: PlacementData) -> list[int]:
     """Colours change from game to game of a match, so the rest of dividing by two has the colour of the first."""
-    return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in ledger.turns]
+    return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in data.turns]
 
 
-def _categories(ledger: PlacementData) -> list[int]:
-    return [-category for category in ledger.terms.categories or (0,) * len(ledger.turns)]
+def _categories(data: PlacementData) -> list[int]:
+    return [-category for category in data.terms.categories or (0,) * len(data.turns)]
 
 
-def _won(ledger: PlacementData, *, over_the_board: bool) -> list[int]:
-    return [sum(ledger.won(turn) and (turn.met or not over_the_board) for turn in turns) for turns in ledger.turns]
+def _won(data: PlacementData, *, over_the_board: bool) -> list[int]:
+    return [sum(data.won(turn) and (turn.met or not over_the_board) for turn in turns) for turns in data.turns]
 
 
+_OVER: dict[str, tuple[_Account | None, str]] = {
+    "": (None, "scores"),
+    "W": ("wins", "wins"),
+    "M": ("mms", "McMahon scores"),
+}
+_SUMS: tuple[tuple[str, str, Callable[[_Account | None], _Values], int], ...] = (
+    ("SOS{}", "sum of opponents' {0}", _sos, 2),
+    ("SOS{}-1", "sum of opponents' {0} without the lowest", lambda account: _sos(account, 1), 2),
+    ("SOS{}-2", "sum of opponents' {0} without the lowest two", lambda account: _sos(account, 2), 2),
+    ("SOSOS{}", "sum of opponents' SOS{1}", _sosos, 2),
+    ("SODOS{}", "sum of defeated opponents' {0}, half for a draw", _sodos, 4),
+    ("CUSS{}", "sum of own {0} by rounds", _cuss, 2),
+)
 PLACEMENT_CODES: dict[str, _Code] = {
-    "PTS": _Code(_all(lambda ledger: ledger.field.scores), 2),
-    "NBW": _Code(_all(lambda ledger: ledger.field.scores), 2, "wins"),
-    "MMS": _Code(_all(lambda ledger: ledger.told("mms")), 2, "mms"),
-    "SOS": _Code(_sos(None), 2),
-    "SOSW": _Code(_sos("wins"), 2, "wins"),
-    "SOSM": _Code(_sos("mms"), 2, "mms"),
-    "SOS-1": _Code(_sos(None, 1), 2),
-    "SOSW-1": _Code(_sos("wins", 1), 2, "wins"),
-    "SOSM-1": _Code(_sos("mms", 1), 2, "mms"),
-    "SOS-2": _Code(_sos(None, 2), 2),
-    "SOSW-2": _Code(_sos("wins", 2), 2, "wins"),
-    "SOSM-2": _Code(_sos("mms", 2), 2, "mms"),
-    "SOSOS": _Code(_sosos(None), 2),
-    "SOSOSW": _Code(_sosos("wins"), 2, "wins"),
-    "SOSOSM": _Code(_sosos("mms"), 2, "mms"),
-    "SODOS": _Code(_sodos(None), 4),
-    "SODOSW": _Code(_sodos("wins"), 4, "wins"),
-    "SODOSM": _Code(_sodos("mms"), 4, "mms"),
-    "CUSS": _Code(_cuss(None), 2),
-    "CUSSW": _Code(_cuss("wins"), 2, "wins"),
-    "CUSSM": _Code(_cuss("mms"), 2, "mms"),
-    "EXT": _Code(_all(lambda ledger: _extended(ledger, won=False)), 2),
-    "EXR": _Code(_all(lambda ledger: _extended(ledger, won=True)), 2),
-    "STS": _Code(_all(lambda ledger: ledger.told("sts")), 2, "mms"),
-    "SOSTS": _Code(_sos("sts"), 2, "mms"),
-    "CPS": _Code(_all(_cup), 2),
-    "DC": _Code(_confrontation, tied=True),
-    "SDC": _Code(_simple, tied=True),
-    "CAT": _Code(_all(_categories), -1),
-    "RANK": _Code(_all(lambda ledger: ledger.bands)),
-    "RATING": _Code(_rating),
-    "LPR": _Code(_least_predictable_removed, 2),
-    "DE": _Code(_direct, 2, tied=True),
-    "BH": _Code(_sos("wins"), 2, "wins"),
-    "BH-C1": _Code(_sos("wins", 1), 2, "wins"),
-    "BH-C2": _Code(_sos("wins", 2), 2, "wins"),
-    "BH-M1": _Code(_sos("wins", 1, 1), 2, "wins"),
-    "BH-M2": _Code(_sos("wins", 2, 2), 2, "wins"),
-    "KS": _Code(_all(_koya), 2),
-    "AOB": _Code(_all(_opponents_buchholz), 100, "wins"),
-    "SB": _Code(_sodos("wins"), 4, "wins"),
-    "PS": _Code(_cuss("wins"), 2, "wins"),
-    "WIN": _Code(_all(lambda ledger: _won(ledger, over_the_board=False))),
-    "WON": _Code(_all(lambda ledger: _won(ledger, over_the_board=True))),
-    "BPG": _Code(_all(_blacks)),
-    "ARO": _Code(_opponents_average),
-    "TPR": _Code(_performance),
+    "PTS": _Code("points", lambda data: data.field.scores, 2),
+    "NBW": _Code("wins, a draw is half of one", lambda data: data.field.scores, 2, "wins"),
+    "MMS": _Code("McMahon score", lambda data: data.table_scores("mms"), 2, "mms"),
+    **{
+        code.format(over): _Code(name.format(scores, over), make(account), per, account or "")
+        for code, name, make, per in _SUMS
+        for over, (account, scores) in _OVER.items()
+    },
+    "EXT": _Code("exploits tried: wins of opponents from stronger bands", lambda data: _extended(data, won=False), 2),
+    "EXR": _Code("exploits: those of them that were won", lambda data: _extended(data, won=True), 2),
+    "STS": _Code("Strasbourg score", lambda data: data.table_scores("sts"), 2, "mms"),
+    "SOSTS": _Code("sum of opponents' Strasbourg scores", _sos("sts"), 2, "mms"),
+    "CPS": _Code("cup score", _cup, 2),
+    "DC": _Code("direct confrontation", _confrontation, tied=True),
+    "SDC": _Code("simple direct confrontation", _simple, tied=True),
+    "CAT": _Code("category", _categories, -1),
+    "RANK": _Code("band", lambda data: data.bands),
+    "RATING": _Code("rating", _rating),
+    "LPR": _Code("points without the game between the nearest ratings", _least_predictable_removed, 2),
+    "DE": _Code("direct encounter", _direct, 2, tied=True),
+    "BH": _Code("Buchholz, sum of opponents' scores", _sos("wins"), 2, "wins"),
+    "BH-C1": _Code("Buchholz without the lowest", _sos("wins", 1), 2, "wins"),
+    "BH-C2": _Code("Buchholz without the lowest two", _sos("wins", 2), 2, "wins"),
+    "BH-M1": _Code("Buchholz without the lowest and the highest", _sos("wins", 1, 1), 2, "wins"),
+    "BH-M2": _Code("Buchholz without the lowest two and the highest two", _sos("wins", 2, 2), 2, "wins"),
+    "KS": _Code("Koya score, points against entrants with half of all points or more", _koya, 2),
+    "AOB": _Code("average of opponents' Buchholz", _opponents_buchholz, 100, "wins"),
+    "SB": _Code("Sonneborn-Berger, scores of opponents beaten, half of those drawn with", _sodos("wins"), 4, "wins"),
+    "PS": _Code("progressive score", _cuss("wins"), 2, "wins"),
+    "WIN": _Code("wins", lambda data: _won(data, over_the_board=False)),
+    "WON": _Code("wins over the board", lambda data: _won(data, over_the_board=True)),
+    "BPG": _Code("games with Black", _blacks),
+    "ARO": _Code("average rating of opponents", _opponents_average),
+    "TPR": _Code("performance rating", _performance),
 }
 EVENED = ("SOS", "BH", "AOB")  # what these begin with is what a pairing evens that evens SOS

@@ -13,7 +13,6 @@ from enginetour.formats.base import SYSTEMS, Format
 from enginetour.formats.pairing.field import Field
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.roundfiles import so_far
 from enginetour.model.game import Incident, Note, Outcome, StandingsRow
 from enginetour.model.timecontrol import format_controls
 from enginetour.model.variants import STANDARD, VARIANTS, describe_start
@@ -234,7 +233,7 @@ class _Round:
 
 def pairing_field(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, ...], ...]]:
     """What was played, as the system sees it, and the scores that decided the pairing, before each round and now."""
-    field = so_far(format_, state, by_match=format_.options.scoring == "match")
+    field = format_.so_far(state)
     return field, format_.system.scores(field)
 
 

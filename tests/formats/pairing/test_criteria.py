@@ -25,8 +25,6 @@ from enginetour.formats.pairing.field import BLACK, WHITE, Dice, Field, Kind, Me
 from enginetour.formats.pairing.matching import best_matching
 from tests.support.databases import field_of, rated
 
-# The criteria one by one, on numbers worked out by hand from their definitions.
-
 KIN = (("A", "Ant", "x"), ("B", "ant", "X"), ("C", "ANT", "y"), ("D", "cat", "x"), ("E", "bee", "x"))
 CHANCE = random_by_seed(Dice("criteria"), 64)
 
@@ -205,9 +203,6 @@ def test_floats_between_categories_count_less() -> None:
     lineup = line_up(field, [[0, 0]], Span(0, 1, 1, 2), (0, 1), categories=(0, 1))
     criterion = draw.floats(lineup, draw.by_rule(field, lineup, "compensate", ()), 1000)
     assert worth(criterion, 0, 1) == 2000 // 16
-
-
-# The Gotha function of about 2005: its published figures.
 
 
 def older(

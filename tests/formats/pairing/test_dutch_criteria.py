@@ -19,8 +19,6 @@ from enginetour.formats.pairing.dutch_criteria import (
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Turn
 from tests.support import databases
 
-# Colour preferences of the Dutch system, and who of a pair has White.
-
 
 def of(letters: str) -> Colours:
     return Colours.of([WHITE if letter == "w" else BLACK for letter in letters])
@@ -72,8 +70,6 @@ def test_clashes() -> None:
     assert not of("bww").clashes(of("wbb"))
     assert not of("bww").clashes(of("wbw"))
 
-
-# What is known of entrants before a round of the Dutch system.
 
 WON, LOST = Turn(Kind.PLAYED, 1, WHITE, 2, games=1), Turn(Kind.PLAYED, 0, BLACK, 0, games=1)
 BYE, ABSENT = Turn(Kind.BYE, points=2), Turn()

@@ -8,23 +8,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.pairing.field import Board, Dice, Field, Member, Unpairable
+from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Dice, Field, Kind, Member, Turn, Unpairable
 from enginetour.formats.pairing.gorounds import (
+    ENTRY_DRAWS,
     Restrictions,
     assign_colours,
     best_round,
+    by_gor,
+    by_likelihood,
     current_ratings,
     entry_ratings,
     gopair_bye,
+    match_scores,
     order_by_rating,
     refuse_unrated,
     remarks_on_unrated,
     same_family,
     whites,
 )
+from enginetour.model.errors import InputRefused
 from tests.support.databases import field_of, random_field, rated
-
-# Who rests in an odd field.
 
 
 def drawn(field: Field, marked: tuple[int, ...] = (), leaving: tuple[int, ...] = ()) -> set[int]:
@@ -66,9 +69,6 @@ def test_marked_ones_are_the_whole_pool() -> None:
     assert drawn(field, (3, 4)) == {3}
 
 
-# Ratings as they stand before a round.
-
-
 def test_before_round_1_nothing_changes() -> None:
     """Entry ratings to the last thousandth; byes and forfeits alone change nothing either."""
     members = rated(2000, 1900.5, 1800)
@@ -96,9 +96,6 @@ def test_who_brings_no_rating() -> None:
 def test_equal_ratings_stand_in_entry_order() -> None:
     """Best first, the last word is the entry order."""
     assert order_by_rating((5, 9, 5, 7), (2, 0, 1, 3)) == [1, 3, 0, 2]
-
-
-# The whole round at once.
 
 
 @settings(max_examples=40, deadline=None)
@@ -136,8 +133,6 @@ def test_nobody_is_a_round_too() -> None:
     assert best_round(field_of(()), (), lambda *_: 0, Restrictions()) == ([], ())
 
 
-# Who has White.
-
 FOUR = rated(4, 3, 2, 1)
 
 
@@ -169,3 +164,70 @@ def test_gopair_counts_whites_alone() -> None:
     field = field_of(FOUR, "A1B C", "B1A C+D")
     assert whites(field, 0) == 1 and whites(field, 2) == 0
     assert assign_colours(field, [(0, 2)], "x", whites) == (Board(2, 0),)
+
+
+def expected(gap: float) -> float:
+    """Elo's expectation on the logistic curve."""
+    return float(1 / (1 + 10 ** (-gap / 400)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_the_score_equations_hold(seed: int) -> None:
+    """Points scored are the points expected, virtual draws at the entry rating included."""
+    field = random_field(seed, 7, 3)
+    entry = [member.rating or 0.0 for member in field.members]
+    found = by_likelihood(field, entry)
+    for place, rating in enumerate(found):
+        met = [turn for turn in field.turns(place) if turn.met and turn.opponent is not None]
+        scored = sum(turn.points / 2 for turn in met) + ENTRY_DRAWS / 2
+        due = sum(expected(rating - found[turn.opponent or 0]) for turn in met)
+        assert scored == pytest.approx(due + ENTRY_DRAWS * expected(rating - entry[place]), abs=1e-6)
+
+
+def test_a_win_among_equals_by_hand() -> None:
+    """One game, two draws each: 1 + 1 = E(2x) + 2 E(x) holds at x = 91.73 points."""
+    gain, loss = by_likelihood(field_of(rated(1000, 1000), "A1B"), [0.0, 0.0])
+    assert (gain, loss) == pytest.approx((91.7315, -91.7315), abs=1e-4)
+    assert expected(2 * gain) + 2 * expected(gain) == pytest.approx(2)
+
+
+def rounds_of(*rounds: tuple[Turn, ...], win: int = 2) -> Field:
+    members = tuple(Member(name) for name in "ABCD"[: len(rounds[0])])
+    return Field(members, rounds, tuple(range(len(members))), 5, win)
+
+
+def game(points: int) -> tuple[Turn, Turn]:
+    return Turn(Kind.PLAYED, 1, WHITE, points, games=1), Turn(Kind.PLAYED, 0, BLACK, 2 - points, games=1)
+
+
+def test_nothing_played_changes_nothing() -> None:
+    """Entry ratings stay before round 1, and through byes and forfeits."""
+    idle = (Turn(Kind.BYE, points=2), Turn(Kind.FORFEIT, 2, WHITE, 2), Turn(Kind.FORFEIT, 1, BLACK, 0))
+    for there in (Field(tuple(map(Member, "ABC"))), rounds_of(idle)):
+        entry = (1400.0, 1500.0, 1700.0)
+        assert by_likelihood(there, entry) == pytest.approx(entry, abs=1e-9)
+        assert by_gor(there, entry) == list(entry)
+
+
+def test_gor_rates_round_by_round() -> None:
+    """Each round starts from the ratings the last one left; epsilon 0 adds no points between equals."""
+    once = by_gor(rounds_of(game(2)), (1500.0, 1500.0))
+    assert once == pytest.approx((1523.5, 1476.5), abs=1e-9)  # con 47
+    twice = by_gor(rounds_of(game(2), game(2)), (1500.0, 1500.0))
+    assert twice == pytest.approx(by_gor(rounds_of(game(2)), once), abs=1e-9)
+    assert twice[0] - once[0] < once[0] - 1500  # the second win was expected more
+
+
+def test_a_match_counts_its_games() -> None:
+    """Half points of two games are a win and a draw; where matches are scored it is one game."""
+    row = (Turn(Kind.PLAYED, 1, NEITHER, 3, games=2), Turn(Kind.PLAYED, 0, NEITHER, 1, games=2))
+    assert match_scores(rounds_of(row, win=4)) == [[(0, 1, (1, 1, 0))]]
+    row = (Turn(Kind.PLAYED, 1, NEITHER, 0, games=2), Turn(Kind.PLAYED, 0, NEITHER, 2, games=2))
+    assert match_scores(rounds_of(row)) == [[(0, 1, (0, 0, 1))]]
+
+
+def test_gor_has_a_floor() -> None:
+    """Whoever enters below 100 is refused."""
+    with pytest.raises(InputRefused, match="below 100"):
+        by_gor(rounds_of(game(2)), (99.0, 1500.0))

@@ -26,9 +26,14 @@ from enginetour.formats.pairing.matching import (
     shortage,
 )
 
-# Heaviest perfect matchings: what is asked, what is refused, what a bye and an unavoidable rematch cost.
-
 FOUR = [[0, 3, 1, 1], [3, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]
+Matrix = NDArray[np.int64]
+Mates = tuple[int, ...]
+
+
+def symmetric(dice: np.random.Generator, size: int, low: int, high: int) -> Matrix:
+    upper = np.triu(dice.integers(low, high, (size, size)), 1)
+    return upper + upper.T
 
 
 def test_heaviest() -> None:
@@ -52,8 +57,7 @@ def test_nobody() -> None:
 def test_slack_bounds_the_cost_of_a_pair() -> None:
     """Forcing a pair costs at least half of its slack; pairs of the matching have none."""
     dice = np.random.default_rng(8)
-    half = np.triu(dice.integers(-50, 50, (8, 8)), 1)
-    weights = half + half.T
+    weights = symmetric(dice, 8, -50, 50)
     best = best_matching(weights)
     for one in range(8):
         for other in range(one):
@@ -76,16 +80,14 @@ def test_huge_weights() -> None:
 def test_words_and_integers_agree() -> None:
     """The same weights, in words and moved out of their reach, give the same pairs."""
     dice = np.random.default_rng(3)
-    half = np.triu(dice.integers(0, 9, (30, 30)), 1)
-    weights = half + half.T
+    weights = symmetric(dice, 30, 0, 9)
     assert best_matching(weights).pairs == best_matching(weights.astype(object) * 2**70).pairs
 
 
 def test_duals_out_of_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a dual leaves the room of a word the search is done again in Python's integers, not wrongly."""
     dice = np.random.default_rng(4)
-    half = np.triu(dice.integers(0, 1 << 49, (10, 10)), 1)
-    weights = half + half.T
+    weights = symmetric(dice, 10, 0, 1 << 49)
     expected = best_matching(weights).weight
     monkeypatch.setattr("enginetour.formats.pairing.blossom._WORD_FAR", 1 << 52)
     tight = costs_of(weights, allowed_pairs(weights, None))
@@ -175,17 +177,6 @@ def test_same_weights_same_matching() -> None:
     assert check(weights, allowed_pairs(weights, None), found.mates, found.proof) == 10
 
 
-# Lexicographic matchings in stages, against all perfect matchings there are.
-
-Matrix = NDArray[np.int64]
-Mates = tuple[int, ...]
-
-
-def symmetric(dice: np.random.Generator, size: int, low: int, high: int) -> Matrix:
-    upper = np.triu(dice.integers(low, high, (size, size)), 1)
-    return upper + upper.T
-
-
 def members(allowed: NDArray[np.bool_], vertices: tuple[int, ...] | None = None) -> Iterator[dict[int, int]]:
     """All perfect matchings."""
     left = tuple(range(len(allowed))) if vertices is None else vertices
@@ -253,8 +244,6 @@ def test_a_digit_too_wide_is_refused() -> None:
         Face.of(~np.eye(4, dtype=bool)).best([wide])
 
 
-# The check of a proof: everything wrong in pairs, duals or sets is noticed.
-
 # two triangles of heavy pairs with one light pair between: only odd sets prove it
 APART = np.array([[0 if i == j else 10 if i // 3 == j // 3 else 1 + i * j % 3 for j in range(6)] for i in range(6)])
 ALLOWED = allowed_pairs(APART, None)
@@ -309,8 +298,7 @@ def test_no_odd_set(inside: tuple[int, ...]) -> None:
 def test_every_other_matching() -> None:
     """All exchanges of two pairs of a unique optimum are lighter and noticed."""
     dice = np.random.default_rng(5)
-    half = np.triu(dice.integers(0, 2**40, (10, 10)), 1)
-    weights = half + half.T
+    weights = symmetric(dice, 10, 0, 2**40)
     found = best_matching(weights)
     allowed = allowed_pairs(weights, None)
     for a, b in found.pairs:
@@ -392,9 +380,6 @@ def test_wrong_answers_are_not_returned(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(ProofFailed) as failed:
         best_matching(weights)
     assert failed.value.exit_code == 1
-
-
-# Fields that cannot be paired: the proof names who, and is itself checked.
 
 
 def allowed(count: int, *pairs: tuple[int, int]) -> np.ndarray:

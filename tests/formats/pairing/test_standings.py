@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from enginetour.formats.pairing import tiebreaks
-from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Member, Turn
 from enginetour.formats.pairing.standings import (
     CrossRow,
     Scored,
@@ -23,9 +23,7 @@ from enginetour.formats.pairing.standings import (
 )
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES, PlacementTerms, Tally
 from enginetour.model.game import Outcome, StandingsRow
-from tests.support.databases import read, turns
-
-# Tables from games.
+from tests.support.databases import field_of, read, turns
 
 W, D, B, VOID = Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.VOID
 GAMES = [
@@ -82,7 +80,7 @@ def test_a_game_taken_back_leaves_no_trace_in_the_sums() -> None:
 def test_crosstable_cells_read_from_the_row() -> None:
     """Games in order, each from the row's side; void games are not there."""
     rows = crosstable(["A", "B", "C"], GAMES)
-    assert [[cell.text if cell else "x" for cell in row.cells] for row in rows] == [
+    assert [["x" if cell is None else cell for cell in row.cells] for row in rows] == [
         ["x", "1=", "0"],
         ["0=", "x", "1"],
         ["1", "0", "x"],
@@ -91,10 +89,7 @@ def test_crosstable_cells_read_from_the_row() -> None:
     assert crosstable(["A"], GAMES) == (CrossRow("A", 0, 0, (None,)),)
 
 
-# The order of a table in rounds: every code against a recorded tournament or by hand.
-
 RECORDED = ("MM_n14_s1", "Swiss_odd13_s8")  # a McMahon and a Swiss tournament, five rounds each
-PLAYED, BYE = Kind.PLAYED, Kind.BYE
 
 
 def recorded(name: str) -> Iterator[tuple[Field, PlacementTerms, dict[str, Any]]]:
@@ -123,27 +118,9 @@ def test_all_eighteen_codes_of_a_recorded_tournament(name: str) -> None:
 
 
 def played(*rounds: str, members: int = 4, win: int = 2, rated: tuple[float | None, ...] = ()) -> Field:
-    """Rounds such as ``"A1B C=D"``: the left has White and scores 1, =, 0 or + - by forfeit; a lone letter has the bye,
-    ``A?`` half a point by request; who is not named is absent."""
-    history = []
-    for text in rounds:
-        row = [Turn() for _ in range(members)]
-        for word in text.split():
-            one = ord(word[0]) - ord("A")
-            if len(word) == 3:
-                other = ord(word[2]) - ord("A")
-                points = win * "0=1".find(word[1]) // 2 if word[1] in "0=1" else win * "-+".find(word[1])
-                kind, games = (PLAYED, win // 2) if word[1] in "0=1" else (Kind.FORFEIT, 0)
-                colours = (WHITE, BLACK) if win == 2 else (NEITHER, NEITHER)
-                row[one] = Turn(kind, other, colours[0], points, 0, games)
-                row[other] = Turn(kind, one, colours[1], win - points, 0, games)
-            else:
-                row[one] = Turn(Kind.HALF_BYE, points=win // 2) if word[1:] else Turn(BYE, points=win)
-        history.append(tuple(row))
-    names = [chr(ord("A") + place) for place in range(members)]
-    ratings = rated or (None,) * members
-    entered = tuple(Member(name, rating) for name, rating in zip(names, ratings, strict=True))
-    return Field(entered, tuple(history), tuple(range(members)), len(rounds), win)
+    """As `field_of`, of so many members or of these ratings."""
+    entered = tuple(Member(name, rating) for name, rating in zip("ABCDE", rated or (None,) * members, strict=False))
+    return field_of(entered, *rounds, total=len(rounds), win=win)
 
 
 CIRCLE = played("A1B C1D", "B1C D1A", "C1A D=B")  # A, B and C beat each other in a ring
@@ -229,7 +206,7 @@ def test_boards_that_have_no_result_yet() -> None:
     """In the running round they are no games, no meetings and no draws: the table waits for them."""
     before = played("A1B C1D", rated=(2000, 1900, 2100, 1800))
     row = list(played("A1C B1D").history[0])
-    row[1], row[3] = Turn(PLAYED, 3, WHITE), Turn(PLAYED, 1, BLACK)
+    row[1], row[3] = Turn(Kind.PLAYED, 3, WHITE), Turn(Kind.PLAYED, 1, BLACK)
     field = Field(before.members, (*before.history, tuple(row)), before.present, 2)
     expected = {"SOSW": 2, "BPG": 1, "TPR": 2100 - 800, "WIN": 0}  # of D
     assert {code: one(field, code)[3] for code in expected} == expected

@@ -24,8 +24,6 @@ from enginetour.interop.trf import read
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 
-# Tie-breaks by hand.
-
 GAMES = [
     Scored("A", "B", Outcome.WHITE),
     Scored("C", "A", Outcome.WHITE),
@@ -71,8 +69,6 @@ def test_strangers_have_an_empty_tally() -> None:
     assert against(CROSS, "A", "Z") is NOTHING
     assert against(CROSS, "Z", "A") is NOTHING
 
-
-# FIDE's tie-breaks against worked examples that others published; golden/tiebreaks names the sources.
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tiebreaks"
 ALONE = {"P": Turn(Kind.BYE, points=2), "H": Turn(Kind.HALF_BYE, points=1), "Z": Turn()}
