@@ -92,9 +92,9 @@ def imported(store: Store, games: list[tuple[int, int, int]]) -> None:
     met = sorted({(w, b) for w, b, _ in games})
     sums = np.array([(w + 1, b + 1, *(tally[w, b, points] for points in (2, 1, 0))) for w, b in met]).T
     with store.database.writing() as connection:
-        connection.execute(insert(TOURNAMENTS), {**event, "config": "{}", "seed": 1, "created": 0.0, "version": ""})
+        connection.execute(insert(TOURNAMENTS), {**event, "config": {}, "seed": 1, "created": 0.0, "version": ""})
         sizes = {
-            "files": "[]",
+            "files": (),
             "after_game": 0,
             "games": len(games),
             "duplicates": 0,

@@ -269,7 +269,7 @@ def _entered(
     """
     from enginetour.store.database import database_exists
     from enginetour.store.definition import anchored_by
-    from enginetour.store.imports import import_events, import_games
+    from enginetour.store.imports import import_games
     from enginetour.store.tournaments import Store
 
     with ExitStack() as stack:
@@ -278,10 +278,7 @@ def _entered(
         stack.enter_context(rows_of_others(database))
         store = stack.enter_context(Store.open(database, create=True, readonly=not write and database_exists(database)))
         paths = [str(path) for path in files]
-        if games.by_event:
-            made = import_events(store.database, event, games, rated, paths, write=write, **options)
-        else:
-            made = [import_games(store.database, event, games, rated, paths, write=write, **options)]
+        made = import_games(store.database, event, games, rated, paths, write=write, **options)
         namesakes = {name for found in made for name in found.namesakes}
         return made, anchored_by(store, namesakes) if namesakes else []
 

@@ -187,10 +187,10 @@ def _called(found: RatingList) -> str:
 def _defined(
     store: Store, name: str, asked: dict[str, Any], as_of: str | None, errors_for: tuple[str, ...]
 ) -> tuple[str, RatingList]:
-    from enginetour.store.counts import edition_in
     from enginetour.store.definition import revisions_of
     from enginetour.store.editions import read_edition
     from enginetour.store.lists import rate_selection
+    from enginetour.store.moments import edition_in
     from enginetour.store.selection import select_games
 
     revisions, number = revisions_of(store, name), edition_in(as_of)
@@ -207,8 +207,8 @@ def _asked(
     """The whole store or one tournament on the terms asked for; a tournament's own anchors hold unless others do."""
     from dataclasses import replace
 
-    from enginetour.store.counts import moment_of
     from enginetour.store.lists import rate_selection
+    from enginetour.store.moments import moment_of
     from enginetour.store.selection import select_games
 
     definition = definition_from(asked)

@@ -21,6 +21,7 @@ from enginetour.interop.files import beside, is_there, sync_folder
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import migrations
 from enginetour.store.address import Address, ServerAddress
+from enginetour.store.codecs import stored
 from enginetour.store.database import Database, database_exists, schema_version
 from enginetour.store.dialect import UNREADABLE, StoreBusy
 from enginetour.store.sqlite import connect, read_schema, reading_mode, translated, translating_errors
@@ -79,7 +80,7 @@ def _copied_rows(old: Database, new: Database) -> _Copied:
         told = {table.name: _table(reader, writer, new, table) for table in METADATA.sorted_tables}
         new.backend.reset_counters(writer)
         for table in METADATA.sorted_tables:
-            if _digest(writer, table) != told[table.name]:
+            if _digest(_blocks(writer, table)) != told[table.name]:
                 what = f"the table {table.name!r} of the copy is not what was read"
                 raise StorageFailed(what, place=str(new.path), step="see to the disk, and copy again")
     whole = hashlib.sha256("".join(digest for _, digest in told.values()).encode()).hexdigest()
@@ -101,26 +102,26 @@ def _refuse_filled(reader: Connection, writer: Connection, new: Database) -> Non
 
 
 def _table(reader: Connection, writer: Connection, new: Database, table: Table) -> tuple[int, str]:
-    """Rows and digest of what was read."""
-    digest, count = hashlib.sha256(), 0
+    """Copy a table; the number and digest of its rows."""
     names = [column.name for column in table.columns]
-    try:
+
+    def copied() -> Iterator[list[tuple[Any, ...]]]:
         for block in _blocks(reader, table):
             new.fill(writer, table.name, dict(zip(names, map(list, zip(*block, strict=True)), strict=True)))
-            count += len(block)
-            for row in block:
-                digest.update(repr(row).encode())
+            yield block
+
+    try:
+        return _digest(copied())
     except TourError:
         raise
     except UNREADABLE as error:
         what = f"the table {table.name!r} cannot be copied: {str(error).splitlines()[0]}"
         raise StoreRefused(what, step="enginetour db check tells more") from error
-    return count, digest.hexdigest()
 
 
-def _digest(connection: Connection, table: Table) -> tuple[int, str]:
+def _digest(blocks: Iterator[list[tuple[Any, ...]]]) -> tuple[int, str]:
     digest, count = hashlib.sha256(), 0
-    for block in _blocks(connection, table):
+    for block in blocks:
         count += len(block)
         for row in block:
             digest.update(repr(row).encode())
@@ -129,7 +130,7 @@ def _digest(connection: Connection, table: Table) -> tuple[int, str]:
 
 def _blocks(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ...]]]:
     """The rows of a table in the order of their keys, which is the same on every ground."""
-    rows = select(table).order_by(*table.primary_key.columns)
+    rows = select(*map(stored, table.columns)).order_by(*table.primary_key.columns)
     for block in connection.execute(rows, execution_options={"yield_per": _ROWS_A_BLOCK}).partitions():
         yield [tuple(row) for row in block]
 

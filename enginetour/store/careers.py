@@ -9,19 +9,18 @@ from math import log10
 
 from sqlalchemy import Connection, func, or_, select
 
-from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
-from enginetour.model.game import Outcome
+from enginetour.model.errors import UsageRefused
 from enginetour.ratings.incremental import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.counts import import_stands
 from enginetour.store.definition import ListDefinition, revisions_of
-from enginetour.store.editions import Edition, EditionLine, editions_of, read_edition
-from enginetour.store.engines import rated_names
+from enginetour.store.editions import Edition, editions_of, read_edition
+from enginetour.store.engines import engine_names, rated_names, versions_named
 from enginetour.store.lists import rate_selection
 from enginetour.store.ratings import rating_history
 from enginetour.store.selection import Selection, select_games
-from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, STRUCK
+from enginetour.store.tables import GAMES, IMPORTED_GAMES, STANDING, EditionLine
 from enginetour.store.tournaments import Store
 
 
@@ -83,7 +82,9 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
     Opponents, games and gaps are those of the list, or of the whole store by likelihood. UsageRefused for a name that
     nobody bears here, and for one that has no games in the list.
     """
-    versions, plain = _versions(store, engine)
+    with store.database.reading() as connection:
+        versions, _ = versions_named(connection, engine)
+        plain = engine_names(connection)[min(versions)]
     base = ListDefinition() if list_name is None else revisions_of(store, list_name)[-1].definition
     base = base.model_copy(update={"best_of_family": False})  # relatives are opponents too
     selection = select_games(store, base)
@@ -112,19 +113,6 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
     met = tuple(opponents_of(ratings.get(name), results_by_opponent(selection, {name}).get(name, {}), ratings))
     games = sum(opponent.games for opponent in met)
     return _CareerOf(name, ratings.get(name), games, first, last, tuple(_published(store, own)), tuple(events), met)
-
-
-def _versions(store: Store, engine: str) -> tuple[set[int], str]:
-    """The rows of an engine and its plain name."""
-    with store.database.reading() as connection:
-        shown = rated_names(connection)
-        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-    known = {*shown.values(), *plain.values()}
-    meant = engine if engine in known else match_name(engine, plain.values()) or match_name(engine, known)
-    found = {key for key, name in shown.items() if name == meant} or {k for k, name in plain.items() if name == meant}
-    if not found:
-        raise UsageRefused(f"{engine!r} is not in this store{no_match_hint(engine, known) or suggest(engine, known)}")
-    return found, plain[min(found)]
 
 
 def results_by_opponent(selection: Selection, wanted: Collection[str]) -> dict[str, dict[str, list[int]]]:
@@ -168,7 +156,7 @@ def _days(connection: Connection, versions: set[int]) -> tuple[date | None, date
     """Of its first and last game that counts; imported games without a full date tell none."""
     ends = func.min(GAMES.c.ended), func.max(GAMES.c.ended)
     own = or_(GAMES.c.white_engine.in_(versions), GAMES.c.black_engine.in_(versions))
-    played = connection.execute(select(*ends).where(own, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)).one()
+    played = connection.execute(select(*ends).where(own, STANDING)).one()
     days = [datetime.fromtimestamp(seconds, UTC).date() for seconds in played if seconds is not None]
     ends = func.min(IMPORTED_GAMES.c.day), func.max(IMPORTED_GAMES.c.day)
     own = or_(IMPORTED_GAMES.c.white.in_(versions), IMPORTED_GAMES.c.black.in_(versions))

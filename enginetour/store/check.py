@@ -17,7 +17,19 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, LargeBinary, String, Table, cast, exists, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    String,
+    Table,
+    bindparam,
+    cast,
+    exists,
+    func,
+    select,
+    update,
+)
 
 from enginetour.engines.enginefile import LOST_COMMAND, parse_json, salvaged_spec
 from enginetour.model.errors import StoreRefused, TourError
@@ -29,7 +41,8 @@ from enginetour.store.counts import REMOVED, counts_by_pair, removed_imports, un
 from enginetour.store.database import Database
 from enginetour.store.definition import lists_of, revisions_of
 from enginetour.store.dialect import UNREADABLE
-from enginetour.store.editions import Edition, EditionLine, editions_of, make_edition, read_edition
+from enginetour.store.editions import Edition, editions_of, make_edition, read_edition
+from enginetour.store.engines import engine_names
 from enginetour.store.games import recounted, versions_counts
 from enginetour.store.imports import imports_of
 from enginetour.store.lists import rate_selection
@@ -50,6 +63,8 @@ from enginetour.store.tables import (
     RATING_REVISIONS,
     SCHEMA_VERSION,
     TOURNAMENTS,
+    EditionLine,
+    title_of,
 )
 from enginetour.store.tournaments import IMPORT, Store
 
@@ -59,15 +74,8 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 20  # findings of one kind in one place: a screenful; the rest is counted
 _DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
-_GAMES_A_BLOCK = 100  # whole games held at once, about 1 MB
 
 _Counts = Mapping[tuple[int, int], tuple[int, int, int]]
-
-
-def _integrity(database: Database) -> Iterator[str]:
-    """The database's own full check, then references to rows that are not there."""
-    with database.reading() as connection:
-        yield from database.backend.integrity(connection, _MOST_SHOWN)
 
 
 def _invalid_cells(database: Database) -> Iterator[str]:
@@ -104,11 +112,10 @@ def _order(log: TournamentLog) -> Iterator[str]:
 
 def _unreadable_games(log: TournamentLog) -> Iterator[str]:
     """Games whose record or moves cannot be read back."""
-    rows = select(GAMES, MOVES.c.moves).select_from(GAMES.outerjoin(MOVES, MOVES.c.game == GAMES.c.id))
-    rows = rows.where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)
+    mine = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)
     with log.database.reading() as connection:
-        found = connection.execute(rows.execution_options(yield_per=_GAMES_A_BLOCK))
-        yield from _some(words for row in found if (words := _unreadable(row)))
+        found = connection.execute(mine).fetchall()
+        yield from _some(words for key, number in found if (words := _unreadable(connection, key, number)))
 
 
 def _miscounted(database: Database, tournament: int) -> Iterator[str]:
@@ -173,17 +180,23 @@ def _gap(connection: Connection, column: Any, condition: Any, words: str) -> Ite
         yield f"{count} {words} up to number {last}"
 
 
-def _unreadable(row: Any) -> str:
+_WHOLE_GAME = (
+    select(GAMES, MOVES.c.moves).outerjoin(MOVES, MOVES.c.game == GAMES.c.id).where(GAMES.c.id == bindparam("key"))
+)
+
+
+def _unreadable(connection: Connection, key: int, number: int) -> str:
     """Why a game cannot be read, "" where it can."""
-    if row.moves is None:
-        return f"game {row.number} has no moves"
     try:
+        row = connection.execute(_WHOLE_GAME, {"key": key}).one()
+        if row.moves is None:
+            return f"game {number} has no moves"
         game = codecs.game_of(row, row.moves)
     except (ValueError, TypeError, LookupError, AttributeError) as error:  # whatever a changed row can hold
-        return f"game {row.number} cannot be read: {error}"
+        return f"game {number} cannot be read: {error}"
     if odd := misshapen(game):
-        return f"game {row.number} cannot be read: {odd}"
-    return "" if game.plies == row.plies else f"game {row.number} has {game.plies} plies, its record says {row.plies}"
+        return f"game {number} cannot be read: {odd}"
+    return "" if game.plies == row.plies else f"game {number} has {game.plies} plies, its record says {row.plies}"
 
 
 def misshapen(noun: object) -> str:
@@ -212,7 +225,7 @@ def _differences(database: Database, kept: _Counts, counted: _Counts) -> Iterato
     if not differing:
         return
     with database.reading() as connection:
-        names = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+        names = engine_names(connection)
     none = (0, 0, 0)
     yield from _some(
         f"{names.get(white, white)} - {names.get(black, black)}: kept as {_wdl(kept.get((white, black), none))}, "
@@ -302,7 +315,7 @@ def repair(database: Database) -> list[_Damage]:
 
 
 def _damages(row: Any) -> Iterator[_Damage]:
-    title = row.title if row.edition == 1 else f"{row.title} #{row.edition}"
+    title = title_of(row.title, row.edition)
     here = (title, row.slug)
     mine = (ENTRANTS.c.tournament == row.tournament, ENTRANTS.c.name == row.name, ENTRANTS.c.since == row.since)
     entrant, odd = _entrant(row)
@@ -366,10 +379,10 @@ def _version(row: Any, spec: EngineSpec) -> Iterator[tuple[str, object]]:
     """The damaged columns of its engine version with their repair."""
     command = _held(row.command)
     if not (isinstance(command, list) and all(isinstance(word, str) for word in command)):
-        yield "command", codecs.compact_json(spec.command)
+        yield "command", spec.command
     options = _held(row.options)
     if not (isinstance(options, list) and all(_is_pair(one) for one in options)):
-        yield "options", codecs.compact_json(spec.options)
+        yield "options", spec.options
     if row.protocol not in ("uci", "cecp"):
         yield "protocol", spec.protocol
 
@@ -378,8 +391,8 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(isinstance(word, str) for word in value)
 
 
-def _payload(row: Any, entrant: Mapping[str, Any]) -> str:
-    """The JSON of the event that brought it, "" where the stored one is valid or says of nobody who left."""
+def _payload(row: Any, entrant: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload of the event that brought it, empty where the stored one is valid or says of nobody who left."""
     held = _held(row.payload)
     held = held if isinstance(held, dict) else {}
     try:
@@ -388,9 +401,9 @@ def _payload(row: Any, entrant: Mapping[str, Any]) -> str:
         valid = False
     leaves = isinstance(held.get("old"), str) or row.kind == "added"
     if (valid and isinstance(held.get("why"), str)) or not leaves:
-        return ""
+        return {}
     left = {"old": held["old"]} if row.kind == "replaced" else {}
-    return codecs.compact_json({**left, "entrant": entrant, "why": str(held.get("why", ""))[:1000]})
+    return {**left, "entrant": entrant, "why": str(held.get("why", ""))[:1000]}
 
 
 def _held(text: object) -> Any:
@@ -457,7 +470,7 @@ class _Round:
     def all(self) -> Inspection:
         """Pages first: where they are damaged, whatever else is found may come from that."""
         database = self.store.database
-        self._note("pages", _integrity(database))
+        self._note("pages", database.integrity(_MOST_SHOWN))
         self._note("rows", _invalid_cells(database))
         self._repairable()
         tournaments = self._listed("tournaments", lambda: self.store.tournaments())

@@ -1,4 +1,4 @@
-"""Conversion of games, moves, notes, incidents, entrants and engine specs to database columns and back.
+"""Column types: how moves, openings, notes, engine specs and texts are stored in a column, and read back from it.
 
 Text from engines is cleaned of what UTF-8 cannot hold; nested values are compact JSON.
 """
@@ -7,35 +7,30 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
+from enum import StrEnum
 from functools import partial
 from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
-from enginetour.model.game import (
-    Entrant,
-    Game,
-    Incident,
-    MoveMade,
-    Note,
-    Opening,
-    Outcome,
-    Pairing,
-    SideRecord,
-    Termination,
-)
+from sqlalchemy import BigInteger, ColumnElement, Dialect, Integer, String, TypeDecorator, type_coerce
+from sqlalchemy.types import TypeEngine
+
+from enginetour.model.game import Entrant, Game, Incident, MoveMade, Note, Opening, Pairing, SideRecord
 from enginetour.model.task import EngineSpec
+
+# Integers have 64 bits and text is sorted by bytes, as in SQLite; PostgreSQL needs explicit types.
+WHOLE = Integer().with_variant(BigInteger(), "postgresql")
+WORDS = String().with_variant(String(collation="C"), "postgresql")
 
 _LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
 LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
-_NO_OPENING = "[]"
-_MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")  # of an incident
 _SIDE = tuple(field.name for field in fields(SideRecord))
 # Flat dataclasses as the values of their fields, in their order; new fields go at the end.
-_of_side = attrgetter(*_SIDE)
-_of_opening = attrgetter(*(field.name for field in fields(Opening)))
+side_values = attrgetter(*_SIDE)
+_opening_fields = attrgetter(*(field.name for field in fields(Opening)))
 _ENCODER = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` makes one for every call
 _MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}
 _move_of = partial(tuple.__new__, MoveMade)  # `_make` without the count of its values: a third of its time
@@ -52,6 +47,90 @@ def clean_text(text: str) -> str:
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
     return text.replace("\0", "?")
+
+
+class CleanText(TypeDecorator[str]):
+    """Text from engines and users."""
+
+    impl = WORDS
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Clean it."""
+        return None if value is None else clean_text(value)
+
+
+class Word(TypeDecorator[Any]):
+    """A code of an enumeration."""
+
+    impl = WORDS
+    cache_ok = True
+
+    def __init__(self, kind: type[StrEnum]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Return the plain word, which is all that a driver knows."""
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:  # noqa: ARG002
+        """Return the code; ValueError for any other word."""
+        return None if value is None else self.kind(value)
+
+
+class JsonText(TypeDecorator[Any]):
+    """JSON that its reader parses into a model of its own; with `may_be_empty`, "" where there is nothing to say."""
+
+    impl = WORDS
+    cache_ok = True
+
+    def __init__(self, *, may_be_empty: bool = False) -> None:
+        super().__init__()
+        self.may_be_empty = may_be_empty
+
+
+class Json(JsonText):
+    """A value as compact JSON.
+
+    `read` makes the value of what JSON gives, `write` what JSON takes of the value.
+    """
+
+    cache_ok = True
+
+    def __init__(
+        self,
+        read: Callable[[Any], Any] | None = None,
+        write: Callable[[Any], Any] | None = None,
+        *,
+        may_be_empty: bool = False,
+    ) -> None:
+        super().__init__(may_be_empty=may_be_empty)
+        self.read = read
+        self.write = write
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:  # noqa: ARG002
+        """Encode it."""
+        if self.may_be_empty and not value:
+            return ""
+        return compact_json(value if self.write is None else self.write(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        """Decode it; None for nothing."""
+        if value is None or (self.may_be_empty and not value):
+            return None
+        found = json.loads(value)
+        return found if self.read is None else self.read(found)
+
+
+def stored_type(kind: TypeEngine[Any]) -> TypeEngine[Any]:
+    """Return the type that the database knows a column by."""
+    return kind.impl_instance if isinstance(kind, TypeDecorator) else kind
+
+
+def stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Select a column as it is stored, whatever it means."""
+    return type_coerce(column, stored_type(column.type)).label(getattr(column, "name", None))
 
 
 def moves_blob(moves: Sequence[MoveMade]) -> bytes:
@@ -86,42 +165,50 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
     return tuple(map(_move_of, zip(*columns, strict=False)))
 
 
+def opening_values(opening: Opening) -> tuple[Any, ...]:
+    """Return what is stored of an opening; nothing for the usual starting position."""
+    return () if opening == Opening() else _opening_fields(opening)
+
+
+def opening_of(values: Sequence[Any]) -> Opening:
+    """Make an opening of `opening_values`; fields that an older row lacks have their defaults."""
+    if not values:
+        return Opening()
+    name, index, fen, moves, *later = values
+    return Opening(name, index, fen, tuple(moves), *later)
+
+
+def side_of(values: Sequence[Any]) -> SideRecord:
+    """Make the record of one side; fields that an older row lacks have their defaults."""
+    named = dict(zip(_SIDE, values, strict=False))
+    nested = {name: tuple(tuple(each) for each in named.get(name, ())) for name in ("effort", "claims")}
+    return SideRecord(**{**named, **nested, "warnings": tuple(named["warnings"])})
+
+
+def frozen(value: Any) -> Any:
+    """Return a value of JSON with tuples for its lists."""
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+_PAIRING = tuple(field.name for field in fields(Pairing))
+_INCIDENT = tuple(field.name for field in fields(Incident))
+# Fields of a game whose columns have other names, or that are in other tables.
+_ELSEWHERE = ("pairing", "moves", "white", "black", "relay_us", "incidents", "traffic")
+_GAME = tuple(field.name for field in fields(Game) if field.name not in _ELSEWHERE)
+
+
 def game_columns(game: Game) -> dict[str, Any]:
     """Return the columns of a game, without tournament, number and engine versions."""
-    pairing = game.pairing
-    a, b = pairing.pair
-    opening = game.opening
+    a, b = game.pairing.pair
     return {
+        **{name: getattr(game, name) for name in _GAME},
+        **{name: getattr(game.pairing, name) for name in _PAIRING},
         "a": a,
         "b": b,
-        "white": pairing.white,
-        "black": pairing.black,
-        "meeting": pairing.meeting,
-        "leg": pairing.leg,
-        "encounter": pairing.encounter,
-        "round": pairing.round,
-        "handicap": pairing.handicap,
-        "replay": game.replay,
-        "outcome": game.outcome.value,
-        "termination": game.termination.value,
-        "cause": clean_text(game.cause),
-        "culprit": clean_text(game.culprit),
-        "category": clean_text(game.category),
         "plies": game.plies,
-        "opening": _NO_OPENING if opening == Opening() else compact_json(_of_opening(opening)),
-        "white_side": compact_json(_of_side(game.white)),
-        "black_side": compact_json(_of_side(game.black)),
-        "white_tc": game.white_tc,
-        "black_tc": game.black_tc,
-        "final_fen": clean_text(game.final_fen),
-        "started": game.started,
-        "ended": game.ended,
-        "relay": "" if game.relay_us is None else compact_json(game.relay_us),
-        "hardware": clean_text(game.hardware),
-        "load": game.load,
-        "cores": game.cores,
-        "steal": game.steal,
-        "own_us": game.own_us,
+        "relay": game.relay_us,
+        "white_side": game.white,
+        "black_side": game.black,
     }
 
 
@@ -130,82 +217,37 @@ def pairing_of(row: Any) -> Pairing:
     return Pairing(row.white, row.black, row.meeting, row.leg, row.encounter, row.round, row.handicap)
 
 
-def _opening_of(text: str) -> Opening:
-    if text == _NO_OPENING:
-        return Opening()
-    name, index, fen, moves, *later = json.loads(text)
-    return Opening(name, index, fen, tuple(moves), *later)
-
-
-def side_of(text: str) -> SideRecord:
-    """Decode the record of one side; fields that an older row lacks have their defaults."""
-    named = dict(zip(_SIDE, json.loads(text), strict=False))
-    nested = {name: tuple(tuple(each) for each in named.get(name, ())) for name in ("effort", "claims")}
-    return SideRecord(**{**named, **nested, "warnings": tuple(named["warnings"])})
-
-
 def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
-    """Decode a whole game; `row` has all columns of its table."""
-    relay = json.loads(row.relay) if row.relay else None
+    """Make a whole game; `row` has all columns of its table."""
     return Game(
+        **{name: getattr(row, name) for name in _GAME},
         pairing=pairing_of(row),
-        outcome=Outcome(row.outcome),
-        termination=Termination(row.termination),
-        cause=row.cause,
-        culprit=row.culprit,
-        category=row.category,
-        opening=_opening_of(row.opening),
         moves=moves_of(blob),
-        white=side_of(row.white_side),
-        black=side_of(row.black_side),
-        white_tc=row.white_tc,
-        black_tc=row.black_tc,
-        final_fen=row.final_fen,
-        started=row.started,
-        ended=row.ended,
-        relay_us=None if relay is None else (relay[0], relay[1], relay[2]),
+        white=row.white_side,
+        black=row.black_side,
+        relay_us=row.relay,
         incidents=tuple(incidents),
-        replay=row.replay,
-        hardware=row.hardware,
-        load=row.load,
-        cores=row.cores,
-        steal=row.steal,
-        own_us=row.own_us,
     )
 
 
 def incident_columns(incident: Incident) -> dict[str, Any]:
     """Return the columns of an incident, without game and ordinal."""
-    return {
-        "engine": clean_text(incident.engine),
-        "category": clean_text(incident.category),
-        "cause": clean_text(incident.cause),
-        "ply": incident.ply,
-        "traffic": compact_json(incident.traffic),
-        "stderr": compact_json(incident.stderr),
-        **{name: getattr(incident, name) for name in _MEASURED},
-    }
+    return {name: getattr(incident, name) for name in _INCIDENT}
 
 
 def incident_of(row: Any) -> Incident:
-    """Decode an incident from its row."""
-    said = tuple(json.loads(row.traffic)), tuple(json.loads(row.stderr))
-    measured = {name: getattr(row, name) for name in _MEASURED}
-    return Incident(row.engine, row.category, row.cause, row.ply, *said, **measured)
+    """Read an incident from its row."""
+    return Incident(**{name: getattr(row, name) for name in _INCIDENT})
 
 
 def note_columns(note: Note) -> dict[str, Any]:
     """Return the columns of a note, without its position in the log."""
-    return {"kind": note.kind, "text": clean_text(note.text), "fields": compact_json(note.fields)}
+    return {"kind": note.kind, "text": note.text, "fields": note.fields}
 
 
 def note_of(row: Any) -> Note:
-    """Decode a note from its row; sequences in its fields become tuples."""
-    return Note(row.kind, row.text, tuple((name, _frozen(value)) for name, value in json.loads(row.fields)))
-
-
-def _frozen(value: Any) -> object:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+    """Read a note from its row."""
+    return Note(row.kind, row.text, row.fields)
 
 
 def entrant_payload(entrant: Entrant) -> dict[str, Any]:

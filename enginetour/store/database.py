@@ -13,6 +13,7 @@ from sqlalchemy import Connection, CursorResult, Engine, Executable, event, sele
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from enginetour.model.errors import StoreRefused
 from enginetour.store import dialect
@@ -186,10 +187,10 @@ class Database:
         """
         self.backend.fill(connection, table, columns)
 
-    def quick_check(self) -> tuple[str, ...]:
-        """Return the faults that the database's own check of pages and rows finds."""
+    def integrity(self, most: int = 20) -> Iterator[str]:
+        """Yield the faults of the database's own full check, at most `most` of a kind, and broken foreign keys."""
         with self.reading() as connection:
-            return tuple(self.backend.quick_check(connection))
+            yield from self.backend.integrity(connection, most)
 
     @contextmanager
     def _kept(self) -> Iterator[Connection]:
@@ -282,6 +283,7 @@ class Prepared:
         self._statement = statement
         self._text = ""
         self._fixed: dict[str, Any] = {}  # parameters of its own, and None for a key that the database gives
+        self._encoders: list[tuple[str, Callable[[Any], Any]]] = []  # of the columns' types
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> Sequence[Any]:
         """Return the row that the query finds; there must be one."""
@@ -313,7 +315,14 @@ class Prepared:
             assert isinstance(self._statement, ClauseElement)
             compiled = self._statement.compile(dialect=_NAMED)
             self._fixed, self._text = dict(compiled.params), str(compiled)
-        return raw.execute(self._text, {**self._fixed, **values})
+            assert isinstance(compiled, SQLCompiler)
+            kinds = {name: bound.type.dialect_impl(_NAMED) for name, bound in compiled.binds.items()}
+            encoders = {name: kind.bind_processor(_NAMED) for name, kind in kinds.items()}
+            self._encoders = [(name, encode) for name, encode in encoders.items() if encode is not None]
+        given = {**self._fixed, **values}
+        for name, encode in self._encoders:
+            given[name] = encode(given[name])
+        return raw.execute(self._text, given)
 
 
 def sqlite_connection(connection: Connection) -> sqlite3.Connection | None:

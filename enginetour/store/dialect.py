@@ -111,9 +111,6 @@ class Backend(Protocol):
     def reset_counters(self, connection: Connection) -> None:
         """Set the key counters after rows with given keys were inserted."""
 
-    def quick_check(self, connection: Connection) -> Iterator[str]:
-        """Yield the first faults that the database's own quick check of pages and rows finds."""
-
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
         """Yield faults of a full check, at most `most` of a kind, and broken foreign keys."""
 
@@ -227,18 +224,3 @@ LARGEST_REAL = 1e12  # moments are seconds of UTC, and 1e12 of them are the year
 LARGEST_WHOLE = 1 << 53  # what JSON and every float hold exactly (RFC 8259, 6); counts and keys are far smaller
 UNBOUNDED_COLUMNS = frozenset({"seed"})  # people choose it, up to what a column holds
 CHARACTERS_SHOWN = 40  # signs of a cell that are told
-JSON_COLUMNS = {
-    "engines": ("options", "command"),
-    "tournaments": ("config",),
-    "entrants": ("spec",),
-    "events": ("payload",),
-    "games": ("opening", "white_side", "black_side", "relay"),
-    "incidents": ("traffic", "stderr"),
-    "notes": ("fields",),
-    "rating_revisions": ("settings",),
-    "imports": ("files",),
-    "lists": ("definition",),
-    "editions": ("story",),
-    "edition_lines": ("remarks",),
-}
-MAY_BE_EMPTY = frozenset({"payload", "relay"})  # JSON that is left out where there is nothing to say

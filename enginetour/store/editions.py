@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
@@ -13,49 +13,30 @@ from sqlalchemy import Connection, func, insert, select
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
-from enginetour.store import codecs
-from enginetour.store.counts import Moment, Removal, removals
+from enginetour.store.codecs import clean_text
+from enginetour.store.counts import Removal, removals
 from enginetour.store.database import inserted_id
 from enginetour.store.definition import ListDefinition, definition_changes, revisions_in, revisions_of
+from enginetour.store.engines import engine_names
 from enginetour.store.lists import likelihood_list, rate_selection
+from enginetour.store.moments import Moment
 from enginetour.store.selection import Selection, select_games
-from enginetour.store.tables import EDITION_LINES, EDITIONS, ENGINES, EVENTS, GAMES, IMPORTED_GAMES, TOURNAMENTS
+from enginetour.store.tables import (
+    EDITION_LINES,
+    EDITIONS,
+    EVENTS,
+    GAMES,
+    IMPORTED_GAMES,
+    TOURNAMENTS,
+    EditionLine,
+    title_of,
+)
 from enginetour.store.tournaments import Store
 
 _STORY = (
     *("model", "white_advantage", "draw_parameter", "point", "draw_rate", "pools", "anchors", "level"),
     *("skipped", "unrated", "caption"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EditionLine:
-    """One engine of an edition; `difference` is against the previous edition, in Elo.
-
-    It is None for a new engine, and for one with the remark `OTHER_POOL`.
-    """
-
-    ordinal: int
-    pool: int
-    rank: int
-    name: str
-    rating: float
-    plus: float | None
-    minus: float | None
-    games: int
-    wins: int
-    draws: int
-    losses: int
-    opponents: float
-    performance: float | None
-    los: float | None
-    difference: float | None
-    remarks: tuple[str, ...]
-
-    @property
-    def score(self) -> float:
-        """Score from 0 to 1."""
-        return (self.wins + self.draws / 2) / self.games
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +63,13 @@ class Edition:
         """Return the edition ready for JSON."""
         head = {"name": self.name, "edition": self.number, "revision": self.revision, "made": self.made}
         place = {"last_game": self.moment.game, "last_imported": self.moment.imported, "note": self.note}
-        lines = [{**asdict(line), "score": line.score, "remarks": list(line.remarks)} for line in self.lines]
+        lines = [{**line.model_dump(mode="json"), "score": line.score} for line in self.lines]
         return {**head, **place, "list": lines, **self.story, "residual": self.residual, "games": self.games}
 
     def numbers(self) -> tuple[object, ...]:
         """Return everything that a reader sees, except time, note and differences, to compare editions."""
         lines = tuple(
-            replace(line, difference=None, remarks=tuple(mark for mark in line.remarks if mark != OTHER_POOL))
+            line.model_copy(update={"difference": None, "remarks": tuple(m for m in line.remarks if m != OTHER_POOL)})
             for line in self.lines
         )
         return self.revision, self.games, self.residual, dict(self.story), lines
@@ -102,13 +83,10 @@ def current_edition(store: Store, name: str) -> Edition:
 def make_edition(name: str, revision: int, selection: Selection, found: RatingList) -> Edition:
     """Make an unpublished edition of a rating list."""
     whole = found.to_json()
+    names = EditionLine.model_fields.keys() - {"ordinal", "difference"}
     lines = tuple(
-        EditionLine(
-            ordinal=ordinal,
-            difference=None,
-            **{field: getattr(row, field) for field in EditionLine.__slots__ if field not in ("ordinal", "difference")},
-        )
-        for ordinal, row in enumerate(found.rows, 1)
+        EditionLine.model_construct(ordinal=place, difference=None, **{name: getattr(row, name) for name in names})
+        for place, row in enumerate(found.rows, 1)
     )
     story = json.loads(json.dumps({key: whole[key] for key in _STORY}))  # as it will be read
     versions = selection.versions
@@ -131,7 +109,7 @@ def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> 
             if newest and not again and _read(connection, name, newest).numbers() == made.numbers():
                 what = f"nothing has changed since edition {newest} of {name!r}"
                 raise UsageRefused(what, step="--again publishes it all the same")
-            made = replace(made, number=newest + 1, note=codecs.clean_text(note))
+            made = replace(made, number=newest + 1, note=clean_text(note))
             _write(connection, made)
         return made
 
@@ -195,7 +173,7 @@ def _same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> 
 def lines_by_name(store: Store, made: Edition) -> dict[str, EditionLine]:
     """Return the lines of an edition by name, also by the name without mark: then of the newest version."""
     with store.database.reading() as connection:
-        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+        plain = engine_names(connection)
     line_of = {line.name: line for line in made.lines}
     rated = sorted((version, name) for name, versions in made.versions.items() for version in versions)
     return {plain[version]: line_of[name] for version, name in rated if name in line_of} | line_of
@@ -220,10 +198,10 @@ def _compared(made: Edition, before: Edition, loose: Collection[str]) -> Edition
 
     def compared(line: EditionLine) -> EditionLine:
         if line.name not in ratings:
-            return replace(line, difference=None)
+            return line.model_copy(update={"difference": None})
         if line.name not in alike:
-            return replace(line, difference=None, remarks=(*line.remarks, OTHER_POOL))
-        return replace(line, difference=line.rating - ratings[line.name])
+            return line.model_copy(update={"difference": None, "remarks": (*line.remarks, OTHER_POOL)})
+        return line.model_copy(update={"difference": line.rating - ratings[line.name]})
 
     return replace(made, lines=tuple(map(compared, made.lines)))
 
@@ -238,25 +216,20 @@ def _write(connection: Connection, made: Edition) -> None:
     story = {**made.story, "versions": made.versions, "at": made.moment.at}
     row = {"list": made.name, "number": made.number, "revision": made.revision, "made": made.made}
     row |= {"last_game": made.moment.game, "last_imported": made.moment.imported, "games": made.games}
-    row |= {"residual": made.residual, "story": codecs.compact_json(story), "note": made.note}
+    row |= {"residual": made.residual, "story": story, "note": made.note}
     key = inserted_id(connection.execute(insert(EDITIONS), row))
-    lines = [{**asdict(line), "edition": key, "remarks": codecs.compact_json(line.remarks)} for line in made.lines]
-    connection.execute(insert(EDITION_LINES), lines)
+    connection.execute(insert(EDITION_LINES), [{**dict(line), "edition": key} for line in made.lines])
 
 
 def _read(connection: Connection, name: str, number: int) -> Edition:
     row = connection.execute(select(EDITIONS).where(EDITIONS.c.list == name, EDITIONS.c.number == number)).one()
-    rows = select(EDITION_LINES).where(EDITION_LINES.c.edition == row.id).order_by(EDITION_LINES.c.ordinal)
-    names = [field.name for field in fields(EditionLine) if field.name != "remarks"]
-    lines = (
-        EditionLine(**{key: getattr(line, key) for key in names}, remarks=tuple(json.loads(line.remarks)))
-        for line in connection.execute(rows)
-    )
-    return _edition(row, tuple(lines))
+    columns = (EDITION_LINES.c[name] for name in EditionLine.model_fields)
+    rows = select(*columns).where(EDITION_LINES.c.edition == row.id).order_by(EDITION_LINES.c.ordinal)
+    return _edition(row, tuple(EditionLine.model_construct(**line._mapping) for line in connection.execute(rows)))
 
 
 def _edition(row: Any, lines: tuple[EditionLine, ...]) -> Edition:
-    story = json.loads(row.story)
+    story = row.story
     versions = {name: tuple(found) for name, found in story.pop("versions").items()}
     moment = Moment(row.last_game, row.last_imported, story.pop("at"))
     head = (row.list, row.number, row.revision, row.made, moment, row.games, row.residual)
@@ -478,5 +451,5 @@ def _removed(store: Store, before: Moment, after: Moment) -> tuple[Removal, ...]
 
 
 def _struck_game(row: Any) -> _StruckGame:
-    title = row.name if row.edition == 1 else f"{row.name} #{row.edition}"
-    return _StruckGame(title, row.number, row.white, row.black, row.outcome, json.loads(row.payload)["why"])
+    title = title_of(row.name, row.edition)
+    return _StruckGame(title, row.number, row.white, row.black, row.outcome, row.payload["why"])

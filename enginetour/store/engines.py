@@ -11,12 +11,14 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, union
 
+from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.model.game import Entrant, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
-from enginetour.store.counts import Moment, engines_in, kept_counts
+from enginetour.store.counts import engines_in, kept_counts
 from enginetour.store.database import inserted_id
 from enginetour.store.dialect import upsert
+from enginetour.store.moments import Moment
 from enginetour.store.tables import ENGINES, ENTRANTS, EVEN, EVEN_READ, GAMES, IMPORTED_GAMES
 
 _KEYS = ("tournament", "name", "since")
@@ -25,16 +27,13 @@ _ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns i
 
 def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
     """Return the key of an engine version; inserts a new one."""
-    options = codecs.compact_json(spec.options)
-    same = {"name": spec.name, "fingerprint": spec.fingerprint, "options": options, "protocol": spec.protocol}
+    same = {name: getattr(spec, name) for name in ("name", "fingerprint", "options", "protocol")}
     known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
     found = known.scalar()
     if found is not None:
         return int(found)
-    columns = {**same, "own_name": "", "family": entrant.family, "origin": entrant.origin}
-    columns["command"] = codecs.compact_json(spec.command)
-    made = connection.execute(insert(ENGINES), columns)
-    return inserted_id(made)
+    columns = {**same, "family": entrant.family, "origin": entrant.origin, "command": spec.command}
+    return inserted_id(connection.execute(insert(ENGINES), columns))
 
 
 def add_entrant(
@@ -49,6 +48,26 @@ def add_entrant(
     row = codecs.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
     row |= {"engine": engine_version(connection, spec, entrant), "spec": text}
     connection.execute(_ENTRANT, row)
+
+
+def engine_names(connection: Connection) -> dict[int, str]:
+    """Return the plain names of all engine versions by their keys, oldest first."""
+    return {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id))}
+
+
+def versions_named(connection: Connection, name: str, place: str = "") -> tuple[set[int], str]:
+    """Return the versions of an engine, those shown under the name or else all that bear it, and its name in full.
+
+    UsageRefused, about `place`, for a name that nobody bears here.
+    """
+    shown, plain = rated_names(connection), engine_names(connection)
+    known = [*shown.values(), *plain.values()]
+    meant = name if name in known else match_name(name, plain.values()) or match_name(name, known)
+    found = {key for key, words in shown.items() if words == meant} or {k for k, own in plain.items() if own == meant}
+    if not found or meant is None:
+        hint = no_match_hint(name, known) or suggest(name, known)
+        raise UsageRefused(f"{name!r} is not in this store{hint}", place=place)
+    return found, meant
 
 
 IMPORTED = "imported"  # a version of which a file told the name alone
@@ -89,7 +108,7 @@ def played_by(connection: Connection, moment: Moment | None = None) -> set[int]:
     """Return the versions with an even game, even if annulled, by a moment or now; removed imports do not count."""
     if moment is None:
         return set[int]().union(*map(engines_in, kept_counts(connection).values()))
-    own = GAMES.c.id <= moment.game, GAMES.c.outcome != Outcome.VOID.value, EVEN
+    own = GAMES.c.id <= moment.game, GAMES.c.outcome != Outcome.VOID, EVEN
     met = union(
         select(GAMES.c.white_engine).where(*own),
         select(GAMES.c.black_engine).where(*own),

@@ -5,7 +5,6 @@ Long lists are read in pages, so that a slow consumer does not hold a snapshot o
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
 from enginetour.interop.gametags import NOT_TOLD, Partners
-from enginetour.model.errors import StoreRefused, UsageRefused, match_name, no_match_hint, suggest
+from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -36,7 +35,6 @@ from enginetour.model.game import (
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.address import ServerAddress
-from enginetour.store.codecs import side_of
 from enginetour.store.counts import (
     counts_by_name,
     counts_by_pair,
@@ -44,10 +42,10 @@ from enginetour.store.counts import (
     join_counts,
     kept_counts,
     nonstandard_variants,
-    title_of,
+    tournament_titles,
 )
 from enginetour.store.database import Database
-from enginetour.store.engines import rated_names
+from enginetour.store.engines import engine_names, rated_names, versions_named
 from enginetour.store.tables import (
     ENGINES,
     ENTRANTS,
@@ -63,7 +61,10 @@ from enginetour.store.tables import (
     ODDS,
     STANDING,
     STRUCK,
-    TOURNAMENTS,
+    EnteredEngine,
+    GameConditions,
+    ListedGame,
+    title_of,
 )
 
 _EVENTS_A_PAGE = 2000  # about 1 MB of rows
@@ -71,41 +72,14 @@ GAMES_A_PAGE = 100  # whole games: about 1 MB too
 
 _PAIRING = tuple(GAMES.c[field.name] for field in fields(Pairing))
 _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()
+_LINE = (*(GAMES.c[name] for name in ListedGame.model_fields), STRUCK.label("voided"), _INCIDENTS_OF.label("incidents"))
 
 
-@dataclass(frozen=True, slots=True)
-class GameLine:
-    """A game as a row of a list. `voided`: it was annulled later; `incidents`: their number; times in UTC seconds."""
+class GameLine(ListedGame):
+    """A game as a row of a list. `voided`: it was annulled later; `incidents`: their number."""
 
-    number: int
-    white: str
-    black: str
-    outcome: Outcome
-    termination: str
-    cause: str
-    culprit: str
-    category: str
-    plies: int
-    started: float
-    ended: float
-    meeting: int
-    leg: int
-    encounter: int
-    round: int
-    replay: int
     voided: bool
     incidents: int
-    handicap: int
-    white_tc: str
-    black_tc: str
-    load: float | None
-    cores: int | None
-    own_us: int | None = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether the load exceeded the processors, which may have affected clocks and playing strength."""
-        return self.load is not None and self.cores is not None and self.load > self.cores
 
     @property
     def counts(self) -> bool:
@@ -129,21 +103,16 @@ class StoredGame:
 
 def _event(row: Any) -> Event:
     if row.kind == "finished":
-        return GameFinished(codecs.pairing_of(row), Outcome(row.outcome))
-    payload = json.loads(row.payload)
+        return GameFinished(codecs.pairing_of(row), row.outcome)
+    payload = row.payload
     if row.kind == "voided":
-        return GameVoided(codecs.pairing_of(row), Outcome(row.outcome), payload["why"])
+        return GameVoided(codecs.pairing_of(row), row.outcome, payload["why"])
     if row.kind == "withdrawn":
         return Withdrawn(payload["name"])
     if row.kind == "extended":
         return Extended(tuple(payload["settings"].items()))
     entrant = codecs.entrant_of(payload["entrant"])
     return Added(entrant) if row.kind == "added" else Replaced(payload["old"], entrant)
-
-
-def _line(row: Any) -> GameLine:
-    fields = row._asdict()
-    return GameLine(**{**fields, "outcome": Outcome(row.outcome), "voided": bool(row.voided)})
 
 
 def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[Incident]]:
@@ -157,13 +126,13 @@ def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[In
 def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
     """Count wins, draws and losses by pairs of engine versions from the even games of a tournament."""
     sums = [
-        func.count().filter(GAMES.c.outcome == outcome.value).label(outcome.name)
+        func.count().filter(GAMES.c.outcome == outcome).label(outcome.name)
         for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
     ]
     rows = select(GAMES.c.white_engine, GAMES.c.black_engine, *sums).group_by(
         GAMES.c.white_engine, GAMES.c.black_engine
     )
-    rows = rows.where(GAMES.c.tournament == tournament, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
+    rows = rows.where(GAMES.c.tournament == tournament, STANDING, EVEN)
     with database.reading() as connection:
         return {(row[0], row[1]): (row[2], row[3], row[4]) for row in connection.execute(rows)}
 
@@ -195,7 +164,7 @@ def scores_at_odds(
     games, points = Counter[int](), Counter[int]()
     for given, result, count in connection.execute(rows):
         games[abs(given)] += count
-        points[abs(given)] += count * Outcome(result).half_points(white=given > 0)
+        points[abs(given)] += count * result.half_points(white=given > 0)
     if read is not None:
         given, scored = IMPORTED_GAMES.c.handicap, IMPORTED_GAMES.c.half_points
         rows = select(given, scored, func.count()).where(~EVEN_READ, read).group_by(given, scored)
@@ -251,14 +220,14 @@ class TournamentReader:
         self.slug: str = row.slug
         self.system: str = row.system
         self.format_version: int = row.format_version
-        self.config: dict[str, Any] = json.loads(row.config)
+        self.config: dict[str, Any] = row.config
         self.seed: int = row.seed
         self.created: float = row.created
 
     @property
     def title(self) -> str:
         """Name, with the number of the edition from the second on."""
-        return self.name if self.edition == 1 else f"{self.name} #{self.edition}"
+        return title_of(self.name, self.edition)
 
     @property
     def entrants(self) -> tuple[Entrant, ...]:
@@ -370,17 +339,15 @@ class TournamentReader:
         if termination is not None:
             wanted.append(or_(GAMES.c.termination == termination, GAMES.c.termination.startswith(f"{termination}-")))
         if outcome is not None:
-            wanted.append(GAMES.c.outcome == outcome.value)
+            wanted.append(GAMES.c.outcome == outcome)
         if incidents:
             wanted.append(exists().where(INCIDENTS.c.game == GAMES.c.id))
         if counting:
-            wanted.append(and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK))
-        computed = {"voided": STRUCK.label("voided"), "incidents": _INCIDENTS_OF.label("incidents")}
-        columns = [computed[name] if name in computed else GAMES.c[name] for name in GameLine.__slots__]
-        rows = select(*columns).where(*wanted).order_by(GAMES.c.number.desc())
+            wanted.append(STANDING)
+        rows = select(*_LINE).where(*wanted).order_by(GAMES.c.number.desc())
         with self.database.reading() as connection:
             found = connection.execute(rows if limit is None else rows.limit(limit)).fetchall()
-        return [_line(row) for row in reversed(found)]
+        return [GameLine.model_construct(**row._mapping) for row in reversed(found)]
 
     def game(self, number: int) -> StoredGame:
         """Return one game with its moves; UsageRefused for an unknown number."""
@@ -402,14 +369,14 @@ class TournamentReader:
                 trouble = _incidents_of(connection, [row.id for row in rows])
             for row in rows:
                 game = codecs.game_of(row, row.moves, trouble.get(row.id, ()))
-                yield StoredGame(row.number, game, bool(row.voided))
+                yield StoredGame(row.number, game, row.voided)
             if not rows:
                 return
             first = rows[-1].number + 1
 
     def endings(self) -> Counter[str]:
         """Count the games that count by termination, without reading a line for each game."""
-        kept = [GAMES.c.tournament == self.id, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK]
+        kept = [GAMES.c.tournament == self.id, STANDING]
         rows = select(GAMES.c.termination, func.count().label("games")).where(*kept).group_by(GAMES.c.termination)
         with self.database.reading() as connection:
             return Counter({row.termination: row.games for row in connection.execute(rows)})
@@ -427,19 +394,19 @@ class TournamentReader:
         values: dict[str, int] = {}
         with self.database.reading() as connection:
             for row in connection.execute(rows.order_by(EVENTS.c.position)):
-                values |= json.loads(row.payload)["settings"]
+                values |= row.payload["settings"]
         return values
 
     def replays(self, key: GameKey) -> int:
         """Count the void games of a key: the replay number of the next one."""
-        void = or_(GAMES.c.outcome == Outcome.VOID.value, STRUCK)
+        void = or_(GAMES.c.outcome == Outcome.VOID, STRUCK)
         with self.database.reading() as connection:
             rows = select(func.count()).select_from(GAMES).where(*self._of_key(key), void)
             return int(connection.execute(rows).scalar_one())
 
     def aborts(self, key: GameKey) -> int:
         """Count the games of a key that an engine aborted with ``*``."""
-        given_up = (GAMES.c.outcome == Outcome.VOID.value, GAMES.c.category == "engine-abort")
+        given_up = (GAMES.c.outcome == Outcome.VOID, GAMES.c.category == "engine-abort")
         with self.database.reading() as connection:
             rows = select(func.count()).select_from(GAMES).where(*self._of_key(key), *given_up)
             return int(connection.execute(rows).scalar_one())
@@ -447,7 +414,7 @@ class TournamentReader:
     def pair_counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
         """Return wins, draws and losses of White by (white, black); versions of one entrant are added up."""
         with self.database.reading() as connection:
-            names = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+            names = engine_names(connection)
             kept = join_counts(kept_counts(connection, [self.id]).values())
         return counts_by_name(counts_by_pair(kept).items(), names)
 
@@ -477,15 +444,14 @@ class TournamentReader:
 
     def _standing_game(self, connection: Connection, key: GameKey) -> Any | None:
         """The row of the key's game that counts, if there is one."""
-        stands = (GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
-        return connection.execute(select(GAMES).where(*self._of_key(key), *stands)).first()
+        return connection.execute(select(GAMES).where(*self._of_key(key), STANDING)).first()
 
     def _gone(self, connection: Connection) -> set[str]:
         """Names that withdrew or were replaced by another name."""
         rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == self.id)
         left: set[str] = set()
         for row in connection.execute(rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"]))):
-            payload = json.loads(row.payload)
+            payload = row.payload
             if row.kind == "withdrawn":
                 left.add(payload["name"])
             elif payload["entrant"]["name"] != payload["old"]:
@@ -502,60 +468,13 @@ class TournamentReader:
             return connection.execute(statement.order_by(order)).fetchall()
 
 
-_COLUMNS = (
-    *("number", "white", "black", "outcome", "opening", "started", "ended", "relay", "load", "cores", "steal"),
-    *("own_us", "hardware", "handicap", "white_side", "black_side"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class GameConditions:
-    """Conditions of one game that counts: opening, time control, machine and records of both sides; no moves.
-
-    Times are UTC seconds. `opening` is its name and 1-based number in the opening book. `relay_us` is the relay gap:
-    median, 99th percentile, maximum. None: not measured.
-    """
-
-    number: int
-    white: str
-    black: str
-    outcome: Outcome
-    opening: tuple[str, int]
-    started: float
-    ended: float
-    relay_us: tuple[int, int, int] | None
-    load: float | None
-    cores: int | None
-    steal: float | None
-    own_us: int | None
-    hardware: str
-    handicap: int
-    sides: tuple[SideRecord, SideRecord]  # White's, Black's
-
-    @property
-    def busy(self) -> bool:
-        """Whether the load exceeded the processors."""
-        return self.load is not None and self.cores is not None and self.load > self.cores
-
-
 def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
     """Read the conditions of every game that counts, at odds or not, in the order of the log."""
-    columns = [GAMES.c[name] for name in _COLUMNS]
-    counting = GAMES.c.tournament == log.id, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
+    columns = [GAMES.c[name] for name in GameConditions.model_fields]
+    rows = select(*columns).where(GAMES.c.tournament == log.id, STANDING).order_by(GAMES.c.number)
     with log.database.reading() as connection:
-        yield from map(_conditions, connection.execute(select(*columns).where(*counting).order_by(GAMES.c.number)))
-
-
-def _conditions(row: Any) -> GameConditions:
-    opening, relay = json.loads(row.opening), json.loads(row.relay) if row.relay else None
-    name, place = (opening[0], opening[1]) if len(opening) > 1 else ("", 0)
-    fields = row._asdict()
-    del fields["white_side"], fields["black_side"], fields["relay"]
-    return GameConditions(
-        **{**fields, "outcome": Outcome(row.outcome), "opening": (name, place)},
-        relay_us=None if not relay else (relay[0], relay[1], relay[2]),
-        sides=(side_of(row.white_side), side_of(row.black_side)),
-    )
+        for row in connection.execute(rows):
+            yield GameConditions.model_construct(**row._mapping)
 
 
 _SINGLE = case((or_(GAMES.c.culprit != "", GAMES.c.final_fen == ""), GAMES.c.id), else_=0)
@@ -592,11 +511,11 @@ def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | 
 def side_records(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
     """Read name and record of both sides of every game that counts, at odds or not, without moves."""
     columns = GAMES.c.white, GAMES.c.white_side, GAMES.c.black, GAMES.c.black_side
-    counting = GAMES.c.tournament == log.id, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
+    counting = GAMES.c.tournament == log.id, STANDING
     with log.database.reading() as connection:
         for white, white_side, black, black_side in connection.execute(select(*columns).where(*counting)):
-            yield white, side_of(white_side)
-            yield black, side_of(black_side)
+            yield white, white_side
+            yield black, black_side
 
 
 def incident_counts(log: TournamentReader) -> Counter[str]:
@@ -650,11 +569,12 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
     """
     with database.reading() as connection:
         shown = rated_names(connection)
-        (first, one), (second, other) = (_versions(connection, shown, name) for name in (one, other))
+        (first, one), (second, other) = (versions_named(connection, name, "--sprt") for name in (one, other))
         if first & second:
             raise UsageRefused(f"{one!r} and {other!r} are one engine, a test needs two", place="--sprt")
         rows = [*_played(connection, first, second, tournament), *_imported(connection, first, second, tournament)]
-        unopened = _titles(connection, Counter(row[0] for row in rows if row[-1] is None))
+        counts, titles = Counter(row[0] for row in rows if row[-1] is None), tournament_titles(connection)
+        unopened = {titles[key]: count for key, count in sorted(counts.items())}
     if not rows:
         where = "in this tournament" if tournament is not None else "yet"
         step = "without a game there is nothing to test" + ("; --all asks the whole store" if tournament else "")
@@ -678,14 +598,14 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
 def _played(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
     """Even games of our tournaments that count, in the order of the log."""
     columns = (GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.meeting, GAMES.c.leg)
-    rows = select(*columns, GAMES.c.outcome).where(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
+    rows = select(*columns, GAMES.c.outcome).where(STANDING, EVEN)
     rows = rows.where(_met(GAMES.c.white_engine, GAMES.c.black_engine, first, second))
     if tournament is not None:
         rows = rows.where(GAMES.c.tournament == tournament)
     elif odd := nonstandard_variants(connection):
         rows = rows.where(GAMES.c.tournament.not_in(odd))
     for edition, white, black, meeting, leg, outcome in connection.execute(rows.order_by(GAMES.c.id)):
-        yield edition, white, black, meeting, (leg + 1) // 2, Outcome(outcome).half_points(white=True), NOT_TOLD
+        yield edition, white, black, meeting, (leg + 1) // 2, outcome.half_points(white=True), NOT_TOLD
 
 
 def _imported(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
@@ -701,13 +621,6 @@ def _imported(connection: Connection, first: set[int], second: set[int], tournam
         yield edition, white, black, number, 0, points, opening
 
 
-def _titles(connection: Connection, counts: Mapping[int, int]) -> dict[str, int]:
-    """The counts by the titles of the imports."""
-    rows = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).order_by(TOURNAMENTS.c.id)
-    found = connection.execute(rows).fetchall() if counts else []
-    return {title_of(row.name, row.edition): counts[row.id] for row in found if row.id in counts}
-
-
 def _met(
     white: ColumnElement[int], black: ColumnElement[int], first: set[int], second: set[int]
 ) -> ColumnElement[bool]:
@@ -715,37 +628,19 @@ def _met(
     return or_(and_(white.in_(first), black.in_(second)), and_(white.in_(second), black.in_(first)))
 
 
-def _versions(connection: Connection, shown: dict[int, str], name: str) -> tuple[set[int], str]:
-    """The rows of an engine, those shown under the name or else all that bear it, and its name if that is a part."""
-    plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-    known = [*shown.values(), *plain.values()]
-    meant = name if name in known else match_name(name, plain.values()) or match_name(name, known)
-    found = {key for key, words in shown.items() if words == meant} or {k for k, own in plain.items() if own == meant}
-    if not found or meant is None:
-        raise UsageRefused(
-            f"{name!r} is not in this store{no_match_hint(name, known) or suggest(name, known)}", place="--sprt"
-        )
-    return found, meant
+class LineupEntry(EnteredEngine):
+    """An entrant as last recorded."""
 
-
-@dataclass(frozen=True, slots=True)
-class LineupEntry:
-    """An entrant as last recorded; `place` is its place in the starting list, from 1, best first."""
-
-    name: str
-    place: int
     own_name: str
-    family: str
-    origin: str
 
 
 def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
     """Return all entrants by name, including withdrawn ones."""
-    columns = ENTRANTS.c.name, ENTRANTS.c.place, ENGINES.c.own_name, ENTRANTS.c.family, ENTRANTS.c.origin
-    joined = ENTRANTS.join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
-    rows = select(*columns).select_from(joined).where(ENTRANTS.c.tournament == log.id).order_by(ENTRANTS.c.since)
+    columns = *(ENTRANTS.c[name] for name in EnteredEngine.model_fields), ENGINES.c.own_name
+    rows = select(*columns).join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine).where(ENTRANTS.c.tournament == log.id)
     with log.database.reading() as connection:
-        return {row.name: LineupEntry(*row) for row in connection.execute(rows)}
+        entered = connection.execute(rows.order_by(ENTRANTS.c.since))
+        return {row.name: LineupEntry.model_construct(**row._mapping) for row in entered}
 
 
 def processors(log: TournamentReader) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ Games are inserted by the database driver: a million rows through SQLAlchemy wou
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -24,11 +23,10 @@ from enginetour.interop.tally import RESULTS, normal_name, text
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.model.variants import STANDARD
-from enginetour.store import codecs
 from enginetour.store.address import LONGEST_NAME, slug_of
-from enginetour.store.counts import engines_in, pack_counts, removals, removed_imports, title_of, unpack_counts
+from enginetour.store.counts import engines_in, pack_counts, removals, removed_imports, unpack_counts
 from enginetour.store.database import Database, inserted_id
-from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS
+from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS, title_of
 from enginetour.store.tournaments import IMPORT
 
 if TYPE_CHECKING:
@@ -45,8 +43,8 @@ _ROUND = "."  # between the round and the number of a game in our exports
 def export_titles(database: Database) -> frozenset[str]:
     """Return the Event tags of enginetour's own PGN exports: one for each tournament."""
     with database.reading() as connection:
-        rows = connection.execute(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)).fetchall()
-    return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
+        rows = connection.execute(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED))
+        return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
 
 
 def _fresh_games(
@@ -94,7 +92,7 @@ def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str
         if (title := _tag(title_of(name, edition))) in events:
             rows = select(*(GAMES.c[column] for column in ("number", "white", "black", "outcome", "started")))
             for number, *game in connection.execute(
-                rows.where(GAMES.c.tournament == key, GAMES.c.outcome != Outcome.VOID.value)
+                rows.where(GAMES.c.tournament == key, GAMES.c.outcome != Outcome.VOID)
             ):
                 yield number, title, *game
 
@@ -166,12 +164,14 @@ def import_games(
     variant: str = STANDARD,
     match_names: bool = False,
     write: bool = True,
-) -> Imported:
-    """Import the new games as the next edition of an event.
+) -> list[Imported]:
+    """Import the new games as the next edition of an event; of games read by event, with one event per Event tag.
+
+    Nothing is written if any part is refused.
 
     Args:
         database: Of the store.
-        name: Of the event; UsageRefused for the name of a tournament of the store.
+        name: Of the event, or of that of games without a tag; UsageRefused for the name of a tournament of the store.
         games: All games of the files.
         rated: Which of them to import, all of one `variant`.
         files: Names of the files, for the list of imports.
@@ -179,26 +179,14 @@ def import_games(
         match_names: Whether a name that exactly one known engine has means that engine.
         write: False for a dry run.
     """
-    bring = _Importer(database, games, rated, files, variant, match_names, write)
-    with bring.connected() as connection:
-        return bring.event(connection, name, rated.wanted)
+    wanted = _by_event(games, rated, name) if games.by_event else {name: rated.wanted}
+    importer = _Importer(database, games, rated, files, variant, match_names, write)
+    with importer.connected() as connection:
+        return [importer.event(connection, event, part) for event, part in wanted.items()]
 
 
-def import_events(
-    database: Database,
-    name: str,
-    games: Games,
-    rated: Ratable,
-    files: Sequence[str],
-    *,
-    variant: str = STANDARD,
-    match_names: bool = False,
-    write: bool = True,
-) -> list[Imported]:
-    """Import the new games with one event per Event tag; `name` is the event of games without a tag.
-
-    Arguments as of `import_games`. UsageRefused, with nothing written, for the name of a tournament of the store.
-    """
+def _by_event(games: Games, rated: Ratable, name: str) -> dict[str, NDArray[np.intp]]:
+    """The games to import by their Event tags."""
     numbers = np.array(games.event, dtype=np.intp)[rated.wanted]
     called = [_event_name(text(raw)) or name for raw in games.event_tags]
     wanted: dict[str, list[NDArray[np.intp]]] = {}
@@ -207,9 +195,7 @@ def import_events(
     if len(wanted) > _MOST_EVENTS:
         what = f"{len(wanted):,} Event tags; at most {_MOST_EVENTS:,} tournaments are made of one import"
         raise UsageRefused(what, place="--by-event", step="leave it out")
-    bring = _Importer(database, games, rated, files, variant, match_names, write)
-    with bring.connected() as connection:
-        return [bring.event(connection, one, np.sort(np.concatenate(parts))) for one, parts in wanted.items()]
+    return {event: np.sort(np.concatenate(parts)) for event, parts in wanted.items()}
 
 
 def _event_name(tag: str) -> str:
@@ -264,7 +250,7 @@ class _Importer:
             event, edition = _add_event(connection, name, rated.naming, self._variant)
             after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
             counts = pack_counts(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
-            row = {"tournament": event, "files": codecs.compact_json(list(self._files)), "after_game": after}
+            row = {"tournament": event, "files": self._files, "after_game": after}
             row |= {"games": len(fresh), "duplicates": duplicates, "counts": counts, "odds": odds}
             row |= {"digests": self._identities[fresh].astype("<u8").tobytes()}
             connection.execute(insert(IMPORTS), row)
@@ -293,20 +279,20 @@ def imports_of(database: Database) -> list[_ImportLine]:
         told = row._asdict()
         engines, removal = len(engines_in(unpack_counts(told.pop("counts")))), struck.get((row.name, row.edition))
         about = {"engines": engines, "removed": removal and removal.at, "why": removal.why if removal else ""}
-        lines.append(_ImportLine(**told | about | {"files": tuple(json.loads(row.files))}))
+        lines.append(_ImportLine(**told | about))
     return lines
 
 
 def _engines(connection: Connection) -> dict[str, int]:
     """Versions of which only the name is known."""
-    unknown = ENGINES.c.fingerprint == "", ENGINES.c.options == "[]", ENGINES.c.protocol == ""
+    unknown = ENGINES.c.fingerprint == "", ENGINES.c.options == (), ENGINES.c.protocol == ""
     rows = connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(*unknown))
     return {normal_name(row.name): row.id for row in rows}
 
 
 def _known(connection: Connection) -> dict[str, list[int]]:
     """Versions of which more than the name is known, by it."""
-    more = or_(ENGINES.c.fingerprint != "", ENGINES.c.options != "[]", ENGINES.c.protocol != "")
+    more = or_(ENGINES.c.fingerprint != "", ENGINES.c.options != (), ENGINES.c.protocol != "")
     found: dict[str, list[int]] = {}
     for row in connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(more)):
         found.setdefault(normal_name(row.name), []).append(row.id)
@@ -315,7 +301,7 @@ def _known(connection: Connection) -> dict[str, list[int]]:
 
 def _add_engines(connection: Connection, names: Sequence[str]) -> None:
     empty = dict.fromkeys(("fingerprint", "protocol", "own_name", "family", "origin"), "")
-    rows = [{"name": name, **empty, "options": "[]", "command": "[]"} for name in names]
+    rows = [{"name": name, **empty, "options": (), "command": ()} for name in names]
     if rows:
         connection.execute(insert(ENGINES), rows)
 
@@ -337,7 +323,7 @@ def _add_event(connection: Connection, name: str, naming: Naming, variant: str) 
         "slug": slug_of(name, edition),
         "system": IMPORT,
         "format_version": _FORMAT_VERSION,
-        "config": codecs.compact_json(config),
+        "config": config,
         "seed": 0,
         "created": time.time(),
         "version": __version__,

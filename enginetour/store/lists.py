@@ -161,7 +161,7 @@ def _folded(store: Store, selection: Selection) -> RatingList:
 
 def _games(connection: Connection, selection: Selection, names: Mapping[int, str]) -> Iterable[RatedGame]:
     cut = game_filter(connection, selection.definition, selection.moment)
-    points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
+    points = {outcome: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
     own = select(*columns, GAMES.c.handicap).where(cut.games)
     read = (

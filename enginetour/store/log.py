@@ -164,7 +164,7 @@ class _Cache:
         """The games that do not count, by key."""
         if self.void is None:
             self.void = Counter()
-            void = GAMES.c.outcome == Outcome.VOID.value
+            void = GAMES.c.outcome == Outcome.VOID
             columns = [GAMES.c[name] for name in ("a", "b", "meeting", "leg", "outcome", "category")]
             for *key, outcome, category in connection.execute(
                 select(*columns).where(GAMES.c.tournament == tournament, or_(void, STRUCK))
@@ -401,8 +401,7 @@ class TournamentLog(TournamentReader):
         payload: dict[str, Any] | None = None,
         at: float | None = None,
     ) -> None:
-        text = codecs.compact_json(payload) if payload else ""
-        row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
+        row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": payload}
         now = time.time() if at is None else at
         _EVENT.write(connection, {**row, "at": now})
         self._guard.noted(position, now)
@@ -414,7 +413,7 @@ class TournamentLog(TournamentReader):
 
     def _void(self, connection: Connection, position: int, event: GameVoided, why: str) -> None:
         row = self._standing_game(connection, event.pairing.key)
-        if row is None or row.outcome != event.outcome.value or row.white != event.pairing.white:
+        if row is None or row.outcome != event.outcome or row.white != event.pairing.white:
             who = f"{event.pairing.white} - {event.pairing.black}"
             raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
         if not row.handicap:

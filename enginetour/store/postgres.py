@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any, Protocol
 
 from sqlalchemy import (
@@ -40,13 +39,12 @@ from sqlalchemy import (
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import dialect, migrations
 from enginetour.store.address import ServerAddress
+from enginetour.store.codecs import JsonText, stored
 from enginetour.store.dialect import (
     BUSY_TIMEOUT_MS,
     CHARACTERS_SHOWN,
-    JSON_COLUMNS,
     LARGEST_REAL,
     LARGEST_WHOLE,
-    MAY_BE_EMPTY,
     UNBOUNDED_COLUMNS,
     StoreBusy,
     StoreUnreachable,
@@ -400,17 +398,36 @@ class PostgresDatabase:
                     f"SELECT setval(pg_get_serial_sequence('{table.name}', '{key}'), {last}, false)"
                 )
 
-    def quick_check(self, connection: Connection) -> Iterator[str]:
-        """What the server knows to be invalid."""
-        return _invalid(connection)
-
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
-        """Every row read, then references."""
-        return _postgres_integrity(connection, most)
+        """What is invalid, then references to rows that are not there; every page of every table is read for it."""
+        yield from connection.exec_driver_sql(_INVALID).scalars().fetchmany(most)
+        for here in METADATA.sorted_tables:
+            # Whole rows as text: what lies apart from its row is read too, and checked if the server keeps checksums.
+            connection.exec_driver_sql(f'SELECT sum(length(r::text)) FROM "{here.name}" r')  # noqa: S608 - a name of ours
+            for key in here.foreign_keys:
+                parent = key.column.table.alias()
+                lost = and_(key.parent.is_not(None), ~exists().where(parent.c[key.column.name] == key.parent))
+                rows = connection.execute(select(func.count()).select_from(here).where(lost)).scalar_one()
+                if rows:
+                    yield f"{rows} of {here.name} refer to {key.column.table.name} that are not there"
 
     def invalid_cells(self, connection: Connection) -> Iterator[str]:
-        """The server keeps types; what is in them it does not look at."""
-        return _postgres_invalid_cells(connection)
+        """A sentence for each column that has such cells, naming the first; rows have no numbers, so keys name them."""
+        for here in METADATA.sorted_tables:
+            keys = list(here.primary_key.columns)
+            for cell in here.columns:
+                if isinstance(cell.type, JsonText):
+                    found = _broken(connection, keys, cell)
+                elif (fits := _fits(cell)) is not None:
+                    rows = select(cell, *keys).where(not_(fits)).order_by(*keys)
+                    found = [tuple(row) for row in connection.execute(rows)]
+                else:
+                    continue
+                if found:
+                    value, *key = found[0]
+                    named = ", ".join(f"{one.name} {part}" for one, part in zip(keys, key, strict=True))
+                    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+                    yield f"{here.name} with {named} has {str(value)[:CHARACTERS_SHOWN]!r} as {cell.name}{more}"
 
     def lock(self, slug: str) -> dialect.Lock:
         """An advisory lock on a connection of its own."""
@@ -467,44 +484,6 @@ JOIN pg_class c ON c.oid = n.conrelid WHERE c.relnamespace = current_schema()::r
 """
 
 
-def _invalid(connection: Connection) -> Iterator[str]:
-    """What the server knows to be invalid."""
-    yield from connection.exec_driver_sql(_INVALID).scalars().all()
-
-
-def _postgres_integrity(connection: Connection, most: int) -> Iterator[str]:
-    """What is invalid, then references to rows that are not there; every page of every table is read for it."""
-    yield from islice(_invalid(connection), most)
-    for here in METADATA.sorted_tables:
-        # Whole rows as text: what lies apart from its row is read too, and checked where the server keeps checksums.
-        connection.exec_driver_sql(f'SELECT sum(length(r::text)) FROM "{here.name}" r')  # noqa: S608 - a name of ours
-        for key in here.foreign_keys:
-            parent = key.column.table.alias()
-            lost = and_(key.parent.is_not(None), ~exists().where(parent.c[key.column.name] == key.parent))
-            rows = connection.execute(select(func.count()).select_from(here).where(lost)).scalar_one()
-            if rows:
-                yield f"{rows} of {here.name} refer to {key.column.table.name} that are not there"
-
-
-def _postgres_invalid_cells(connection: Connection) -> Iterator[str]:
-    """A sentence for each column that has such cells, naming the first. Rows have no numbers, so keys name them."""
-    for here in METADATA.sorted_tables:
-        keys = list(here.primary_key.columns)
-        for cell in here.columns:
-            if cell.name in JSON_COLUMNS.get(here.name, ()):
-                found = _broken(connection, keys, cell)
-            elif (fits := _fits(cell)) is not None:
-                rows = select(cell, *keys).where(not_(fits)).order_by(*keys)
-                found = [tuple(row) for row in connection.execute(rows)]
-            else:
-                continue
-            if found:
-                value, *key = found[0]
-                named = ", ".join(f"{one.name} {part}" for one, part in zip(keys, key, strict=True))
-                more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-                yield f"{here.name} with {named} has {str(value)[:CHARACTERS_SHOWN]!r} as {cell.name}{more}"
-
-
 def _fits(cell: Column[Any]) -> ColumnElement[bool] | None:
     """The condition on a cell of ours; None where its type says all."""
     if isinstance(cell.type, Integer) and cell.name not in UNBOUNDED_COLUMNS:
@@ -517,8 +496,9 @@ def _fits(cell: Column[Any]) -> ColumnElement[bool] | None:
 
 
 def _broken(connection: Connection, keys: list[Column[Any]], cell: Column[Any]) -> list[tuple[Any, ...]]:
-    rows = connection.execute(select(cell, *keys).order_by(*keys).execution_options(yield_per=_ROWS_A_BLOCK))
-    return [tuple(row) for row in rows if not _is_json(row[0], empty=cell.name in MAY_BE_EMPTY)]
+    rows = select(stored(cell), *keys).order_by(*keys).execution_options(yield_per=_ROWS_A_BLOCK)
+    empty = cell.type.may_be_empty  # type: ignore[attr-defined] # of a JsonText
+    return [tuple(row) for row in connection.execute(rows) if not _is_json(row[0], empty=empty)]
 
 
 def _is_json(words: str, *, empty: bool) -> bool:

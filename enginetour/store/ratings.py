@@ -37,10 +37,11 @@ from enginetour.store.counts import (
     kept_counts,
     nonstandard_variants,
     removed_imports,
+    tournament_titles,
     unpack_counts,
 )
 from enginetour.store.dialect import config_rating_scale, larger
-from enginetour.store.engines import rated_names
+from enginetour.store.engines import engine_names, rated_names
 from enginetour.store.tables import (
     ENGINES,
     ENTRANTS,
@@ -52,7 +53,7 @@ from enginetour.store.tables import (
     IMPORTS,
     RATING_EVENTS,
     RATING_REVISIONS,
-    STRUCK,
+    STANDING,
     TOURNAMENTS,
 )
 from enginetour.store.tournaments import Store
@@ -211,9 +212,9 @@ class Position(NamedTuple):
 def rated_games(connection: Connection, after: Position | None = None) -> Iterator[RatedGame]:
     """Read the rated games (even, standard chess) after a position, in order; imported games have negative ids."""
     mark = after or Position()
-    points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
+    points = {outcome: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
-    rows = select(*columns).where(GAMES.c.id > mark.game, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
+    rows = select(*columns).where(GAMES.c.id > mark.game, STANDING, EVEN)
     if odd := nonstandard_variants(connection):
         rows = rows.where(GAMES.c.tournament.not_in(odd))
     played = iter(connection.execute(rows.order_by(GAMES.c.id)))
@@ -244,7 +245,7 @@ def _tallies_by_event(connection: Connection) -> dict[str, dict[Met, EventTally]
     counted = _counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
     for event in counted:
-        own = GAMES.c.tournament == event, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN
+        own = GAMES.c.tournament == event, STANDING, EVEN
         first = connection.execute(select(GAMES.c.id).where(*own).order_by(GAMES.c.number).limit(1)).scalar()
         if first is not None:
             places[event] = first, 0, event
@@ -472,8 +473,8 @@ def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
     """Return the Elo ratings of these engines: each of the newest rated version."""
     with store.database.reading() as connection:
         latest = _latest(connection, "elo")
-        rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id)).fetchall()
-    return {row.name: latest[row.id].rating for row in rows if row.id in latest and row.name in names}
+        plain = engine_names(connection)
+    return {name: latest[key].rating for key, name in plain.items() if key in latest and name in names}
 
 
 def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
@@ -482,10 +483,7 @@ def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
     with store.database.reading() as connection:
         shown = rated_names(connection)
         own = {row.id for row in connection.execute(select(ENGINES.c.id).where(ENGINES.c.name == name))}
-        titles = {
-            row.id: row.name if row.edition == 1 else f"{row.name} #{row.edition}"
-            for row in connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition))
-        }
+        titles = tournament_titles(connection)
         rows = [row for row in stream(connection, system).rows() if row.engine in own]
         numbers = dict(_numbers(connection, {row.game for row in rows if row.game is not None}))
     return [

@@ -32,22 +32,30 @@ from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD
 from enginetour.ratings.incremental import stem
 from enginetour.store.counts import (
-    DAY,
     LINES,
-    Moment,
     check_versions,
     engines_in,
     join_counts,
     kept_counts,
-    moment_of,
     nonstandard_variants,
     removed_imports,
 )
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition
-from enginetour.store.engines import marked_names, played_by, rated_names, shown_names, version_rows
+from enginetour.store.engines import engine_names, marked_names, played_by, rated_names, shown_names, version_rows
 from enginetour.store.games import TournamentReader
-from enginetour.store.tables import ENGINES, EVEN, EVEN_READ, GAMES, IMPORTED_GAMES, IMPORTS, ODDS, STRUCK, TOURNAMENTS
+from enginetour.store.moments import DAY, Moment, moment_of
+from enginetour.store.tables import (
+    ENGINES,
+    EVEN,
+    EVEN_READ,
+    GAMES,
+    IMPORTED_GAMES,
+    IMPORTS,
+    ODDS,
+    STANDING,
+    TOURNAMENTS,
+)
 from enginetour.store.tournaments import Store
 
 if TYPE_CHECKING:
@@ -336,7 +344,7 @@ def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums
     others = {tournament for tournament in kept if odd.get(tournament, STANDARD) != definition.variant}
     apart = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament in others)
     left = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament not in wanted | others)
-    standing = ODDS, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
+    standing = ODDS, STANDING
     rows = connection.execute(select(GAMES.c.tournament, func.count()).where(*standing).group_by(GAMES.c.tournament))
     read = select(IMPORTS.c.tournament, IMPORTS.c.odds).where(
         IMPORTS.c.odds > 0, IMPORTS.c.tournament.not_in(removed_imports())
@@ -355,8 +363,7 @@ def _counted_sums(connection: Connection, definition: ListDefinition, moment: Mo
     """Counted from the games."""
     cut = game_filter(connection, definition, moment)
     won, drawn, lost = (
-        func.count().filter(GAMES.c.outcome == outcome.value)
-        for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+        func.count().filter(GAMES.c.outcome == outcome) for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
     )
     ends = GAMES.c.white_engine, GAMES.c.black_engine
     own = _columns(connection.execute(select(*ends, won, drawn, lost).where(cut.games).group_by(*ends)))
@@ -409,7 +416,7 @@ def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
 
 # Pentanomial results: game pairs on one opening, counted by their points.
 
-_STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
+_STANDING = and_(STANDING, EVEN)
 
 Pentanomial = tuple[int, int, int, int, int]  # game pairs with 0, 1/2, 1, 3/2, 2 points
 
@@ -457,8 +464,7 @@ def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pe
 def pentanomials_of_tournament(log: TournamentReader) -> dict[tuple[str, str], Pentanomial]:
     """Return the pentanomial results of a tournament by the names of both engines."""
     with log.database.reading() as connection:
-        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-        return _added_up(connection, (_STANDING, GAMES.c.tournament == log.id), plain)
+        return _added_up(connection, (_STANDING, GAMES.c.tournament == log.id), engine_names(connection))
 
 
 @cache
@@ -490,12 +496,12 @@ def _couples(wanted: tuple[ColumnElement[bool], ...]) -> Subquery:
     white, black, outcome = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome
     forward = white < black
     points = case(
-        (outcome == Outcome.DRAW.value, 1),
-        (outcome == Outcome.WHITE.value, case((forward, 2), else_=0)),
+        (outcome == Outcome.DRAW, 1),
+        (outcome == Outcome.WHITE, case((forward, 2), else_=0)),
         else_=case((forward, 0), else_=2),
     )
     low, high = case((forward, white), else_=black), case((forward, black), else_=white)
-    drawn = func.sum(case((outcome == Outcome.DRAW.value, 1), else_=0)).label("draws")
+    drawn = func.sum(case((outcome == Outcome.DRAW, 1), else_=0)).label("draws")
     return (
         select(low.label("low"), high.label("high"), func.sum(points).label("points"), drawn)
         .where(*wanted)

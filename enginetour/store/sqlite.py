@@ -28,19 +28,17 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     QueuePool,
-    String,
     create_engine,
 )
 
 from enginetour.interop.files import SQLITE_MAGIC, is_there
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import dialect, migrations
+from enginetour.store.codecs import JsonText, stored_type
 from enginetour.store.dialect import (
     CHARACTERS_SHOWN,
-    JSON_COLUMNS,
     LARGEST_REAL,
     LARGEST_WHOLE,
-    MAY_BE_EMPTY,
     UNBOUNDED_COLUMNS,
     StoreBusy,
 )
@@ -125,13 +123,6 @@ def check_folder(folder: Path) -> tuple[str, ...]:
     if kind.startswith(_DOUBTFUL):
         return (f"{folder} is on a {kind} file system: if it leads to another machine, put the database elsewhere",)
     return ()
-
-
-def _refuse_unwritable(database: Path) -> None:
-    """StorageFailed before the first engine starts, when the store could not be written anyway."""
-    place = database if database.exists() else next(folder for folder in database.parents if folder.exists())
-    if not os.access(place, os.W_OK):
-        raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
 
 
 def _refuse_second_name(database: Path) -> None:
@@ -487,20 +478,28 @@ class SqliteFile:
     def reset_counters(self, connection: Connection) -> None:
         """SQLite counts on from the largest key by itself."""
 
-    def quick_check(self, connection: Connection) -> Iterator[str]:
-        """SQLite's own check of pages and rows."""
-        found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA quick_check(5)")]
-        lost = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
-        yield from (line for line in found if line != "ok")
-        yield from (f"{row[0]} row {row[1]} refers to nothing" for row in lost)
-
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
-        """SQLite's own full check, then references."""
-        return _sqlite_integrity(connection, most)
+        """SQLite's own full check, then references to rows that are not there."""
+        checked = connection.exec_driver_sql(f"PRAGMA integrity_check({most})").scalars().all()
+        yield from (line for line in checked if line != "ok")
+        lost = Counter((row[0], row[2]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check"))
+        for (table, parent), rows in lost.items():
+            yield f"{rows} of {table} refer to {parent} that are not there"
 
     def invalid_cells(self, connection: Connection) -> Iterator[str]:
-        """SQLite holds any value in any column (SQLite, "Datatypes", 3)."""
-        return _sqlite_invalid_cells(connection)
+        """A sentence for each column that has such cells, naming the first."""
+        for table in METADATA.sorted_tables:
+            for column in table.columns:
+                fits = _fits(column)
+                name = f'"{column.name}"'
+                shown = f"iif({name} IS NULL, NULL, coalesce(substr(CAST({name} AS BLOB), 1, {CHARACTERS_SHOWN}), x''))"
+                rows = f'FROM "{table.name}" WHERE NOT coalesce({fits}, 0)'
+                found = connection.exec_driver_sql(f"SELECT rowid, {shown} {rows} ORDER BY rowid LIMIT 1").first()
+                if found is not None:
+                    count = connection.exec_driver_sql(f"SELECT count(*) {rows}").scalar_one()
+                    more = f", and {count - 1} more" if count > 1 else ""
+                    value = "nothing" if found[1] is None else repr(bytes(found[1]).decode("utf-8", "backslashreplace"))
+                    yield f"row {found[0]} of {table.name} has {value} as {column.name}{more}"
 
     def lock(self, slug: str) -> dialect.Lock:
         """A lock on a file beside it."""
@@ -517,7 +516,10 @@ class SqliteFile:
 
     def refuse_unwritable(self) -> None:
         """By the rights of the file, or of the folder it will be made in."""
-        _refuse_unwritable(self.address)
+        path = self.address
+        place = path if path.exists() else next(folder for folder in path.parents if folder.exists())
+        if not os.access(place, os.W_OK):
+            raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
 
     def _version(self) -> int:
         """All refusals, without a byte written. Side files appear only beside a log that is there already."""
@@ -581,49 +583,22 @@ def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
         raise translated(error, path) or error from error
 
 
-# Integrity check, and cells of other types than their columns: SQLite stores any value in any column (SQLite,
-# "Datatypes", 3), so a database from elsewhere may hold anything.
+# SQLite stores any value in any column (SQLite, "Datatypes", 3), so a database from elsewhere may hold anything.
 
 
-def _sqlite_integrity(connection: Connection, most: int) -> Iterator[str]:
-    """SQLite's own full check, then references to rows that are not there."""
-    checked = connection.exec_driver_sql(f"PRAGMA integrity_check({most})").scalars().all()
-    yield from (line for line in checked if line != "ok")
-    lost = Counter((row[0], row[2]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check"))
-    for (table, parent), rows in lost.items():
-        yield f"{rows} of {table} refer to {parent} that are not there"
-
-
-def _sqlite_invalid_cells(connection: Connection) -> Iterator[str]:
-    """A sentence for each column that has such cells, naming the first."""
-    for table in METADATA.sorted_tables:
-        for column in table.columns:
-            fits = _fits(column, is_json=column.name in JSON_COLUMNS.get(table.name, ()))
-            name = f'"{column.name}"'
-            shown = f"iif({name} IS NULL, NULL, coalesce(substr(CAST({name} AS BLOB), 1, {CHARACTERS_SHOWN}), x''))"
-            rows = f'FROM "{table.name}" WHERE NOT coalesce({fits}, 0)'
-            found = connection.exec_driver_sql(f"SELECT rowid, {shown} {rows} ORDER BY rowid LIMIT 1").first()
-            if found is not None:
-                count = connection.exec_driver_sql(f"SELECT count(*) {rows}").scalar_one()
-                more = f", and {count - 1} more" if count > 1 else ""
-                value = "nothing" if found[1] is None else repr(bytes(found[1]).decode("utf-8", "backslashreplace"))
-                yield f"row {found[0]} of {table.name} has {value} as {column.name}{more}"
-
-
-def _fits(column: Column[Any], *, is_json: bool) -> str:
+def _fits(column: Column[Any]) -> str:
     """The condition in SQL on a cell of ours; null where the cell is."""
-    name = f'"{column.name}"'
-    if is_json:
+    name, kind = f'"{column.name}"', stored_type(column.type)
+    if isinstance(column.type, JsonText):
         fits = f"typeof({name}) = 'text' AND json_valid({name})"
-        fits = f"({name} = '' OR {fits})" if column.name in MAY_BE_EMPTY else fits
-    elif isinstance(column.type, Boolean):
+        fits = f"({name} = '' OR {fits})" if column.type.may_be_empty else fits
+    elif isinstance(kind, Boolean):
         fits = f"{name} IN (0, 1)"
-    elif isinstance(column.type, Integer):
+    elif isinstance(kind, Integer):
         bound = "1" if column.name in UNBOUNDED_COLUMNS else f"{name} BETWEEN -{LARGEST_WHOLE} AND {LARGEST_WHOLE}"
         fits = f"typeof({name}) = 'integer' AND {bound}"
-    elif isinstance(column.type, Float):
+    elif isinstance(kind, Float):
         fits = f"typeof({name}) IN ('real', 'integer') AND abs({name}) <= {LARGEST_REAL}"
     else:
-        kind = {String: "text", LargeBinary: "blob"}[type(column.type)]
-        fits = f"typeof({name}) = '{kind}'"
+        fits = f"typeof({name}) = '{'blob' if isinstance(kind, LargeBinary) else 'text'}'"
     return f"({name} IS NULL OR ({fits}))" if column.nullable else f"({fits})"

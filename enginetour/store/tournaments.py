@@ -13,16 +13,24 @@ from sqlalchemy import and_, false, func, insert, select
 
 from enginetour import __version__
 from enginetour.model.errors import UsageRefused, did_you_mean
-from enginetour.model.game import Entrant, Note, Outcome
+from enginetour.model.game import Entrant, Note
 from enginetour.model.task import EngineSpec
-from enginetour.store import codecs
 from enginetour.store.address import Address, slug_of
 from enginetour.store.counts import engines_in, import_stands, removals, removed_imports, unpack_counts
 from enginetour.store.database import Database, inserted_id
-from enginetour.store.engines import add_entrant, rated_names
+from enginetour.store.engines import add_entrant, engine_names, rated_names
 from enginetour.store.games import scores_at_odds
 from enginetour.store.log import TournamentLog, write_notes
-from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, STRUCK, TOURNAMENTS
+from enginetour.store.tables import (
+    ENTRANTS,
+    EVENTS,
+    GAMES,
+    IMPORTED_GAMES,
+    IMPORTS,
+    STANDING,
+    TOURNAMENTS,
+    TournamentEntry,
+)
 
 IMPORT = "import"  # the `system` of an import; that of a tournament is its format
 
@@ -71,8 +79,7 @@ class _ImportedEvent(TournamentLog):
             shown = rated_names(connection)
             counts = select(IMPORTS.c.counts).where(IMPORTS.c.tournament == self.id)
             met = engines_in(unpack_counts(connection.execute(counts).scalar_one()))
-            rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id))
-            return [(row.name, shown[row.id]) for row in rows if row.id in met]
+            return [(name, shown[key]) for key, name in engine_names(connection).items() if key in met]
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         step = f"enginetour ratings -t {shlex.quote(self.name)}"
@@ -84,6 +91,8 @@ class _ImportedEvent(TournamentLog):
 
 
 _PLAYED = TOURNAMENTS.c.system != IMPORT
+_ENTRY = tuple(TOURNAMENTS.c[name] for name in TournamentEntry.model_fields)
+_ENTRIES = select(*_ENTRY).where(_PLAYED).order_by(TOURNAMENTS.c.id)
 
 
 def _newest(name: str) -> Any:
@@ -104,16 +113,11 @@ class Draft:
     specs: Mapping[str, EngineSpec]
 
 
-@dataclass(frozen=True, slots=True)
-class _Summary:
-    """One line about a tournament; `games` counts those that count, `last` is UTC seconds or None."""
+class _Summary(TournamentEntry):
+    """A tournament with counts; `games` counts those that count, `last` is UTC seconds or None."""
 
-    name: str
-    edition: int
-    system: str
     entrants: int
     games: int
-    created: float
     last: float | None
 
 
@@ -162,7 +166,7 @@ class Store:
                 "slug": slug_of(draft.name, edition),
                 "system": draft.system,
                 "format_version": draft.format_version,
-                "config": codecs.compact_json(dict(draft.config)),
+                "config": dict(draft.config),
                 "seed": draft.seed,
                 "created": time.time(),
                 "version": __version__,
@@ -202,18 +206,14 @@ class Store:
     def tournaments(self) -> list[_Summary]:
         """Return a summary of every tournament (not imports), oldest first."""
         here = TOURNAMENTS.c.id
-        counting = (GAMES.c.tournament == here, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+        counting = (GAMES.c.tournament == here, STANDING)
         games = select(func.count(GAMES.c.id)).where(*counting)
         entrants = select(func.count()).where(ENTRANTS.c.tournament == here, ENTRANTS.c.since == 0)
         last = select(func.max(EVENTS.c.at)).where(EVENTS.c.tournament == here)
         counted = {"entrants": entrants, "games": games, "last": last}
-        columns = [
-            counted[name].scalar_subquery().label(name) if name in counted else TOURNAMENTS.c[name]
-            for name in _Summary.__slots__
-        ]
+        rows = _ENTRIES.add_columns(*(query.scalar_subquery().label(name) for name, query in counted.items()))
         with self.database.reading() as connection:
-            rows = connection.execute(select(*columns).where(_PLAYED).order_by(here)).fetchall()
-        return [_Summary(**row._asdict()) for row in rows]
+            return [_Summary.model_construct(**row._mapping) for row in connection.execute(rows)]
 
     def _unknown(self, name: str | None, edition: int | None) -> UsageRefused:
         rows = select(TOURNAMENTS.c.name).distinct().order_by(TOURNAMENTS.c.name)
@@ -233,30 +233,7 @@ class Store:
         return UsageRefused(what, place=place, step=f"known: {shown}")
 
 
-_COLUMNS = ("id", "name", "edition", "slug", "system", "created")
-_ENTRIES = (
-    select(*(TOURNAMENTS.c[name] for name in _COLUMNS)).where(TOURNAMENTS.c.system != IMPORT).order_by(TOURNAMENTS.c.id)
-)
-
-
-@dataclass(frozen=True, slots=True)
-class TournamentEntry:
-    """A tournament without counts, cheap enough to be read every second; `created` is UTC seconds."""
-
-    id: int
-    name: str
-    edition: int
-    slug: str
-    system: str
-    created: float
-
-    @property
-    def title(self) -> str:
-        """The name, with its edition from the second on."""
-        return self.name if self.edition == 1 else f"{self.name} #{self.edition}"
-
-
 def tournament_entries(store: Store) -> list[TournamentEntry]:
     """Return all tournaments (not imports), oldest first."""
     with store.database.reading() as connection:
-        return [TournamentEntry(*row) for row in connection.execute(_ENTRIES)]
+        return [TournamentEntry.model_construct(**row._mapping) for row in connection.execute(_ENTRIES)]

@@ -27,7 +27,7 @@ from starlette.routing import Route
 
 from enginetour.model.errors import TourError
 from enginetour.reports.html import game, page
-from enginetour.store.tournaments import TournamentEntry
+from enginetour.store.tables import TournamentEntry
 from enginetour.web.hall import DatabaseReader, TournamentHub
 from enginetour.web.room import UPDATE_INTERVAL_S, Listener
 from enginetour.web.server import Message, Receive, Scope, Send

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from enginetour.model.errors import StoreRefused, TourError
 from enginetour.store.address import Address, slug_of
 from enginetour.store.dialect import StoreBusy
-from enginetour.store.tournaments import Store, TournamentEntry, tournament_entries
+from enginetour.store.tables import TournamentEntry
+from enginetour.store.tournaments import Store, tournament_entries
 from enginetour.tournament.control import ask, candidates, socket_path, subscribe
 from enginetour.web.pages import ReportPages, listed_tournaments
 from enginetour.web.room import Listener, LiveTournament, StandingsCache, StandingsData, sse_frame

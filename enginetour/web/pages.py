@@ -16,7 +16,8 @@ from enginetour.reports.progress import format_games, format_round
 from enginetour.reports.review import pages
 from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament
 from enginetour.store.log import TournamentLog
-from enginetour.store.tournaments import Store, TournamentEntry
+from enginetour.store.tables import TournamentEntry
+from enginetour.store.tournaments import Store
 
 _MAX_PAGES = 64  # pages of one tournament: who looks at one looks at its neighbours
 _KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB

@@ -24,7 +24,8 @@ from enginetour.reports.sheet import format_points, safe_text
 from enginetour.store.games import GameLine, incident_counts
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import format_of
-from enginetour.store.tournaments import Store, TournamentEntry
+from enginetour.store.tables import TournamentEntry
+from enginetour.store.tournaments import Store
 
 if TYPE_CHECKING:
     import chess

@@ -1201,7 +1201,8 @@ def test_nul_comes_into_no_store(place: Address, tmp_path: Path) -> None:
     path.write_text(tags)
     with Store.open(place) as store:
         games = read_games([path], export_titles(store.database))
-        assert import_games(store.database, "x", games, ratable(games, Naming()), [str(path)]).games == 1
+        (made,) = import_games(store.database, "x", games, ratable(games, Naming()), [str(path)])
+        assert made.games == 1
         assert select_games(store, ListDefinition()).names == ("Fr?uit", "Toga")
     path.write_text('Fruit,"Fr\0uit"\n')
     with pytest.raises(InputRefused, match="NUL"):

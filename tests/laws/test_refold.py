@@ -75,7 +75,7 @@ def imported(store: Store, half_points: int, number: int) -> None:
         newest = connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one()
         sums = np.array([[1], [2], *([number * (half_points == value)] for value in (2, 1, 0))])
         sizes = {"games": number, "duplicates": 0, "counts": pack_counts(sums), "digests": b""}
-        connection.execute(insert(IMPORTS), {"tournament": key, "files": "[]", "after_game": newest, **sizes})
+        connection.execute(insert(IMPORTS), {"tournament": key, "files": (), "after_game": newest, **sizes})
         row = {"tournament": key, "white": 1, "black": 2, "half_points": half_points, "day": 0, "tc": "", "file": 0}
         connection.execute(insert(IMPORTED_GAMES), [{**row, "offset": place} for place in range(number)])
 

@@ -6,6 +6,7 @@ import fcntl
 import os
 import sqlite3
 import stat
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -254,7 +255,8 @@ def test_nothing_to_copy(place: Address, tmp_path: Path) -> None:
 def test_a_copy_that_is_not_what_was_read(place: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A difference leaves no row behind, and no file that was not there."""
     source = filled(tmp_path / "source.db")
-    monkeypatch.setattr(backup, "_digest", lambda *_: (0, "another"))
+    others = count()
+    monkeypatch.setattr(backup, "_digest", lambda blocks: (sum(map(len, blocks)), str(next(others))))
     with pytest.raises(StorageFailed, match="is not what was read"):
         copy_store(source, place)
     monkeypatch.undo()

@@ -56,7 +56,7 @@ def test_games_enter_as_one_event(tmp_path: Path, file: Path) -> None:
             ("Fruit", "Toga"): (1, 0, 0),
             ("Toga", "Fruit"): (0, 1, 0),
         }
-        assert store.database.quick_check() == ()
+        assert list(store.database.integrity()) == []
         [line] = imports_of(store.database)
         assert (line.name, line.edition, line.games, line.engines, line.files) == ("CCRL", 1, 3, 3, (str(file),))
     games = rows(tmp_path / "x.db", "imported_games")

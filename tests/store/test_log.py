@@ -406,7 +406,7 @@ def test_killed_writer(tmp_path: Path, kills: int) -> None:
             assert [(position, note.text) for position, note in log.notes()] == [(n, str(n)) for n in numbers]
             assert all(stored.game.moves for stored in log.full_games())
             assert counts_are_kept(log)
-            assert store.database.quick_check() == ()
+            assert list(store.database.integrity()) == []
 
 
 def test_two_connections(tmp_path: Path) -> None:

@@ -313,8 +313,8 @@ def imported(refold_store: Store, after_game: int) -> None:
     """Two draws from a file."""
     with refold_store.database.writing() as connection:
         own = {"id": 9, "name": "file", "slug": "file", "edition": 1, "system": "import", "seed": 1, "created": 0.0}
-        connection.execute(insert(TOURNAMENTS), {**own, "format_version": 1, "config": "{}", "version": ""})
-        sizes = {"games": 2, "duplicates": 0, "digests": b"", "files": "[]"}
+        connection.execute(insert(TOURNAMENTS), {**own, "format_version": 1, "config": {}, "version": ""})
+        sizes = {"games": 2, "duplicates": 0, "digests": b"", "files": ()}
         sizes["counts"] = pack_counts(np.array([[1], [2], [0], [2], [0]]))
         connection.execute(insert(IMPORTS), {"tournament": 9, "after_game": after_game, **sizes})
         row = {"tournament": 9, "white": 1, "black": 2, "half_points": 1, "day": 0, "tc": "", "file": 0}

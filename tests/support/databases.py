@@ -61,7 +61,7 @@ from enginetour.store.engines import rated_names
 from enginetour.store.games import TournamentReader, recounted, versions_counts
 from enginetour.store.imports import Imported, export_titles, import_games
 from enginetour.store.log import TournamentLog
-from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, SCHEMA_VERSION, TOURNAMENTS
+from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, SCHEMA_VERSION, TOURNAMENTS, GameConditions
 from enginetour.store.tournaments import Draft, Store
 
 # Tournaments and games for tests of the store.
@@ -303,6 +303,11 @@ def findings(store: Store) -> list[str]:
     return [one.what for one in inspect(store).findings if not one.place.startswith("tournament")]
 
 
+def with_values(game: GameConditions, **values: object) -> GameConditions:
+    """The conditions of a game, some of them others."""
+    return game.model_copy(update=values)
+
+
 def row(found: RatingList, name: str) -> Row:
     """Of one engine."""
     return next(each for each in found.rows if each.name == name)
@@ -322,10 +327,10 @@ def bring(
     """An import with games as (White's version, Black's version, White's half points)."""
     with store.database.writing() as connection:
         row = {"name": name, "edition": 1, "slug": name, "system": "import", "format_version": 1}
-        row |= {"config": "{}", "seed": 1, "created": seconds("2026-11-05"), "version": "1"}
+        row |= {"config": {}, "seed": 1, "created": seconds("2026-11-05"), "version": "1"}
         tournament = connection.execute(insert(TOURNAMENTS), row).inserted_primary_key[0]  # type: ignore[index]
         newest = connection.exec_driver_sql("SELECT coalesce(max(id), 0) FROM games").scalar_one()
-        place = {"tournament": tournament, "files": "[]", "after_game": newest, "games": len(games)}
+        place = {"tournament": tournament, "files": (), "after_game": newest, "games": len(games)}
         met = sorted({(white, black) for white, black, _ in games})
         sums = np.array([(*pair, *(games.count((*pair, points)) for points in (2, 1, 0))) for pair in met]).T
         connection.execute(insert(IMPORTS), {**place, "duplicates": 0, "counts": pack_counts(sums), "digests": b""})
@@ -933,7 +938,7 @@ def enter(
 ) -> Imported:
     games = read_games([path], export_titles(store.database))
     rated = ratable(games, naming or Naming())
-    return import_games(store.database, name, games, rated, [str(path)], write=write)
+    return import_games(store.database, name, games, rated, [str(path)], write=write)[0]
 
 
 def rows(path: Path, table: str) -> list[Any]:

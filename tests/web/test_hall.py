@@ -17,7 +17,8 @@ from enginetour.model.errors import StoreRefused
 from enginetour.store.address import parse_address
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import TournamentReader
-from enginetour.store.tournaments import Store, TournamentEntry
+from enginetour.store.tables import TournamentEntry
+from enginetour.store.tournaments import Store
 from enginetour.web import room
 from enginetour.web.hall import DatabaseReader, TournamentHub
 from enginetour.web.room import Listener, LiveTournament, StandingsData

@@ -13,7 +13,8 @@ from enginetour.openings.choice import dealing_of
 from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.reports.charts.curves import quantile
 from enginetour.reports.sheet import Column, Sheet, format_count
-from enginetour.store.games import GameConditions, TournamentReader
+from enginetour.store.games import TournamentReader
+from enginetour.store.tables import GameConditions
 
 # Whether games ended alike on all machines: Pearson's chi-square of machines by results.
 
@@ -174,8 +175,8 @@ def fairness_of(
         white=white_share(even),
         openings=tuple(_openings(even)),
         one_sided=_one_sided(even),
-        relay_us=tuple(game.relay_us[0] for game in games if game.relay_us),
-        worst_us=tuple(game.relay_us[2] for game in games if game.relay_us),
+        relay_us=tuple(game.relay[0] for game in games if game.relay),
+        worst_us=tuple(game.relay[2] for game in games if game.relay),
         own_us=tuple((game.number, game.own_us) for game in games if game.own_us is not None),
         load=tuple((game.number, game.load) for game in games if game.load is not None),
         steal=steal,
@@ -252,7 +253,7 @@ def _most_crowded(games: Sequence[GameConditions], threads: int) -> tuple[int, i
 def _openings(games: Sequence[GameConditions]) -> Iterator[_OpeningLine]:
     by_opening: dict[tuple[str, int], list[GameConditions]] = {}
     for game in games:
-        by_opening.setdefault(game.opening, []).append(game)
+        by_opening.setdefault(game.numbered_opening, []).append(game)
     for (name, place), played in sorted(by_opening.items(), key=lambda one: (one[0][1], one[0][0])):
         draws = sum(game.outcome is Outcome.DRAW for game in played)
         yield _OpeningLine(name, place, white_share(played), draws)
@@ -260,7 +261,7 @@ def _openings(games: Sequence[GameConditions]) -> Iterator[_OpeningLine]:
 
 def _one_sided(games: Sequence[GameConditions]) -> int:
     """Games whose opening their two have not played as often with the colours the other way round."""
-    turns: Counter[tuple[str, str, tuple[str, int]]] = Counter((g.white, g.black, g.opening) for g in games)
+    turns: Counter[tuple[str, str, tuple[str, int]]] = Counter((g.white, g.black, g.numbered_opening) for g in games)
     return sum(max(0, count - turns[black, white, opening]) for (white, black, opening), count in turns.items())
 
 

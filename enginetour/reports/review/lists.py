@@ -18,10 +18,11 @@ from enginetour.reports.sheet import Column, Sheet
 from enginetour.store.careers import Opponent, PublishedRating, opponents_of, results_by_opponent
 from enginetour.store.definition import describe_definition, revisions_of
 from enginetour.store.editions import Edition, editions_of, lines_by_name, read_edition
+from enginetour.store.engines import engine_names
 from enginetour.store.lists import rate_selection
 from enginetour.store.ratings import stream
 from enginetour.store.selection import select_games
-from enginetour.store.tables import ENGINES, EVEN, GAMES, STANDING
+from enginetour.store.tables import EVEN, GAMES, STANDING
 from enginetour.store.tournaments import Store
 
 # Ratings through time: a tournament's engines in the editions of published lists, and by incremental systems.
@@ -81,7 +82,7 @@ def list_history(
 def _paths(store: Store, tournament: int, names: Sequence[str]) -> tuple[RatingPath, ...]:
     """By the systems that have rated all of the tournament that counts: others are of an earlier state of it."""
     with store.database.reading() as connection:
-        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+        plain = engine_names(connection)
         own = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == tournament, STANDING, EVEN)
         numbers = {row.id: row.number for row in connection.execute(own)}
         found: dict[tuple[str, str], tuple[float, list[tuple[int, float]]]] = {}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from enginetour.model.game import Outcome
 from enginetour.reports.review.fairness import chi_square_tail, compare_hosts, fairness_of, machine_name
-from enginetour.store.games import GameConditions, game_conditions
+from enginetour.store.games import game_conditions
+from enginetour.store.tables import GameConditions
 from tests.reports.review.test_tournament import FOUR
-from tests.support.databases import reported_played
+from tests.support.databases import reported_played, with_values
 
 # Percentage points of the chi-square distribution: Abramowitz and Stegun, table 26.8.
 TABLE = [(3.84146, 1, 0.05), (5.99147, 2, 0.05), (11.3449, 3, 0.01), (18.3070, 10, 0.05), (24.7250, 11, 0.01)]
@@ -24,7 +24,7 @@ def games(tmp_path: Path) -> list[GameConditions]:
     with store:
         found = list(game_conditions(log))
     results = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
-    return [replace(game, outcome=results[number % 3]) for number, game in enumerate(found)]
+    return [with_values(game, outcome=results[number % 3]) for number, game in enumerate(found)]
 
 
 @pytest.mark.parametrize(("square", "freedom", "chance"), TABLE)
@@ -42,28 +42,28 @@ def test_a_machine_is_the_same_at_another_speed() -> None:
 def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[GameConditions]) -> None:
     """Games in the air at once on several machines are no crowd on one."""
     half = len(games) // 2
-    two = [replace(game, hardware=f"X (host{n // half}, speed 1)") for n, game in enumerate(games)]
+    two = [with_values(game, hardware=f"X (host{n // half}, speed 1)") for n, game in enumerate(games)]
     found = compare_hosts(two)
     assert found.games == (("X (host0)", 30), ("X (host1)", 30))
     assert found.chi_square == pytest.approx(0.0)
     assert "p = 1.000" in found.words
-    beside = [replace(game, started=0.0, ended=1.0, cores=half, load=None) for game in two]
+    beside = [with_values(game, started=0.0, ended=1.0, cores=half, load=None) for game in two]
     assert fairness_of(beside, {}).warnings == ()
 
 
 def test_machines_that_differ_are_warned_of(games: list[GameConditions]) -> None:
     """White wins on one of them and loses on the other."""
     uneven = [
-        replace(game, hardware=f"X (host{n % 2}, speed 1)", outcome=(Outcome.WHITE, Outcome.BLACK)[n % 2])
+        with_values(game, hardware=f"X (host{n % 2}, speed 1)", outcome=(Outcome.WHITE, Outcome.BLACK)[n % 2])
         for n, game in enumerate(games)
     ]
-    (warning,) = fairness_of([replace(game, load=None) for game in uneven], {}).warnings
+    (warning,) = fairness_of([with_values(game, load=None) for game in uneven], {}).warnings
     assert warning.startswith("games did not end alike on all machines (games by machine: 30 on X (host0)")
 
 
 def test_few_games_and_one_machine_say_nothing(games: list[GameConditions]) -> None:
     """Cochran's rule; and nothing to compare."""
-    few = [replace(game, hardware=f"X (host{n % 2}, speed 1)") for n, game in enumerate(games[:12])]
+    few = [with_values(game, hardware=f"X (host{n % 2}, speed 1)") for n, game in enumerate(games[:12])]
     assert compare_hosts(few).chance is None
     assert "too few" in compare_hosts(few).words
     assert compare_hosts(games).words == ""

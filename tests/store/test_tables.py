@@ -1,0 +1,52 @@
+"""Tables: the classes make the tables that older programs made."""
+
+from __future__ import annotations
+
+import lzma
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+from sqlalchemy import Connection
+from sqlalchemy.dialects.postgresql.base import PGDialect
+from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlmodel import SQLModel
+
+from enginetour.store import migrations
+from enginetour.store.database import Database
+from enginetour.store.tables import METADATA, SCHEMA_VERSION
+
+OLDER = Path(__file__).parents[1] / "golden" / "older"
+SINCE = "\ttermination VARCHAR DEFAULT '' NOT NULL, \n"  # the column of `imported_games` that schema 7 added
+
+
+def statements(path: Path) -> dict[str, str]:
+    """The statements that made the tables and indexes of a SQLite file, by name."""
+    with closing(sqlite3.connect(path)) as raw:
+        return dict(raw.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall())
+
+
+def test_the_tables_are_those_of_an_older_file(tmp_path: Path) -> None:
+    """Names, types, defaults, keys, references and indexes, but for the column that came since."""
+    (tmp_path / "old.db").write_bytes(lzma.decompress((OLDER / "databases" / "league.db.xz").read_bytes()))
+    Database.open(tmp_path / "new.db").close()
+    found = statements(tmp_path / "new.db")
+    assert SQLModel.metadata is METADATA
+    assert set(found) - set(METADATA.tables) == {"events_game", "games_odds"}
+    assert SCHEMA_VERSION == 7
+    assert SINCE in found["imported_games"]
+    assert {name: words.replace(SINCE, "") for name, words in found.items()} == statements(tmp_path / "old.db")
+
+
+def test_the_tables_are_those_of_an_older_server() -> None:
+    """The same in the words of PostgreSQL, with its types of 64 bits and its order of text by bytes."""
+    dialect = PGDialect()  # type: ignore[no-untyped-call]
+    migrations._tell_partial(cast("Connection", SimpleNamespace(dialect=dialect)))
+    parts: list[CreateTable | CreateIndex] = []
+    for table in METADATA.sorted_tables:
+        parts += [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name)))]
+    made = [f"{str(part.compile(dialect=dialect)).strip()};" for part in parts]
+    since = SINCE.replace("VARCHAR", 'VARCHAR COLLATE "C"')
+    assert "\n".join(made).replace(since, "") + "\n" == (OLDER / "postgresql.sql").read_text("utf-8")
