@@ -175,7 +175,7 @@ def systems(name: str | None, as_json: bool) -> None:
     from enginetour.model.errors import suggest
 
     if name is None:
-        rows = [{"name": s.name, "summary": s.summary, "source": s.source} for s in SYSTEMS.values()]
+        rows = [{"name": one, "summary": s.summary, "source": s.source} for one, s in SYSTEMS.items()]
         if as_json:
             say_json({"systems": rows})
         else:
@@ -193,10 +193,10 @@ def systems(name: str | None, as_json: bool) -> None:
     ]
     own = own_decisions(name)
     if as_json:
-        told = {"name": system.name, "summary": system.summary, "source": system.source}
+        told = {"name": name, "summary": system.summary, "source": system.source}
         say_json({**told, "settings": settings, "own": own})
         return
-    click.echo(f"{system.name}: {system.summary}\nsource: {system.source}\n")
+    click.echo(f"{name}: {system.summary}\nsource: {system.source}\n")
     for setting in settings:
         click.echo(click.wrap_text(
             f"{setting['key']} = {_told(setting['default'])}  {setting['meaning']}", 78, "  ", "      "
