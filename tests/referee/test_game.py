@@ -48,7 +48,7 @@ from tests.support.tournaments import scripted as tournaments_scripted
 # The referee's verdicts, fault by fault, in both protocols (reliability spec section 2).
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def nothing_left() -> object:
     """Every test ends with no engine alive."""
     yield
@@ -76,7 +76,6 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EngineWaits, "machine_ns", lambda queue: None)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
@@ -92,7 +91,6 @@ def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
     assert played.white_tc == "60"
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
@@ -107,7 +105,6 @@ def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
     assert told == [[], *([f"{gap / 1e6:.6f}"] for gap in gaps if gap is not None)]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("keep_lines", ["", "depth"])
 def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
@@ -123,7 +120,6 @@ def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
     assert " ".join(told.split()).count("s, n=1234, sd=9, nps=88, hf=17, tb=2") == 8
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("turned", [0, 1])
@@ -140,7 +136,6 @@ def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol
     assert shown == ["+0.31", f"{blacks / 100:+.2f}"] * 8
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """By kind, with the first of each: of its PV, its mates and its silence; nothing of it ends the game."""
@@ -173,7 +168,6 @@ def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.
     assert not played.black.claims
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["crash", "segv", "eof", "half-move", "closes-input-and-thinks"])
@@ -188,7 +182,6 @@ def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
         assert "assertion failed" in played.incidents[-1].stderr
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_a_crash_in_the_first_search_is_a_loss(protocol: Protocol) -> None:
@@ -196,7 +189,6 @@ def test_a_crash_in_the_first_search_is_a_loss(protocol: Protocol) -> None:
     lost(game(scripted(protocol, "crash", at=1), sound()), "crash", Termination.CRASH)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
     """A binary for another CPU is a failed start."""
@@ -205,7 +197,6 @@ def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
     assert "another CPU" in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["answer-die", "closes-input", "half"])
@@ -216,7 +207,6 @@ def test_an_answer_before_the_end_counts(protocol: Protocol, fault: str) -> None
     assert played.plies == 4
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_dying_engine_may_still_mate() -> None:
     """The mating move counts even if it was the engine's last breath."""
@@ -225,10 +215,8 @@ def test_a_dying_engine_may_still_mate() -> None:
     assert (played.outcome, played.termination, played.cause) == (Outcome.WHITE, Termination.MATE, "White mates")
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("way", "unanswered")
 @BOTH
-@pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["hang", "deaf"])
 def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
     """No answer by the flag is a loss on time, whether the engine still answers pings or not."""
@@ -236,7 +224,6 @@ def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
     assert "after the flag" in lost(played, fault, Termination.TIME).cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["flood", "endless-line"])
 def test_output_extends_no_deadline(fault: str) -> None:
@@ -244,9 +231,7 @@ def test_output_extends_no_deadline(fault: str) -> None:
     lost(game(scripted("uci", fault, at=1), sound(), white_tc="0.2"), fault, Termination.TIME)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("unanswered")
+@pytest.mark.usefixtures("way", "unanswered")
 @pytest.mark.parametrize(
     ("protocol", "control", "after"),
     [
@@ -264,7 +249,6 @@ def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after
     assert ("margin" in cause) == (after == "the flag")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None:
@@ -279,7 +263,6 @@ def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None
     shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
     """White's first move takes a fifth of a second; the record has what each has left after its own move."""
@@ -294,7 +277,6 @@ def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
         assert move.clock_ms == whole - before.clock_ms - move.elapsed_ms
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
     """It is the hang limit that it was over, by the true overrun."""
@@ -303,9 +285,7 @@ def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
     assert re.search(r"on time, \d+ ms over the hang limit of 0\.1 s, after stop \(referee", cause), cause
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("idle")
+@pytest.mark.usefixtures("way", "idle")
 def test_an_old_late_answer_excuses_no_new_silence() -> None:
     """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
     shelf = EnginePool()
@@ -317,9 +297,7 @@ def test_an_old_late_answer_excuses_no_new_silence() -> None:
     shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("idle")
+@pytest.mark.usefixtures("way", "idle")
 def test_a_delay_between_lines_excuses_no_flag() -> None:
     """Time spent between an engine's lines is on nobody's clock, so it makes no overrun doubtful."""
     slow = scripted("uci", "late", at=2, seconds=0.5, line_delay_ms=400)
@@ -327,7 +305,6 @@ def test_a_delay_between_lines_excuses_no_flag() -> None:
     assert "doubtful" not in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the kernel says that this process waited during the search is a part of the referee's own share."""
@@ -340,9 +317,7 @@ def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch
     assert "doubtful" in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("unanswered")
+@pytest.mark.usefixtures("way", "unanswered")
 def test_a_flag_against_a_bare_king_is_a_draw() -> None:
     """The opponent of a flagged engine that cannot mate by any means gets a draw."""
     opening = Opening(fen="8/8/4k3/8/8/4K3/4Q3/8 w - - 0 1")
@@ -350,7 +325,6 @@ def test_a_flag_against_a_bare_king_is_a_draw() -> None:
     assert (played.outcome, played.termination, played.culprit) == (Outcome.DRAW, Termination.TIME, "hang")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["illegal", "other-side", "null", "none", "a1a1", "empty", "garbage", "resign-word"])
@@ -362,7 +336,6 @@ def test_what_is_no_legal_move_loses(protocol: Protocol, fault: str) -> None:
     assert len(played.cause) < 300
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["two", "stale-first"])
@@ -373,7 +346,6 @@ def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
     assert [incident.category for incident in played.incidents] == ["protocol-warning"]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> None:
@@ -394,7 +366,6 @@ def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> 
     shelf.end(engine)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["crlf", "spaces", "long-line", "absurd", "mate-claim"])
@@ -403,7 +374,6 @@ def test_odd_output_is_tolerated(protocol: Protocol, fault: str) -> None:
     drawn(game(scripted(protocol, fault), sound(protocol)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["upper", "san"])
@@ -413,7 +383,6 @@ def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fa
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_castling_by_letters_is_ordinary_in_cecp() -> None:
     """O-O is a form of the protocol's own; in UCI it is odd, and understood."""
@@ -425,7 +394,6 @@ def test_castling_by_letters_is_ordinary_in_cecp() -> None:
         assert len(played.white.warnings) == len(played.incidents) == warnings
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_thinking_lines_with_a_dot_after_the_depth() -> None:
     """They look like a numbered move at first and are thinking lines all the same."""
@@ -433,7 +401,6 @@ def test_thinking_lines_with_a_dot_after_the_depth() -> None:
     assert {(move.score, move.depth) for move in played.moves} == {(31, 5)}
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_numbers_beyond_sense_are_clamped() -> None:
     """A score of 25 digits is cut to 64 bits, a PV of thousands of plies is cut."""
@@ -447,7 +414,6 @@ def test_numbers_beyond_sense_are_clamped() -> None:
 # Starts.
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize(("fault", "words"), [("exit-at-start", "exit 7"), ("kill-at-start", "SIGKILL")])
@@ -460,7 +426,6 @@ def test_a_failed_start_is_void(protocol: Protocol, fault: str, words: str) -> N
         assert played.incidents[0].stderr == ("no net found",)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(
     ("protocol", "fault"),
@@ -472,7 +437,6 @@ def test_an_endless_handshake_is_void(protocol: Protocol, fault: str) -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-timeout", fault)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_both_at_fault_is_void() -> None:
     """When neither can start the words name both, and each has its incident."""
@@ -483,7 +447,6 @@ def test_both_at_fault_is_void() -> None:
     assert [incident.engine for incident in played.incidents] == ["one", "two"]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_missing_program_is_a_failed_start() -> None:
     """A program that vanished during the run is a failed start like any other."""
@@ -493,7 +456,6 @@ def test_a_missing_program_is_a_failed_start() -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "gone")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_bad_option_is_void_and_named() -> None:
     """A wrong option value plays no game and says what is allowed."""
@@ -502,7 +464,6 @@ def test_a_bad_option_is_void_and_named() -> None:
     assert "from 1 to 1024, found '4096'" in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_a_banner_is_no_handshake(protocol: Protocol) -> None:
@@ -510,7 +471,6 @@ def test_a_banner_is_no_handshake(protocol: Protocol) -> None:
     drawn(game(scripted(protocol, "banner"), sound(protocol)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["double-pong", "late-pong"])
@@ -519,7 +479,6 @@ def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
     drawn(game(scripted(protocol, fault, seconds=0.1), sound(protocol)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
@@ -532,7 +491,6 @@ def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> N
     shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
     """An engine behind a fence that no longer answers pings stalls, and loses."""
@@ -540,7 +498,6 @@ def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
     lost(game(spec, sound()), "no-pong-in-game", Termination.STALL)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fence", ["inline", "wait"])
@@ -549,7 +506,6 @@ def test_fences_before_every_search(protocol: Protocol, fence: str) -> None:
     drawn(game(sound(protocol, fence=fence), sound(protocol)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_line_by_line(protocol: Protocol) -> None:
@@ -561,7 +517,6 @@ def test_line_by_line(protocol: Protocol) -> None:
 # What CECP engines claim.
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["resign", "own-loss", "resign-out-of-turn"])
 def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
@@ -572,7 +527,6 @@ def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
     assert not played.culprit
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.timeout(30)  # half of what the engine has on its clock: it is heard at once
 @pytest.mark.parametrize(
@@ -586,7 +540,6 @@ def test_what_is_said_at_a_fence_counts(fault: str, termination: Termination) ->
     assert played.plies == 4
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["win", "move-and-win", "blames", "error-blames"])
 def test_a_false_claim_loses(fault: str) -> None:
@@ -594,22 +547,18 @@ def test_a_false_claim_loses(fault: str) -> None:
     lost(game(scripted("cecp", fault), sound()), fault, Termination.FALSE_CLAIM)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("unanswered")
+@pytest.mark.usefixtures("way", "unanswered")
 def test_a_false_draw_claim_without_a_move_loses() -> None:
     """Who claims a draw that is none may still move; without a move the claim loses at the deadline."""
     lost(game(scripted("cecp", "draw-silent", at=1), sound(), white_tc="0.2"), "draw-silent", Termination.FALSE_CLAIM)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_false_draw_claim_with_a_move_is_ignored() -> None:
     """With a move the game goes on."""
     drawn(game(scripted("cecp", "draw-move"), sound()))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["draw-silent", "draw-move"])
 def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
@@ -619,7 +568,6 @@ def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
     assert played.cause == "Draw by 3-fold repetition, claimed by White"
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_an_abort_is_void_twice_and_then_a_loss() -> None:
     """`*` voids the game; the third time the engine that aborts loses."""
@@ -628,7 +576,6 @@ def test_an_abort_is_void_twice_and_then_a_loss() -> None:
     assert (third.outcome, third.termination, third.culprit) == (Outcome.BLACK, Termination.ABORTED, "abort")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["unsupported", "offer", "echo"])
 def test_talk_is_no_claim(fault: str) -> None:
@@ -636,7 +583,6 @@ def test_talk_is_no_claim(fault: str) -> None:
     drawn(game(scripted("cecp", fault), sound("cecp")))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["no-features", "late-features", "no-ping", "done-0-then-1", "no-reuse"])
 def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -648,7 +594,6 @@ def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatc
         assert played.white.own_name == "Late"
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["numbered", "my-move-is"])
 def test_old_ways_to_announce_a_move(fault: str) -> None:
@@ -657,7 +602,6 @@ def test_old_ways_to_announce_a_move(fault: str) -> None:
     assert (fault == "numbered") == any(warning.startswith("numbered") for warning in played.black.warnings)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
@@ -666,7 +610,6 @@ def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatc
     assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
     """While one engine prints without end the other's answer is heard and the books are kept."""
@@ -681,7 +624,6 @@ def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
 # Openings.
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) -> None:
@@ -693,7 +635,6 @@ def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) ->
     assert played.opening == opening
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_a_position_is_set(protocol: Protocol) -> None:
@@ -703,7 +644,6 @@ def test_a_position_is_set(protocol: Protocol) -> None:
     assert played.moves[0].uci == "g8f6"
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_refused_position_is_void_and_unsupported() -> None:
     """An engine that cannot be told the position loses nothing."""
@@ -712,7 +652,6 @@ def test_a_refused_position_is_void_and_unsupported() -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "refuses-setboard")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
     """Without setboard a position with lost castling rights and kings at home cannot be told."""
@@ -721,7 +660,6 @@ def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
     assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
     """Nothing of the opening that it cannot be told is tried; one with setboard plays the opening itself."""
@@ -736,7 +674,6 @@ def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
     assert (counted.outcome, counted.termination, counted.plies) == (Outcome.DRAW, Termination.FIFTY, 4)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
     """Nodes in CECP need a declared nps."""
@@ -744,7 +681,6 @@ def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "cannot")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_game_of_nodes_in_cecp() -> None:
     """Told by `nps` and `st` once a game to who declares them; the clocks stand still (protocol spec, "nps")."""
@@ -758,7 +694,6 @@ def test_a_game_of_nodes_in_cecp() -> None:
     shelf.end(engine)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_an_opening_that_ends_the_game_is_ours_to_refuse() -> None:
     """Such an opening is no engine's failure."""
@@ -786,7 +721,6 @@ class Stopping(Link):
         os.close(self._write)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_stop_leaves_no_game_and_no_engine() -> None:
     """Told to stop now, the game does not exist, and both engines are dead."""
@@ -804,9 +738,7 @@ class Halting(Link):
             os.kill(os.getpid(), signal.SIGCONT)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("unanswered")
+@pytest.mark.usefixtures("way", "unanswered")
 @pytest.mark.parametrize("fault", ["late", "hang"])
 def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
     """Whoever stopped this process stopped the clock's reader, not the clock: the game is void, nobody is to blame."""
@@ -818,7 +750,6 @@ def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
     assert signal.getsignal(signal.SIGCONT) == before
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_engines_live_on_between_games() -> None:
     """The second game is played by the same processes, whatever their colours."""
@@ -832,7 +763,6 @@ def test_engines_live_on_between_games() -> None:
     shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_what_may_not_play_again_is_ended() -> None:
     """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
@@ -847,7 +777,6 @@ def test_what_may_not_play_again_is_ended() -> None:
     shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(
     ("fault", "category", "words"),
@@ -866,7 +795,6 @@ def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monke
     shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
     """An engine that makes room for another pair has left before that pair's game."""
@@ -877,7 +805,6 @@ def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
     shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
     """Depths and fixed times outlive `new` in surveyed engines."""
@@ -889,7 +816,6 @@ def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
     shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("begun", [(), ("e2e3",)])
 def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -912,7 +838,6 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
         assert (told["ply"], told["uci"], told["san"], told["clocks"]) == (ply + 1, move.uci, move.san, clocks)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody could follow it, and telling its moves would take their time from the games."""

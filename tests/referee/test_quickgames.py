@@ -80,7 +80,7 @@ for child in children:
 """
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Slots of other tests have claims too; whatever fails here leaves nobody bound."""
     for name in ("TURNS", "OWN"):
@@ -145,7 +145,6 @@ def taken(count: int, but: int | None = None) -> list[int | None]:
     return [None if one is None else one.processor for one in found]
 
 
-@pytest.mark.usefixtures("_alone")
 def test_a_processor_is_one_slots(cores: Any) -> None:
     """From where we are on, threads of a core that has a slot last, until none is left; then they are free again."""
     assert taken(7) == [1, 2, 0, 5, 6, 4, None]
@@ -157,7 +156,6 @@ def test_a_processor_is_one_slots(cores: Any) -> None:
     assert taken(1) == [None]
 
 
-@pytest.mark.usefixtures("_alone")
 def test_what_did_not_pay_is_tried_last(cores: Any) -> None:
     """Not never: the others may be taken."""
     assert taken(7, but=1) == [2, 0, 5, 6, 4, 1, None]
@@ -165,7 +163,6 @@ def test_what_did_not_pay_is_tried_last(cores: Any) -> None:
     assert taken(2, but=4) == [0, 4]
 
 
-@pytest.mark.usefixtures("_alone")
 def test_cores_of_a_tournament_are_its_own(cores: Any) -> None:
     """No thread of them is claimed, and who is there already sees it; two such tournaments are their users' matter."""
     del cores
@@ -179,7 +176,6 @@ def test_cores_of_a_tournament_are_its_own(cores: Any) -> None:
     assert taken(1) == [1]
 
 
-@pytest.mark.usefixtures("_alone")
 def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as it serves."""
     monkeypatch.setenv(CPUS, "4711,4712")
@@ -194,7 +190,6 @@ def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatc
     assert not quickgames._is_owned((4711, 4712))
 
 
-@pytest.mark.usefixtures("_alone")
 def test_a_claim_ends_with_its_slot() -> None:
     """However it ends: the kernel gives the name back."""
     words = (
@@ -210,7 +205,6 @@ def test_a_claim_ends_with_its_slot() -> None:
     ProcessorClaim((7,), 7).close()
 
 
-@pytest.mark.usefixtures("_alone")
 def test_where_we_are_is_one_of_ours() -> None:
     """By the kernel's word."""
     assert quickgames._here() in ALL
@@ -228,7 +222,6 @@ def gathered(*engines: Any) -> PinnedThreads | None:
     return None
 
 
-@pytest.mark.usefixtures("_alone")
 def test_all_threads_are_bound_and_let_go(busy: Any) -> None:
     """Those below an engine too, and what they start meanwhile; in the next game again."""
     if (found := gathered(busy)) is None:
@@ -248,7 +241,6 @@ def test_all_threads_are_bound_and_let_go(busy: Any) -> None:
     assert masks(busy.pid) == {frozenset(ALL)}
 
 
-@pytest.mark.usefixtures("_alone")
 def test_who_was_left_behind_is_let_go_later(busy: Any) -> None:
     """A process whose start was under way: by another look, or with the others behind the next game."""
     if (found := gathered(busy)) is None:
@@ -262,7 +254,6 @@ def test_who_was_left_behind_is_let_go_later(busy: Any) -> None:
         assert masks(busy.pid) == {frozenset(ALL)}
 
 
-@pytest.mark.usefixtures("_alone")
 def test_who_is_bound_already_stays_so(busy: Any) -> None:
     """By its user, or by its own will, before or meanwhile, and we too; nobody else is bound then."""
     if gathered() is None:
@@ -285,7 +276,6 @@ def test_who_is_bound_already_stays_so(busy: Any) -> None:
     os.sched_setaffinity(0, ALL)
 
 
-@pytest.mark.usefixtures("_alone")
 def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """To look at them all in each game would take longer than it saves."""
     monkeypatch.setattr(quickgames, "MOST_PROCESSES", 2)
@@ -295,7 +285,6 @@ def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: py
     assert os.sched_getaffinity(0) == ALL
 
 
-@pytest.mark.usefixtures("_alone")
 def test_an_engine_that_has_gone_is_no_harm() -> None:
     """It ended before, or in the game."""
     gone = subprocess.Popen([sys.executable, "-S", "-c", ""])
