@@ -29,8 +29,7 @@ from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import probe
-from enginetour.referee.compliance import cecp as cecp_module
-from enginetour.referee.compliance import common, course, exam, uci
+from enginetour.referee.compliance import common, course, exam
 from enginetour.referee.compliance.course import run_checks
 from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.referee.game import play
@@ -198,19 +197,11 @@ EXAMINEE = str(Path(__file__).parents[1] / "programs" / "examinee.py")
 
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not come from this engine at once never comes; where it must, there is room for a busy machine."""
-    for name, seconds in (("PATIENCE_S", 2.0), ("SHORT_PATIENCE_S", 0.3)):
-        monkeypatch.setattr(common, name, seconds)
-    for module in (exam, uci, cecp_module, common):
-        monkeypatch.setattr(module, "THOUGHT_S", 0.02, raising=False)
-        monkeypatch.setattr(module, "QUIET_S", 0.1, raising=False)
+    waits = {"PATIENCE_S": 2.0, "SHORT_PATIENCE_S": 0.3, "THOUGHT_S": 0.02, "QUIET_S": 0.1}
+    for name, seconds in {**waits, "ANSWER_S": 0.5, "MOVE_S": 0.5, "OWED_S": 0.5}.items():
+        monkeypatch.setattr(exam, name, seconds)
     monkeypatch.setattr(probe, "AGAIN_S", ())
     monkeypatch.setattr(course, "TRIES", 1)
-    monkeypatch.setattr(common, "ANSWER_S", 0.5)
-    monkeypatch.setattr(cecp_module, "ANSWER_S", 0.5)
-    monkeypatch.setattr(uci, "ANSWER_S", 0.5)
-    monkeypatch.setattr(uci, "MOVE_S", 0.5)
-    monkeypatch.setattr(uci, "OWED_S", 0.5)
-    monkeypatch.setattr(cecp_module, "OWED_S", 0.5)
     monkeypatch.setattr(common, "QUIT_WAIT", 0.5)
     monkeypatch.setattr(common, "TERM_WAIT", 0.5)
 
@@ -218,12 +209,8 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is to come from a sound engine has all the time that a busy machine may take."""
     monkeypatch.setattr(cecp, "SILENT_NS", 20_000 * MS)
-    for module in (common, cecp_module, uci):
-        monkeypatch.setattr(module, "ANSWER_S", 20.0)
-    for module in (cecp_module, uci):
-        monkeypatch.setattr(module, "OWED_S", 20.0)
-    monkeypatch.setattr(uci, "MOVE_S", 20.0)
-    monkeypatch.setattr(common, "PATIENCE_S", 20.0)
+    for name in ("ANSWER_S", "OWED_S", "MOVE_S", "PATIENCE_S"):
+        monkeypatch.setattr(exam, name, 20.0)
     monkeypatch.setattr(common, "QUIT_WAIT", 20.0)
     monkeypatch.setattr(common, "TERM_WAIT", 20.0)
 
