@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from enginetour.engines.enginefile import (
     USUAL_LIMITS,
     EngineEntry,
-    QuirksSection,
-    ResourcesSection,
     entry_text,
-    override_quirks,
+    override,
     read_entry,
     with_hints,
     write_entry,
@@ -86,28 +84,14 @@ def test_missing_and_wrong_basics(tmp_path: Path) -> None:
             _read(tmp_path, text)
 
 
-def test_quirks_match() -> None:
-    """The section of an engine file holds exactly the quirks a task knows, with the same defaults."""
-    assert set(QuirksSection.model_fields) == {one.name for one in fields(Quirks)}
-    assert Quirks(**QuirksSection().model_dump()) == Quirks()
-
-
-def test_resources_match() -> None:
-    """So it is with what an engine may use."""
-    assert set(ResourcesSection.model_fields) == {one.name for one in fields(Resources)}
-    assert Resources(**ResourcesSection().model_dump()) == Resources()
-
-
 def test_changed_quirks() -> None:
     """A configuration's quirks go over the file's; unknown and impossible ones are refused."""
     quirks = Quirks(line_delay_ms=100)
-    assert override_quirks(quirks, {"whitepov": True, "init": ["a"]}, "c:1") == replace(
-        quirks, whitepov=True, init=("a",)
-    )
+    assert override(quirks, {"whitepov": True, "init": ["a"]}, "c:1") == replace(quirks, whitepov=True, init=("a",))
     with pytest.raises(InputRefused, match=r"c:1: unknown quirk 'whitpov', did you mean 'whitepov'"):
-        override_quirks(quirks, {"whitpov": True}, "c:1")
+        override(quirks, {"whitpov": True}, "c:1")
     with pytest.raises(InputRefused, match=r"c:1: quirks.fence"):
-        override_quirks(quirks, {"fence": "maybe"}, "c:1")
+        override(quirks, {"fence": "maybe"}, "c:1")
 
 
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cn", "Co"]), min_size=1, max_size=12)
