@@ -16,7 +16,6 @@ from enginetour.engines.wire import (
     BUFFER_CAP,
     INVISIBLE,
     LONGEST_PV,
-    NO_SEARCH_INFO,
     PV_PLIES,
     Message,
     MessageKind,
@@ -114,7 +113,7 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
         if thought is not None and (bounds or not thought.bound):
             return thought
         end = start
-    return NO_SEARCH_INFO
+    return SearchInfo()
 
 
 # Features of the CECP: parsed leniently, at any time (protocol spec of XBoard 4.9, section "feature").

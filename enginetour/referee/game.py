@@ -23,7 +23,7 @@ from enginetour.referee.books import RawPly, Record
 from enginetour.referee.clock import Interruptions
 from enginetour.referee.ends import RuleEnds, game_ends
 from enginetour.referee.link import Link
-from enginetour.referee.relay import Relay
+from enginetour.referee.relay import GameState, Relay
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import EnginePool, incident_of, prepare_engines
 from enginetour.referee.talk import run_scripts
@@ -67,11 +67,6 @@ def settle_engines(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Sea
     listening = [seat.engine for seat in seats if not seat.engine.spoiled and not seat.engine.dead]
     words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
     run_scripts({engine: engine.say(*lines) for engine, lines in words.items() if lines}, link)
-
-
-def return_engines(seats: Sequence[Seat], shelf: EnginePool) -> None:
-    """Engines back to the shelf; those that may not play again are ended, all at the same time."""
-    shelf.give_back(*(seat.present for seat in seats if seat.present is not None))
 
 
 # A game as it is told: its beginning to whoever looks on, its record to the store.
@@ -242,9 +237,8 @@ class GameRunner:
         self._books = Record(self._position, link, shelf, task.keep_lines)
         self._own_books = _OwnBooks(self.seats, self._position, self._ends, self._books)
         self._halts = Interruptions()
-        self._relay = Relay(
-            task, self._position, self._ends, self._books, self.seats, link, self._halts, self._own_books.play
-        )
+        state = GameState(task, self._position, self._ends, self._books, self.seats, link, self._halts)
+        self._relay = Relay(state, self._own_books.play)
 
     def close(self) -> None:
         """Give back what the game held open."""
@@ -263,7 +257,7 @@ class GameRunner:
             and self._task.spare is not None
             and all(isinstance(each, InexpressiblePosition) for each in faults.values())
         ):
-            return_engines(self.seats, self._shelf)
+            self._return_engines()
             return None
         if faults:
             return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
@@ -276,7 +270,11 @@ class GameRunner:
         self._books.close()
         incidents = self._books.incidents + fault_incidents(verdict, self.seats, absent, self._position, own_ns)
         settle_engines(verdict, self.seats, absent, self._link)
-        return_engines(self.seats, self._shelf)
+        self._return_engines()
         incidents += self._shelf.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
         return game_record(self._task, verdict, self._books, self.seats, self._started, incidents)
+
+    def _return_engines(self) -> None:
+        """Engines back to the pool; those that may not play again are ended, all at the same time."""
+        self._shelf.give_back(*(seat.present for seat in self.seats if seat.present is not None))

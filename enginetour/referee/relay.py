@@ -23,7 +23,7 @@ from enginetour.engines.uci_lines import go_limits
 from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.game import Termination
-from enginetour.model.task import GameTask, Rules
+from enginetour.model.task import GameTask
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.adjudication import Counters
 from enginetour.referee.books import RawPly, Record
@@ -41,6 +41,18 @@ if TYPE_CHECKING:
     from enginetour.referee.link import Link
     from enginetour.referee.quickgames import SharedProcessor
     from enginetour.referee.seats import Seat
+
+
+class GameState(NamedTuple):
+    """A game under way, as the referee's parts share it."""
+
+    task: GameTask
+    position: Position
+    ends: RuleEnds
+    books: Record
+    seats: tuple[Seat, Seat]  # White's first
+    link: Link
+    halts: Interruptions
 
 
 # The search under way, as the referee measures it (runner spec 3).
@@ -63,6 +75,7 @@ class _SearchTimes:
 
 # Every ply, in Python.
 
+_CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 _ANSWER = MessageKind.ANSWER  # an enumeration looks its members up by name, each time
 _READ = Wake((), control=False, heard=True)  # some output has been read already
 
@@ -74,30 +87,17 @@ class Relay:
     the game.
     """
 
-    def __init__(
-        self,
-        task: GameTask,
-        position: Position,
-        ends: RuleEnds,
-        books: Record,
-        seats: tuple[Seat, Seat],
-        link: Link,
-        halts: Interruptions,
-        play_book: Callable[[], tuple[bool, End | None]],
-    ) -> None:
-        self._task, self._position, self._ends, self._books = task, position, ends, books
-        self._seats, self._link, self._halts, self._play_book = seats, link, halts, play_book
-        self._draws = DrawClaims(seats, ends, by_agreement=task.rules.draw_offers)
+    def __init__(self, state: GameState, play_book: Callable[[], tuple[bool, End | None]]) -> None:
+        self._state, self._play_book = state, play_book
+        self._task, self._position, self._ends, self._books, self._seats, self._link, self._halts = state
+        self._draws = DrawClaims(self._seats, self._ends, by_agreement=self._task.rules.draw_offers)
         self._search = _SearchTimes()
-        self._failures = _Failures(task.rules, position, self._search, books, link, halts)
         self._compiled: CompiledRelay | None = None
 
     def play(self, together: SharedProcessor) -> Verdict:
         """Play until the game is over. Both engines are seated. Raises MachineFailure when told to stop now."""
         if _is_plain(self._task, self._position, self._seats):
-            self._compiled = CompiledRelay(
-                self._task, self._position, self._ends, self._books, self._seats, self._link, self._halts, together
-            )
+            self._compiled = CompiledRelay(self._state, together)
         while (verdict := self._plies()) is None:
             pass
         return verdict
@@ -108,8 +108,8 @@ class Relay:
             self._compiled.close()
 
     def own_ns(self) -> int:
-        """What the referee itself may have cost the current move, in ns: the error budget (runner spec 3)."""
-        return self._failures.own_ns()
+        """What the referee itself may have cost the move under way, in ns: the error budget (runner spec 3)."""
+        return self._search.own_ns(self._books.waited_now())
 
     def _plies(self) -> Verdict | None:
         """Plain ones as many as there are, and the one that is not."""
@@ -121,7 +121,7 @@ class Relay:
         if not left.thinking:
             return self._ply()
         seat, other = self._sides()
-        return self._concluded(seat, other, self._await(seat, other, read=left.heard))
+        return self._answered(seat, other, self._await(seat, other, read=left.heard))
 
     def _sides(self) -> tuple[Seat, Seat]:  # who is to move, and who is not
         return self._seats if self._position.board.turn == chess.WHITE else self._seats[::-1]
@@ -145,10 +145,7 @@ class Relay:
             self._books.relayed(search.gap_ns)
         self._books.search_begun(seat, other, search.go_ns)
         seat.searched = True
-        return self._concluded(seat, other, self._await(seat, other))
-
-    def _concluded(self, seat: Seat, other: Seat, said: Message | Verdict) -> Verdict | None:
-        return said if isinstance(said, Verdict) else self._answered(seat, other, said)
+        return self._answered(seat, other, self._await(seat, other))
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
         """Everything that stands before `go`, on nobody's clock."""
@@ -157,13 +154,13 @@ class Relay:
             if (verdict := self._talk(seat, said, thinking=False)) is not None:
                 return verdict
         if engine.dead or engine.process.broken:
-            return self._failures.crash(seat, other)
+            return self._crash(seat, other)
         if (verdict := self._draws.asked(seat)) is not None:
             return verdict
         if engine.stands_apart(ask):
             fault = run_scripts({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
             if isinstance(fault, EngineFault):
-                return self._failures.at_fence(seat, other, fault)
+                return self._at_fence(seat, other, fault)
         return None
 
     def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Message | Verdict:
@@ -198,7 +195,7 @@ class Relay:
                     if (verdict := self._talk(seat, said, thinking=True)) is not None:
                         return verdict
                 if engine.dead:
-                    return self._failures.crash(seat, other)
+                    return self._crash(seat, other)
             if process.out.broken:
                 return self._last_words(seat, other)
             if other_process in wake.readable:
@@ -207,7 +204,7 @@ class Relay:
             if wake.control:
                 check_stop(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
-                return engine.overdue() or self._failures.silence(seat)
+                return engine.overdue() or self._silence(seat)
             if working and not spoke:  # the other one may talk without end
                 books.step()
         return verdict
@@ -218,7 +215,7 @@ class Relay:
             last = said if said.what is MessageKind.ANSWER else self._talk(seat, said, thinking=True)
             if last is not None:
                 return last
-        return seat.engine.overdue() or self._failures.crash(seat, other)
+        return seat.engine.overdue() or self._crash(seat, other)
 
     def _overhear(self, other: Seat) -> Verdict | None:
         """What the side that is not to move says."""
@@ -235,19 +232,23 @@ class Relay:
             return verdict
         if said.what is not MessageKind.OFFER:  # who offers thinks on
             seat.engine.search_over()
-        late = self._failures.late(seat, said)
+        late = self._late(seat, said)
         return verdict if late is None or late.void else late
 
-    def _answered(self, seat: Seat, other: Seat, said: Message) -> Verdict | None:
+    def _answered(self, seat: Seat, other: Seat, said: Message | Verdict) -> Verdict | None:
+        if isinstance(said, Verdict):
+            return said
         clock, engine = seat.clock, seat.engine
-        if (late := self._failures.late(seat, said)) is not None:
+        if (late := self._late(seat, said)) is not None:
             return late
         elapsed, move = said.stamp_ns - self._search.go_ns, _read_answer(seat, said, self._position)
         if move is None:
             if said.cut:
-                return self._failures.crash(seat, other)
-            second = _second_answer(seat, self._search.go_ns + clock.flag_ns(), self._link, self._halts.overslept)
-            if second is not None:
+                return self._crash(seat, other)
+            # A second answer up to the flag (runner spec 5.6): the first was perhaps one to an earlier search.
+            question = {engine: engine.question(self._search.go_ns + clock.flag_ns())}
+            second = run_scripts(question, self._link, self._halts.overslept)[engine]
+            if isinstance(second, Message):  # and no death meanwhile
                 said, elapsed = second, second.stamp_ns - self._search.go_ns
                 move = _read_answer(seat, said, self._position)
         if move is None:
@@ -255,7 +256,7 @@ class Relay:
             return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
         spent = clock.charge(elapsed, other.clock)
         if spent is None:
-            return self._failures.flag(seat, elapsed, "after a stale answer")
+            return self._flag(seat, elapsed, "after a stale answer")
         end = self._ends.answered(move, seat.score)
         self._search.answered_ns = said.stamp_ns
         self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
@@ -265,56 +266,17 @@ class Relay:
             return verdicts.by_rule(end)
         return self._draws.answered(seat)
 
+    # How an engine fails in a game under way: it is late, silent, stalled or gone (reliability spec section 2).
+    #
+    # The first cause wins: an end that comes late is a flag. Here it is found out what happened, who is to blame for it
+    # is in `verdict.py`.
 
-# What an engine answered: the move it means, and whether it had two answers to give (runner spec 5.6).
-
-
-def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
-    """The legal move it means; an odd form is noted once."""
-    lenient = seat.side.spec.quirks.lenient_promotion
-    move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
-    if move is not None and odd and not seat.engine.usual(said.text):
-        seat.engine.note("odd-move", f"wrote {escape_text(said.text)!r} for {move.uci()}")
-    return move
-
-
-def _second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Message | None:
-    """A second answer after an illegal one, up to CLOCK_MONOTONIC `flag_ns`, or None, also after a death meanwhile."""
-    second = run_scripts({seat.engine: seat.engine.question(flag_ns)}, link, late)[seat.engine]
-    return second if isinstance(second, Message) else None
-
-
-# How an engine fails in a game under way: it is late, silent, stalled or gone (reliability spec section 2).
-#
-# The first cause wins: an end that comes late is a flag. Here it is found out what happened, who is to blame for it is
-# in `verdict.py`.
-
-_CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
-
-
-class _Failures:
-    """Those of one game, each looked into until it is a verdict."""
-
-    def __init__(
-        self, rules: Rules, position: Position, search: _SearchTimes, books: Record, link: Link, halts: Interruptions
-    ) -> None:
-        self._rules = rules
-        self._position = position
-        self._search = search
-        self._books = books
-        self._link = link
-        self._halts = halts
-
-    def own_ns(self) -> int:
-        """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""
-        return self._search.own_ns(self._books.waited_now())
-
-    def late(self, seat: Seat, said: Message) -> Verdict | None:
+    def _late(self, seat: Seat, said: Message) -> Verdict | None:
         """A flag, if it said that too late."""
         in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
-        return None if in_time else self.flag(seat, elapsed, f"with {escape_text(said.text)!r}")
+        return None if in_time else self._flag(seat, elapsed, f"with {escape_text(said.text)!r}")
 
-    def silence(self, seat: Seat) -> Verdict:
+    def _silence(self, seat: Seat) -> Verdict:
         """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
         flag_ns = self._search.go_ns + seat.clock.flag_ns()
         engine, own_ns = seat.engine, self.own_ns()  # what we wait from here on excuses nothing
@@ -324,15 +286,15 @@ class _Failures:
             words = f"{seat.color} claims a draw that is none and does not move"
             return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
         if engine.late_ns:
-            return self.flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
+            return self._flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
         words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
         starved = seat.queue is not None and seat.queue.is_kept_waiting(used_ns)
         if starved:
             words += ", for want of a processor"
-        return self.flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
+        return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
 
-    def flag(
+    def _flag(
         self,
         seat: Seat,
         elapsed_ns: int,
@@ -354,26 +316,35 @@ class _Failures:
         waited_ns = None if seat.queue is None else seat.queue.machine_ns()
         if starved:  # it waits still, and the kernel counts a wait when it is over
             waited_ns = max(waited_ns or 0, elapsed_ns)
-        return verdicts.flag(seat, self._position.board, self._rules, over_ns, own_ns, words, waited_ns=waited_ns)
+        return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, words, waited_ns=waited_ns)
 
-    def at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
+    def _at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
         """It ended before its `go`, or did not answer the fence."""
         if isinstance(fault, EngineCrashed):
-            return self.crash(seat, other)
+            return self._crash(seat, other)
         return verdicts.stall(seat, fault, self._halts.words)
 
-    def crash(self, seat: Seat, other: Seat) -> Verdict:
+    def _crash(self, seat: Seat, other: Seat) -> Verdict:
         """Look for a stop first: a service manager ends engines and us in one go."""
         seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
         wait_for_stop(self._link, time.monotonic_ns() + _CRASH_LOOK_NS)
         other.engine.pull()
         if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
-            return self.flag(seat, seen_ns - self._search.go_ns, f"when it ended: {describe_exit(seat.engine)}")
+            return self._flag(seat, seen_ns - self._search.go_ns, f"when it ended: {describe_exit(seat.engine)}")
         if other.engine.process.eof and verdicts.ended_together(
             seen_ns, other.engine.stamp_ns, self._search.answered_ns
         ):
             return verdicts.both_ended(seat, describe_exit(seat.engine), describe_exit(other.engine))
         return verdicts.crash(seat, describe_exit(seat.engine))
+
+
+def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
+    """The legal move it means; an odd form is noted once."""
+    lenient = seat.side.spec.quirks.lenient_promotion
+    move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
+    if move is not None and odd and not seat.engine.usual(said.text):
+        seat.engine.note("odd-move", f"wrote {escape_text(said.text)!r} for {move.uci()}")
+    return move
 
 
 # The plies of a game to which nothing unusual happens, in compiled code (runner spec 4).
@@ -396,18 +367,9 @@ class CompiledRelay:
     `Relay` continues with what was read, and its timestamps, as if it had read it itself.
     """
 
-    def __init__(
-        self,
-        task: GameTask,
-        position: Position,
-        ends: RuleEnds,
-        books: Record,
-        seats: tuple[Seat, Seat],
-        link: Link,
-        halts: Interruptions,
-        together: SharedProcessor,
-    ) -> None:
+    def __init__(self, state: GameState, together: SharedProcessor) -> None:
         assert native is not None
+        task, position, ends, books, seats, link, halts = state
         self._position, self._ends, self._books, self._seats, self._halts = position, ends, books, seats, halts
         self._control = () if link.control_fd is None else ((link.control_fd, select.EPOLLIN, "c"),)
         judge = self._judge if ends.adjudicator.needs_scores else None

@@ -6,17 +6,15 @@ The dead hold nothing any more, so living ones are looked at now and then, while
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 from enginetour.engines.protocol import Engine
-from enginetour.engines.strays import read_proc
+from enginetour.engines.strays import process_tree, read_proc
 from enginetour.model.task import Rules, Side
 from enginetour.referee.clock import MS, Clock, EngineWaits
 
 # How much memory an engine was seen to hold: its process and all it started, from the kernel's own high-water marks.
 
 MEMORY_INTERVAL_NS = 1_000 * MS  # between two looks: some 50 us each (measured), so they cost a game nothing
-_MOST_PROCESSES = 64  # of one engine that are looked at: one that forks without end must not hold us up
 _PEAK = b"\nVmHWM:"  # proc_pid_status(5): peak resident set size, kB; no name of a process has a line break there
 
 
@@ -29,21 +27,10 @@ class MemoryPeak:
 
     def look(self) -> int | None:
         """Look again; the most so far, None when nothing was ever seen."""
-        peaks = [peak for pid in _family(self._pid) if (peak := _peak_kb(pid)) is not None]
+        peaks = [peak for pid in process_tree(self._pid) if (peak := _peak_kb(pid)) is not None]
         if peaks:
             self._most_kb = max(sum(peaks), self._most_kb or 0)
         return self._most_kb
-
-
-def _family(pid: int) -> Iterator[int]:
-    """The process, its children, theirs, and so on, as far as the kernel tells (proc_pid_task(5), children)."""
-    front = [pid]
-    for _ in range(_MOST_PROCESSES):
-        if not front:
-            return
-        one = front.pop()
-        yield one
-        front += [int(word) for word in read_proc(f"/proc/{one}/task/{one}/children").split()]
 
 
 def _peak_kb(pid: int) -> int | None:
