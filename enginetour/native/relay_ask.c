@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const long long PATIENCE = 1 * MS; /* enginetour/referee/books.py */
+static const long long PATIENCE = 1 * MS; /* enginetour/referee/record.py */
 static const long long HELD = 250 * MS;   /* as above */
 static const int HELD_PLIES = 31;         /* as above */
 static const int ROOM = 100;              /* enginetour/engines/position.py */

@@ -19,10 +19,10 @@ from enginetour.model.game import Game, Incident, Opening
 from enginetour.model.task import GameTask, OwnBook
 from enginetour.referee import verdict
 from enginetour.referee.adjudication import End
-from enginetour.referee.books import RawPly, Record
 from enginetour.referee.clock import Interruptions
 from enginetour.referee.ends import RuleEnds, game_ends
 from enginetour.referee.link import Link
+from enginetour.referee.record import RawPly, Record
 from enginetour.referee.relay import GameState, Relay
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import EnginePool, incident_of, prepare_engines
@@ -92,7 +92,7 @@ def start_event(task: GameTask, position: Position, seats: Sequence[Seat]) -> di
 def game_record(
     task: GameTask,
     verdict: Verdict,
-    books: Record,
+    record: Record,
     seats: Sequence[Seat],
     started: float,
     incidents: Sequence[Incident],
@@ -107,21 +107,21 @@ def game_record(
         culprit=verdict.culprit.name if verdict.culprit is not None else "",
         category=verdict.category,
         opening=task.opening,
-        moves=tuple(books.moves),
-        white=books.side_record(white),
-        black=books.side_record(black),
+        moves=tuple(record.moves),
+        white=record.side_record(white),
+        black=record.side_record(black),
         white_tc=str(task.white.tc),
         black_tc=str(task.black.tc),
-        final_fen=books.final_fen,
+        final_fen=record.final_fen,
         started=started,
         ended=time.time(),
-        relay_us=books.relay_us(),
+        relay_us=record.relay_us(),
         incidents=tuple(incidents),
         replay=task.replay,
         hardware=processor_name(),
-        load=books.workload.load(),
+        load=record.workload.load(),
         cores=processor_count(),
-        steal=books.workload.steal(),
+        steal=record.workload.steal(),
         own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
         traffic=_traffic(seats) if task.log_traffic else (),
     )
@@ -142,11 +142,11 @@ def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
 # Plies that no engine is asked for: the opening's, and those of the book we play from for one side.
 
 
-def _play_opening(opening: Opening, position: Position, ends: RuleEnds, books: Record) -> None:
+def _play_opening(opening: Opening, position: Position, ends: RuleEnds, record: Record) -> None:
     """ValueError for one that ends the game."""
     for text in opening.moves:
         move = position.board.parse_uci(text)
-        books.enter(RawPly(move, None))
+        record.enter(RawPly(move, None))
         if ends.push(move) is not None:
             raise ValueError(f"opening {opening.name!r} ends the game at {text}")
 
@@ -154,8 +154,8 @@ def _play_opening(opening: Opening, position: Position, ends: RuleEnds, books: R
 class _OwnBooks:
     """The books of the two sides in one game. A side that is out of its book once stays out of it."""
 
-    def __init__(self, seats: Sequence[Seat], position: Position, ends: RuleEnds, books: Record) -> None:
-        self._position, self._ends, self._record = position, ends, books
+    def __init__(self, seats: Sequence[Seat], position: Position, ends: RuleEnds, record: Record) -> None:
+        self._position, self._ends, self._record = position, ends, record
         self._open = {seat.white: (seat, seat.side.own_book) for seat in seats if seat.side.own_book is not None}
         self._books: dict[str, Book] = {}
 
@@ -196,7 +196,7 @@ class _OwnBooks:
             book.close()
 
 
-# One game between two engines: relay first, books afterwards (runner spec sections 3 to 5 and 10).
+# One game between two engines: relay first, record afterwards (runner spec sections 3 to 5 and 10).
 
 
 def play(task: GameTask, link: Link, shelf: EnginePool) -> Game:
@@ -224,7 +224,7 @@ def play(task: GameTask, link: Link, shelf: EnginePool) -> Game:
 
 
 class GameRunner:
-    """A game under way: board, seats, books, and the ply being played."""
+    """A game under way: board, seats, record, and the ply being played."""
 
     def __init__(self, task: GameTask, link: Link, shelf: EnginePool) -> None:
         self._task = task
@@ -234,24 +234,24 @@ class GameRunner:
         self._position = Position(task.opening.fen, task.opening.variant)
         self._ends = game_ends(task, self._position)
         self.seats = Seat(task.white, task.rules, white=True), Seat(task.black, task.rules, white=False)
-        self._books = Record(self._position, link, shelf, task.keep_lines)
-        self._own_books = _OwnBooks(self.seats, self._position, self._ends, self._books)
+        self._record = Record(self._position, link, shelf, task.keep_lines)
+        self._own_books = _OwnBooks(self.seats, self._position, self._ends, self._record)
         self._halts = Interruptions()
-        state = GameState(task, self._position, self._ends, self._books, self.seats, link, self._halts)
+        state = GameState(task, self._position, self._ends, self._record, self.seats, link, self._halts)
         self._relay = Relay(state, self._own_books.play)
 
     def close(self) -> None:
         """Give back what the game held open."""
         self._relay.close()  # first: it ends the binding to one processor
-        self._books.release()
+        self._record.release()
         self._own_books.close()
         self._halts.close()
 
     def play(self) -> Game | None:
         """From the opening to the record; None if the game is to begin at the task's spare opening."""
-        _play_opening(self._task.opening, self._position, self._ends, self._books)
+        _play_opening(self._task.opening, self._position, self._ends, self._record)
         faults = prepare_engines(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
-        self._books.begin(*self.seats)
+        self._record.begin(*self.seats)
         if (
             faults
             and self._task.spare is not None
@@ -265,15 +265,15 @@ class GameRunner:
         return self._finish(self._relay.play(self._shelf.together))
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
-        """Write the books, fence what still owes an answer, keep or end the engines."""
+        """Close the record, fence what still owes an answer, keep or end the engines."""
         own_ns = self._relay.own_ns() if verdict.own_ns is None else verdict.own_ns
-        self._books.close()
-        incidents = self._books.incidents + fault_incidents(verdict, self.seats, absent, self._position, own_ns)
+        self._record.close()
+        incidents = self._record.incidents + fault_incidents(verdict, self.seats, absent, self._position, own_ns)
         settle_engines(verdict, self.seats, absent, self._link)
         self._return_engines()
         incidents += self._shelf.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
-        return game_record(self._task, verdict, self._books, self.seats, self._started, incidents)
+        return game_record(self._task, verdict, self._record, self.seats, self._started, incidents)
 
     def _return_engines(self) -> None:
         """Engines back to the pool; those that may not play again are ended, all at the same time."""

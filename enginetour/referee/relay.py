@@ -26,10 +26,10 @@ from enginetour.model.game import Termination
 from enginetour.model.task import GameTask
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.adjudication import Counters
-from enginetour.referee.books import RawPly, Record
 from enginetour.referee.clock import MS, Interruptions
 from enginetour.referee.compiled import native
 from enginetour.referee.ends import DrawClaims
+from enginetour.referee.record import RawPly, Record
 from enginetour.referee.startup import search_request
 from enginetour.referee.talk import check_stop, describe_exit, run_scripts, wait_for_stop
 from enginetour.referee.verdict import Verdict
@@ -49,7 +49,7 @@ class GameState(NamedTuple):
     task: GameTask
     position: Position
     ends: RuleEnds
-    books: Record
+    record: Record
     seats: tuple[Seat, Seat]  # White's first
     link: Link
     halts: Interruptions
@@ -89,7 +89,7 @@ class Relay:
 
     def __init__(self, state: GameState, play_book: Callable[[], tuple[bool, End | None]]) -> None:
         self._state, self._play_book = state, play_book
-        self._task, self._position, self._ends, self._books, self._seats, self._link, self._halts = state
+        self._task, self._position, self._ends, self._record, self._seats, self._link, self._halts = state
         self._draws = DrawClaims(self._seats, self._ends, by_agreement=self._task.rules.draw_offers)
         self._search = _SearchTimes()
         self._compiled: CompiledRelay | None = None
@@ -109,7 +109,7 @@ class Relay:
 
     def own_ns(self) -> int:
         """What the referee itself may have cost the move under way, in ns: the error budget (runner spec 3)."""
-        return self._search.own_ns(self._books.waited_now())
+        return self._search.own_ns(self._record.waited_now())
 
     def _plies(self) -> Verdict | None:
         """Plain ones as many as there are, and the one that is not."""
@@ -142,8 +142,8 @@ class Relay:
         search.write_ns, search.late_ns = search.go_ns - before_ns, 0
         search.gap_ns = before_ns - search.answered_ns if relayed else 0
         if relayed:
-            self._books.relayed(search.gap_ns)
-        self._books.search_begun(seat, other, search.go_ns)
+            self._record.relayed(search.gap_ns)
+        self._record.search_begun(seat, other, search.go_ns)
         seat.searched = True
         return self._answered(seat, other, self._await(seat, other))
 
@@ -168,15 +168,15 @@ class Relay:
 
         `read`: some of what it said has been read and not heard.
         """
-        engine, books, control = seat.engine, self._books, self._link.control_fd
+        engine, record, control = seat.engine, self._record, self._link.control_fd
         processes = process, other_process = engine.process, other.engine.process
         deadline = self._search.go_ns + seat.clock.wait_ns()
         now = time.monotonic_ns()
         verdict = self._overhear(other)  # what came with its answer and was not yet heard
         while verdict is None:
             due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
-            working = books.due_ns <= now and not read
-            until = now if working else max(now, min(due, books.due_ns, now + SLICE_NS))
+            working = record.due_ns <= now and not read
+            until = now if working else max(now, min(due, record.due_ns, now + SLICE_NS))
             if read:
                 wake, read = _READ, False
             else:
@@ -184,7 +184,7 @@ class Relay:
             now = time.monotonic_ns()
             self._search.late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
             if now >= seat.look_ns:
-                books.watch(seat)
+                record.watch(seat)
             spoke = process in wake.readable
             if spoke or wake.heard or now >= due:
                 if spoke:
@@ -206,7 +206,7 @@ class Relay:
             if verdict is None and time.monotonic_ns() >= deadline:
                 return engine.overdue() or self._silence(seat)
             if working and not spoke:  # the other one may talk without end
-                books.step()
+                record.step()
         return verdict
 
     def _last_words(self, seat: Seat, other: Seat) -> Message | Verdict:
@@ -259,7 +259,7 @@ class Relay:
             return self._flag(seat, elapsed, "after a stale answer")
         end = self._ends.answered(move, seat.score)
         self._search.answered_ns = said.stamp_ns
-        self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
+        self._record.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
         if self._halts.words:
             return verdicts.void(None, "host", self._halts.words)
         if end is not None:
@@ -369,13 +369,13 @@ class CompiledRelay:
 
     def __init__(self, state: GameState, together: SharedProcessor) -> None:
         assert native is not None
-        task, position, ends, books, seats, link, halts = state
-        self._position, self._ends, self._books, self._seats, self._halts = position, ends, books, seats, halts
+        task, position, ends, record, seats, link, halts = state
+        self._position, self._ends, self._record, self._seats, self._halts = position, ends, record, seats, halts
         self._control = () if link.control_fd is None else ((link.control_fd, select.EPOLLIN, "c"),)
         judge = self._judge if ends.adjudicator.needs_scores else None
         self._own = native.Relay(
-            position.moves, books.raw.append, books.gaps.append, RawPly, written, halts, judge,
-            books.queue_fd, task.rules.repetition, ends.halfmoves, ends.max_plies, MAX_LINE,
+            position.moves, record.raw.append, record.gaps.append, RawPly, written, halts, judge,
+            record.queue_fd, task.rules.repetition, ends.halfmoves, ends.max_plies, MAX_LINE,
         )  # fmt: skip
         for seat in seats:
             process = seat.engine.process
@@ -415,20 +415,20 @@ class CompiledRelay:
         return True
 
     def run(self) -> CompiledEnd:
-        """Plain plies up to the first that is not; books are kept on the way, while nothing has come."""
-        books, (white, black) = self._books, self._seats
+        """Plain plies up to the first that is not; the record is written on the way, while nothing has come."""
+        record, (white, black) = self._record, self._seats
         while True:
             self._watch()
-            why = self._own.run(*books.terms(), black.look_ns, white.look_ns, self._together.quick_ns)
-            books.crowd(self._own.crowd())
+            why = self._own.run(*record.terms(), black.look_ns, white.look_ns, self._together.quick_ns)
+            record.crowd(self._own.crowd())
             if why == _STIRRED:
                 for seat in self._seats:
                     seat.engine.process.drain_stderr()
             elif why == _BOOKS:
                 seat = white if self._own.turn() else black
                 if time.monotonic_ns() >= seat.look_ns:
-                    books.watch(seat)
-                books.work(self._own.stirs)
+                    record.watch(seat)
+                record.work(self._own.stirs)
             elif why == _SLOW:
                 self._together.part()
             else:
@@ -465,7 +465,7 @@ class CompiledRelay:
         if thinking:
             search.go_ns, search.write_ns, search.late_ns = go_ns, write_ns, 0
             search.gap_ns = gap_ns if answered_ns else 0
-            self._books.search_goes_on(seat, other, go_ns, waited, gap_ns if answered_ns else None)
+            self._record.search_goes_on(seat, other, go_ns, waited, gap_ns if answered_ns else None)
             if text:
                 seat.engine.take_over(text, stamp)
             if unread:

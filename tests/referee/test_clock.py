@@ -27,9 +27,9 @@ from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock as module
 from enginetour.referee import relay, talk
-from enginetour.referee.books import Record
 from enginetour.referee.clock import MS, Clock, EngineWaits, Interruptions, ProcessorShortage, _Process
 from enginetour.referee.compiled import native
+from enginetour.referee.record import Record
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 from tests.support.tournaments import Forked, audit, left_running, quick, read
 
@@ -215,9 +215,9 @@ class StillClock:
                 self.now += self.think
             return data, self.now
 
-        def with_care(books: Record, ply: Any) -> None:
+        def with_care(record: Record, ply: Any) -> None:
             self.now += self.judging
-            enter(books, ply)
+            enter(record, ply)
 
         def unheard(processes: Sequence[EngineProcess], control: int | None, until: int, chatter: Any = None) -> Wake:
             if not (self.silent and not self._answered and self._is_late(processes[0])):

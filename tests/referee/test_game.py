@@ -29,14 +29,13 @@ from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Opening, Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
-from enginetour.referee import books, clock, compiled, relay, talk, verdict
-from enginetour.referee.books import PlyWriter, Record
+from enginetour.referee import clock, compiled, record, relay, talk, verdict
 from enginetour.referee.clock import EngineWaits
 from enginetour.referee.link import Link
+from enginetour.referee.record import PlyWriter, Record, SearchClaims
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import EnginePool
 from enginetour.referee.talk import describe_exit
-from enginetour.referee.verdict import SearchClaims
 from enginetour.reports import pgn
 from enginetour.store.tournaments import Store
 from tests.programs.variantplayer import choice
@@ -820,9 +819,9 @@ def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
 @pytest.mark.parametrize("begun", [(), ("e2e3",)])
 def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """A start, each move with the clocks as they stand then, an end."""
-    monkeypatch.setattr(books, "HELD_PLIES", 1)
-    monkeypatch.setattr(books, "PATIENCE_NS", 0)
-    monkeypatch.setattr(books, "LIVE_INTERVAL_NS", 0)
+    monkeypatch.setattr(record, "HELD_PLIES", 1)
+    monkeypatch.setattr(record, "PATIENCE_NS", 0)
+    monkeypatch.setattr(record, "LIVE_INTERVAL_NS", 0)
     link = Eavesdropper()
     opening = Opening("begun", moves=begun)
     played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
@@ -841,7 +840,7 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
 @pytest.mark.usefixtures("way")
 def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody could follow it, and telling its moves would take their time from the games."""
-    monkeypatch.setattr(books, "LIVE_INTERVAL_NS", 3600 * clock.MS * 1000)
+    monkeypatch.setattr(record, "LIVE_INTERVAL_NS", 3600 * clock.MS * 1000)
     link = Eavesdropper()
     assert game(sound(), sound("cecp"), link=link).plies > 1
     assert [name for name, _ in link.told] == ["start", "end"]

@@ -584,7 +584,7 @@ def test_a_game_that_breaks_off_sets_us_free(shelf: EnginePool, monkeypatch: pyt
         raise RuntimeError
 
     monkeypatch.setattr("enginetour.referee.relay.CompiledRelay._watch", fail)
-    monkeypatch.setattr("enginetour.referee.books.Record.release", lambda _: 1 / 0)
+    monkeypatch.setattr("enginetour.referee.record.Record.release", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         played(shelf)
     assert os.sched_getaffinity(0) == ALL

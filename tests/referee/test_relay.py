@@ -21,9 +21,9 @@ from enginetour.model.game import Game, Opening, Outcome
 from enginetour.model.task import DrawRule, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import relay
-from enginetour.referee.books import RawPly
 from enginetour.referee.compiled import native
 from enginetour.referee.ends import position_key
+from enginetour.referee.record import RawPly
 from enginetour.referee.startup import EnginePool
 from tests.support.engines import Protocol, game, scripted, sound
 

@@ -31,7 +31,7 @@ from enginetour.model.task import (
     TimeTerms,
 )
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.books import Record
+from enginetour.referee.record import Record
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
