@@ -22,11 +22,12 @@ from enginetour.engines.position import ROOM, Position, is_plainly_legal, play, 
 from enginetour.engines.process import NEVER_NS
 from enginetour.engines.wire import LONGEST_PV, MATE, SearchInfo, escape_text
 from enginetour.model.game import Incident, MoveMade, SideRecord
-from enginetour.referee.clock import MS, EngineWaits, OwnWaits
+from enginetour.referee.clock import MS
 from enginetour.referee.compiled import native, record_board
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import WARNING_LINES, EnginePool, incident_of, search_request
+from enginetour.referee.waits import EngineWaits, OwnWaits
 
 # How hard an engine worked in one game, as it told it: sums to be averaged over a tournament.
 

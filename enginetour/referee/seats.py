@@ -10,7 +10,8 @@ import time
 from enginetour.engines.protocol import Engine
 from enginetour.engines.strays import process_tree, read_proc
 from enginetour.model.task import Rules, Side
-from enginetour.referee.clock import MS, Clock, EngineWaits
+from enginetour.referee.clock import MS, Clock
+from enginetour.referee.waits import EngineWaits
 
 # How much memory an engine was seen to hold: its process and all it started, from the kernel's own high-water marks.
 

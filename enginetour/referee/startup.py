@@ -14,11 +14,11 @@ from enginetour.engines.start import open_engines
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
 from enginetour.model.game import Incident
 from enginetour.model.task import EngineSpec
-from enginetour.referee.clock import ProcessorShortage
 from enginetour.referee.link import Link
 from enginetour.referee.quickgames import SharedProcessor
 from enginetour.referee.seats import Seat
 from enginetour.referee.talk import run_scripts
+from enginetour.referee.waits import ProcessorShortage
 
 # Where engines wait between two games of a slot, with their processes alive.
 

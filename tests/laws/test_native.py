@@ -20,7 +20,7 @@ from enginetour.engines.uci_lines import complete_info, last_search_info
 from enginetour.model.game import Game, MoveMade, Opening
 from enginetour.model.task import DrawRule, EngineSpec, ResignRule
 from enginetour.model.variants import shuffled_fen
-from enginetour.referee import clock, compiled, record, relay
+from enginetour.referee import clock, compiled, record, relay, waits
 from enginetour.referee.compiled import native
 from enginetour.referee.record import RawPly, SearchClaims
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
@@ -201,10 +201,10 @@ CONSTANTS = {
     "HELD": record.HELD_NS,
     "HELD_PLIES": record.HELD_PLIES,
     "ROOM": position.ROOM,
-    "MARK": clock.MARK_NS,
-    "MOST_THREADS": clock.MOST_THREADS,
-    "LONG": clock.LONG_NS,
-    "LONG_PART": clock.LONG_PART,
+    "MARK": waits.MARK_NS,
+    "MOST_THREADS": waits.MOST_THREADS,
+    "LONG": waits.LONG_NS,
+    "LONG_PART": waits.LONG_PART,
     "READ_SIZE": process.READ_SIZE,
     "PV_PLIES": wire.PV_PLIES,
     "LONGEST_PV": wire.LONGEST_PV,

@@ -29,8 +29,7 @@ from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Opening, Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
-from enginetour.referee import clock, compiled, record, relay, talk, verdict
-from enginetour.referee.clock import EngineWaits
+from enginetour.referee import clock, compiled, record, relay, talk, verdict, waits
 from enginetour.referee.link import Link
 from enginetour.referee.record import PlyWriter, Record, SearchClaims
 from enginetour.referee.seats import Seat
@@ -71,8 +70,8 @@ def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a processor, however busy the machine is: what else makes a flag doubtful is seen alone."""
-    monkeypatch.setattr(clock.OwnWaits, "look", lambda queue: b"")
-    monkeypatch.setattr(EngineWaits, "machine_ns", lambda queue: None)
+    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"")
+    monkeypatch.setattr(waits.EngineWaits, "machine_ns", lambda queue: None)
 
 
 @pytest.mark.usefixtures("way")
@@ -309,7 +308,7 @@ def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch
     """What the kernel says that this process waited during the search is a part of the referee's own share."""
     monkeypatch.setattr(relay, "native", None)  # it asks the kernel by itself
     waits = itertools.count(step=10**9)
-    monkeypatch.setattr(clock.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
+    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
     late = scripted("uci", "late", at=1, seconds=0.4)
     played = game(late, sound(), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
