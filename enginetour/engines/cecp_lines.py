@@ -311,17 +311,14 @@ class CecpListener(Engine):
         accepted, unknown = self.features.read(line.split(None, 1)[1] if " " in line else "")
         # Engines that lose lines which come together get no replies: none of them waits for any. Nor does who has not
         # read those before it.
-        if not (self.spec.quirks.line_delay_ms or self.process.wants_write) and (accepted or unknown):
+        if not (self.spec.quirks.line_delay_ms or len(self.process.out)) and (accepted or unknown):
             replies = [f"accepted {name}\n" for name in accepted] + [f"rejected {name}\n" for name in unknown]
             self.process.write("".join(replies).encode("ascii"))
-        self._take_features()
+        self.declared = tuple(self.features.options.values())
+        self.own_name = escape_text(self.features.values.get("myname", ""))
         if "done" in accepted:
             return Message(MessageKind.HELLO if self.features.on("done") else MessageKind.WAIT)
         return Message(MessageKind.FEATURE)
-
-    def _take_features(self) -> None:
-        self.declared = tuple(self.features.options.values())
-        self.own_name = escape_text(self.features.values.get("myname", ""))
 
     def _pong(self, line: str) -> Message | None:
         if line.split()[-1] != str(self._pings):

@@ -153,7 +153,7 @@ class Engine(ABC):
             and self.searches == self.answers
             and self._pings == self._pongs
             and not (self.spoiled or self._ended or self._unheard or self._poke_ns or not self.intake.is_empty)
-            and not (process.exited or process.broken or process.wants_write or process.stderr_due)
+            and not (process.exited or process.broken or len(process.out) or process.stderr_due)
         )
 
     def take_over(self, text: bytes, stamp_ns: int) -> None:

@@ -8,6 +8,7 @@ from enginetour.engines import options
 from enginetour.engines.options import MOST_OPTIONS
 from enginetour.engines.position import read_move
 from enginetour.engines.protocol import MS, OWED_NS, Ask, Engine, Script, Setup
+from enginetour.engines.sandbox import expand_scratch
 from enginetour.engines.starting import Launch
 from enginetour.engines.uci_lines import (
     complete_info,
@@ -78,7 +79,7 @@ class UciEngine(Engine):
         set_so = any(option.name.casefold() == "ponder" and text == "true" for option, text in settings)
         self._may_ponder = self.spec.ponder and set_so and not self.spec.quirks.line_delay_ms
         self._other_rules = next((f"{one.name} = {text}" for one, text in settings if _is_of_variant(one, text)), "")
-        lines = [_setoption(option, self.process.expand(text)) for option, text in settings]
+        lines = [_setoption(option, expand_scratch(text, self.process.scratch)) for option, text in settings]
         lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
         try:
             yield from self.fenced(self.ready_ns, *lines)

@@ -251,7 +251,7 @@ def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -
         other.join()
 
     monkeypatch.setattr(bz2, "compress", beside)
-    charged = len(cores.speed_test_text()) * 1000 / (cores.measure_speed(rounds=1) * cores.REFERENCE)
+    charged = len(cores.speed_test_text()) * 1000 / (cores.measure_speed(rounds=1) * cores._REFERENCE)
     assert charged < spent[0] / 10
 
 
