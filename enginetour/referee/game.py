@@ -199,42 +199,42 @@ class _OwnBooks:
 # One game between two engines: relay first, record afterwards (runner spec sections 3 to 5 and 10).
 
 
-def play(task: GameTask, link: Link, shelf: EnginePool) -> Game:
+def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
     """Play one game to its end; an engine's failure comes back as a Game.
 
     Raises MachineFailure when told to stop now or when this machine cannot start a process, ValueError for an
     opening that cannot be played; both engines are dead then. An engine that cannot be told where the opening begins
     plays from the task's spare one.
     """
-    contest = GameRunner(task, link, shelf)
+    contest = GameRunner(task, link, pool)
     try:
         game = contest.play()
     except BaseException:
         for seat in contest.seats:
             if seat.present is not None:
                 seat.present.kill()
-        shelf.together.leave()
+        pool.together.leave()
         raise
     finally:
         contest.close()
     if game is not None:
         return game
     assert task.spare is not None
-    return play(replace(task, opening=task.spare, spare=None), link, shelf)
+    return play(replace(task, opening=task.spare, spare=None), link, pool)
 
 
 class GameRunner:
     """A game under way: board, seats, record, and the ply being played."""
 
-    def __init__(self, task: GameTask, link: Link, shelf: EnginePool) -> None:
+    def __init__(self, task: GameTask, link: Link, pool: EnginePool) -> None:
         self._task = task
         self._link = link
-        self._shelf = shelf
+        self._pool = pool
         self._started = time.time()
         self._position = Position(task.opening.fen, task.opening.variant)
         self._ends = game_ends(task, self._position)
         self.seats = Seat(task.white, task.rules, white=True), Seat(task.black, task.rules, white=False)
-        self._record = Record(self._position, link, shelf, task.keep_lines)
+        self._record = Record(self._position, link, pool, task.keep_lines)
         self._own_books = _OwnBooks(self.seats, self._position, self._ends, self._record)
         self._halts = Interruptions()
         state = GameState(task, self._position, self._ends, self._record, self.seats, link, self._halts)
@@ -250,7 +250,7 @@ class GameRunner:
     def play(self) -> Game | None:
         """From the opening to the record; None if the game is to begin at the task's spare opening."""
         _play_opening(self._task.opening, self._position, self._ends, self._record)
-        faults = prepare_engines(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
+        faults = prepare_engines(self.seats, self._position, self._link, self._pool, self._halts.overslept)
         self._record.begin(*self.seats)
         if (
             faults
@@ -262,7 +262,7 @@ class GameRunner:
         if faults:
             return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
         self._link.tell("start", start_event(self._task, self._position, self.seats))
-        return self._finish(self._relay.play(self._shelf.together))
+        return self._finish(self._relay.play(self._pool.together))
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
         """Close the record, fence what still owes an answer, keep or end the engines."""
@@ -271,10 +271,10 @@ class GameRunner:
         incidents = self._record.incidents + fault_incidents(verdict, self.seats, absent, self._position, own_ns)
         settle_engines(verdict, self.seats, absent, self._link)
         self._return_engines()
-        incidents += self._shelf.partings()
+        incidents += self._pool.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
         return game_record(self._task, verdict, self._record, self.seats, self._started, incidents)
 
     def _return_engines(self) -> None:
         """Engines back to the pool; those that may not play again are ended, all at the same time."""
-        self._shelf.give_back(*(seat.present for seat in self.seats if seat.present is not None))
+        self._pool.give_back(*(seat.present for seat in self.seats if seat.present is not None))

@@ -371,12 +371,12 @@ HELD_PLIES = 31  # the most: then at once, or all of a quick game would be left 
 class Record:
     """The record of one game as it grows, a shadow board behind the real one."""
 
-    def __init__(self, position: Position, link: Link, shelf: EnginePool, keep_lines: str = "") -> None:
+    def __init__(self, position: Position, link: Link, pool: EnginePool, keep_lines: str = "") -> None:
         self._position = position
         self._scribe = PlyWriter(position, keep_lines)
         self.moves = self._scribe.moves
         self._link = link
-        self._shelf = shelf
+        self._pool = pool
         self.raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
         self._looks = self._scribe.looks
         self._since_ns = 0  # CLOCK_MONOTONIC: the first search that left them waiting; 0: none
@@ -446,7 +446,7 @@ class Record:
         marks = self._compiled[0] + sum(queue.marks for queue in queues)
         long = self._compiled[1] + sum(queue.long for queue in queues)
         counted, self._crowd = self._crowd, (marks, long)
-        if told := self._shelf.crowd.add(marks - counted[0], long - counted[1]):
+        if told := self._pool.crowd.add(marks - counted[0], long - counted[1]):
             self._link.tell("crowd", told)
 
     def terms(self) -> tuple[int, int, int, bool, int]:
@@ -551,8 +551,8 @@ class Record:
             while engine is not None and engine.new_notes:
                 kind, words = engine.new_notes.pop(0)
                 seat.warnings.append(f"{kind}: {words}")
-                if (seat.name, kind) not in self._shelf.warned:
-                    self._shelf.warned.add((seat.name, kind))
+                if (seat.name, kind) not in self._pool.warned:
+                    self._pool.warned.add((seat.name, kind))
                     cause = f"{kind}: {words}"
                     ply = len(self._position.moves)
                     self.incidents.append(incident_of(seat, "protocol-warning", cause, ply, WARNING_LINES))

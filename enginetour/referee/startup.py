@@ -119,19 +119,19 @@ STARTS = 3  # of an engine that is deaf at its start, as of a probe (reliability
 
 
 def prepare_engines(
-    seats: Sequence[Seat], position: Position, link: Link, shelf: EnginePool, late: Callable[[int], None]
+    seats: Sequence[Seat], position: Position, link: Link, pool: EnginePool, late: Callable[[int], None]
 ) -> dict[Seat, EngineFault]:
-    """Take both engines from the shelf or start them, and prepare the game. What went wrong, by seat.
+    """Take both engines from the pool or start them, and prepare the game. What went wrong, by seat.
 
     `late` as `run_scripts` calls it.
 
     An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1). One that is
     deaf at its start, which its file says it is not, up to twice.
     """
-    for seat, engine in zip(seats, shelf.take(*(seat.side.spec for seat in seats)), strict=True):
+    for seat, engine in zip(seats, pool.take(*(seat.side.spec for seat in seats)), strict=True):
         if engine is not None and not engine.suits(seat.side.tc):
-            shelf.end(engine)
-            engine = None  # nobody of use was on the shelf
+            pool.end(engine)
+            engine = None  # nobody of use was on the pool
         seat.sit(engine)
     again = [seat for seat in seats if seat.present is not None]
     names = {seat: other.name for seat in seats for other in seats if other is not seat}
@@ -144,7 +144,7 @@ def prepare_engines(
             break
         for seat in worn:
             if seat.present is not None:
-                shelf.replace(seat.present, faults[seat].detail)
+                pool.replace(seat.present, faults[seat].detail)
             seat.sit(None)
         faults = _prepare([seat for seat in seats if seat in worn], names, position, link, late)
         worn = set()

@@ -386,7 +386,7 @@ def test_the_older_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.fixture
 def stat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(cores, "STAT", tmp_path / "stat")
+    monkeypatch.setattr(cores, "_STAT", tmp_path / "stat")
     return tmp_path / "stat"
 
 

@@ -335,7 +335,7 @@ def uneventful(played: Game) -> bool:
 def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     """The expected move comes, `ponderhit` ends the wait, and the record counts it."""
     link = EnginePool()
-    played = game(ponderer(), thinker(), shelf=link)
+    played = game(ponderer(), thinker(), pool=link)
     traffic = "\n".join(link.take(ponderer())[0].process.traffic(200))  # type: ignore[union-attr]
     link.close_all()
     for engine in list(running_engines):
@@ -469,26 +469,26 @@ def test_who_did_not_declare_it_does_not_ponder() -> None:
 @pytest.mark.parametrize("black", [False, True])
 def test_both_sides_may_ponder(black: bool) -> None:
     """One thinks, the other ponders, and a game that ends meanwhile leaves no answer owed for the next."""
-    shelf = EnginePool()
+    pool = EnginePool()
     pair = [ponderer("late", seconds=0.05), replace(ponderer("late", seconds=0.05, at=2), name="other")]
     for _ in range(2):
-        played = game(*(reversed(pair) if black else pair), shelf=shelf)
+        played = game(*(reversed(pair) if black else pair), pool=pool)
         assert played.outcome is Outcome.DRAW, played.cause
         assert uneventful(played)
-    shelf.close_all()
+    pool.close_all()
 
 
 @pytest.mark.parametrize("protocol", ["cecp"])
 def test_cecp_engines_hear_hard_or_easy(protocol: Protocol) -> None:
     """They begin to ponder by themselves."""
     for ponder, word in ((True, " hard"), (False, " easy")):
-        shelf = EnginePool()
+        pool = EnginePool()
         spec = replace(scripted(protocol, name="c"), ponder=ponder)
-        assert game(spec, scripted(protocol, name="d"), shelf=shelf).outcome is Outcome.DRAW
-        engine = shelf.take(spec)[0]
+        assert game(spec, scripted(protocol, name="d"), pool=pool).outcome is Outcome.DRAW
+        engine = pool.take(spec)[0]
         assert engine is not None
         assert any(line.endswith(word) for line in engine.process.traffic(200))
-        shelf.end(engine)
+        pool.end(engine)
 
 
 def test_the_line_of_a_guess_is_one_move_longer() -> None:
@@ -515,13 +515,13 @@ def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
 
 def test_a_guess_is_asked_with_the_clocks_as_they_stand() -> None:
     """Its own after its move, and its opponent's, whose time runs from now on."""
-    spec, shelf = ponderer(), EnginePool()
-    played = game(spec, thinker(), white_tc="60+1", black_tc="50+2", shelf=shelf)
+    spec, pool = ponderer(), EnginePool()
+    played = game(spec, thinker(), white_tc="60+1", black_tc="50+2", pool=pool)
     assert played.outcome is Outcome.DRAW, played.cause
-    (engine,) = shelf.take(spec)
+    (engine,) = pool.take(spec)
     assert engine is not None
     lines = [line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > go ponder" in line]
-    shelf.end(engine)
+    pool.end(engine)
     clocks = [52_000, *(move.clock_ms for move in played.moves[1::2])]
     possible = [
         f"go ponder wtime {move.clock_ms} btime {other} winc 1000 binc 2000"

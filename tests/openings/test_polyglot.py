@@ -114,11 +114,11 @@ def _own(path: Path, protocol: str, plies: int = 40) -> tuple[Side, Side]:
 def test_an_own_book_is_played_for_its_engine(tmp_path: Path, protocol: str) -> None:
     """Book moves are no searches and take no time; both engines are told them and go on from there."""
     white, black = _own(book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5}), protocol)
-    shelf = EnginePool()
+    pool = EnginePool()
     try:
-        game = play(GameTask(Pairing("sound", "other"), white, black), Link(), shelf)
+        game = play(GameTask(Pairing("sound", "other"), white, black), Link(), pool)
     finally:
-        shelf.close_all()
+        pool.close_all()
     assert [move.uci for move in game.moves[:5]] == ["e2e4", "e7e5", "g1f3", "g8f6", "b1c3"]
     assert [move.book for move in game.moves[:5]] == [True, True, True, False, False]
     assert game.category == ""
@@ -131,11 +131,11 @@ def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:
     path = book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5})
     white, _ = _own(path, "uci", plies=1)
     _, black = _own(path, "uci")
-    shelf = EnginePool()
+    pool = EnginePool()
     try:
-        game = play(GameTask(Pairing("sound", "other"), white, black, Opening()), Link(), shelf)
+        game = play(GameTask(Pairing("sound", "other"), white, black, Opening()), Link(), pool)
     finally:
-        shelf.close_all()
+        pool.close_all()
     assert [move.uci for move in game.moves[:4]] == ["e2e4", "e7e5", "b1c3", "g8f6"]
     assert [move.book for move in game.moves[:4]] == [True, True, False, False]
 
@@ -143,12 +143,12 @@ def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:
 def test_a_book_that_is_gone_is_the_machines_fault(tmp_path: Path) -> None:
     """It was there before game 1: the game does not exist, nobody loses."""
     white, black = _own(tmp_path / "gone.bin", "uci")
-    shelf = EnginePool()
+    pool = EnginePool()
     try:
         with pytest.raises(MachineFailure, match="own book"):
-            play(GameTask(Pairing("sound", "other"), white, black), Link(), shelf)
+            play(GameTask(Pairing("sound", "other"), white, black), Link(), pool)
     finally:
-        shelf.close_all()
+        pool.close_all()
 
 
 def test_moves_of_a_book_are_legal(tmp_path: Path) -> None:

@@ -251,14 +251,14 @@ def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after
 @BOTH
 def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None:
     """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
-    shelf = EnginePool()
+    pool = EnginePool()
     late = scripted(protocol, "late", at=1, seconds=0.6)
-    played = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late", Termination.TIME)
+    played = lost(game(late, sound(), white_tc="0.2", pool=pool), "late", Termination.TIME)
     assert "ms over, after stop" in played.cause
-    process = shelf.take(late)[0]
+    process = pool.take(late)[0]
     assert process is not None
-    shelf.give_back(process)
-    shelf.close_all()
+    pool.give_back(process)
+    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
@@ -286,13 +286,13 @@ def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
 @pytest.mark.usefixtures("way", "idle")
 def test_an_old_late_answer_excuses_no_new_silence() -> None:
     """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
-    shelf = EnginePool()
+    pool = EnginePool()
     late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
-    lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
-    silent = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
+    lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
+    silent = lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
     assert "no answer" in silent.cause
     assert "doubtful" not in silent.cause
-    shelf.close_all()
+    pool.close_all()
 
 
 @pytest.mark.usefixtures("way", "idle")
@@ -348,9 +348,9 @@ def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
 @BOTH
 def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> None:
     """A ping before each search for the rest of its life, and none before."""
-    shelf, spec = EnginePool(), scripted(protocol, "two", at=3)
-    drawn(game(spec, sound(protocol), shelf=shelf))
-    engine = shelf.take(spec)[0]
+    pool, spec = EnginePool(), scripted(protocol, "two", at=3)
+    drawn(game(spec, sound(protocol), pool=pool))
+    engine = pool.take(spec)[0]
     assert engine is not None
     sent = [line.split(" > ", 1)[1].split()[0] for line in engine.process.traffic(1000) if " > " in line]
     searches, forced = "", False
@@ -361,7 +361,7 @@ def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> 
         elif word == "go" or (word == "usermove" and not forced):
             searches += "g"
     assert re.fullmatch("p*ggg?p+g(pg)+", searches), searches  # in CECP it is first told the position again
-    shelf.end(engine)
+    pool.end(engine)
 
 
 @pytest.mark.usefixtures("way")
@@ -381,7 +381,6 @@ def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fa
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
 
 
-@pytest.mark.usefixtures("way")
 def test_castling_by_letters_is_ordinary_in_cecp() -> None:
     """O-O is a form of the protocol's own; in UCI it is odd, and understood."""
     opening = Opening(fen="4k3/7p/8/8/8/8/7P/4K2R w K - 0 1")
@@ -392,7 +391,6 @@ def test_castling_by_letters_is_ordinary_in_cecp() -> None:
         assert len(played.white.warnings) == len(played.incidents) == warnings
 
 
-@pytest.mark.usefixtures("way")
 def test_thinking_lines_with_a_dot_after_the_depth() -> None:
     """They look like a numbered move at first and are thinking lines all the same."""
     played = drawn(game(scripted("cecp", "dotted-depth"), sound()))
@@ -482,11 +480,11 @@ def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
 @pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
 def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> None:
     """An engine that cannot begin a second game is started anew, and the game is played."""
-    shelf = EnginePool()
+    pool = EnginePool()
     spec = scripted(protocol, fault, ready_timeout=2.0 if fault.startswith("hangs") else 20.0)
-    drawn(game(spec, sound(protocol), shelf=shelf))
-    drawn(game(spec, sound(protocol), shelf=shelf))
-    shelf.close_all()
+    drawn(game(spec, sound(protocol), pool=pool))
+    drawn(game(spec, sound(protocol), pool=pool))
+    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
@@ -515,7 +513,6 @@ def test_line_by_line(protocol: Protocol) -> None:
 # What CECP engines claim.
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["resign", "own-loss", "resign-out-of-turn"])
 def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
     """`resign` and an own loss count, also during the opponent's turn; nobody is at fault."""
@@ -525,7 +522,6 @@ def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
     assert not played.culprit
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.timeout(30)  # half of what the engine has on its clock: it is heard at once
 @pytest.mark.parametrize(
     ("fault", "termination"),
@@ -538,26 +534,23 @@ def test_what_is_said_at_a_fence_counts(fault: str, termination: Termination) ->
     assert played.plies == 4
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["win", "move-and-win", "blames", "error-blames"])
 def test_a_false_claim_loses(fault: str) -> None:
     """A win that is not on the board, and a legal move called illegal, lose the game."""
     lost(game(scripted("cecp", fault), sound()), fault, Termination.FALSE_CLAIM)
 
 
-@pytest.mark.usefixtures("way", "unanswered")
+@pytest.mark.usefixtures("unanswered")
 def test_a_false_draw_claim_without_a_move_loses() -> None:
     """Who claims a draw that is none may still move; without a move the claim loses at the deadline."""
     lost(game(scripted("cecp", "draw-silent", at=1), sound(), white_tc="0.2"), "draw-silent", Termination.FALSE_CLAIM)
 
 
-@pytest.mark.usefixtures("way")
 def test_a_false_draw_claim_with_a_move_is_ignored() -> None:
     """With a move the game goes on."""
     drawn(game(scripted("cecp", "draw-move"), sound()))
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["draw-silent", "draw-move"])
 def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
     """A third occurrence may be claimed where the referee itself waits for the fifth."""
@@ -566,7 +559,6 @@ def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
     assert played.cause == "Draw by 3-fold repetition, claimed by White"
 
 
-@pytest.mark.usefixtures("way")
 def test_an_abort_is_void_twice_and_then_a_loss() -> None:
     """`*` voids the game; the third time the engine that aborts loses."""
     first, third = (game(scripted("cecp", "abort"), sound(), aborts=aborts) for aborts in (0, 2))
@@ -574,14 +566,12 @@ def test_an_abort_is_void_twice_and_then_a_loss() -> None:
     assert (third.outcome, third.termination, third.culprit) == (Outcome.BLACK, Termination.ABORTED, "abort")
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["unsupported", "offer", "echo"])
 def test_talk_is_no_claim(fault: str) -> None:
     """Errors about commands, draw offers and echoes change nothing."""
     drawn(game(scripted("cecp", fault), sound("cecp")))
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["no-features", "late-features", "no-ping", "done-0-then-1", "no-reuse"])
 def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Protocol 1, features in the middle of the game, no ping, a slow start, no reuse: all play."""
@@ -592,7 +582,6 @@ def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatc
         assert played.white.own_name == "Late"
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["numbered", "my-move-is"])
 def test_old_ways_to_announce_a_move(fault: str) -> None:
     """Numbered moves are answers of an engine that knows no other form, else echoes."""
@@ -600,7 +589,6 @@ def test_old_ways_to_announce_a_move(fault: str) -> None:
     assert (fault == "numbered") == any(warning.startswith("numbered") for warning in played.black.warnings)
 
 
-@pytest.mark.usefixtures("way")
 def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
     monkeypatch.setattr(cecp_lines, "HELD_NS", 10**11)
@@ -642,7 +630,6 @@ def test_a_position_is_set(protocol: Protocol) -> None:
     assert played.moves[0].uci == "g8f6"
 
 
-@pytest.mark.usefixtures("way")
 def test_a_refused_position_is_void_and_unsupported() -> None:
     """An engine that cannot be told the position loses nothing."""
     opening = Opening(fen="4k3/8/8/8/8/8/4P3/4K1N1 w - - 0 1")
@@ -650,7 +637,6 @@ def test_a_refused_position_is_void_and_unsupported() -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "refuses-setboard")
 
 
-@pytest.mark.usefixtures("way")
 def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
     """Without setboard a position with lost castling rights and kings at home cannot be told."""
     opening = Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
@@ -658,7 +644,6 @@ def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
     assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
 
 
-@pytest.mark.usefixtures("way")
 def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
     """Nothing of the opening that it cannot be told is tried; one with setboard plays the opening itself."""
     opening = Opening("bare", 1, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
@@ -672,24 +657,22 @@ def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
     assert (counted.outcome, counted.termination, counted.plies) == (Outcome.DRAW, Termination.FIFTY, 4)
 
 
-@pytest.mark.usefixtures("way")
 def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
     """Nodes in CECP need a declared nps."""
     played = game(scripted("cecp", name="cannot"), sound(), white_tc="nodes=100")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "cannot")
 
 
-@pytest.mark.usefixtures("way")
 def test_a_game_of_nodes_in_cecp() -> None:
     """Told by `nps` and `st` once a game to who declares them; the clocks stand still (protocol spec, "nps")."""
-    white, shelf = scripted("cecp", "tells-nps"), EnginePool()
-    played = drawn(game(white, sound(), white_tc="nodes=700", black_tc="nodes=900", shelf=shelf))
+    white, pool = scripted("cecp", "tells-nps"), EnginePool()
+    played = drawn(game(white, sound(), white_tc="nodes=700", black_tc="nodes=900", pool=pool))
     assert (played.white_tc, {move.clock_ms for move in played.moves}) == ("nodes=700", {None})
-    (engine,) = filter(None, shelf.take(white))
+    (engine,) = filter(None, pool.take(white))
     heard = [line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > " in line]
     assert [line for line in heard if line.startswith(("nps", "st ", "level", "sd"))] == ["nps 700", "st 1"]
     assert {line for line in heard if line.startswith(("time", "otim"))} == {"time 360000", "otim 360000"}  # no limit
-    shelf.end(engine)
+    pool.end(engine)
 
 
 @pytest.mark.usefixtures("way")
@@ -751,28 +734,28 @@ def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
 @pytest.mark.usefixtures("way")
 def test_engines_live_on_between_games() -> None:
     """The second game is played by the same processes, whatever their colours."""
-    shelf = EnginePool()
+    pool = EnginePool()
     one, two = sound(fence="inline"), sound("cecp")
-    drawn(game(one, two, shelf=shelf))
+    drawn(game(one, two, pool=pool))
     pids = sorted(process.pid for process in running_engines)
-    drawn(game(two, one, shelf=shelf))
+    drawn(game(two, one, pool=pool))
     assert sorted(process.pid for process in running_engines) == pids
     assert len(pids) == 2
-    shelf.close_all()
+    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
 def test_what_may_not_play_again_is_ended() -> None:
     """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
-    shelf = EnginePool()
+    pool = EnginePool()
     lost(
-        game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), shelf=shelf), "illegal", Termination.ILLEGAL_MOVE
+        game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), pool=pool), "illegal", Termination.ILLEGAL_MOVE
     )
     assert not running_engines
-    drawn(game(sound(), sound("cecp"), shelf=shelf))
-    drawn(game(sound(fence="wait"), sound("cecp", fence="wait"), shelf=shelf))
+    drawn(game(sound(), sound("cecp"), pool=pool))
+    drawn(game(sound(fence="wait"), sound("cecp", fence="wait"), pool=pool))
     assert len(running_engines) == 2
-    shelf.close_all()
+    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
@@ -784,34 +767,33 @@ def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monke
     """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
     if fault == "ignores-quit":  # it parts alone, and would ignore it for longer
         monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
-    shelf = EnginePool()
+    pool = EnginePool()
     rude, polite = scripted("uci", fault, restart=True), sound("cecp")
-    first = drawn(game(rude, polite, shelf=shelf))
+    first = drawn(game(rude, polite, pool=pool))
     assert [(told.engine, told.category, told.is_warning) for told in first.incidents] == [(fault, category, True)]
     assert words in first.incidents[0].cause
-    assert not drawn(game(rude, polite, shelf=shelf)).incidents
-    shelf.close_all()
+    assert not drawn(game(rude, polite, pool=pool)).incidents
+    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
 def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
     """An engine that makes room for another pair has left before that pair's game."""
-    shelf = EnginePool()
-    drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), shelf=shelf))
-    told = drawn(game(sound("uci"), sound("cecp", fence="wait"), shelf=shelf)).incidents
+    pool = EnginePool()
+    drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), pool=pool))
+    told = drawn(game(sound("uci"), sound("cecp", fence="wait"), pool=pool)).incidents
     assert [(warning.engine, warning.category) for warning in told] == [("ignores-quit", "shutdown-warning")]
-    shelf.close_all()
+    pool.close_all()
 
 
-@pytest.mark.usefixtures("way")
 def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
     """Depths and fixed times outlive `new` in surveyed engines."""
-    shelf = EnginePool()
-    drawn(game(sound("cecp"), sound(), shelf=shelf, white_tc="depth=2"))
+    pool = EnginePool()
+    drawn(game(sound("cecp"), sound(), pool=pool, white_tc="depth=2"))
     before = {process.pid for process in running_engines}
-    drawn(game(sound("cecp"), sound(), shelf=shelf))
+    drawn(game(sound("cecp"), sound(), pool=pool))
     assert len(before & {process.pid for process in running_engines}) == 1
-    shelf.close_all()
+    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
@@ -1121,12 +1103,12 @@ def test_a_whole_game(
     white, black = (
         player(protocol, colour, seed) for protocol, colour in zip(protocols, ("White", "Black"), strict=True)
     )
-    shelf = EnginePool()
+    pool = EnginePool()
     for plies in (0, len(true.move_stack) // 2):
         moves = tuple(move.uci() for move in true.move_stack[:plies])
         opening = Opening("begun", fen=fen, variant=variant, moves=moves)
-        holds(game(white, black, shelf=shelf, opening=opening, fifty=75, max_moves=400), true, end)
-    shelf.close_all()
+        holds(game(white, black, pool=pool, opening=opening, fifty=75, max_moves=400), true, end)
+    pool.close_all()
 
 
 def test_ends_of_a_variant_are_counted(tmp_path: Path) -> None:
@@ -1237,10 +1219,10 @@ def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> N
 @BOTH
 def test_a_restart_between_games_is_told(protocol: Protocol) -> None:
     """Once for each process that could not begin another game; it costs nobody anything."""
-    shelf = EnginePool()
+    pool = EnginePool()
     spec = scripted(protocol, "dies-at-second-game")
-    told = [game(spec, sound(protocol), shelf=shelf).incidents for _ in range(3)]
-    shelf.close_all()
+    told = [game(spec, sound(protocol), pool=pool).incidents for _ in range(3)]
+    pool.close_all()
     assert [[incident.category for incident in incidents] for incidents in told] == [[], ["restart"], ["restart"]]
     assert "exit 4" in told[1][0].cause
     assert told[1][0].traffic
@@ -1352,9 +1334,9 @@ def test_a_move_beside_a_word_that_ends_the_game_is_no_answer_out_of_turn(
     fault: str, at: int, end: Termination
 ) -> None:
     """Engines that resign, or claim a draw rightly, may say their move too: a warning, and a ping before each move."""
-    white, shelf = scripted("cecp", fault, at=at), EnginePool()
-    played = [game(white, sound(restart=True), shelf=shelf) for _ in range(2)]
-    shelf.close_all()
+    white, pool = scripted("cecp", fault, at=at), EnginePool()
+    played = [game(white, sound(restart=True), pool=pool) for _ in range(2)]
+    pool.close_all()
     assert [one.termination for one in played] == [end, Termination.REPETITION]
     assert [one.white.warnings for one in played] == [(), ()]
 

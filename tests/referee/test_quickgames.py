@@ -504,80 +504,80 @@ def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None
 # Games.
 
 
-def played(shelf: EnginePool, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
+def played(pool: EnginePool, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
     """What the engines of a game told of their processors, by ply."""
     specs = white or scripted("uci", "tells-processors", name="A"), scripted("uci", "tells-processors", name="B")
     one, other = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
     task = GameTask(Pairing("A", "B"), one, other, Opening(), Rules(**{"repetition": 5} | rules), keep_lines=KEPT)
-    return [{line.split()[-1] for line in move.lines} for move in play(task, Link(), shelf).moves]
+    return [{line.split()[-1] for line in move.lines} for move in play(task, Link(), pool).moves]
 
 
 @pytest.fixture
-def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[EnginePool]:
+def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[EnginePool]:
     """Of a slot that takes every game for a quick one, on the first of our processors."""
     monkeypatch.setenv(SHARE_PROCESSOR, "1")
     for name in ("QUICK_NS", "WORSE", "SLOW_NS"):
         monkeypatch.setattr(quickgames, name, EVER)
     free = SimpleNamespace(processor=FIRST, close=lambda: None, is_owned=False)
     monkeypatch.setattr(quickgames, "claim_processor", lambda **_: free)
-    shelf = EnginePool()
-    yield shelf
-    shelf.close_all()
+    pool = EnginePool()
+    yield pool
+    pool.close_all()
     left = os.sched_getaffinity(0)
     os.sched_setaffinity(0, ALL)
     assert left == ALL
 
 
-def test_engines_of_a_quick_game_share_ours(shelf: EnginePool) -> None:
+def test_engines_of_a_quick_game_share_ours(pool: EnginePool) -> None:
     """In each of its plies, and we with them; not between two games."""
-    assert [played(shelf) for _ in range(2)] == [[WIDE] * 16] * 2
+    assert [played(pool) for _ in range(2)] == [[WIDE] * 16] * 2
     for _ in range(2):
         assert os.sched_getaffinity(0) == ALL
-        assert played(shelf) == [NARROW] * 16
-        assert all(masks(engine.process.engine_pid) == {frozenset(ALL)} for engine in shelf._engines)
+        assert played(pool) == [NARROW] * 16
+        assert all(masks(engine.process.engine_pid) == {frozenset(ALL)} for engine in pool._engines)
 
 
-def test_a_slow_answer_sets_them_free(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_answer_sets_them_free(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is waited for: from then on the game is played as if nothing had been, and the next one together."""
     slow = scripted("uci", "wordless", name="A", at=20, seconds=0.5)  # in its fourth search of the third game
     for _ in range(2):
-        assert played(shelf, slow)[1::2] == [WIDE] * 8
+        assert played(pool, slow)[1::2] == [WIDE] * 8
     monkeypatch.setattr(quickgames, "SLOW_NS", 250_000_000)
-    assert played(shelf, slow)[1::2] == [NARROW] * 3 + [WIDE] * 5
+    assert played(pool, slow)[1::2] == [NARROW] * 3 + [WIDE] * 5
     monkeypatch.setattr(quickgames, "SLOW_NS", EVER)
-    assert played(shelf, slow)[1::2] == [NARROW] * 8
+    assert played(pool, slow)[1::2] == [NARROW] * 8
 
 
-def test_what_is_not_plain_sets_them_free(shelf: EnginePool) -> None:
+def test_what_is_not_plain_sets_them_free(pool: EnginePool) -> None:
     """A ply of Python's may take any time; the plain ones behind it are played apart."""
     talks = scripted("uci", "two", name="A", at=20)  # as above
     for _ in range(2):
-        played(shelf, talks)
-    assert played(shelf, talks)[1::2] == [NARROW] * 3 + [WIDE] * 5
+        played(pool, talks)
+    assert played(pool, talks)[1::2] == [NARROW] * 3 + [WIDE] * 5
 
 
 @pytest.mark.parametrize("fault", ["crash", "illegal"])
-def test_an_engine_that_fails_leaves_nobody_bound(shelf: EnginePool, fault: str) -> None:
+def test_an_engine_that_fails_leaves_nobody_bound(pool: EnginePool, fault: str) -> None:
     """Neither us nor the other one, which waits for its next game."""
     fails = scripted("uci", fault, name="A", at=20)
     for _ in range(2):
-        played(shelf, fails)
-    assert played(shelf, fails)[1::2] == [NARROW] * 3
+        played(pool, fails)
+    assert played(pool, fails)[1::2] == [NARROW] * 3
     assert masks(os.getpid()) == {frozenset(ALL)}
 
 
-def test_an_adjudicated_end_sets_us_free(shelf: EnginePool) -> None:
+def test_an_adjudicated_end_sets_us_free(pool: EnginePool) -> None:
     """The relay has it decided by Python, and nothing is read behind it."""
     rule = DrawRule(after_move=1, moves=6, score=1000)
     for told in (WIDE, WIDE, NARROW):
-        assert played(shelf, draw=rule) == [told] * 12
+        assert played(pool, draw=rule) == [told] * 12
         assert os.sched_getaffinity(0) == ALL
 
 
-def test_a_game_that_breaks_off_sets_us_free(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_breaks_off_sets_us_free(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever broke it off, and whatever cannot be closed then."""
     for _ in range(2):
-        played(shelf)
+        played(pool)
 
     def fail(*_: object) -> None:
         assert os.sched_getaffinity(0) == {FIRST}
@@ -586,21 +586,21 @@ def test_a_game_that_breaks_off_sets_us_free(shelf: EnginePool, monkeypatch: pyt
     monkeypatch.setattr("enginetour.referee.relay.CompiledRelay._watch", fail)
     monkeypatch.setattr("enginetour.referee.record.Record.release", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        played(shelf)
+        played(pool)
     assert os.sched_getaffinity(0) == ALL
 
 
-def test_a_game_that_breaks_off_leaves_its_processor(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_breaks_off_leaves_its_processor(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slot begins anew behind it, and would be in its own way."""
     left = list[int]()
     free = SimpleNamespace(processor=FIRST, close=lambda: left.append(FIRST), is_owned=False)
     monkeypatch.setattr(quickgames, "claim_processor", lambda **_: free)
     for _ in range(3):
-        played(shelf)
+        played(pool)
     left.clear()
     monkeypatch.setattr("enginetour.referee.relay.CompiledRelay._watch", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        played(shelf)
+        played(pool)
     assert left == [FIRST] * (len(ALL) > 1)
 
 

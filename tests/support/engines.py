@@ -122,7 +122,7 @@ def game(
     black_tc: str = LONG,
     margin: int = 50,
     opening: Opening | None = None,
-    shelf: EnginePool | None = None,
+    pool: EnginePool | None = None,
     link: Link | None = None,
     replay: int = 0,
     aborts: int = 0,
@@ -130,7 +130,7 @@ def game(
     spare: Opening | None = None,
     **rules: Any,
 ) -> Game:
-    """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults.
+    """Play one game; every engine is ended afterwards unless a pool keeps it. Five repetitions: room for faults.
 
     A busy machine makes flags doubtful, and they stand here all the same: doubt is what test_verdict.py is about.
     """
@@ -149,7 +149,7 @@ def game(
     )
     own = EnginePool()
     try:
-        return play(task, link or Link(), shelf if shelf is not None else own)
+        return play(task, link or Link(), pool if pool is not None else own)
     finally:
         own.close_all()
 

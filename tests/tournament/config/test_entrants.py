@@ -412,11 +412,11 @@ def prepared(
 
 def played(task: GameTask) -> Game:
     """The same, played; no engine is left."""
-    shelf = EnginePool()
+    pool = EnginePool()
     try:
-        return play(task, Link(), shelf)
+        return play(task, Link(), pool)
     finally:
-        shelf.close_all()
+        pool.close_all()
 
 
 def test_a_game_has_the_rules_of_its_configuration(folder: Path) -> None:
