@@ -381,6 +381,7 @@ def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fa
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
 
 
+@pytest.mark.usefixtures("way")
 def test_castling_by_letters_is_ordinary_in_cecp() -> None:
     """O-O is a form of the protocol's own; in UCI it is odd, and understood."""
     opening = Opening(fen="4k3/7p/8/8/8/8/7P/4K2R w K - 0 1")
