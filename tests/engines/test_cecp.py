@@ -430,9 +430,8 @@ def test_a_stage_ends_where_the_engine_was_told(opening: Opening, levels: list[s
 
 
 @pytest.mark.parametrize("ponder", [False, True])
-def test_nobody_ponders_between_games(ponder: bool) -> None:
+def test_nobody_ponders_between_games(ponder: bool, pool: EnginePool) -> None:
     """HoiChess and Sjaak II took a processor after `result`, for as long as their slot had no other game."""
-    pool = EnginePool()
     spec = replace(scripted("cecp", name="pondering"), ponder=ponder)
     played = game(spec, scripted(fault="illegal"), pool=pool)
     (engine,) = pool.take(spec)

@@ -467,15 +467,13 @@ def test_who_did_not_declare_it_does_not_ponder() -> None:
 
 
 @pytest.mark.parametrize("black", [False, True])
-def test_both_sides_may_ponder(black: bool) -> None:
+def test_both_sides_may_ponder(black: bool, pool: EnginePool) -> None:
     """One thinks, the other ponders, and a game that ends meanwhile leaves no answer owed for the next."""
-    pool = EnginePool()
     pair = [ponderer("late", seconds=0.05), replace(ponderer("late", seconds=0.05, at=2), name="other")]
     for _ in range(2):
         played = game(*(reversed(pair) if black else pair), pool=pool)
         assert played.outcome is Outcome.DRAW, played.cause
         assert uneventful(played)
-    pool.close_all()
 
 
 @pytest.mark.parametrize("protocol", ["cecp"])

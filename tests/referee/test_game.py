@@ -249,16 +249,14 @@ def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after
 
 @pytest.mark.usefixtures("way")
 @BOTH
-def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None:
+def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol, pool: EnginePool) -> None:
     """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
-    pool = EnginePool()
     late = scripted(protocol, "late", at=1, seconds=0.6)
     played = lost(game(late, sound(), white_tc="0.2", pool=pool), "late", Termination.TIME)
     assert "ms over, after stop" in played.cause
     process = pool.take(late)[0]
     assert process is not None
     pool.give_back(process)
-    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
@@ -284,15 +282,13 @@ def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
 
 
 @pytest.mark.usefixtures("way", "idle")
-def test_an_old_late_answer_excuses_no_new_silence() -> None:
+def test_an_old_late_answer_excuses_no_new_silence(pool: EnginePool) -> None:
     """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
-    pool = EnginePool()
     late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
     lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
     silent = lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
     assert "no answer" in silent.cause
     assert "doubtful" not in silent.cause
-    pool.close_all()
 
 
 @pytest.mark.usefixtures("way", "idle")
@@ -479,13 +475,11 @@ def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
-def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> None:
+def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str, pool: EnginePool) -> None:
     """An engine that cannot begin a second game is started anew, and the game is played."""
-    pool = EnginePool()
     spec = scripted(protocol, fault, ready_timeout=2.0 if fault.startswith("hangs") else 20.0)
     drawn(game(spec, sound(protocol), pool=pool))
     drawn(game(spec, sound(protocol), pool=pool))
-    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
@@ -733,30 +727,24 @@ def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
 
 
 @pytest.mark.usefixtures("way")
-def test_engines_live_on_between_games() -> None:
+def test_engines_live_on_between_games(pool: EnginePool) -> None:
     """The second game is played by the same processes, whatever their colours."""
-    pool = EnginePool()
     one, two = sound(fence="inline"), sound("cecp")
     drawn(game(one, two, pool=pool))
     pids = sorted(process.pid for process in running_engines)
     drawn(game(two, one, pool=pool))
     assert sorted(process.pid for process in running_engines) == pids
     assert len(pids) == 2
-    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
-def test_what_may_not_play_again_is_ended() -> None:
+def test_what_may_not_play_again_is_ended(pool: EnginePool) -> None:
     """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
-    pool = EnginePool()
-    lost(
-        game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), pool=pool), "illegal", Termination.ILLEGAL_MOVE
-    )
+    lost(game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), pool=pool), "illegal", Termination.ILLEGAL_MOVE)
     assert not running_engines
     drawn(game(sound(), sound("cecp"), pool=pool))
     drawn(game(sound(fence="wait"), sound("cecp", fence="wait"), pool=pool))
     assert len(running_engines) == 2
-    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
@@ -764,37 +752,33 @@ def test_what_may_not_play_again_is_ended() -> None:
     ("fault", "category", "words"),
     [("ignores-quit", "shutdown-warning", "ignored quit"), ("leaves-a-child", "orphan-warning", "left behind: ")],
 )
-def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_parting_is_a_warning(
+    fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch, pool: EnginePool
+) -> None:
     """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
     if fault == "ignores-quit":  # it parts alone, and would ignore it for longer
         monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
-    pool = EnginePool()
     rude, polite = scripted("uci", fault, restart=True), sound("cecp")
     first = drawn(game(rude, polite, pool=pool))
     assert [(told.engine, told.category, told.is_warning) for told in first.incidents] == [(fault, category, True)]
     assert words in first.incidents[0].cause
     assert not drawn(game(rude, polite, pool=pool)).incidents
-    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
-def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
+def test_a_bad_parting_between_games_is_told_with_the_next(pool: EnginePool) -> None:
     """An engine that makes room for another pair has left before that pair's game."""
-    pool = EnginePool()
     drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), pool=pool))
     told = drawn(game(sound("uci"), sound("cecp", fence="wait"), pool=pool)).incidents
     assert [(warning.engine, warning.category) for warning in told] == [("ignores-quit", "shutdown-warning")]
-    pool.close_all()
 
 
-def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
+def test_another_kind_of_control_needs_another_process_in_cecp(pool: EnginePool) -> None:
     """Depths and fixed times outlive `new` in surveyed engines."""
-    pool = EnginePool()
     drawn(game(sound("cecp"), sound(), pool=pool, white_tc="depth=2"))
     before = {process.pid for process in running_engines}
     drawn(game(sound("cecp"), sound(), pool=pool))
     assert len(before & {process.pid for process in running_engines}) == 1
-    pool.close_all()
 
 
 @pytest.mark.usefixtures("way")
@@ -1093,6 +1077,7 @@ def test_a_whole_game(
     end: str,
     protocols: Protocols,
     monkeypatch: pytest.MonkeyPatch,
+    pool: EnginePool,
 ) -> None:
     """From its start; then anew in the same processes, its first half told as the opening.
 
@@ -1104,12 +1089,10 @@ def test_a_whole_game(
     white, black = (
         player(protocol, colour, seed) for protocol, colour in zip(protocols, ("White", "Black"), strict=True)
     )
-    pool = EnginePool()
     for plies in (0, len(true.move_stack) // 2):
         moves = tuple(move.uci() for move in true.move_stack[:plies])
         opening = Opening("begun", fen=fen, variant=variant, moves=moves)
         holds(game(white, black, pool=pool, opening=opening, fifty=75, max_moves=400), true, end)
-    pool.close_all()
 
 
 def test_ends_of_a_variant_are_counted(tmp_path: Path) -> None:
@@ -1218,12 +1201,10 @@ def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> N
 
 
 @BOTH
-def test_a_restart_between_games_is_told(protocol: Protocol) -> None:
+def test_a_restart_between_games_is_told(protocol: Protocol, pool: EnginePool) -> None:
     """Once for each process that could not begin another game; it costs nobody anything."""
-    pool = EnginePool()
     spec = scripted(protocol, "dies-at-second-game")
     told = [game(spec, sound(protocol), pool=pool).incidents for _ in range(3)]
-    pool.close_all()
     assert [[incident.category for incident in incidents] for incidents in told] == [[], ["restart"], ["restart"]]
     assert "exit 4" in told[1][0].cause
     assert told[1][0].traffic

@@ -31,10 +31,10 @@ from enginetour.model.task import (
     TimeTerms,
 )
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.record import Record
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
+from enginetour.referee.record import Record
 from enginetour.referee.startup import EnginePool
 from enginetour.tournament.config import entrants
 from enginetour.tournament.config import load as load_module
