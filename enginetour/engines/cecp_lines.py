@@ -99,7 +99,6 @@ def read_thinking(line: str) -> SearchInfo | None:
 
 
 def _known(text: str) -> int | None:
-    """A count; None for what is none."""
     number = parse_clamped_int(text)
     return None if number is None or number < 0 else number
 
@@ -222,7 +221,6 @@ class CecpListener(Engine):
         self._listen()
 
     def _listen(self) -> None:
-        """A new search: nothing of it was heard yet."""
         self._held, self._by_number = None, ""
         self._heap.clear()
 

@@ -335,7 +335,6 @@ def entry_text(entry: EngineEntry) -> str:
 
 
 def _odd(now: Quirks | Resources) -> dict[str, Any]:
-    """The fields that do not have their default."""
     usual = type(now)()
     return {key: value for key, value in asdict(now).items() if value != getattr(usual, key)}
 

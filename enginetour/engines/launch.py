@@ -67,7 +67,6 @@ def _forget_signals() -> None:
 
 
 def _limit(settings: dict[str, str]) -> None:
-    """What it may use; OSError or ValueError where it asks for more than we have ourselves."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for key, kind in (("files", resource.RLIMIT_NOFILE), ("file_size", resource.RLIMIT_FSIZE)):
         if key in settings:
@@ -77,7 +76,6 @@ def _limit(settings: dict[str, str]) -> None:
 
 
 def _yield_memory() -> None:
-    """First to go when memory lacks."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would double the start-up
             file.write(_OOM_SCORE)
@@ -224,7 +222,6 @@ def _tell(report: int, line: bytes) -> None:
 
 
 def _anybody() -> bool:
-    """Whether there is still somebody else in the namespace."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -384,7 +381,6 @@ def _drop_capabilities() -> None:
 
 
 def _forbid_calls() -> None:
-    """No socket, no change of rights, owners or times of files, no mount, no namespace. Raises OSError."""
     if os.uname().machine not in MACHINES:
         raise OSError(95, "no table of system calls for this machine")  # EOPNOTSUPP
     program = b"".join(

@@ -364,7 +364,6 @@ def runnable_threads() -> int:
 
 
 def _cpu_pressure() -> float:
-    """Percent of the last 10 s in which something waited for a processor; 0 where the kernel does not tell."""
     _, _, rest = read_proc(_PRESSURE).partition(b"avg10=")
     return float(rest.split(None, 1)[0]) if rest else 0.0
 

@@ -254,7 +254,6 @@ def _start(entry: EngineEntry) -> tuple[str, ...] | None:
 
 
 def _programs() -> list[Path]:
-    """Everything in PATH and the games folders that can be run, in order, each name once."""
     seen: dict[str, Path] = {}
     for folder in dict.fromkeys([*os.environ.get("PATH", "").split(os.pathsep), *GAMES]):
         try:

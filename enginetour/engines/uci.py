@@ -322,11 +322,9 @@ class UciEngine(Engine):
         return self._last_write_ns
 
     def _forget_guess(self) -> None:
-        """A search of its own, or another game."""
         self._guess, self._early, self._stopped, self._waited = None, None, False, False
 
     def _concluded(self, words: list[str], stamp_ns: int) -> Message | None:
-        """What a ``bestmove`` line means: an answer, or one to be kept while it ponders."""
         self.answers += 1
         if self._may_ponder:
             self._hint = words[3] if len(words) > 3 and words[2] == "ponder" else ""

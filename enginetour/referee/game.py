@@ -265,7 +265,6 @@ class GameRunner:
         return self._finish(self._relay.play(self._pool.together))
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
-        """Close the record, fence what still owes an answer, keep or end the engines."""
         own_ns = self._relay.own_ns() if verdict.own_ns is None else verdict.own_ns
         self._record.close()
         incidents = self._record.incidents + fault_incidents(verdict, self.seats, absent, self._position, own_ns)
@@ -276,5 +275,4 @@ class GameRunner:
         return game_record(self._task, verdict, self._record, self.seats, self._started, incidents)
 
     def _return_engines(self) -> None:
-        """Engines back to the pool; those that may not play again are ended, all at the same time."""
         self._pool.give_back(*(seat.present for seat in self.seats if seat.present is not None))

@@ -142,7 +142,6 @@ class SearchClaims:
         self._mates = mates
 
     def _first(self, pv: list[str], board: chess.Board) -> chess.Move | None:
-        """The first move of a PV, None where it cannot be told."""
         for word in pv[:3]:  # a number, dots, a mark of a bound may stand before it
             text = _NUMBER.sub("", word, count=1)
             try:

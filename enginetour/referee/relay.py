@@ -112,7 +112,6 @@ class Relay:
         return self._search.own_ns(self._record.waited_now())
 
     def _plies(self) -> Verdict | None:
-        """Plain ones as many as there are, and the one that is not."""
         if self._compiled is None or not self._compiled.takes(self._search):
             return self._ply()
         left = self._compiled.run()
@@ -148,7 +147,6 @@ class Relay:
         return self._answered(seat, other, self._await(seat, other))
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
-        """Everything that stands before `go`, on nobody's clock."""
         engine = seat.engine
         for said in engine.discard():
             if (verdict := self._talk(seat, said, thinking=False)) is not None:
@@ -218,7 +216,6 @@ class Relay:
         return seat.engine.overdue() or self._crash(seat, other)
 
     def _overhear(self, other: Seat) -> Verdict | None:
-        """What the side that is not to move says."""
         while not other.engine.silent and (said := other.engine.heard()) is not None:
             if (verdict := self._talk(other, said, thinking=False)) is not None:
                 return verdict
@@ -272,7 +269,6 @@ class Relay:
     # is in `verdict.py`.
 
     def _late(self, seat: Seat, said: Message) -> Verdict | None:
-        """A flag, if it said that too late."""
         in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
         return None if in_time else self._flag(seat, elapsed, f"with {escape_text(said.text)!r}")
 
@@ -319,7 +315,6 @@ class Relay:
         return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, words, waited_ns=waited_ns)
 
     def _at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
-        """It ended before its `go`, or did not answer the fence."""
         if isinstance(fault, EngineCrashed):
             return self._crash(seat, other)
         return verdicts.stall(seat, fault, self._halts.words)
@@ -448,7 +443,6 @@ class CompiledRelay:
         return self._ends.adjudicator.by_score(Counters(turn, halfmoves, number), score)
 
     def _leave(self) -> CompiledEnd:
-        """Bring everything up to where the relay stands."""
         self._together.end(len(self._position.moves))
         thinking, text, stamp, go_ns, write_ns, gap_ns, answered_ns, waited, now, until, taken, unread, end = (
             self._own.ply()

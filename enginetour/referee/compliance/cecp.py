@@ -25,7 +25,6 @@ LEVELS = {
 
 
 def _features_of(session: EngineSession) -> Features:
-    """What it declared so far."""
     return session.loose().features  # type: ignore[attr-defined, no-any-return]  # a CecpEngine
 
 
@@ -60,7 +59,6 @@ def _variants(session: EngineSession) -> str:
 
 
 def _begin(session: EngineSession, *moves: str, level: str = LONG) -> Features:
-    """A new game in force mode with some moves told, in the form it declared."""
     features = _features_of(session)
     told = []
     board = chess.Board()
@@ -92,7 +90,6 @@ def _level(session: EngineSession, line: str) -> str:
 
 
 def _quiet_force(session: EngineSession) -> str:
-    """Moves told in force mode are not answered, claims not made."""
     _begin(session, "e2e4", "e7e5", "g1f3", "b8c6")
     said = session.pause(exam.QUIET_S)
     moved = [line for line in said if (found := cecp_lines.read_move(line)) is not None and not found[1]]
@@ -105,7 +102,6 @@ def _quiet_force(session: EngineSession) -> str:
 
 
 def _claims(session: EngineSession) -> str:
-    """A position that occurs three times in force mode."""
     _begin(session, *("g1f3 g8f6 f3g1 f6g8 " * 2).split())
     said = session.pause(exam.QUIET_S)
     claims = [line for line in said if cecp_lines.read_result(line)]
@@ -126,7 +122,6 @@ def _illegal(session: EngineSession) -> str:
 
 
 def _thinking(session: EngineSession, *moves: str) -> list[str]:
-    """A search of an hour; what it said so far."""
     _begin(session, *moves)
     session.send("time 360000", "otim 360000", "go")
     return session.pause(exam.THOUGHT_S)
@@ -186,7 +181,6 @@ def _draw(session: EngineSession) -> str:
 
 
 def _command(session: EngineSession, feature: str, line: str, hint: str = "") -> str:
-    """A command that is sent where its feature is declared."""
     if not _features_of(session).on(feature):
         raise NotSupported(f"{feature} is not declared, {line.split()[0]} never sent")
     if feature == "smp" and session.spec.quirks.no_cores:
@@ -233,7 +227,6 @@ def _output(session: EngineSession) -> str:
 
 
 def _fraction(session: EngineSession) -> str:
-    """Fractions of a second a move, which most engines do not know."""
     if session.spec.quirks.movetime == "level":
         raise NotSupported("a fixed time is told by level, as its file says")
     _begin(session, "e2e4", "e7e5", level=f"st {_FRACTION_S}")

@@ -55,7 +55,6 @@ def _signal(session: EngineSession, *, thinking: bool) -> str:
 
 
 def _ended(session: EngineSession, seconds: float, what: str, *, code: bool = False) -> str:
-    """How it ended; StepFault where it has not."""
     try:
         gone = session.exits(seconds)
     except EngineCrashed:
@@ -70,7 +69,6 @@ def _ended(session: EngineSession, seconds: float, what: str, *, code: bool = Fa
 
 
 def _silent(session: EngineSession) -> str:
-    """What it wrote to stderr so far."""
     if told := session.ready().process.stderr():
         raise StepFault(f"writes to stderr: {told[-1][:80]!r}; kept with incidents")
     return ""
@@ -470,7 +468,6 @@ def _few(session: EngineSession, found: Answer, tc: TimeControl) -> str:
 
 
 def _second(session: EngineSession) -> str:
-    """Another game in the same process."""
     session.move(position(""), QUICK)
     engine = session.ready()
     session.move(position("", "d2d4 d7d5"), QUICK)
@@ -480,7 +477,6 @@ def _second(session: EngineSession) -> str:
 
 
 def _stop(session: EngineSession) -> str:
-    """Told to move at once in a long search."""
     engine = session.think(position("", "e2e4 e7e5"), TimeControl.parse("600"), exam.THOUGHT_S)
     run_scripts({engine: engine.settle()}, session.link)
     if engine.spoiled:
@@ -497,7 +493,6 @@ def _scored(session: EngineSession) -> str:
 
 
 def _variation(session: EngineSession) -> str:
-    """The last principal variation: legal, and beginning with the move that is played."""
     start = position("", "e2e4 e7e5 g1f3 b8c6")
     found = session.move(start, CALM)
     board, told = start.board.copy(), 0

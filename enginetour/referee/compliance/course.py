@@ -71,7 +71,6 @@ def run_checks(task: ComplianceTask, link: Link) -> Compliance:
 
 
 def _begun(problems: Sequence[str], handshake_ms: int, hints: dict[str, HintValue]) -> StepResult:
-    """Start, handshake and options, tried up to three times."""
     if any("line_delay_ms" in problem for problem in problems):
         hints["quirks.line_delay_ms"] = 100  # runner spec 7, as for the surveyed one
     words = "; ".join(problems) or f"ready after {handshake_ms} ms"
