@@ -246,31 +246,20 @@ class CecpEngine(CecpListener):
         return (yield from self.hear_poked(deadline))
 
     def _set_options(self) -> Script:
-        wanted, lines, self.problems = feature_wishes(self.spec, self.features)
-        chosen = (*options.standard_settings(self.declared, wanted, self.spec.offered), *wanted)
+        wanted, lines, problems = feature_wishes(self.spec, self.features)
         lines += table_paths(self.spec, self.features)
-        settings, problems = options.check_settings(self.declared, chosen)
-        self.problems = (*self.problems, *problems)
-        if self.problems:
-            raise StartFailed("; ".join(self.problems), category="bad-option")
-        for option, text in settings:
+        for option, text in self._checked_settings(wanted, problems):
             is_check = option.kind == "check"
             value = {"true": "1", "false": "0"}[text] if is_check else expand_scratch(text, self.process.scratch)
             pressed = option.kind in options.PRESSED
             lines.append((f"option {option.name}" if pressed else f"option {option.name}={value}").encode("ascii"))
-        lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
-        try:
-            yield from self.fenced(self.ready_ns, *lines)
-        except EngineStalled as fault:
-            raise StartFailed(f"after the features: {fault.detail}", category="start-timeout") from fault
+        yield from self._settle_options(lines, "features")
 
     # A game.
 
     def new_game(self, setup: Setup) -> Script:
         """`new`, `force`, the time control, the position and the opening's moves, and a fence."""
-        asked = setup.tc.limits - self.spec.limits
-        if asked:
-            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
+        self._refuse_limits(setup.tc)
         self._limits = setup.tc.limits
         self._setup, self._rest, self._later = setup, None, []
         self._forget(())
@@ -292,8 +281,7 @@ class CecpEngine(CecpListener):
         if not self.spec.quirks.no_computer:
             lines.append(b"computer")
         if self.features.on("name"):
-            name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
-            lines.append(f"name {name or 'opponent'}".encode("ascii"))
+            lines.append(f"name {setup.opponent_ascii}".encode("ascii"))
         return lines
 
     def _placed(self, limit_ns: int, lines: Sequence[bytes]) -> Script:

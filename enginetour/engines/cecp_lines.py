@@ -198,7 +198,9 @@ _CASTLING = frozenset({"O-O", "O-O-O"})
 
 
 class CecpListener(Engine):
-    """The ear of a CECP engine: lines to what they mean, against what was last sent."""
+    """Lines of a CECP engine to what they mean, against what was last sent."""
+
+    _last_search_info = staticmethod(last_search_info)
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
@@ -237,11 +239,6 @@ class CecpListener(Engine):
     def due_ns(self) -> int | None:
         """When a held numbered move becomes the answer."""
         return self._held_until if self._held is not None else super().due_ns
-
-    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
-        """Scores are from the engine's side, unless `whitepov` says otherwise."""
-        thought = last_search_info(text, bounds=bounds)
-        return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def _is_chatter(self) -> bool:
         return self._held is None and self.ready and self.intake.lacks_line(TELLING)

@@ -18,7 +18,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from enginetour.engines.strays import MOST_PROCESSES, children, read_proc
+from enginetour.engines.strays import MOST_PROCESSES, children, process_tree, read_proc
 
 # The machine a game is played on, in the words of its own kernel.
 
@@ -237,6 +237,11 @@ def memory_excess(pids: Sequence[int], limit_mb: int | None) -> str:
     if held > limit_mb * MB and len(pids) > 1:
         held = min(held, sum(_field(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:") for pid in pids) or held)
     return f"{KILLED_PREFIX}{_size(held / MB)} over limit {_size(limit_mb)}" if held > limit_mb * MB else ""
+
+
+def peak_memory_kb(pid: int) -> int:
+    """Sum of the most memory (peak resident set size) of a process and of all it started; 0 where none is seen."""
+    return sum(_field(f"/proc/{one}/status", b"VmHWM:") for one in process_tree(pid)) // 1024
 
 
 def _field(path: str, key: bytes) -> int:

@@ -11,15 +11,17 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from enginetour.engines import options
+from enginetour.engines.options import Setting
 from enginetour.engines.position import Position
 from enginetour.engines.process import EngineProcess
 from enginetour.engines.starting import Launch
 from enginetour.engines.wire import LINE_CAP, LineBuffer, Message, MessageKind, SearchInfo, escape_text
-from enginetour.model.errors import EngineStalled, StartFailed
+from enginetour.model.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 
@@ -47,6 +49,11 @@ class Setup:
     position: Position  # after the opening's moves
     tc: TimeControl
     opponent: str = ""
+
+    @property
+    def opponent_ascii(self) -> str:
+        """The opponent's name in letters that every engine reads."""
+        return "".join(sign for sign in self.opponent if sign.isascii() and sign.isprintable()) or "opponent"
 
 
 class Ask(NamedTuple):
@@ -249,9 +256,15 @@ class Engine(ABC):
     def _stop(self) -> bytes:
         """Move now."""
 
-    @abstractmethod
+    _last_search_info: Callable[..., SearchInfo]  # of raw output, in the protocol's own form
+
     def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
-        """The last scored line of a search's raw output, from the mover's side; without `bounds` the last exact one."""
+        """The last scored line of a search's raw output, from the mover's side; without `bounds` the last exact one.
+
+        Scores are from the engine's side, unless `whitepov` says otherwise.
+        """
+        thought = self._last_search_info(text, bounds=bounds)
+        return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def told(self, text: bytes, *, white: bool) -> SearchInfo:
         """As `thought`, with all else that is known of the search; for the record, off the path."""
@@ -276,6 +289,29 @@ class Engine(ABC):
         """The lines that tell it that a game has ended."""
         del result, why
         return ()
+
+    def _checked_settings(
+        self, wanted: Sequence[tuple[str, str]], problems: tuple[str, ...] = ()
+    ) -> tuple[Setting, ...]:
+        """What is to be set, the standard settings first; StartFailed for what cannot be set, or for `problems`."""
+        chosen = (*options.standard_settings(self.declared, wanted, self.spec.offered), *wanted)
+        settings, found = options.check_settings(self.declared, chosen)
+        self.problems = (*problems, *found)
+        if self.problems:
+            raise StartFailed("; ".join(self.problems), category="bad-option")
+        return settings
+
+    def _settle_options(self, lines: Sequence[bytes], after: str) -> Script:
+        """These lines and those of its file, and a fence; StartFailed where it does not answer `after` them."""
+        own = (line.encode("ascii", "replace") for line in self.spec.quirks.init)
+        try:
+            yield from self.fenced(self.ready_ns, *lines, *own)
+        except EngineStalled as fault:
+            raise StartFailed(f"after the {after}: {fault.detail}", category="start-timeout") from fault
+
+    def _refuse_limits(self, tc: TimeControl) -> None:
+        if asked := tc.limits - self.spec.limits:
+            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
 
     # The path of every ply.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from enginetour.engines import options
 from enginetour.engines.options import MOST_OPTIONS
 from enginetour.engines.position import read_move
 from enginetour.engines.protocol import MS, OWED_NS, Ask, Engine, Script, Setup
@@ -19,7 +18,7 @@ from enginetour.engines.uci_lines import (
     split_words,
 )
 from enginetour.engines.wire import Message, MessageKind, SearchInfo, escape_text
-from enginetour.model.errors import EngineStalled, StartFailed, Unsupported
+from enginetour.model.errors import EngineStalled, Unsupported
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.variants import STANDARD, VARIANTS
 
@@ -39,6 +38,8 @@ class UciEngine(Engine):
 
     `declared` keeps the first option of each name; what does not parse is one note.
     """
+
+    _last_search_info = staticmethod(last_search_info)
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
@@ -70,32 +71,21 @@ class UciEngine(Engine):
         self.ready = True
 
     def _set_options(self) -> Script:
-        wanted = self.spec.options
-        chosen = (*options.standard_settings(self.declared, wanted, self.spec.offered), *wanted)
-        settings, self.problems = options.check_settings(self.declared, chosen)
-        if self.problems:
-            raise StartFailed("; ".join(self.problems), category="bad-option")
+        settings = self._checked_settings(self.spec.options)
         # Readers of single lines may not ponder: `position` and `go` would need a wait between.
         set_so = any(option.name.casefold() == "ponder" and text == "true" for option, text in settings)
         self._may_ponder = self.spec.ponder and set_so and not self.spec.quirks.line_delay_ms
         self._other_rules = next((f"{one.name} = {text}" for one, text in settings if _is_of_variant(one, text)), "")
         lines = [_setoption(option, expand_scratch(text, self.process.scratch)) for option, text in settings]
-        lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
-        try:
-            yield from self.fenced(self.ready_ns, *lines)
-        except EngineStalled as fault:
-            raise StartFailed(f"after the options: {fault.detail}", category="start-timeout") from fault
+        yield from self._settle_options(lines, "options")
 
     def new_game(self, setup: Setup) -> Script:
         """`ucinewgame` and a fence; the position goes with the first `go`."""
-        asked = setup.tc.limits - self.spec.limits
-        if asked:
-            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
+        self._refuse_limits(setup.tc)
         lines = [b"ucinewgame"]
         opponent = self._options.get("uci_opponent")
         if opponent is not None and opponent.kind == "string":
-            name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
-            lines.insert(0, _setoption(opponent, f"none none computer {name or 'opponent'}"))
+            lines.insert(0, _setoption(opponent, f"none none computer {setup.opponent_ascii}"))
         lines = [*self.variant_lines(setup.position.variant), *lines]
         self._variant = setup.position.variant
         self._placed = False
@@ -167,11 +157,6 @@ class UciEngine(Engine):
 
     def _question_lines(self) -> tuple[bytes, ...]:
         return b"stop", self._ping()
-
-    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
-        """Scores are from the engine's side, unless `whitepov` says otherwise."""
-        thought = last_search_info(text, bounds=bounds)
-        return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def told(self, text: bytes, *, white: bool) -> SearchInfo:
         """Also from lines without a score."""
