@@ -33,110 +33,7 @@ if TYPE_CHECKING:
     from enginetour.openings.polyglot import Book
 
 
-# The end of a game for its engines: fenced, told the result, kept for the next one or ended.
-
-
-def fault_incidents(
-    verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], position: Position, own_ns: int
-) -> list[Incident]:
-    """One incident for each engine at fault; where the host is, for the engine whose turn it was.
-
-    `own_ns` is what the referee itself may have cost the move under way.
-    """
-    if not verdict.category:
-        return []
-    guilty = list(absent) or [verdict.culprit or seats[0 if position.board.turn else 1]]
-    ply = len(position.moves)
-    own = None if absent else own_ns
-    return [incident_of(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
-
-
-def settle_engines(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: Link) -> None:
-    """Mark who may not play again, take owed answers, tell the result. Nothing of it for a game that never began."""
-    for seat in absent:
-        if seat.present is not None:
-            seat.present.spoiled = seat.present.spoiled or verdict.cause
-    if absent:
-        return
-    if verdict.fatal:
-        kept = verdict.culprit is not None and verdict.culprit.side.spec.restart == "off"
-        for seat in () if kept else seats if verdict.culprit is None else (verdict.culprit,):
-            seat.engine.spoiled = seat.engine.spoiled or verdict.cause
-    owing = [seat.engine for seat in seats if seat.engine.thinking and not seat.engine.spoiled]
-    run_scripts({engine: engine.settle() for engine in owing}, link)
-    listening = [seat.engine for seat in seats if not seat.engine.spoiled and not seat.engine.dead]
-    words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
-    run_scripts({engine: engine.say(*lines) for engine, lines in words.items() if lines}, link)
-
-
-# A game as it is told: its beginning to whoever looks on, its record to the store.
-
 LONGEST_LINE = 4_096  # bytes of a line in a log of traffic: more than the longest `position` (runner spec 6)
-
-
-def start_event(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict[str, object]:
-    """The live event "start": who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""
-    return {
-        "white": task.pairing.white,
-        "black": task.pairing.black,
-        "opening": task.opening.name,
-        "variant": task.opening.variant,
-        "fen": task.opening.fen,
-        "moves": list(position.moves),
-        "clocks": [seat.clock.rest_ms for seat in seats],
-        "tc": [str(task.white.tc), str(task.black.tc)],
-        "at": time.time(),
-    }
-
-
-def game_record(
-    task: GameTask,
-    verdict: Verdict,
-    record: Record,
-    seats: Sequence[Seat],
-    started: float,
-    incidents: Sequence[Incident],
-) -> Game:
-    """The record of a game that has just ended; White's seat first."""
-    white, black = seats
-    return Game(
-        pairing=task.pairing,
-        outcome=verdict.outcome,
-        termination=verdict.termination,
-        cause=verdict.cause,
-        culprit=verdict.culprit.name if verdict.culprit is not None else "",
-        category=verdict.category,
-        opening=task.opening,
-        moves=tuple(record.moves),
-        white=record.side_record(white),
-        black=record.side_record(black),
-        white_tc=str(task.white.tc),
-        black_tc=str(task.black.tc),
-        final_fen=record.final_fen,
-        started=started,
-        ended=time.time(),
-        relay_us=record.relay_us(),
-        incidents=tuple(incidents),
-        replay=task.replay,
-        hardware=processor_name(),
-        load=record.workload.load(),
-        cores=processor_count(),
-        steal=record.workload.steal(),
-        own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
-        traffic=_traffic(seats) if task.log_traffic else (),
-    )
-
-
-def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
-    """Both engines in one, in the order of time: ``0.012345 White < bestmove e2e4``, seconds since the game began."""
-    began = min(seat.began_ns for seat in seats)
-    told = [
-        (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {escape_bytes(line, LONGEST_LINE)}")
-        for seat in seats
-        if seat.present is not None
-        for stamp, way, line in seat.present.process.traffic_since(began)
-    ]
-    return tuple(words for _, words in sorted(told, key=itemgetter(0)))
 
 
 # Plies that no engine is asked for: the opening's, and those of the book we play from for one side.
@@ -261,18 +158,94 @@ class GameRunner:
             return None
         if faults:
             return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
-        self._link.tell("start", start_event(self._task, self._position, self.seats))
+        self._link.tell("start", self._start_event())
         return self._finish(self._relay.play(self._pool.together))
+
+    def _start_event(self) -> dict[str, object]:
+        """Who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""
+        task = self._task
+        return {
+            "white": task.pairing.white,
+            "black": task.pairing.black,
+            "opening": task.opening.name,
+            "variant": task.opening.variant,
+            "fen": task.opening.fen,
+            "moves": list(self._position.moves),
+            "clocks": [seat.clock.rest_ms for seat in self.seats],
+            "tc": [str(task.white.tc), str(task.black.tc)],
+            "at": time.time(),
+        }
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
         own_ns = self._relay.own_ns() if verdict.own_ns is None else verdict.own_ns
         self._record.close()
-        incidents = self._record.incidents + fault_incidents(verdict, self.seats, absent, self._position, own_ns)
-        settle_engines(verdict, self.seats, absent, self._link)
+        incidents = [*self._record.incidents]
+        if verdict.category:  # one for each engine at fault; where the host is, for the engine whose turn it was
+            guilty = absent or (verdict.culprit or self.seats[0 if self._position.board.turn else 1],)
+            ply, own = len(self._position.moves), None if absent else own_ns
+            incidents += [incident_of(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
+        self._settle_engines(verdict, absent)
         self._return_engines()
         incidents += self._pool.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
-        return game_record(self._task, verdict, self._record, self.seats, self._started, incidents)
+        return self._game(verdict, incidents)
+
+    def _settle_engines(self, verdict: Verdict, absent: tuple[Seat, ...]) -> None:
+        """Mark who may not play again, take owed answers, tell the result; only the first for a game that never began."""
+        for seat in absent:
+            if seat.present is not None:
+                seat.present.spoiled = seat.present.spoiled or verdict.cause
+        if absent:
+            return
+        if verdict.fatal:
+            kept = verdict.culprit is not None and verdict.culprit.side.spec.restart == "off"
+            for seat in () if kept else self.seats if verdict.culprit is None else (verdict.culprit,):
+                seat.engine.spoiled = seat.engine.spoiled or verdict.cause
+        owing = [seat.engine for seat in self.seats if seat.engine.thinking and not seat.engine.spoiled]
+        run_scripts({engine: engine.settle() for engine in owing}, self._link)
+        listening = [seat.engine for seat in self.seats if not seat.engine.spoiled and not seat.engine.dead]
+        words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
+        run_scripts({engine: engine.say(*lines) for engine, lines in words.items() if lines}, self._link)
 
     def _return_engines(self) -> None:
         self._pool.give_back(*(seat.present for seat in self.seats if seat.present is not None))
+
+    def _game(self, verdict: Verdict, incidents: Sequence[Incident]) -> Game:
+        task, record, (white, black) = self._task, self._record, self.seats
+        return Game(
+            pairing=task.pairing,
+            outcome=verdict.outcome,
+            termination=verdict.termination,
+            cause=verdict.cause,
+            culprit=verdict.culprit.name if verdict.culprit is not None else "",
+            category=verdict.category,
+            opening=task.opening,
+            moves=tuple(record.moves),
+            white=record.side_record(white),
+            black=record.side_record(black),
+            white_tc=str(task.white.tc),
+            black_tc=str(task.black.tc),
+            final_fen=self._position.board.fen(),
+            started=self._started,
+            ended=time.time(),
+            relay_us=record.relay_us(),
+            incidents=tuple(incidents),
+            replay=task.replay,
+            hardware=processor_name(),
+            load=record.workload.load(),
+            cores=processor_count(),
+            steal=record.workload.steal(),
+            own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
+            traffic=self._traffic() if task.log_traffic else (),
+        )
+
+    def _traffic(self) -> tuple[str, ...]:
+        """Both engines in the order of time: ``0.012345 White < bestmove e2e4``, seconds since the game began."""
+        began = min(seat.began_ns for seat in self.seats)
+        told = [
+            (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {escape_bytes(line, LONGEST_LINE)}")
+            for seat in self.seats
+            if seat.present is not None
+            for stamp, way, line in seat.present.process.traffic_since(began)
+        ]
+        return tuple(words for _, words in sorted(told, key=itemgetter(0)))

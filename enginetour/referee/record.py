@@ -408,11 +408,6 @@ class Record:
         self._used = {seat: seat.cpu_ms(whole=False) for seat in seats}
         self._scribe.begin(*seats)
 
-    @property
-    def final_fen(self) -> str:
-        """The position on the board."""
-        return self._position.board.fen()
-
     def enter(self, ply: RawPly) -> None:
         """Take a ply, do nothing yet."""
         if ply.seat is not None and not ply.book and (pondered := ply.seat.engine.pondered_ns):

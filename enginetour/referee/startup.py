@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from enginetour.engines.cecp import CecpEngine
@@ -128,14 +128,28 @@ def prepare_engines(
     An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1). One that is
     deaf at its start, which its file says it is not, up to twice.
     """
+    names = {seat: other.name for seat in seats for other in seats if other is not seat}
+
+    def prepare(seats: Sequence[Seat]) -> dict[Seat, EngineFault]:
+        faults: dict[Seat, EngineFault] = {}
+        empty = [seat for seat in seats if seat.present is None]
+        for seat, opened in zip(empty, open_engines(*(seat.side.spec for seat in empty)), strict=True):
+            if isinstance(opened, StartFailed):
+                faults[seat] = opened
+            else:
+                seat.sit(opened)
+        taken = [seat for seat in seats if seat.present is not None]
+        scripts = {seat.engine: _script(seat.engine, Setup(position, seat.side.tc, names[seat])) for seat in taken}
+        ends = run_scripts(scripts, link, late)
+        return faults | {seat: start_fault(end) for seat in taken if isinstance(end := ends[seat.engine], EngineFault)}
+
     for seat, engine in zip(seats, pool.take(*(seat.side.spec for seat in seats)), strict=True):
         if engine is not None and not engine.suits(seat.side.tc):
             pool.end(engine)
-            engine = None  # nobody of use was on the pool
+            engine = None  # nobody of use was in the pool
         seat.sit(engine)
     again = [seat for seat in seats if seat.present is not None]
-    names = {seat: other.name for seat in seats for other in seats if other is not seat}
-    faults = _prepare(seats, names, position, link, late)
+    faults = prepare(seats)
     worn = {seat for seat in again if isinstance(faults.get(seat), EngineCrashed | EngineStalled | StartFailed)}
     for _ in range(STARTS - 1):
         slow = {seat for seat, fault in faults.items() if fault.category == "start-timeout"}
@@ -146,32 +160,8 @@ def prepare_engines(
             if seat.present is not None:
                 pool.replace(seat.present, faults[seat].detail)
             seat.sit(None)
-        faults = _prepare([seat for seat in seats if seat in worn], names, position, link, late)
+        faults = prepare([seat for seat in seats if seat in worn])
         worn = set()
-    return faults
-
-
-def _prepare(
-    seats: Sequence[Seat],
-    names: Mapping[Seat, str],
-    position: Position,
-    link: Link,
-    late: Callable[[int], None],
-) -> dict[Seat, EngineFault]:
-    faults: dict[Seat, EngineFault] = {}
-    empty = [seat for seat in seats if seat.present is None]
-    for seat, opened in zip(empty, open_engines(*(seat.side.spec for seat in empty)), strict=True):
-        if isinstance(opened, StartFailed):
-            faults[seat] = opened
-        else:
-            seat.sit(opened)
-    taken = [seat for seat in seats if seat.present is not None]
-    scripts = {seat.engine: _script(seat.engine, Setup(position, seat.side.tc, names[seat])) for seat in taken}
-    ends = run_scripts(scripts, link, late)
-    for seat in taken:
-        end = ends[seat.engine]
-        if isinstance(end, EngineFault):
-            faults[seat] = start_fault(end)
     return faults
 
 
