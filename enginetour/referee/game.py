@@ -191,7 +191,7 @@ class GameRunner:
         return self._game(verdict, incidents)
 
     def _settle_engines(self, verdict: Verdict, absent: tuple[Seat, ...]) -> None:
-        """Mark who may not play again, take owed answers, tell the result; only the first for a game that never began."""
+        """Mark who may not play again; after a game that began, take owed answers and tell the result."""
         for seat in absent:
             if seat.present is not None:
                 seat.present.spoiled = seat.present.spoiled or verdict.cause
