@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,15 @@ def tried(outside: Path, **more: Any) -> dict[str, Any]:
     return told
 
 
-def fenced(sandbox: Sandbox, tmp_path: Path) -> dict[str, Any]:
-    """The same in a sandbox; skips where this machine has none."""
-    if f"{sandbox} no" in safeguards.describe_safeguards():
+@cache
+def guards() -> str:
+    return safeguards.describe_safeguards()
+
+
+def needs(sandbox: Sandbox) -> None:
+    """Skips where this machine has none."""
+    if f"{sandbox} no" in guards():
         pytest.skip(f"no {sandbox} here")
-    told = tried(tmp_path / "escaped", sandbox=sandbox)
-    assert not (tmp_path / "escaped").exists()
-    return told
 
 
 def test_without_a_sandbox_an_engine_may_do_what_we_may(tmp_path: Path) -> None:
@@ -100,16 +103,15 @@ def test_without_a_sandbox_an_engine_may_do_what_we_may(tmp_path: Path) -> None:
     assert (tmp_path / "written").exists()
 
 
-def test_landlock_lets_it_write_in_scratch_only(tmp_path: Path) -> None:
-    """A write outside scratch and a TCP connection fail, its scratch folder and /dev/null stay open."""
-    told = fenced("landlock", tmp_path)
-    assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, False, True, False)
-    assert told["home"]
+@pytest.mark.parametrize("sandbox", ["landlock", "bwrap"])
+def test_a_sandbox_lets_it_write_in_scratch_only(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A write outside scratch and a TCP connection fail, its scratch folder and /dev/null stay open.
 
-
-def test_bubblewrap_lets_it_write_in_scratch_only(tmp_path: Path) -> None:
-    """The same through bubblewrap, with the system read-only and no network at all."""
-    told = fenced("bwrap", tmp_path)
+    The same through bubblewrap, with the system read-only and no network at all.
+    """
+    needs(sandbox)
+    told = tried(tmp_path / "escaped", sandbox=sandbox)
+    assert not (tmp_path / "escaped").exists()
     assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, False, True, False)
     assert told["home"]
 
@@ -157,8 +159,7 @@ def test_no_engine_breaks_out_of_a_sandbox(
     sandbox: Sandbox, namespace: str, apart: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No file, right, device, mount, setting or listener, as root too: it has no capability and no socket to ask by."""
-    if f"{sandbox} no" in safeguards.describe_safeguards():
-        pytest.skip(f"no {sandbox} here")
+    needs(sandbox)
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     assert broken_out(sandbox, apart, monkeypatch) == []
 
@@ -205,8 +206,7 @@ def test_the_filter_knows_each_architecture(
 
 def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine may search with threads, start processes, and change its own memory as before."""
-    if "landlock no" in safeguards.describe_safeguards():
-        pytest.skip("no landlock here")
+    needs("landlock")
     script = "import threading, subprocess; t = threading.Thread(target=print, args=('thread',)); t.start(); t.join(); "
     script += "subprocess.run(['echo', 'process'])"
     command = (sys.executable, "-I", "-S", "-u", "-c", script)
@@ -218,8 +218,7 @@ def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.Monk
 
 def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
     """bwrap ends with 128 and the signal's number: told as the signal."""
-    if "bwrap no" in safeguards.describe_safeguards():
-        pytest.skip("no bwrap here")
+    needs("bwrap")
     engine = EngineProcess(odd("quiet", sandbox="bwrap"))
     engine.write(b"kill 6\n")
     until(engine.exit_status)
