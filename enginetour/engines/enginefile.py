@@ -16,7 +16,6 @@ import tomllib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
@@ -49,7 +48,7 @@ LONGEST_NAME = 100  # characters of an engine's name
 # The first number of a name that is a version: 17.1 of "Stockfish 17.1 64-bit", 31 of "Lc0 v0.31" (not the 0 of Lc0).
 _RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*[a-z]?)(?![a-z\d]|-bit)", re.IGNORECASE)
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_Table = TypeVar("_Table", Quirks, Resources)
+_Table = TypeVar("_Table", bound=Quirks | Resources)
 _Word = Annotated[Line, Bounds(min_length=1)]
 _FileName = Annotated[str, Bounds(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
@@ -153,8 +152,9 @@ def _holds_nul(value: object) -> bool:
     return "\0" in value if isinstance(value, str) else isinstance(value, tuple) and any(map(_holds_nul, value))
 
 
-@cache
-def _model(kind: type, base: type[BaseModel], *, without: Collection[str] = ()) -> type[BaseModel]:
+def _model(
+    kind: Any, base: type[BaseModel], *, without: Collection[str] = (), required: Collection[str] = ()
+) -> type[BaseModel]:
     """A model of pydantic with the fields and bounds of a dataclass; a dataclass among them is a table."""
     hints = get_type_hints(kind, include_extras=True)
     read: dict[str, Any] = {}
@@ -164,18 +164,19 @@ def _model(kind: type, base: type[BaseModel], *, without: Collection[str] = ()) 
             continue
         if is_dataclass(hint):
             made = AfterValidator(lambda table, hint=hint: hint(**dict(table)))
-            read[one.name] = (Annotated[_model(hint, _Section), made], hint())
+            read[one.name] = (Annotated[_TABLES[hint], made], hint())
         elif one.default_factory is not MISSING:
             read[one.name] = (hint, Field(default_factory=one.default_factory))
         else:
-            read[one.name] = (hint, ... if one.default is MISSING else one.default)
+            read[one.name] = (hint, ... if one.default is MISSING or one.name in required else one.default)
     return create_model(kind.__name__, __base__=base, **read)
 
 
+_TABLES: dict[type, type[BaseModel]] = {kind: _model(kind, _Section) for kind in (Quirks, Resources)}
 _FILE = _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
 # What a database has of an engine. Its words are wider than those of an engine file: placeholders are filled in, and
-# older versions wrote it too. A field that is not there has its default.
-_SPEC = _model(EngineSpec, _StoredSpec)
+# older versions wrote it too. A field that is not there has its default, but for `limits`, which every version wrote.
+_SPEC = _model(EngineSpec, _StoredSpec, required=("limits",))
 
 
 class _StoredEntrant(_Stored):
@@ -273,7 +274,7 @@ def override(now: _Table, changes: Mapping[str, object], place: str) -> _Table:
         if key not in known:
             raise InputRefused(f"unknown {word[:-1]} {key!r}{suggest(key, known)}", place=place)
     try:
-        return kind(**dict(_model(kind, _Section).model_validate({**known, **changes})))
+        return kind(**dict(_TABLES[kind].model_validate({**known, **changes})))
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(key) for key in (word, *first["loc"]))

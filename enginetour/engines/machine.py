@@ -103,10 +103,10 @@ def _quotas(own: Path, groups: Path) -> Iterator[tuple[float, Path]]:
         number, controllers, place = line.split(":", 2)
         if number == "0":
             # cpu.max: ``QUOTA PERIOD`` in us, or ``max PERIOD``. Source: Documentation/admin-guide/cgroup-v2.rst
-            folder, files = groups, ("cpu.max",)
+            folder, files = groups, ["cpu.max"]
         elif "cpu" in controllers.split(","):
             # -1 is no limit. Source: Documentation/scheduler/sched-bwc.rst
-            folder, files = groups / "cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+            folder, files = groups / "cpu", ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
         else:
             continue
         steps = [step for step in place.split("/") if step not in ("", "..")]

@@ -72,9 +72,7 @@ class Resources:
 
     # MB of anonymous memory, of all its processes together; 16: what a bare interpreter holds.
     memory: Annotated[int, Bounds(ge=16, le=10_000_000)] | None = None
-    files: Annotated[int, Bounds(ge=16, le=1_048_576)] | None = (
-        None  # open files; nr_open of Linux, proc_sys_fs(5)
-    )
+    files: Annotated[int, Bounds(ge=16, le=1_048_576)] | None = None  # open files; nr_open of Linux, proc_sys_fs(5)
     file_size: Annotated[int, Bounds(ge=1, le=10_000_000)] | None = None  # MB of the largest file it may write
     nice: Annotated[int, Bounds(ge=0, le=19)] = 0  # more gives way to others
 

@@ -22,7 +22,7 @@ from enginetour.engines.enginefile import (
 )
 from enginetour.engines.registry import to_spec
 from enginetour.model.errors import InputRefused
-from enginetour.model.task import Quirks, Resources
+from enginetour.model.task import LimitName, Quirks, Resources
 from tests.support.tournaments import config, read, tour
 
 # Engine files: read, refused with the place, written.
@@ -111,7 +111,7 @@ def test_written_and_read_back(
     command: list[str],
     options: dict[str, str | int | float | bool],
     files: dict[str, str],
-    limits: set[str] | None,
+    limits: set[LimitName] | None,
     delay: int,
 ) -> None:
     """An entry that is written is read back the same, whatever its texts are."""

@@ -29,7 +29,7 @@ from enginetour.engines.wire import LineBuffer
 from enginetour.model.errors import StartFailed
 from enginetour.model.game import Termination
 from enginetour.model.task import EngineSpec, ProbeTask
-from enginetour.referee import relay, seats
+from enginetour.referee import relay
 from enginetour.referee.link import Link
 from enginetour.tournament.cluster.place import LoopThread
 from enginetour.tournament.control import ControlServer
@@ -285,7 +285,7 @@ def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_p
         engine = EngineProcess(odd("renamed", name.hex()))
         child_of(engine)
         assert machine.memory_excess([engine.engine_pid], 1).startswith("killed: ")
-        assert (seats.MemoryPeak(engine.engine_pid).look() or 0) > 1000
+        assert machine.peak_memory_kb(engine.engine_pid) > 1000
         engine.kill()
 
 

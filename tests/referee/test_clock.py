@@ -20,10 +20,9 @@ from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock as module
 from enginetour.referee import relay, talk, waits
-from enginetour.referee.clock import MS, Clock
+from enginetour.referee.clock import MS, Clock, Interruptions
 from enginetour.referee.compiled import native
 from enginetour.referee.record import Record
-from enginetour.referee.waits import Interruptions
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 from tests.support.tournaments import Forked, audit, left_running, quick, read
 
@@ -289,8 +288,8 @@ def test_what_the_referee_cost_is_told_with_a_flag(
     still.think = FLAG_MS * MS + 5 * MS
     cost = (6 if enough else 4) * MS
     if part == "queue":
-        waits = itertools.count(step=cost)
-        monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
+        stamps = itertools.count(step=cost)
+        monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(stamps))
     else:
         setattr(still, part, cost)
     played = flagged(doubtful_flag="void")
@@ -301,8 +300,8 @@ def test_what_the_referee_cost_is_told_with_a_flag(
 
 def test_what_the_referee_cost_is_added_up(still: StillClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of one ply, nothing of those before it."""
-    waits = itertools.count(step=7 * MS)
-    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
+    stamps = itertools.count(step=7 * MS)
+    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(stamps))
     still.write, still.judging, still.think = 2 * MS, 3 * MS, 56 * MS
     played = flagged()
     assert played.own_us == 12_000

@@ -303,8 +303,8 @@ def test_a_delay_between_lines_excuses_no_flag() -> None:
 def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the kernel says that this process waited during the search is a part of the referee's own share."""
     monkeypatch.setattr(relay, "native", None)  # it asks the kernel by itself
-    waits = itertools.count(step=10**9)
-    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
+    stamps = itertools.count(step=10**9)
+    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(stamps))
     late = scripted("uci", "late", at=1, seconds=0.4)
     played = game(late, sound(), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")

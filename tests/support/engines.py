@@ -22,11 +22,12 @@ from unittest import mock
 import pytest
 
 from enginetour.engines import cecp, strays
+from enginetour.engines.enginefile import USUAL_LIMITS
 from enginetour.engines.process import EngineProcess, running_engines, wait
 from enginetour.engines.protocol import MS, Engine
 from enginetour.engines.wire import LineBuffer
 from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
-from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
+from enginetour.model.task import EngineSpec, GameTask, LimitName, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import probe
 from enginetour.referee.compliance import common, course, exam
@@ -216,7 +217,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def taken(
-    protocol: Protocol, fault: str, *only: str, limits: tuple[str, ...] = (), program: str = "", **quirks: object
+    protocol: Protocol, fault: str, *only: str, limits: tuple[LimitName, ...] = (), program: str = "", **quirks: object
 ) -> Compliance:
     """A course, or some of its steps; nothing of the engine is alive afterwards."""
     command: tuple[str, ...] = (sys.executable, "-E", EXAMINEE, "--protocol", protocol, "--fault", fault)
@@ -227,7 +228,7 @@ def taken(
         command,
         protocol,
         dir="scratch",
-        limits=frozenset(limits or ("clock", "movetime", "depth", *(["nodes"] if protocol == "uci" else []))),
+        limits=frozenset(limits or (USUAL_LIMITS[protocol] | {"depth"})),
         quirks=Quirks(**{"handshake_timeout": 20.0, "ready_timeout": 20.0, **quirks}),  # type: ignore[arg-type]
     )
     found = run_checks(ComplianceTask(spec, only), Link())

@@ -17,7 +17,7 @@ from enginetour.engines.start import open_engine
 from enginetour.engines.uci_lines import plain_line
 from enginetour.engines.wire import Message, SearchInfo, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault
-from enginetour.model.task import EngineSpec, Side
+from enginetour.model.task import EngineSpec, LimitName, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import Clock
 from enginetour.referee.link import Link
@@ -89,7 +89,7 @@ class NotSupported(Exception):
 
 # One engine under examination: its process, what it is asked through the adapter or line by line, its steps.
 
-_EVERY_LIMIT = frozenset({"clock", "movetime", "nodes", "depth"})
+_EVERY_LIMIT: frozenset[LimitName] = frozenset({"clock", "movetime", "nodes", "depth"})
 PATIENCE_S = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
 SHORT_PATIENCE_S = 3.0  # s for a limit its file leaves out: depth 3 may take so long (engines spec 1)
 MARGIN_MS = 1_000  # a move on a busy machine is not judged to the millisecond
