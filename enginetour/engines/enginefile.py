@@ -15,7 +15,7 @@ import tempfile
 import tomllib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
@@ -152,6 +152,9 @@ def _holds_nul(value: object) -> bool:
     return "\0" in value if isinstance(value, str) else isinstance(value, tuple) and any(map(_holds_nul, value))
 
 
+_TABLES: dict[Any, type[BaseModel]] = {}  # of the dataclasses that are tables of others
+
+
 def _model(
     kind: Any, base: type[BaseModel], *, without: Collection[str] = (), required: Collection[str] = ()
 ) -> type[BaseModel]:
@@ -162,7 +165,7 @@ def _model(
         hint: Any = hints[one.name]
         if one.name in without:
             continue
-        if is_dataclass(hint):
+        if hint in _TABLES:
             made = AfterValidator(lambda table, hint=hint: hint(**dict(table)))
             read[one.name] = (Annotated[_TABLES[hint], made], hint())
         elif one.default_factory is not MISSING:
@@ -172,7 +175,7 @@ def _model(
     return create_model(kind.__name__, __base__=base, **read)
 
 
-_TABLES: dict[type, type[BaseModel]] = {kind: _model(kind, _Section) for kind in (Quirks, Resources)}
+_TABLES |= {kind: _model(kind, _Section) for kind in (Quirks, Resources)}
 _FILE = _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
 # What a database has of an engine. Its words are wider than those of an engine file: placeholders are filled in, and
 # older versions wrote it too. A field that is not there has its default, but for `limits`, which every version wrote.
