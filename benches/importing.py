@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benches.measure import Settings, a_second, divided, in_turn, line
 from benches.scanning import MOVES, written
-from enginetour.interop.gamefilter import Naming, ratable
+from enginetour.interop.gamefilter import EngineNames, ratable_games
 from enginetour.interop.pgn import read_games, scan
 from enginetour.store.imports import import_games
 from enginetour.store.tournaments import Store
@@ -39,4 +39,4 @@ def enter(database: Path, path: Path) -> None:
     """As the command does."""
     games = read_games([path])
     with Store.open(database) as store:
-        import_games(store.database, "games", games, ratable(games, Naming()), [str(path)])
+        import_games(store.database, "games", games, ratable_games(games, EngineNames()), [str(path)])

@@ -13,7 +13,7 @@ from benches.measure import Settings, divided, in_turn, line
 from enginetour.model.game import Game, Outcome, Pairing, Termination
 from enginetour.ratings import elo
 from enginetour.ratings.elo import EloSettings
-from enginetour.ratings.incremental import RatedGame
+from enginetour.ratings.incremental import RatedGame, rate
 from enginetour.store.counts import pack_counts
 from enginetour.store.ratings import update_ratings
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
@@ -42,7 +42,7 @@ def incremental(settings: Settings) -> Iterator[str]:
 
     events, plain = in_turn(
         settings.rounds,
-        lambda: elo.rate(log, chosen, {}),
+        lambda: rate(log, elo.begin(chosen, {})),
         added_up,
     )
     base = divided(plain, games)

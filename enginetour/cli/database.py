@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import shlex
 from itertools import count
 from pathlib import Path
 
 import click
 
-from enginetour.cli.options import PATH, Database, database_option, json_option, quote_command
-from enginetour.cli.printing import echo, output_form, print_json
+from enginetour.cli.common import Database, database_option, say, say_json
 from enginetour.model.errors import StoreRefused
 from enginetour.store.address import Address
-from enginetour.tournament.config.workspace import database_of
 
 
 @click.group()
@@ -25,8 +23,8 @@ def db() -> None:
 
 @db.command()
 @database_option
-@json_option
-def check(db: Address | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(db: Address | None, as_json: bool) -> int:
     """Go over everything that is kept; one line a finding, exit 5 if any.
 
     Pages and references; the order of every log; every game read back; pair
@@ -36,41 +34,43 @@ def check(db: Address | None) -> int:
 
     Example: enginetour db check --json
     """
+    from enginetour.reports.sheet import safe_text as safe
     from enginetour.store.check import inspect
     from enginetour.store.tournaments import Store
 
-    database = _existing(db)
+    database = _there(db)
     _refuse_older(database)
     with Store.open(database, create=False, readonly=True) as store:
         found = inspect(store)
-    if output_form() == "json":
-        print_json({"database": str(database), **found.to_json()})
+    if as_json:
+        say_json({"database": str(database), **found.to_json()})
         return StoreRefused.exit_code if found.findings else 0
     for finding in found.findings:
-        echo(f"{finding.place}: {finding.what}")
+        click.echo(safe(f"{finding.place}: {finding.what}"))
     for finding in found.unreplayed:
-        echo(f"{finding.place}: not replayed, {finding.what}", err=True)
-    counts = (
+        click.echo(safe(f"{finding.place}: not replayed, {finding.what}"), err=True)
+    parts = (
         (found.tournaments, "tournament"),
         (found.games, "game"),
         (found.imports, "import"),
         (found.editions, "edition"),
     )
-    content = ", ".join(f"{number} {noun}{'s' * (number != 1)}" for number, noun in counts)
+    told = ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in parts)
     if not found.findings:
-        echo(f"sound: {database}; {content}")
+        say(f"sound: {database}; {told}")
         return 0
+    count = len(found.findings)
     step = "put a backup in its place, or go on knowing this"
     if found.repairable:
-        step = f"repair what can be repaired: {quote_command('db', 'repair', db=db)}"
-    findings = len(found.findings)
-    raise StoreRefused(f"{findings} finding{'s' * (findings != 1)} in {content}", place=str(database), step=step)
+        there = [] if db is None else ["--db", str(db)]
+        step = f"repair what can be repaired: {shlex.join(['enginetour', 'db', 'repair', *there])}"
+    raise StoreRefused(f"{count} finding{'s' * (count != 1)} in {told}", place=str(database), step=step)
 
 
 @db.command(short_help="Repair entrants that cannot be read.")
 @database_option
-@json_option
-def repair(db: Address | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def repair(db: Address | None, as_json: bool) -> None:
     """Repair the entrants that `db check` finds damaged.
 
     A damaged specification (how an engine is started) is written again from
@@ -82,37 +82,42 @@ def repair(db: Address | None) -> None:
 
     Example: enginetour db repair
     """
-    from enginetour.store import check
+    from enginetour.reports.sheet import safe_text as safe
     from enginetour.store.backup import back_up
+    from enginetour.store.check import damages
+    from enginetour.store.check import repair as repaired
     from enginetour.store.tournaments import Store
 
-    database = _existing(db)
+    database = _there(db)
     _refuse_older(database)
     kept: Path | None = None
     with Store.open(database, create=False) as store:
-        found = check.damages(store.database)
+        found = damages(store.database)
         if found and isinstance(database, Path):
             database = database.resolve()
             names = (database.with_name(f"{database.name}.before-repair-{number}") for number in count(1))
             kept = back_up(database, next(name for name in names if not name.exists())).path
-        found = check.repair(store.database)
-    if output_form() == "json":
+        found = repaired(store.database)
+    if as_json:
         rows = [{"tournament": one.tournament, "damage": one.what, "repair": one.repair} for one in found]
-        print_json({"database": str(database), "repairs": rows, "backup": kept and str(kept)})
+        say_json({"database": str(database), "repairs": rows, "backup": kept and str(kept)})
         return
     for one in found:
-        echo(f"{one.tournament}: {one.what}; {one.repair}")
+        click.echo(safe(f"{one.tournament}: {one.what}; {one.repair}"))
     before = f"; the database as it was: {kept}" if kept else ""
-    repairs = f"{len(found)} repair{'s' * (len(found) != 1)}{before}" if found else "nothing to repair"
-    echo(f"{database}: {repairs}")
+    say(
+        f"{database}: {len(found)} repair{'s' * (len(found) != 1)}{before}"
+        if found
+        else f"{database}: nothing to repair"
+    )
 
 
 @db.command()
-@click.argument("file", type=PATH)
+@click.argument("file", type=click.Path(path_type=Path))
 @database_option
 @click.option("--replace", is_flag=True, help="Put the copy in the place of an older one.")
-@json_option
-def backup(file: Path, db: Address | None, replace: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def backup(file: Path, db: Address | None, replace: bool, as_json: bool) -> None:
     """Copy the database to FILE, also while a tournament runs.
 
     The copy is one state of the whole, checked page by page and row by row,
@@ -122,19 +127,21 @@ def backup(file: Path, db: Address | None, replace: bool) -> None:
 
     Example: enginetour db backup /mnt/disk/enginetour.db --replace
     """
+    from dataclasses import asdict
+
     from enginetour.store.backup import back_up
 
-    made = back_up(_existing(db), file, replace=replace)
-    if output_form() == "json":
-        print_json({**asdict(made), "path": str(made.path)})
+    made = back_up(_there(db), file, replace=replace)
+    if as_json:
+        say_json({**asdict(made), "path": str(made.path)})
     else:
-        echo(f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.schema}")
+        say(f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.schema}")
 
 
 @db.command()
 @database_option
-@json_option
-def upgrade(db: Address | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def upgrade(db: Address | None, as_json: bool) -> None:
     """Bring an older database up to this version; a backup is made first.
 
     Every command does the same when it opens one: versions only add tables
@@ -149,27 +156,27 @@ def upgrade(db: Address | None) -> None:
     from enginetour.store.tables import SCHEMA_VERSION
     from enginetour.store.tournaments import Store
 
-    database = _existing(db)
+    database = _there(db)
     before = schema_version(database)
     kept: Path | None = None
     if 0 < before < SCHEMA_VERSION and isinstance(database, Path):
         database = database.resolve()
         kept = back_up(database, database.with_name(f"{database.name}.schema-{before}")).path
     Store.open(database, create=False).close()
-    if output_form() == "json":
-        print_json({"database": str(database), "from": before, "to": SCHEMA_VERSION, "backup": kept and str(kept)})
+    if as_json:
+        say_json({"database": str(database), "from": before, "to": SCHEMA_VERSION, "backup": kept and str(kept)})
     elif not 0 < before < SCHEMA_VERSION:
-        echo(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
+        say(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
     else:
         was = f"as it was: {kept}" if kept is not None else "in one transaction"
-        echo(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; {was}")
+        say(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; {was}")
 
 
 @db.command()
 @click.argument("source", type=Database())
 @click.argument("target", type=Database())
-@json_option
-def copy(source: Address, target: Address) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def copy(source: Address, target: Address, as_json: bool) -> None:
     """Copy everything of SOURCE into TARGET, which must be empty.
 
     Each is a file or postgresql://USER@HOST:PORT/NAME. One state of SOURCE is
@@ -178,19 +185,22 @@ def copy(source: Address, target: Address) -> None:
 
     Example: enginetour db copy results/enginetour.db postgresql://me@host/chess
     """
+    from dataclasses import asdict
+
     from enginetour.store.backup import copy_store
 
     made = copy_store(source, target)
-    if output_form() == "json":
-        print_json({"source": str(source), "target": str(target), **asdict(made)})
+    if as_json:
+        say_json({"source": str(source), "target": str(target), **asdict(made)})
         return
     words = f"{made.tournaments:,} tournament{'s' * (made.tournaments != 1)}, {made.rows:,} rows"
-    echo(f"{target} written and verified: {words} of {made.tables} tables, digest {made.digest[:16]}")
+    say(f"{target} written and verified: {words} of {made.tables} tables, digest {made.digest[:16]}")
 
 
-def _existing(db: Address | None) -> Address:
+def _there(db: Address | None) -> Address:
     """The database asked for; StoreRefused where there is none."""
     from enginetour.store.database import schema_version
+    from enginetour.tournament.config.workspace import database_of
 
     database = database_of(Path.cwd(), db)
     schema_version(database)
@@ -202,6 +212,8 @@ def _refuse_older(database: Address) -> None:
     from enginetour.store.database import schema_version
     from enginetour.store.tables import SCHEMA_VERSION
 
-    if 0 < (version := schema_version(database)) < SCHEMA_VERSION:
-        what = f"has schema {version}, this is {SCHEMA_VERSION}"
-        raise StoreRefused(what, place=str(database), step="enginetour db upgrade")
+    version = schema_version(database)
+    if 0 < version < SCHEMA_VERSION:
+        raise StoreRefused(
+            f"has schema {version}, this is {SCHEMA_VERSION}", place=str(database), step="enginetour db upgrade"
+        )

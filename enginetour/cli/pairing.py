@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH, output_options, usage_errors
-from enginetour.cli.printing import echo, output_form, print_json, print_sheet, refuse_tables
-from enginetour.formats.pairing.field import Kind, Unpairable
-from enginetour.interop.files import read_whole, refuse_kept, replace_bytes
-from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused, no_match_hint, suggest
-from enginetour.reports.standings import (
-    CheckedRound,
-    checked_json,
-    checked_sheet,
-    round_json,
-    round_sheet,
-    scores_json,
-    why_json,
-    why_lines,
-)
+from enginetour.cli.common import output_options, refuse_tables, say, say_json, show_sheet
+from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,15 +17,17 @@ if TYPE_CHECKING:
     from enginetour.formats.pairing.field import Field, Paired
     from enginetour.formats.pairing.tiebreaks import Unplayed
     from enginetour.formats.rounds import PairingSystem
-    from enginetour.interop.pairers import Foreign, Ranking
+    from enginetour.interop.foreign import ForeignTournament
+    from enginetour.interop.pairers import FinalTable
     from enginetour.interop.tde import Register
+    from enginetour.interop.trf import TrfReport
 
-    Write = Callable[[Foreign, Paired, Path], list[Path]]
-    Table = Callable[[tuple[str, ...] | None, Unplayed | None], Ranking]
+    Write = Callable[[ForeignTournament, Paired, Path], list[Path]]
+    Table = Callable[[tuple[str, ...] | None, Unplayed | None], FinalTable]
 
 
 @click.command()
-@click.argument("file", type=PATH, required=False)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--system", help="Pairing system; default: dutch for TRF, gopair for TDE, as in the file for XML and H9.")
 @click.option("--set", "words", multiple=True, metavar="KEY=VALUE", help="A setting of the system; repeat.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Rounds in all; default: as the file says.")
@@ -48,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--absent", multiple=True, metavar="ENTRANT", help="Not there in this round; number, id or name; repeat.")
 @click.option("--bye", metavar="ENTRANT", help="Entrant that has the bye of this round; number, id or name.")
 @click.option("--seed", default=1, show_default=True, help="Of all chance.")
-@click.option("-o", "--output", type=PATH, help="TRF with the new round, or folder for N.tde.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="TRF with the new round, or folder for N.tde.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
 @click.option(
     "--unfinished-ok", is_flag=True, help="TDE, XML, H9: games without a result count as played, for nothing."
@@ -72,6 +59,8 @@ def pair(
     check_all: bool,
     why: tuple[str, str] | None,
     xboard: bool,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Pair the next round of FILE: TRF, OpenGotha XML, H9, register.tde.
 
@@ -87,12 +76,14 @@ def pair(
 
     Example: enginetour pair club.trf --check-all
     """
-    from enginetour.interop.pairers import next_round, on_scale, pairer, settings
+    from enginetour.formats.pairing.field import Unpairable
+    from enginetour.interop.foreign import next_round
+    from enginetour.interop.pairers import make_pairing_system, on_rating_scale, parse_settings
+    from enginetour.reports.standings import round_json, round_sheet, scores_json
 
-    given = settings(words)
+    given = parse_settings(words)
     one_round = {"--round": number, "--absent": absent, "--bye": bye, "-o": output, "--why": why}
-    beside_xboard = {"FILE": file, "--check-all": check_all, **one_round, "--json": output_form() == "json"}
-    _refuse_idle("--xboard" if xboard else "", beside_xboard)
+    _refuse_idle("--xboard" if xboard else "", {"FILE": file, "--check-all": check_all, **one_round, "--json": as_json})
     _refuse_idle("--why" if why else "", {"-o": output})
     _refuse_idle("--check-all" if check_all else "", one_round)
     _refuse_idle("" if output else "a round that goes into no file", {"--overwrite": overwrite})
@@ -104,12 +95,12 @@ def pair(
     outside = open_tournament_file(file, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
     name = system or outside.system
     if check_all:
-        _check_all(outside, file, name, given, seed)
+        _check_all(outside, file, name, given, seed, as_json=as_json, as_csv=as_csv)
         return
     foreign = _without(_by_setting(outside.before(number), given, seed), absent)
     foreign = _resting(foreign, bye, forced=name != "gopair")
-    made, told = pairer(name, foreign, given)
-    foreign = on_scale(made, foreign)
+    made, told = make_pairing_system(name, foreign, given)
+    foreign = on_rating_scale(made, foreign)
     field, labels = foreign.field, foreign.labels
     try:
         paired = next_round(made, field)
@@ -117,7 +108,7 @@ def pair(
         raise InputRefused(f"round {field.number}: {error}", place=str(file)) from None
     if why is not None:
         refuse_tables("--why is told as text or JSON")
-        _explain(made, foreign, paired, why)
+        _explain(made, foreign, paired, why, as_json=as_json)
         return
     starts = tuple(text for kind, text in made.starting_notes(field) if kind == "starts")
     warnings = (*foreign.warnings, *told, *(text for kind, text in made.starting_notes(field) if kind == "warning"))
@@ -127,8 +118,8 @@ def pair(
     value = round_json(name, field, labels, paired, warnings) | scores_json(made.score, scores, labels, starts)
     if output is not None:
         for path in outside.write(foreign, paired, output):
-            echo(f"{path} written", err=True)
-    print_sheet(sheet, value)
+            say(f"{path} written", err=True)
+    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
@@ -146,7 +137,7 @@ class TournamentFile:
     White. `table` makes the standings by these codes and rules for rounds without a game.
     """
 
-    before: Callable[[int | None], Foreign]
+    before: Callable[[int | None], ForeignTournament]
     paired: int
     system: str
     write: Write
@@ -161,73 +152,89 @@ def open_tournament_file(
 
     InputRefused for a file that cannot be read or is none.
     """
-    from enginetour.interop import h9, opengotha, tde, trf
-    from enginetour.interop.pairers import foreign, ranking, ranking_by, rounds_paired, with_round
+    from enginetour.interop import h9, opengotha, tde
+    from enginetour.interop.pairers import rank_by_system, rank_report, read_tournament, rounds_paired, with_round
 
     kind = file.suffix.lower()
     if file.is_dir() or kind == ".tde":
         register: Register = tde.read(file / "register.tde" if file.is_dir() else file)
 
-        def write_tde(before: Foreign, paired: Paired, folder: Path) -> list[Path]:
+        def write_tde(before: ForeignTournament, paired: Paired, folder: Path) -> list[Path]:
             texts = tde.round_files(register, before, paired)
             return _written({folder / name: text.encode() for name, text in texts.items()}, overwrite=overwrite)
 
-        def table_tde(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> Ranking:
-            ended = tde.foreign(register, rounds=rounds, unfinished_ok=True, ended=True)
-            return ranking_by("gopair", register.title or str(register.path.parent), ended, {}, codes, unplayed)
+        def before_tde(number: int | None) -> ForeignTournament:
+            return tde.read_tournament(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok)
 
-        return TournamentFile(
-            lambda number: tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok),
-            tde.rounds_paired(register),
-            "gopair",
-            write_tde,
-            table_tde,
-        )
+        def table_tde(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> FinalTable:
+            ended = tde.read_tournament(register, rounds=rounds, unfinished_ok=True, ended=True)
+            return rank_by_system("gopair", register.title or str(register.path.parent), ended, {}, codes, unplayed)
+
+        return TournamentFile(before_tde, tde.rounds_paired(register), "gopair", write_tde, table_tde)
     if kind in (".xml", ".h9"):
         read, largest = (h9.read, h9.LARGEST_FILE) if kind == ".h9" else (opengotha.read, opengotha.LARGEST_FILE)
         tournament = read(_content(file, largest), str(file))
 
-        def write_none(_before: Foreign, _paired: Paired, path: Path) -> list[Path]:
+        def write_none(_before: ForeignTournament, _paired: Paired, path: Path) -> list[Path]:
             step = "leave -o out; --json has the round for programs"
             raise UsageRefused(f"{kind} files are read, but not written", place=str(path), step=step)
 
-        def table(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> Ranking:
+        def before(number: int | None) -> ForeignTournament:
+            return tournament.foreign(number=number, rounds=rounds, unfinished_ok=unfinished_ok)
+
+        def table(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> FinalTable:
             ended = tournament.foreign(rounds=rounds, unfinished_ok=True, ended=True)
             title = tournament.name or str(file)
-            return ranking_by(tournament.system, title, ended, tournament.values, codes, unplayed)
+            return rank_by_system(tournament.system, title, ended, tournament.values, codes, unplayed)
 
-        return TournamentFile(
-            lambda number: tournament.foreign(number=number, rounds=rounds, unfinished_ok=unfinished_ok),
-            len(tournament.history),
-            tournament.system,
-            write_none,
-            table,
-        )
+        return TournamentFile(before, len(tournament.history), tournament.system, write_none, table)
     _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
-    report = trf.read(_content(file, trf.LARGEST_FILE), str(file))
+    report = report_of(file)
+
+    def write_trf(before: ForeignTournament, paired: Paired, path: Path) -> list[Path]:
+        return _written({path: with_round(report, before, paired).content()}, overwrite=overwrite)
+
     return TournamentFile(
-        lambda number: foreign(report, number=number, rounds=rounds),
+        lambda number: read_tournament(report, number=number, rounds=rounds),
         rounds_paired(report),
         "dutch",
-        lambda before, paired, path: _written(
-            {path: with_round(report, before, paired).content()}, overwrite=overwrite
-        ),
-        lambda codes, unplayed: ranking(report, codes, unplayed or "fide"),
+        write_trf,
+        lambda codes, unplayed: rank_report(report, codes, unplayed or "fide"),
         by_lot=False,
     )
 
 
-def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[str, object], seed: int) -> None:
+def report_of(file: Path) -> TrfReport:
+    """A TRF as it stands; InputRefused for a file that cannot be read or is none."""
+    from enginetour.interop import trf
+
+    return trf.read(_content(file, trf.LARGEST_FILE), str(file))
+
+
+def _check_all(
+    outside: TournamentFile,
+    file: Path,
+    name: str,
+    given: Mapping[str, object],
+    seed: int,
+    *,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
-    from enginetour.interop.pairers import is_as_heavy, next_round, on_scale, pairer
+    from enginetour.formats.pairing.field import Unpairable
+    from enginetour.interop.foreign import is_as_heavy, next_round
+    from enginetour.interop.pairers import make_pairing_system, on_rating_scale
+    from enginetour.reports.standings import CheckedRound as Checked
+    from enginetour.reports.standings import checked_json, checked_sheet
 
     found, notes = [], []
     for number in range(1, outside.paired + 1):
         at = _by_setting(outside.before(number), given, seed)
-        system, told = pairer(name, at, given)
-        at = on_scale(system, at)
+        system, told = make_pairing_system(name, at, given)
+        at = on_rating_scale(system, at)
         notes += [*at.warnings, *told]
-        stood = at.stands
+        stood = at.existing
         if stood is None or not stood.boards:
             continue
         if outside.by_lot and len(stood.byes) == 1:
@@ -246,25 +253,27 @@ def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[st
             ):
                 notes.append(f"round {number}: the file has another round of the same weight")
                 expected, instead = (), ()
-            found.append(CheckedRound(number, len(stood.boards), expected, instead))
+            found.append(Checked(number, len(stood.boards), expected, instead))
         except Unpairable as error:
-            found.append(CheckedRound(number, len(stood.boards), (), (), str(error)))
-    if not found:
-        raise InputRefused("no round is paired yet", place=str(file), step=f"enginetour pair {file}")
+            found.append(Checked(number, len(stood.boards), (), (), str(error)))
     notes = list(dict.fromkeys(notes))
-    sheet = checked_sheet(f"rounds checked · {name}", found, at.labels, notes)
-    print_sheet(sheet, checked_json(name, found, at.labels, notes))
+    sheet = checked_sheet(f"rounds checked · {name}", found, at.labels, notes) if found else None
+    if sheet is None:
+        raise InputRefused("no round is paired yet", place=str(file), step=f"enginetour pair {file}")
+    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=checked_json(name, found, at.labels, notes))
     if any(one.differs for one in found):
         click.get_current_context().exit(PAIRINGS_DIFFER)
 
 
-def _by_setting(foreign: Foreign, given: Mapping[str, object], seed: int) -> Foreign:
+def _by_setting(foreign: ForeignTournament, given: Mapping[str, object], seed: int) -> ForeignTournament:
     """The file's tournament with the user's chance, and without virtual points where the user sets acceleration."""
     field = replace(foreign.field, seed=seed)
     return replace(foreign, field=replace(field, virtual=()) if "acceleration" in given else field)
 
 
 def _content(file: Path, largest: int) -> bytes:
+    from enginetour.interop.files import read_whole
+
     try:
         return read_whole(file, largest)
     except OSError as error:
@@ -273,8 +282,10 @@ def _content(file: Path, largest: int) -> bytes:
 
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
     """Each file whole; UsageRefused before the first if one is there already."""
+    from enginetour.interop.files import refuse_valuable, replace_bytes
+
     for path in texts:
-        refuse_kept(path, "--output")
+        refuse_valuable(path, "--output")
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise UsageRefused("not a file in a folder that is there", place=str(path), step="choose another -o")
         if path.exists() and not overwrite:
@@ -284,7 +295,9 @@ def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
     return list(texts)
 
 
-def _without(foreign: Foreign, absent: tuple[str, ...]) -> Foreign:
+def _without(foreign: ForeignTournament, absent: tuple[str, ...]) -> ForeignTournament:
+    from enginetour.formats.pairing.field import Kind
+
     away = {_place(foreign, label, "--absent") for label in absent}
     asked = dict(foreign.asked) | {place: Kind.ABSENT for place in away if place not in foreign.asked}
     present = tuple(place for place in foreign.field.present if place not in away)
@@ -292,7 +305,7 @@ def _without(foreign: Foreign, absent: tuple[str, ...]) -> Foreign:
     return replace(foreign, field=replace(foreign.field, present=present, bye=bye), asked=asked)
 
 
-def _resting(foreign: Foreign, bye: str | None, *, forced: bool) -> Foreign:
+def _resting(foreign: ForeignTournament, bye: str | None, *, forced: bool) -> ForeignTournament:
     """With that bye; gopair has one only in an odd field."""
     if bye is None:
         return foreign
@@ -306,47 +319,60 @@ def _resting(foreign: Foreign, bye: str | None, *, forced: bool) -> Foreign:
     return replace(foreign, field=foreign.field.resting(place))
 
 
-def _place(foreign: Foreign, label: str, option: str) -> int:
+def _place(foreign: ForeignTournament, label: str, option: str) -> int:
+    from enginetour.model.errors import no_match_hint, suggest
+
     place = foreign.place(label)
     if place is None:
         known = [*foreign.labels, *(member.name for member in foreign.field.members)]
-        hint = no_match_hint(label, known) or suggest(label, foreign.labels)
-        raise UsageRefused(f"no entrant {label!r}{hint}", place=option)
+        raise UsageRefused(
+            f"no entrant {label!r}{no_match_hint(label, known) or suggest(label, foreign.labels)}", place=option
+        )
     return place
 
 
-def _explain(system: PairingSystem, foreign: Foreign, paired: Paired, pair: tuple[str, str]) -> None:
-    from enginetour.interop.roundfiles import why
+def _explain(
+    system: PairingSystem, foreign: ForeignTournament, paired: Paired, pair: tuple[str, str], *, as_json: bool
+) -> None:
+    from enginetour.interop.roundfiles import explain_pair
+    from enginetour.reports.standings import why_json, why_lines
 
     one, other = (_place(foreign, label, "--why") for label in pair)
     if one == other:
         raise UsageRefused("nobody meets itself: name two", place="--why")
-    with usage_errors("--why"):
-        found = why(system, foreign.field, paired, one, other)
-    if output_form() == "json":
-        print_json(why_json(found, foreign.field, foreign.labels))
+    try:
+        found = explain_pair(system, foreign.field, paired, one, other)
+    except ValueError as error:
+        raise UsageRefused(str(error), place="--why") from None
+    if as_json:
+        say_json(why_json(found, foreign.field, foreign.labels))
     else:
         click.echo("\n".join(why_lines(found, foreign.field)))
 
 
 def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int) -> None:
     """Xboard's pairing program until it says quit or ends."""
-    from enginetour.interop.pairers import Foreign, Separated, conversation, pairer, rounds_system
+    import io
+    import sys
 
-    rounds_system(system)
+    from enginetour.interop.foreign import ForeignTournament, SeparatedField
+    from enginetour.interop.pairers import check_system, make_pairing_system
+    from enginetour.interop.xboard import answer_xboard
+
+    check_system(system)
     if rounds is None:
         raise UsageRefused("xboard does not tell how many rounds there are", place="--xboard", step="add --rounds N")
 
     def make(field: Field) -> PairingSystem:
-        blank = Separated(field.members, (), field.present, field.rounds, seed=seed)
+        blank = SeparatedField(field.members, (), field.present, field.rounds, seed=seed)
         labels = tuple(member.name for member in field.members)
         try:
-            return pairer(system, Foreign(blank, labels, {}, {}), given)[0]
+            return make_pairing_system(system, ForeignTournament(blank, labels, {}, {}), given)[0]
         except TourError as error:
             raise ValueError(str(error)) from None
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # a line that is no text is no command
-    for answer in conversation(iter(sys.stdin.readline, ""), make, rounds=rounds, seed=seed):
+    for answer in answer_xboard(iter(sys.stdin.readline, ""), make, rounds=rounds, seed=seed):
         click.echo(answer)
         sys.stdout.flush()

@@ -11,22 +11,42 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from enginetour.formats.bubble_state import BubbleOptions, PlannedWithdrawal
+from enginetour.interop.toml import known_keys, short_repr
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Note, Outcome, Pairing
 
 _CASE_FORMAT = "enginetour-bubble-case/1"
 _TRACE_FORMAT = "enginetour-bubble-trace/1"
 LARGEST_FILE = 20_000_000  # bytes: four games of everybody against everybody among two thousand
-MOST_ENGINES = 2000  # as simulate plays at most
-KNOWN = ("format", "name", "note", "params", "ranking", "withdrawals", "results", "expected")
+_MOST_ENGINES = 2000  # as simulate plays at most
 _MIRROR = {"1": "0", "0": "1", "=": "=", "-": "-"}
 
 
+class _Withdrawal(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    engine: str
+    after_games: int = Field(ge=0)
+
+
+class _Content(BaseModel):
+    """The fields of the file; `expected` is not read."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    format: str
+    name: str = ""
+    note: str = ""
+    params: BubbleOptions
+    ranking: list[str]
+    withdrawals: list[_Withdrawal] = []
+    results: list[list[str]]
+    expected: Any = None
+
+
 @dataclass(frozen=True, slots=True)
-class Case:
+class BubbleCase:
     """A case that holds together; `ranking` bottom to top, `results` one matrix per game of a match."""
 
     name: str
@@ -44,45 +64,36 @@ class Case:
         return {"1": Outcome.WHITE, "=": Outcome.DRAW, "0": Outcome.BLACK}[sign]
 
 
-def read_case(source: str | bytes | Mapping[str, object], place: str = "case") -> Case:
+def read_case(source: str | bytes | Mapping[str, object], place: str = "case") -> BubbleCase:
     """A checked case from JSON text or from what `json.loads` made of it; `expected` is not looked at.
 
     `place` names the file in refusals. InputRefused names the field.
     """
     content = _loaded(source, place)
-    if content.get("format") != _CASE_FORMAT:
-        _refuse(place, "format", f"{content.get('format')!r} is not {_CASE_FORMAT!r}")
-    for key in content:
-        if key not in KNOWN:
-            _refuse(place, str(key), f"unknown field; known are {', '.join(KNOWN)}")
-    for key in ("params", "ranking", "results"):
-        if key not in content:
-            _refuse(place, key, "is missing")
-    options = _options(content["params"], place)
-    ranking = _ranking(content["ranking"], place)
-    return Case(
-        name=_text(content.get("name", ""), "name", place),
-        note=_text(content.get("note", ""), "note", place),
-        options=options,
+    ranking = _ranking(content.ranking, place)
+    return BubbleCase(
+        name=content.name,
+        note=content.note,
+        options=content.params,
         ranking=ranking,
-        withdrawals=_withdrawals(content.get("withdrawals", []), ranking, place),
-        results=_results(content["results"], ranking, options.games_per_pairing, place),
+        withdrawals=_withdrawals(content.withdrawals, ranking, place),
+        results=_results(content.results, ranking, content.params.games_per_pairing, place),
     )
 
 
-def trace(notes: Iterable[Note]) -> dict[str, Any]:
+def trace_bubble(notes: Iterable[Note]) -> dict[str, Any]:
     """The trace of a bubble that has ended, from its decisions alone; scores in points."""
     steps: list[dict[str, Any]] = []
     ending: dict[str, Any] = {}
     entered: dict[int, list[Any]] = {}
     withdrawals: dict[int, list[Any]] = {}
     for note in notes:
-        told: dict[str, Any] = dict(note.fields)
-        step = told["step"]
+        fields: dict[str, Any] = dict(note.fields)
+        step = fields["step"]
         if note.kind in ("enter", "unpark"):
-            entered.setdefault(step, []).extend(told["entered"])
+            entered.setdefault(step, []).extend(fields["entered"])
         elif note.kind == "withdraw":
-            left = {key: told[key] for key in ("engine", "after_games", "was", "replacement")}
+            left = {key: fields[key] for key in ("engine", "after_games", "was", "replacement")}
             withdrawals.setdefault(step, []).append(left)
         elif note.kind in ("park", "drop", "finish"):
             keys = ("action", "engine", "reason", "last", "last_matches")
@@ -91,15 +102,15 @@ def trace(notes: Iterable[Note]) -> dict[str, Any]:
                     "step": step,
                     "entered": entered.get(step, []),
                     "withdrawals": withdrawals.get(step, []),
-                    "games": told["games"],
-                    "active": told["active"],
-                    "table": [[name, half / 2, quarters / 4] for name, half, quarters in told["table"]],
-                    "decision": {key: told[key] for key in keys if key in told},
-                    "parked": told["parked"],
-                    "games_total": told["games_total"],
+                    "games": fields["games"],
+                    "active": fields["active"],
+                    "table": [[name, half / 2, quarters / 4] for name, half, quarters in fields["table"]],
+                    "decision": {key: fields[key] for key in keys if key in fields},
+                    "parked": fields["parked"],
+                    "games_total": fields["games_total"],
                 }
             )
-            ending = told
+            ending = fields
     return {
         "format": _TRACE_FORMAT,
         "steps": steps,
@@ -113,11 +124,13 @@ def _refuse(place: str, field: str, what: str) -> NoReturn:
     raise InputRefused(f"{field}: {what}", place=place)
 
 
-def _loaded(source: str | bytes | Mapping[str, object], place: str) -> Mapping[str, Any]:
-    if isinstance(source, Mapping):
-        return source
+def _loaded(source: str | bytes | Mapping[str, object], place: str) -> _Content:
     try:
-        content = json.loads(source, object_pairs_hook=lambda pairs: _unique(pairs, place))
+        content = (
+            source
+            if isinstance(source, Mapping)
+            else json.loads(source, object_pairs_hook=lambda pairs: _unique(pairs, place))
+        )
     except json.JSONDecodeError as fault:
         raise InputRefused(f"not JSON: {fault.msg}", place=f"{place}:{fault.lineno}") from None
     except UnicodeDecodeError as fault:
@@ -126,9 +139,23 @@ def _loaded(source: str | bytes | Mapping[str, object], place: str) -> Mapping[s
         raise InputRefused("not JSON for a case: a number of thousands of digits", place=place) from None
     except RecursionError:
         raise InputRefused("nested too deeply for a case", place=place) from None
-    if not isinstance(content, dict):
-        raise InputRefused(f"a case is a JSON object, this is {_kind(content)}", place=place)
-    return content
+    if not isinstance(content, Mapping):
+        raise InputRefused(f"a case is a JSON object, found a {type(content).__name__}", place=place)
+    if content.get("format") != _CASE_FORMAT:
+        _refuse(place, "format", f"{short_repr(content.get('format'))} is not {_CASE_FORMAT!r}")
+    try:
+        return _Content.model_validate(dict(content))
+    except ValidationError as fault:
+        errors = fault.errors(include_url=False)
+        first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+        keys, what = first["loc"], first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            what = f"unknown field; known are {', '.join(known_keys(_Content, keys[:-1]))}"
+        elif first["type"] == "missing":
+            what = "is missing"
+        elif first["type"] != "value_error":
+            what += f" (found {short_repr(first['input'])})"
+        _refuse(place, "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)[1:], what)
 
 
 def _unique(pairs: list[tuple[str, object]], place: str) -> dict[str, object]:
@@ -140,82 +167,31 @@ def _unique(pairs: list[tuple[str, object]], place: str) -> dict[str, object]:
     return found
 
 
-def _kind(value: object) -> str:
-    names = {
-        bool: "true or false",
-        int: "a number",
-        float: "a number",
-        str: "a text",
-        list: "a list",
-        dict: "an object",
-    }
-    return names.get(type(value), "null")
-
-
-def _listed(value: object, field: str, place: str) -> list[Any]:
-    if not isinstance(value, list | tuple):
-        _refuse(place, field, f"a list is wanted, this is {_kind(value)}")
-    return list(value)
-
-
-def _text(value: object, field: str, place: str) -> str:
-    if not isinstance(value, str):
-        _refuse(place, field, f"a text is wanted, this is {_kind(value)}")
-    return value
-
-
-def _options(value: object, place: str) -> BubbleOptions:
-    if not isinstance(value, Mapping):
-        _refuse(place, "params", f"an object is wanted, this is {_kind(value)}")
-    try:
-        return BubbleOptions.model_validate(dict(value))
-    except ValidationError as fault:
-        first = fault.errors(include_url=False)[0]
-        path = ".".join(["params", *map(str, first["loc"])])
-        found = "" if first["type"] == "value_error" else f" (found {first['input']!r})"
-        _refuse(place, path, first["msg"].removeprefix("Value error, ") + found)
-
-
-def _ranking(value: object, place: str) -> tuple[str, ...]:
-    names: list[str] = []
-    listed = _listed(value, "ranking", place)
-    if len(listed) > MOST_ENGINES:
-        _refuse(place, "ranking", f"{len(listed):,} engines, at most {MOST_ENGINES:,} are played")
-    for number, name in enumerate(listed):
-        if not _text(name, f"ranking[{number}]", place):
+def _ranking(names: list[str], place: str) -> tuple[str, ...]:
+    if len(names) > _MOST_ENGINES:
+        _refuse(place, "ranking", f"{len(names):,} engines, at most {_MOST_ENGINES:,} are played")
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        if not name:
             _refuse(place, f"ranking[{number}]", "a name is empty")
-        names.append(name)
-        if name in names[:-1]:
+        if name in seen:
             _refuse(place, f"ranking[{number}]", f"{name!r} stands in the ranking twice")
+        seen.add(name)
     return tuple(names)
 
 
-def _withdrawals(value: object, ranking: tuple[str, ...], place: str) -> tuple[PlannedWithdrawal, ...]:
-    dues: list[PlannedWithdrawal] = []
-    for number, entry in enumerate(_listed(value, "withdrawals", place)):
-        field = f"withdrawals[{number}]"
-        if not isinstance(entry, Mapping):
-            _refuse(place, field, f"an object is wanted, this is {_kind(entry)}")
-        for key in entry:
-            if key not in ("engine", "after_games"):
-                _refuse(place, f"{field}.{key}", "unknown field; known are engine, after_games")
-        for key in ("engine", "after_games"):
-            if key not in entry:
-                _refuse(place, f"{field}.{key}", "is missing")
-        engine = _text(entry["engine"], f"{field}.engine", place)
-        if engine not in ranking:
-            _refuse(place, f"{field}.engine", f"{engine!r} is not in the ranking")
-        if any(due.engine == engine for due in dues):
-            _refuse(place, f"{field}.engine", f"{engine!r} is withdrawn twice")
-        after = entry["after_games"]
-        if type(after) is not int or after < 0:
-            _refuse(place, f"{field}.after_games", f"a whole number from 0 on is wanted (found {after!r})")
-        dues.append(PlannedWithdrawal(engine, after))
-    return tuple(dues)
+def _withdrawals(found: list[_Withdrawal], ranking: tuple[str, ...], place: str) -> tuple[PlannedWithdrawal, ...]:
+    for number, one in enumerate(found):
+        if one.engine not in ranking:
+            _refuse(place, f"withdrawals[{number}].engine", f"{one.engine!r} is not in the ranking")
+        if one.engine in (due.engine for due in found[:number]):
+            _refuse(place, f"withdrawals[{number}].engine", f"{one.engine!r} is withdrawn twice")
+    return tuple(PlannedWithdrawal(one.engine, one.after_games) for one in found)
 
 
-def _results(value: object, ranking: tuple[str, ...], games: int, place: str) -> tuple[tuple[str, ...], ...]:
-    matrices = [_listed(matrix, f"results[{g}]", place) for g, matrix in enumerate(_listed(value, "results", place))]
+def _results(
+    matrices: list[list[str]], ranking: tuple[str, ...], games: int, place: str
+) -> tuple[tuple[str, ...], ...]:
     if len(matrices) != games:
         _refuse(place, "results", f"{len(matrices)} matrices for games_per_pairing {games}; one per game is wanted")
     size = len(ranking)
@@ -223,7 +199,7 @@ def _results(value: object, ranking: tuple[str, ...], games: int, place: str) ->
         if len(rows) != size:
             _refuse(place, f"results[{g}]", f"{len(rows)} rows for {size} engines")
         for i, row in enumerate(rows):
-            if len(_text(row, f"results[{g}][{i}]", place)) != size:
+            if len(row) != size:
                 _refuse(place, f"results[{g}][{i}]", f"{len(row)} characters for {size} engines")
             for j, sign in enumerate(row):
                 allowed = "-" if i == j else "1=0"

@@ -47,7 +47,7 @@ def refuse_special(path: Path, *, named: bool = False) -> None:
     )
 
 
-def opened_input(path: Path, *, named: bool = False) -> BufferedReader:
+def open_regular(path: Path, *, named: bool = False) -> BufferedReader:
     """A file to be read from its start, InputRefused as `refuse_special`. OSError is for the caller to explain."""
     refuse_special(path, named=named)
     return path.open("rb")
@@ -58,7 +58,7 @@ def read_whole(path: Path, largest: int, *, named: bool = True) -> bytes:
 
     OSError is the caller's to tell. One byte more is read at most: pipes have no size to be asked for.
     """
-    with opened_input(path, named=named) as source:
+    with open_regular(path, named=named) as source:
         content = source.read(largest + 1)
     if len(content) > largest:
         raise InputRefused(f"more than {largest:,} bytes", place=str(path), step="is it the right file?")
@@ -74,7 +74,7 @@ def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:
 
 def file_digest(path: Path) -> str:
     """128 bits of the bytes as they are on the disk; 200 MB take a quarter of a second of processor (measured)."""
-    with opened_input(path) as source:
+    with open_regular(path) as source:
         return hashlib.file_digest(source, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
@@ -87,7 +87,7 @@ def is_special(path: Path) -> bool:
     return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)
 
 
-def refuse_kept(path: Path, place: str) -> None:
+def refuse_valuable(path: Path, place: str) -> None:
     """UsageRefused where a table would take the place of what nobody can make anew: games, a configuration, an engine.
 
     What cannot be looked at is refused when it is written.
@@ -112,19 +112,19 @@ def replace_bytes(path: Path, chunks: Iterable[bytes]) -> None:
     What is no plain file (/dev/null, a named pipe) is written into.
     """
     if is_special(path):
-        with naming(path), path.open("wb") as device:
+        with named_errors(path), path.open("wb") as device:
             device.writelines(chunks)
         return
-    with naming(path), beside(path) as sink:
+    with named_errors(path), replacement_file(path) as sink:
         sink.writelines(chunks)
         sink.flush()
         os.fsync(sink.fileno())
         Path(sink.name).replace(path)
-    sync_folder(path.parent)
+    sync_directory(path.parent)
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def named_errors(path: Path) -> Iterator[None]:
     """What fails names the file asked for: one that is open already names none, ours beside it nobody knows."""
     try:
         yield
@@ -135,7 +135,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def beside(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+def replacement_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """An empty file of our own to be renamed, with the rights of `mode` less the umask.
 
     Its name is always the same, so a kill leaves one at most. It is gone afterwards unless it was renamed.
@@ -146,13 +146,13 @@ def beside(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     while True:
         with open(name, "ab", opener=partial(_no_link, mode)) as sink:
             fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not is_there(sink.fileno(), name):
+            if not has_name(sink.fileno(), name):
                 continue  # it was renamed in this moment: that is the other's file
             try:
                 sink.truncate(0)
                 yield sink
             finally:
-                if is_there(sink.fileno(), name):  # else the name may be the next one's
+                if has_name(sink.fileno(), name):  # else the name may be the next one's
                     name.unlink()
             return
 
@@ -161,7 +161,7 @@ def _no_link(mode: int, name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
 
 
-def is_there(fd: int, path: Path) -> bool:
+def has_name(fd: int, path: Path) -> bool:
     """An open file still has that name."""
     try:
         return os.path.samestat(os.fstat(fd), path.lstat())
@@ -169,7 +169,7 @@ def is_there(fd: int, path: Path) -> bool:
         return False
 
 
-def sync_folder(folder: Path) -> None:
+def sync_directory(folder: Path) -> None:
     """The names in it are durable on return."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -181,7 +181,7 @@ def sync_folder(folder: Path) -> None:
 # What comes with the program: the folders ``engines`` and ``configs``, in a checkout as in an installed wheel.
 
 
-def shipped(folder: Literal["engines", "configs"]) -> Path:
+def bundled_directory(folder: Literal["engines", "configs"]) -> Path:
     """Absolute path of a shipped folder. A wheel keeps it inside the package, a checkout beside it."""
     package = Path(__file__).resolve().parents[1]
     for place in (package / "shipped" / folder, package.parent / folder):
@@ -192,19 +192,19 @@ def shipped(folder: Literal["engines", "configs"]) -> Path:
     )
 
 
-def shipped_suite() -> Path:
+def bundled_openings() -> Path:
     """Our own opening suite, used when a configuration names none."""
-    return shipped("configs") / "suite.pgn"
+    return bundled_directory("configs") / "suite.pgn"
 
 
 # A game file as bytes from its front: plain, packed or a pipe, known by its first bytes; and its lines by number.
 
-MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
-BLOCK = 1 << 19  # bytes read at once to count their lines
-HEAD = 1 << 16  # bytes in which two files with different games differ
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
+_BLOCK = 1 << 19  # bytes read at once to count their lines
+_HEAD = 1 << 16  # bytes in which two files with different games differ
 
 
-class Part:
+class InputPart:
     """Bytes of a file in order, and the line each piece of them begins on.
 
     A plain file is read by place, not mapped: a map of a file that somebody shortens kills the process.
@@ -221,8 +221,8 @@ class Part:
 
     def passed(self, offset: int, piece: bytes) -> None:
         """What cannot be read again is counted as it comes."""
-        if not offset and piece.startswith(MARK):
-            self.mark = len(MARK)
+        if not offset and piece.startswith(BYTE_ORDER_MARK):
+            self.mark = len(BYTE_ORDER_MARK)
         if self._plain is None:
             self._lines[offset] = self._seen
             self._seen += piece.count(b"\n")
@@ -232,30 +232,30 @@ class Part:
         if offset not in self._lines and self._plain is not None:
             at = max(known for known in self._lines if known <= offset)
             lines, begin = self._lines[at], at
-            while at < offset and (piece := os.pread(self._plain.fileno(), min(BLOCK, offset - at), at)):
+            while at < offset and (piece := os.pread(self._plain.fileno(), min(_BLOCK, offset - at), at)):
                 at, lines = at + len(piece), lines + piece.count(b"\n")
             self._lines = {0: 0, begin: self._lines[begin], offset: lines}
         return f"{self.path}:{self._lines[offset] + number + 1}"
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[Part, BinaryIO | None]]:
+def open_game_file(path: Path) -> Iterator[tuple[InputPart, BinaryIO | None]]:
     """All of a file to be read from its front, unpacked if need be, and the file itself if it may be read by place.
 
     InputRefused for what cannot be read or unpacked, by whoever reads inside too.
     """
     try:
-        with opened_input(path, named=True) as file:
+        with open_regular(path, named=True) as file:
             status = os.fstat(file.fileno())
             head = file.peek(4)
             if head.startswith((b"\xff\xfe", b"\xfe\xff")):
                 raise InputRefused("is UTF-16", place=str(path), step="iconv -f UTF-16 -t UTF-8 FILE > NEW")
             unpacked = _unpacked(path, file, head)
             if unpacked is None and stat.S_ISREG(status.st_mode):
-                yield plain(path, file, 0, status.st_size), file
+                yield plain_part(path, file, 0, status.st_size), file
                 return
             try:
-                yield Part(path, file.read if unpacked is None else _bounded(path, file, unpacked)), None
+                yield InputPart(path, file.read if unpacked is None else _bounded(path, file, unpacked)), None
             except _damages() as error:
                 step = "gzip -t FILE or zstd -t FILE tells more"
                 raise InputRefused(f"cannot be unpacked: {error}", place=str(path), step=step) from None
@@ -266,7 +266,7 @@ def opened(path: Path) -> Iterator[tuple[Part, BinaryIO | None]]:
 def same_content(paths: Sequence[Path]) -> list[list[Path]]:
     """Groups of files whose content, unpacked, is the same. Pipes are left out: they can be read only once."""
     found = [[path for path in paths if path.is_file()]]
-    for most in (HEAD, None):
+    for most in (_HEAD, None):
         alike: dict[tuple[int, bytes], list[Path]] = {}
         for number, group in enumerate(found):
             for path in group:
@@ -276,10 +276,9 @@ def same_content(paths: Sequence[Path]) -> list[list[Path]]:
 
 
 def _digest(path: Path, most: int | None) -> bytes:
-    """Of the content, or of its first bytes."""
-    with opened(path) as (part, _):
+    with open_game_file(path) as (part, _):
         digest = sha256()
-        while piece := part.read(most or BLOCK):
+        while piece := part.read(most or _BLOCK):
             digest.update(piece)
             if most:
                 break
@@ -301,7 +300,6 @@ def _unpacked(path: Path, file: BinaryIO, head: bytes) -> BinaryIO | None:
 
 
 def _bounded(path: Path, file: BinaryIO, unpacked: BinaryIO) -> Callable[[int], bytes]:
-    """Reads what is unpacked as long as it is no bomb."""
     size = 0
 
     def read(most: int) -> bytes:
@@ -325,12 +323,11 @@ def _zstd() -> ModuleType | None:
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """What unpacking raises; asked only when something was raised."""
     zstd = _zstd()
     return (EOFError, zlib.error, *((zstd.ZstdError,) if zstd else ()))
 
 
-def plain(path: Path, file: BinaryIO, start: int, stop: int) -> Part:
+def plain_part(path: Path, file: BinaryIO, start: int, stop: int) -> InputPart:
     """From one place of an unpacked file to another."""
     at = start
 
@@ -340,4 +337,4 @@ def plain(path: Path, file: BinaryIO, start: int, stop: int) -> Part:
         at += len(found)
         return found
 
-    return Part(path, read, start, file)
+    return InputPart(path, read, start, file)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from enginetour.interop.files import read_whole
-from enginetour.interop.gametags import Games
-from enginetour.interop.tally import AT_ODDS, OF_VARIANT, UNFINISHED, Tally, name_text, normal_name, text
-from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.interop.gametags import GameColumns, games_by_variant, variant_matches
+from enginetour.interop.tally import AT_ODDS, OF_VARIANT, UNFINISHED, Tally, engine_name, normal_name, tag_text
+from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.model.timecontrol import TIME_CLASSES, time_class
+from enginetour.model.variants import STANDARD, variant_named
 from enginetour.ratings.incremental import RatedGame
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 # What the engines of game files are called here: aliases first, then patterns of the names that are wanted.
 
 
-def any_fits(name: str, globs: Collection[str]) -> bool:
+def matches_any(name: str, globs: Collection[str]) -> bool:
     """One of the patterns fits the name, or is the name: brackets mark versions as well as sets of signs."""
     return any(name == glob or fnmatchcase(name, glob) for glob in globs)
 
 
-class Naming:
+class EngineNames:
     """The name to count an engine under, None for one whose games are left out. Remembers which patterns fitted."""
 
     def __init__(
@@ -47,7 +48,7 @@ class Naming:
     def __call__(self, name: str) -> str | None:
         """By the name as a file has it."""
         name = self.aliases.get(name, name)
-        fits = {pattern for pattern in (*self.include, *self.exclude) if any_fits(name, (pattern,))}
+        fits = {pattern for pattern in (*self.include, *self.exclude) if matches_any(name, (pattern,))}
         self._answered |= fits
         if (self.include and fits.isdisjoint(self.include)) or not fits.isdisjoint(self.exclude):
             return None
@@ -62,9 +63,9 @@ class Naming:
 
 # Which games of files a list takes by what their tags say: variant, odds, day, time class, control.
 
-Taken: TypeAlias = "tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]"
+SelectedGames: TypeAlias = "tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]"
 
-PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # in the order of the store's lists
+_PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # in the order of the store's lists
 # How games can end that a list leaves out, by the values of Termination tags (PGN standard 9.8.1, and what tournament
 # managers write). `store.cuts` has the codes of games that were played here.
 ENDINGS: Mapping[str, frozenset[str]] = {
@@ -89,13 +90,11 @@ class GameFilter:
     tc: tuple[str, ...] = ()
     exclude_termination: tuple[str, ...] = ()  # of `ENDINGS`
     odds: bool = False
-    variant: str = "standard"  # of `variants`, which knows chess: it is not loaded for the usual one
+    variant: str = STANDARD
 
     def check(self) -> None:
         """UsageRefused for days in the wrong order, and for a class, an ending or a variant that there is not."""
-        if self.variant != "standard":
-            from enginetour.model.variants import variant_named
-
+        if self.variant != STANDARD:
             try:
                 variant_named(self.variant)
             except ValueError as error:
@@ -108,8 +107,6 @@ class GameFilter:
         ):
             for name in names:
                 if name not in known:
-                    from enginetour.model.errors import suggest
-
                     place = f"--{kind.replace(' ', '-')}"
                     what = kind.removeprefix("exclude ")
                     raise UsageRefused(f"unknown {what} {name!r}{suggest(name, known)}", place=place)
@@ -118,16 +115,16 @@ class GameFilter:
     def asks_tags(self) -> bool:
         """More must be read of a game than who played whom with what result."""
         tags = self.since or self.until or self.time_classes or self.tc or self.exclude_termination
-        return bool(tags or self.variant != "standard")
+        return bool(tags or self.variant != STANDARD)
 
-    def taken(self, games: Games) -> Taken:
+    def taken(self, games: GameColumns) -> SelectedGames:
         """Which games are taken, and how many finished ones fall to each part, counted with the first that does.
 
         Last those of other variants, by name.
         """
         import numpy as np
 
-        wanted = {"variant": of_variant(games, self.variant), "odds": np.ones(len(games.results), dtype=np.bool_)}
+        wanted = {"variant": _of_variant(games, self.variant), "odds": np.ones(len(games.results), dtype=np.bool_)}
         if games.odds and not self.odds:
             wanted["odds"][list(games.odds)] = False
         days = np.array(games.days)
@@ -137,54 +134,50 @@ class GameFilter:
         blacks = whites.copy()
         if games.black_control:
             blacks[list(games.black_control)] = list(games.black_control.values())
-        controls = [text(raw) for raw in games.controls]
+        controls = [tag_text(raw) for raw in games.controls]
         pairs, which = np.unique(np.stack((whites, blacks)), axis=1, return_inverse=True)
         ends = [(controls[white], controls[black]) for white, black in pairs.T.tolist()]
         fits = [not self.time_classes or time_class(*both) in self.time_classes for both in ends]
         wanted["time class"] = np.array(fits, dtype=np.bool_)[which.reshape(-1)]
-        fits = [not self.tc or all(any_fits(control, self.tc) for control in both) for both in ends]
+        fits = [not self.tc or all(matches_any(control, self.tc) for control in both) for both in ends]
         wanted["control"] = np.array(fits, dtype=np.bool_)[which.reshape(-1)]
         wanted["termination"] = np.ones(len(games.results), dtype=np.bool_)
         wanted["termination"][
-            [game for game, raw in games.terminations.items() if ended_so(text(raw), self.exclude_termination)]
+            [game for game, raw in games.terminations.items() if has_ending(tag_text(raw), self.exclude_termination)]
         ] = False
         left, apart = np.array(games.results) < UNFINISHED, dict[str, int]()
         others = _variants_of(games, left & ~wanted["variant"])
         taken = np.ones(len(left), dtype=np.bool_)
-        for part in PARTS:
+        for part in _PARTS:
             apart[part] = int((left & ~wanted[part]).sum())
             left &= wanted[part]
             taken &= wanted[part]
         return taken, {part: count for part, count in apart.items() if count}, others
 
 
-def ended_so(tag: str, endings: Collection[str]) -> bool:
+def has_ending(tag: str, endings: Collection[str]) -> bool:
     """Whether the value of a Termination tag says one of these endings."""
     return any(tag.casefold() in ENDINGS[name] for name in endings)
 
 
-def of_variant(games: Games, variant: str) -> NDArray[np.bool_]:
+def _of_variant(games: GameColumns, variant: str) -> NDArray[np.bool_]:
     """Which games are of a variant; those that do not say are of standard chess."""
     import numpy as np
 
-    fits = np.full(len(games.results), variant == "standard")
+    fits = np.full(len(games.results), variant == STANDARD)
     if games.variants:
-        from enginetour.interop import gametags as varianttags
-
         for game, raw in games.variants.items():
-            fits[game] = varianttags.fits(raw, variant)
+            fits[game] = variant_matches(raw, variant)
     return fits
 
 
-def _variants_of(games: Games, which: NDArray[np.bool_]) -> dict[str, int]:
+def _variants_of(games: GameColumns, which: NDArray[np.bool_]) -> dict[str, int]:
     """How many of these games are of which variant, the most first."""
     if not which.any():
         return {}
-    from enginetour.interop import gametags as varianttags
-
     tags = Counter(raw for game, raw in games.variants.items() if which[game])
     plain = int(which.sum()) - tags.total()
-    return varianttags.by_name(tags + Counter({b"": plain}))
+    return games_by_variant(tags + Counter({b"": plain}))
 
 
 # Which of the games of a tally make a list: aliases, patterns of names, fewest games; and what was left out.
@@ -193,7 +186,7 @@ FEW_NAMED = 10  # engines or results in a note
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class UnratedGames:
     """Games that are not rated, by reason."""
 
     others: Mapping[str, int]  # by the result that is none
@@ -209,81 +202,70 @@ class LeftOut:
     @property
     def games(self) -> int:
         """All of them."""
-        return (
-            sum(self.others.values()) + self.broken + self.alone + self.unwanted + self.few + sum(self.apart.values())
-        )
+        counted = self.broken + self.alone + self.unwanted + self.few
+        return counted + sum(self.others.values()) + sum(self.apart.values())
 
 
-def select(
+def select_games(
     tally: Tally,
     *,
     aliases: Mapping[str, str] | None = None,
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     min_games: int = 0,
-    taken: Taken | None = None,
-) -> tuple[Pairs, LeftOut]:
+    taken: SelectedGames | None = None,
+) -> tuple[Pairs, UnratedGames]:
     """The games to rate, of those `taken` by a filter. UsageRefused for a pattern that nobody answers to: a slip.
 
     An engine with fewer than `min_games` games goes with all of them, until every engine left has that many.
     """
-    naming = Naming(aliases, include, exclude)
+    naming = EngineNames(aliases, include, exclude)
     pairs, alone, others = tally.pairs(naming, None if taken is None else taken[0])
     naming.refuse_unanswered()
-    enough = at_least(pairs, min_games)
+    enough = with_min_games(pairs, min_games)
     aside = {part: tally.results.tobytes().count(code) for part, code in (("variant", OF_VARIANT), ("odds", AT_ODDS))}
-    few = tuple(sorted(set(pairs.names) - set(enough.names)))
-    variants = taken[2] if taken else _named(tally)
-    return enough, LeftOut(
+    return enough, UnratedGames(
         others=dict(tally.others.most_common()),
         places=_places_of(tally),
         broken=tally.broken_games,
         alone=alone,
         unwanted=others,
         few=int(pairs.games.sum() - enough.games.sum()),
-        engines=few,
+        engines=tuple(sorted(set(pairs.names) - set(enough.names))),
         apart=dict(taken[1]) if taken else {part: games for part, games in aside.items() if games},
-        variants=variants,
+        variants=taken[2] if taken else games_by_variant(tally.variants_aside),
     )
 
 
 def _places_of(tally: Tally) -> dict[str, str]:
-    """Where the first game with each result that is not one is."""
     return {result: tally.places[result] for result, _ in tally.others.most_common() if result in tally.places}
 
 
 def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
     """What was read in another spelling or is contradicted, one note for each kind; `names` are those that play."""
     notes = []
-    if tally.respelled:
-        told = (f"{count:,} {result!r} ({tally.places.get(result, 'many kinds')})" for result, count in _most(tally))
+    if most := tally.respelled.most_common(FEW_NAMED):
+        told = (f"{count:,} {result!r} ({tally.places.get(result, 'many kinds')})" for result, count in most)
         notes.append(f"unusual results that count: {', '.join(told)}")
     if tally.contradicted:
         games = "1 game ends" if tally.contradicted == 1 else f"{tally.contradicted:,} games end"
-        notes.append(
-            f"{games} with another result than the Result tag; the tag counts (first: {tally.contradicted_at})"
-        )
+        first = tally.contradicted_at
+        notes.append(f"{games} with another result than the Result tag; the tag counts (first: {first})")
     spelled: dict[str, set[str]] = {}
     for raw in tally.names:
-        spelled.setdefault(name_text(raw), set()).add(text(raw))
+        spelled.setdefault(engine_name(raw), set()).add(tag_text(raw))
     if merged := sorted(name for name, written in spelled.items() if len(written) > 1):
-        notes.append(f"names that differ only by blanks or Unicode form, rated as one engine: {few_of(merged)}")
+        notes.append(f"names that differ only by blanks or Unicode form, rated as one engine: {list_few(merged)}")
     alike: dict[str, list[str]] = {}
     for name in sorted(names):
         alike.setdefault(_bare(name), []).append(name)
     if pairs := [" / ".join(map(_visible, one)) for one in alike.values() if len(one) > 1]:
-        different = (
-            "names that differ only by case, blanks, invisible or compatible characters, rated as different engines"
-        )
-        notes.append(f"{different}: {few_of(pairs)}; --alias OTHER=NAME joins them")
+        different = "names that differ only by case, blanks, invisible or compatible characters"
+        notes.append(f"{different}, rated as different engines: {list_few(pairs)}; --alias OTHER=NAME joins them")
     return notes
 
 
-def _most(tally: Tally) -> list[tuple[str, int]]:
-    return tally.respelled.most_common(FEW_NAMED)
-
-
-def few_of(names: Sequence[str]) -> str:
+def list_few(names: Sequence[str]) -> str:
     """The first of them, as a note has room for."""
     return ", ".join(names[:FEW_NAMED]) + ", ..." * (len(names) > FEW_NAMED)
 
@@ -299,19 +281,10 @@ def _bare(name: str) -> str:
 
 
 def _visible(name: str) -> str:
-    """A name whose invisible signs show as escapes."""
     return name if name.isprintable() else repr(name)[1:-1]
 
 
-def _named(tally: Tally) -> Mapping[str, int]:
-    if not tally.variants_aside:
-        return {}
-    from enginetour.interop.gametags import by_name  # it knows chess: most files have no such tag
-
-    return by_name(tally.variants_aside)
-
-
-def at_least(pairs: Pairs, games: int) -> Pairs:
+def with_min_games(pairs: Pairs, games: int) -> Pairs:
     """Without engines that have fewer games, again and again: each that goes takes games from others."""
     while True:
         kept = [name for name, played in zip(pairs.names, pairs.played, strict=True) if played >= games]
@@ -324,20 +297,20 @@ def at_least(pairs: Pairs, games: int) -> Pairs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ratable:
+class RatableGames:
     """Sides as places in `names`, results as the tally has them; `wanted` are the places of games that can be rated."""
 
-    naming: Naming
+    naming: EngineNames
     names: tuple[str, ...]
     white: NDArray[np.int64]
     black: NDArray[np.int64]
     results: NDArray[np.int64]
     wanted: NDArray[np.intp]
-    left_out: LeftOut
+    left_out: UnratedGames
 
 
 def rated_games(
-    games: Games, naming: Naming, names: Collection[str], taken: NDArray[np.bool_], files: Sequence[str]
+    games: GameColumns, naming: EngineNames, names: Collection[str], taken: NDArray[np.bool_], files: Sequence[str]
 ) -> Iterator[RatedGame]:
     """The games taken between two of these names, in order, for systems that rate game by game or event by event.
 
@@ -345,9 +318,9 @@ def rated_games(
     """
     import numpy as np
 
-    called = [name if name in names else None for name in (naming(name_text(raw)) for raw in games.names)]
+    called = [name if name in names else None for name in (naming(engine_name(raw)) for raw in games.names)]
     results = np.array(games.results)
-    tags = [" ".join(text(raw).split()) for raw in games.event_tags]
+    tags = [" ".join(tag_text(raw).split()) for raw in games.event_tags]
     file_of = np.searchsorted(np.array(games.ends), np.arange(len(results)), side="right")
     for place in np.flatnonzero(taken & (results < UNFINISHED)).tolist():
         white, black = called[games.white[place]], called[games.black[place]]
@@ -357,27 +330,22 @@ def rated_games(
             yield RatedGame(white, black, points, place + 1, event, games.odds.get(place, 0) or 0)
 
 
-def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:
+def ratable_games(games: GameColumns, naming: EngineNames, variant: str = STANDARD) -> RatableGames:
     """Of the variant, between two engines that are wanted, with a result.
 
     UsageRefused for a pattern that no engine answers to.
     """
     import numpy as np
 
-    called = [naming(name_text(raw)) for raw in games.names]
+    names, white, black = games.sides(naming)
     naming.refuse_unanswered()
-    names = tuple(sorted({name for name in called if name is not None}))
-    place = {name: number for number, name in enumerate(names)}
-    places = np.array([-1 if name is None else place[name] for name in called], dtype=np.int64)
-    white = places[np.array(games.white, dtype=np.intp)]
-    black = places[np.array(games.black, dtype=np.intp)]
     results = np.array(games.results, dtype=np.int64)
     finished, ours = results != UNFINISHED, (white >= 0) & (black >= 0)
-    inside = of_variant(games, variant)
+    inside = _of_variant(games, variant)
     others = _variants_of(games, finished & ~inside)
     finished &= inside
     alone = finished & ours & (white == black)
-    left_out = LeftOut(
+    left_out = UnratedGames(
         others=dict(games.others.most_common()),
         places=_places_of(games),
         broken=games.broken_games,
@@ -388,19 +356,19 @@ def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:
         apart={"variant": sum(others.values())} if others else {},
         variants=others,
     )
-    return Ratable(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)
+    return RatableGames(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)
 
 
 # Other names of engines, from a file as Ordo's synonyms: one line an engine, the name to use first, quoted or not.
 
-LARGEST_FILE = 10_000_000  # bytes, our choice: some 200,000 names
-LONGEST_LINE = 65_536  # signs, as of a game file
+_LARGEST_FILE = 10_000_000  # bytes, our choice: some 200,000 names
+_LONGEST_LINE = 65_536  # signs, as of a game file
 
 
 def read_aliases(path: Path) -> dict[str, str]:
     """Alias to name. Empty lines and those that begin with ``#`` are skipped; InputRefused as file:line."""
     try:
-        lines = read_whole(path, LARGEST_FILE).decode("utf-8-sig").splitlines()
+        lines = read_whole(path, _LARGEST_FILE).decode("utf-8-sig").splitlines()
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror}", place=str(path)) from None
     except UnicodeDecodeError:
@@ -410,8 +378,8 @@ def read_aliases(path: Path) -> dict[str, str]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        if len(line) > LONGEST_LINE:
-            raise InputRefused(f"a line longer than {LONGEST_LINE:,} signs", place=f"{path}:{number}")
+        if len(line) > _LONGEST_LINE:
+            raise InputRefused(f"a line longer than {_LONGEST_LINE:,} signs", place=f"{path}:{number}")
         if "\0" in line:
             raise InputRefused("no list of names: it holds NUL", place=f"{path}:{number}")
         try:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enginetour.interop.gametags import NOT_TOLD, Games, Partners
-from enginetour.interop.tally import UNFINISHED, name_text, normal_name
+from enginetour.interop.gametags import UNKNOWN_OPENING, GameColumns, OpeningPairs
+from enginetour.interop.tally import UNFINISHED, engine_name, normal_name
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.ratings.pairs import PAIR_POINTS, Openings
 
@@ -20,22 +20,21 @@ if TYPE_CHECKING:
 
 
 def openings_of_games(
-    games: Games, naming: Callable[[str], str | None], names: Sequence[str], taken: NDArray[np.bool_]
+    games: GameColumns, naming: Callable[[str], str | None], names: Sequence[str], taken: NDArray[np.bool_]
 ) -> Openings:
     """The pairs among the games that are `taken`, of engines that are called one of `names`.
 
-    As `gameopenings.Partners` finds them: the first game of two engines on an opening with the first on it with
+    As `OpeningPairs` finds them: the first game of two engines on an opening with the first on it with
     colours swapped, the second with the second, in the order of the files.
     """
-    place = {name: number for number, name in enumerate(sorted(names))}
-    called = [naming(name_text(raw)) for raw in games.names]
-    places = np.array([-1 if name is None else place.get(name, -1) for name in called])
-    white, black = (places[np.array(end, dtype=np.intp)] for end in (games.white, games.black))
+    shown, white, black = games.sides(naming, sorted(names))
     results, openings = np.array(games.results), np.array(games.openings)
-    met = taken & (white >= 0) & (black >= 0) & (white != black) & (results < UNFINISHED) & (openings != NOT_TOLD)
+    met = (
+        taken & (white >= 0) & (black >= 0) & (white != black) & (results < UNFINISHED) & (openings != UNKNOWN_OPENING)
+    )
     turned = (white > black)[met]  # White is the one whose name sorts last
     points = np.where(turned, results[met], 2 - results[met])
-    match = np.minimum(white, black)[met] * len(place) + np.maximum(white, black)[met]
+    match = np.minimum(white, black)[met] * len(shown) + np.maximum(white, black)[met]
     alike = np.stack((match, openings[met]))
     rank = _ranks(np.stack((*alike, turned)))
     order = np.lexsort((turned, rank, *alike))
@@ -45,8 +44,7 @@ def openings_of_games(
     matches, row = np.unique(match[order][first], return_inverse=True)
     counts = np.zeros((len(matches), len(PAIR_POINTS)), dtype=np.int64)
     np.add.at(counts, (row, brought), 1)
-    shown = sorted(place)
-    ends = zip(*(end.tolist() for end in np.divmod(matches, max(1, len(place)))), strict=True)
+    ends = zip(*(end.tolist() for end in np.divmod(matches, max(1, len(shown)))), strict=True)
     lines = ((c[0], c[1], c[2], c[3], c[4]) for c in counts.tolist())
     return {(shown[one], shown[other]): line for (one, other), line in zip(ends, lines, strict=True)}
 
@@ -64,27 +62,24 @@ def _ranks(columns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 # The games of two engines in PGN files, in pairs on one opening: what a sequential test looks at.
 
-Met = list[tuple[Hashable, int]]
+MatchGames = list[tuple[Hashable, int]]
 
 
-def match_games(games: Games, naming: Callable[[str], str | None], one: str, other: str) -> Met:
+def match_games(games: GameColumns, naming: Callable[[str], str | None], one: str, other: str) -> MatchGames:
     """(what the two games of a pair share, half points of `one`) in the order of the files.
 
     Only even games of standard chess with a result. UsageRefused for names that have no games here, or have not met.
     """
     one, other = meant_engines(games, naming, (one, other))
-    sides = {one: 0, other: 1}
-    names = [naming(name_text(raw)) for raw in games.names]
-    places = np.array([-1 if name is None else sides.get(name, -1) for name in names])
-    white, black = (places[np.array(end, dtype=np.intp)] for end in (games.white, games.black))
+    _, white, black = games.sides(naming, (one, other))
     met = (white >= 0) & (black >= 0) & (white != black) & (np.array(games.results) < UNFINISHED)
     met[[*games.odds, *games.variants]] = False
     wanted = np.flatnonzero(met)
     if not len(wanted):
         step = "without a game there is nothing to test"
         raise UsageRefused(f"{one!r} and {other!r} have not met here", place="--sprt", step=step)
-    found: Met = []
-    partners = Partners[int]()
+    found: MatchGames = []
+    partners = OpeningPairs[int]()
     for place in wanted.tolist():
         is_white = bool(white[place] == 0)
         points = 2 - games.results[place] if is_white else games.results[place]
@@ -93,9 +88,9 @@ def match_games(games: Games, naming: Callable[[str], str | None], one: str, oth
     return found
 
 
-def meant_engines(games: Games, naming: Callable[[str], str | None], words: tuple[str, str]) -> tuple[str, str]:
+def meant_engines(games: GameColumns, naming: Callable[[str], str | None], words: tuple[str, str]) -> tuple[str, str]:
     """The two engines of a test, by their names or the beginnings of them."""
-    known = sorted({name for raw in games.names if (name := naming(name_text(raw))) is not None})
+    known = sorted({name for raw in games.names if (name := naming(engine_name(raw))) is not None})
     found = [match_name(normal_name(word), known) for word in words]
     for word, name in zip(words, found, strict=True):
         if name is None:

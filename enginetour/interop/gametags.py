@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from enginetour.interop.files import MOST_TAGS
-from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, escaped, nameless, result_code, text, unescaped
+from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, escaped, is_unnamed, result_code, tag_text, unescaped
 from enginetour.model.variants import STANDARD, VARIANTS, tag_fits
 
 if TYPE_CHECKING:
@@ -41,11 +41,10 @@ def is_odds_tag(name: bytes) -> bool:
 
 
 def _says_odds(value: bytes) -> bool:
-    """The raw value of such a tag does not deny it."""
     return value.strip().lower() not in _EVEN
 
 
-def bands_in(tags: Mapping[bytes, bytes]) -> int | None:
+def handicap_bands(tags: Mapping[bytes, bytes]) -> int | None:
     """Bands that White gives, below 0 takes; None for odds whose size is not told in bands."""
     found = [(name, value) for name, value in tags.items() if is_odds_tag(name) and _says_odds(value)]
     if not found:
@@ -160,7 +159,6 @@ class TagReader:
             self._break("tags without end")
 
     def _break(self, why: str) -> None:
-        """The game of these tags is a broken one: of the others only those are read that may begin another game."""
         self._broken = self._broken or (self._place(*self._begun), why)
 
     def _skipped(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> bool:
@@ -214,12 +212,10 @@ class TagReader:
                 self._bracket(line, self._partial_at, whole=True)
 
     def _untagged(self, here: tuple[int, int]) -> None:
-        """A game without tags begins, and ends the one before it."""
         self._judge()
         self._tally.break_untagged(self._place(*here))
 
     def _judge(self) -> None:
-        """The moves of the last game are over."""
         if self._result is not None and contradicts(self._result[0], self._last):
             self._tally.contradict(self._place(*self._result[1]))
         self._result = None
@@ -278,7 +274,6 @@ class TagReader:
         self._comment = opens
 
     def _end(self) -> None:
-        """The block of tags is over."""
         if not self._header:
             return
         self._judge()
@@ -286,7 +281,7 @@ class TagReader:
             self._tally.break_at(*self._broken, games=int(self._named))
         elif self._named:
             missing = [name.decode() for name in _WANTED if name not in self._tags]
-            blank = [name.decode() for name in _WANTED[:2] if nameless(self._tags.get(name, b"x"))]
+            blank = [name.decode() for name in _WANTED[:2] if is_unnamed(self._tags.get(name, b"x"))]
             if missing:
                 self._tally.break_at(self._place(*self._begun), f"a game without a readable {missing[0]} tag")
             elif blank:
@@ -302,7 +297,6 @@ class TagReader:
         self._forget()
 
     def _forget(self) -> None:
-        """No tags were read, no game is open."""
         self._tags, self._named, self._header, self._odds, self._variant = {}, False, False, False, b""
         self._number, self._broken = 0, None
 
@@ -314,14 +308,14 @@ class TagReader:
 # that is read again, or has grown, gives the same identities and those of the new games.
 
 DIGEST = 8  # bytes; among a million games two share one in 37 million cases
-GAMMA = 0x9E3779B97F4A7C15  # odd, and its small multiples are far apart: SplitMix, Steele, Lea and Flood 2014
+_GAMMA = 0x9E3779B97F4A7C15  # odd, and its small multiples are far apart: SplitMix, Steele, Lea and Flood 2014
 TERMINATION = b"Termination"
 WHITE_TC, BLACK_TC = b"WhiteTimeControl", b"BlackTimeControl"
 _DAY = re.compile(rb"(\d{4})\.(\d\d)\.(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimedGame:
     """A game that says it belongs to one of the events asked for; texts are "" where the tag is missing."""
 
     game: int  # place in the columns
@@ -333,30 +327,28 @@ class Claim:
     start: str
 
 
-class Days(dict[bytes, int]):
+class _Days(dict[bytes, int]):
     """Dates as YYYYMMDD, 0 where one does not say (PGN standard 8.1.1.3)."""
 
     def __missing__(self, raw: bytes) -> int:
-        """Of a date that was not met yet."""
         found = _DAY.fullmatch(raw)
         day = self[raw] = int(b"".join(found.groups())) if found else 0
         return day
 
 
-class Controls(dict[bytes, int]):
+class _Controls(dict[bytes, int]):
     """Values of a tag, as TimeControl, by number; 0 is that of a game without one."""
 
     def __init__(self) -> None:
         super().__init__({b"": 0})
 
     def __missing__(self, raw: bytes) -> int:
-        """The next number for a new one."""
         number = self[raw] = len(self)
         return number
 
 
 @dataclass(slots=True)
-class Games(Tally):
+class GameColumns(Tally):
     """A tally that keeps the games apart. `events` are titles of ours: games that name one are among the `claims`.
 
     Few games are at odds, of a variant or have two controls: `odds` has the bands that White gives (None: of unknown
@@ -366,7 +358,7 @@ class Games(Tally):
     events: frozenset[str] = frozenset()
     by_event: bool = False  # the Event tags are kept
     event: array[int] = field(default_factory=lambda: array("i"))  # number in `event_tags`, where they are kept
-    event_tags: Controls = field(default_factory=Controls)
+    event_tags: _Controls = field(default_factory=_Controls)
     days: array[int] = field(default_factory=lambda: array("i"))
     control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`, White's if there are two
     black_control: dict[int, int] = field(default_factory=dict)
@@ -377,9 +369,9 @@ class Games(Tally):
     digests: bytearray = field(default_factory=bytearray)
     openings: array[int] = field(default_factory=lambda: array("q"))  # as `gameopenings` numbers them
     ends: list[int] = field(default_factory=list)  # games by the end of each file
-    claims: list[Claim] = field(default_factory=list)
-    by_day: Days = field(default_factory=Days)
-    controls: Controls = field(default_factory=Controls)
+    claims: list[ClaimedGame] = field(default_factory=list)
+    by_day: _Days = field(default_factory=_Days)
+    controls: _Controls = field(default_factory=_Controls)
 
     def keep(self, tags: dict[bytes, bytes], offset: int, digest: bytes, opening: int) -> None:
         """What is known of a game beyond its count."""
@@ -406,7 +398,7 @@ class Games(Tally):
             self.control[game] = white
             if black != white:
                 self.black_control[game] = black
-        bands = bands_in(tags)
+        bands = handicap_bands(tags)
         if bands != 0:
             self.odds[game] = bands
         if VARIANT in tags and not is_standard(tags[VARIANT]):
@@ -418,9 +410,9 @@ class Games(Tally):
     def claim(self, game: int, tags: dict[bytes, bytes]) -> None:
         """Note a game that says it is of one of the events."""
         names = (b"Event", b"Round", b"White", b"Black", b"Date", b"GameStartTime")
-        event, *others = (text(tags.get(name, b"")) for name in names)
+        event, *others = (tag_text(tags.get(name, b"")) for name in names)
         if event in self.events:
-            self.claims.append(Claim(game, event, *others))
+            self.claims.append(ClaimedGame(game, event, *others))
 
     def identities(self) -> NDArray[np.uint64]:
         """One number a game, another for every game of a file: its digest, raised for equal ones that came before."""
@@ -436,7 +428,7 @@ class Games(Tally):
             places = np.arange(len(part))
             first = np.append(True, ordered[1:] != ordered[:-1])
             before = places - np.maximum.accumulate(np.where(first, places, 0))
-            part[order] += before.astype(np.uint64) * np.uint64(GAMMA)
+            part[order] += before.astype(np.uint64) * np.uint64(_GAMMA)
         return found
 
 
@@ -452,27 +444,27 @@ _VALUE = re.compile(rb'\n\[Variant "([^"\r\n]*)"')
 
 
 @lru_cache(maxsize=1024)  # a file has few variants
-def fits(raw: bytes, variant: str) -> bool:
+def variant_matches(raw: bytes, variant: str) -> bool:
     """The raw value of a Variant tag means this variant."""
-    return tag_fits(text(raw), variant)
+    return tag_fits(tag_text(raw), variant)
 
 
 def is_standard(raw: bytes) -> bool:
     """The raw value of a Variant tag means standard chess, or says nothing."""
-    return fits(raw, STANDARD)
+    return variant_matches(raw, STANDARD)
 
 
-def names_another(header: bytes) -> bool:
+def has_other_variant(header: bytes) -> bool:
     """One of these lines is a Variant tag of something else than standard chess, or has unusual blanks."""
     found = _VALUE.findall(header)
     return len(_VARIANT_TAG.findall(header)) != len(found) or not all(map(is_standard, set(found)))
 
 
-def by_name(tags: Mapping[bytes, int]) -> dict[str, int]:
+def games_by_variant(tags: Mapping[bytes, int]) -> dict[str, int]:
     """Games by raw tags as games by variants, the most first: by our names, or by the tag where that means none."""
     found = Counter[str]()
     for raw, games in tags.items():
-        found[next((name for name in VARIANTS if fits(raw, name)), text(raw))] += games
+        found[next((name for name in VARIANTS if variant_matches(raw, name)), tag_text(raw))] += games
     return dict(found.most_common())
 
 
@@ -483,11 +475,11 @@ def by_name(tags: Mapping[bytes, int]) -> dict[str, int]:
 # latter tell by Encounter, too, which games belong together, and by OpeningNumber which opening it was. Where nothing
 # tells it, a game stands alone.
 
-Place = TypeVar("Place")
-Colour = Literal["white", "black"]
+_Place = TypeVar("_Place")
+_Color = Literal["white", "black"]
 
 LONGEST_OPENING = 1 << 16  # bytes of a game that are looked at; forty moves of book with their tags take 2,000
-NOT_TOLD = 0
+UNKNOWN_OPENING = 0
 _CACHED = 256  # the two games of a pair are near each other in files; 16 MB if all were of the longest
 _BYTES = 6  # of an opening's number: a million openings that two engines played have two alike once in 560 cases
 _TOLD = (b"[FEN", b"[Encounter")  # without these only a book tells it
@@ -496,13 +488,13 @@ _SIGNS = re.compile(rb"\{[^}]*\}|\}")
 _NO_MOVE = re.compile(rb"\d+\.*|[\d/*-]+|\$\d+")  # move numbers, results, glyphs (PGN standard 8.2)
 
 
-def tells_opening(words: bytes) -> bool:
+def may_have_opening(words: bytes) -> bool:
     """False where surely none of these games has an opening."""
     return any(sign in words for sign in _TOLD) or (b"{" in words and b"book" in words)
 
 
 def opening_of(own: bytes) -> int:
-    """The number of a game's opening, from its bytes with bare newlines; `NOT_TOLD` where nothing tells it."""
+    """The number of a game's opening, from its bytes with bare newlines; `UNKNOWN_OPENING` where nothing tells it."""
     header, _, moves = own[:LONGEST_OPENING].partition(b"\n\n")
     position, encounter = _value(b"FEN", header), _value(b"Encounter", header)
     event = _value(b"Event", header) if encounter else b""
@@ -519,13 +511,12 @@ def _number(position: bytes, book: bytes, event: bytes, encounter: bytes) -> int
         word.lstrip(b"0123456789.") for word in _SIGNS.sub(b" ", book).split() if not _NO_MOVE.fullmatch(word)
     )
     if not squares and not moves and not encounter:
-        return NOT_TOLD
+        return UNKNOWN_OPENING
     ours = (event, encounter) if encounter else ()
     return int.from_bytes(sha256(b"\n".join((squares, moves, *ours))).digest()[:_BYTES], "little") or 1
 
 
 def _value(name: bytes, header: bytes) -> bytes:
-    """Of a tag, the last one's; b"" where there is none."""
     value, sign = b"", b"[" + name
     at = header.find(sign)
     while at >= 0:
@@ -541,18 +532,18 @@ def _in_line(name: bytes, line: bytes) -> bytes:
     return dict(tags_of(line)).get(name, b"")
 
 
-class Partners(Generic[Place]):
+class OpeningPairs(Generic[_Place]):
     """Finds the pairs among games that are told one after the other."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Hashable, deque[Place]] = defaultdict(deque)
+        self._waiting: dict[Hashable, deque[_Place]] = defaultdict(deque)
 
-    def pair_of(self, engines: Hashable, opening: int, colour: Colour, place: Place) -> Place:
+    def pair_of(self, engines: Hashable, opening: int, colour: _Color, place: _Place) -> _Place:
         """The place of the game, or of the one it is a pair with; `colour` is that of the same engine each time.
 
         Its partner is the game of these engines on this opening that has waited longest for swapped colours.
         """
-        if opening == NOT_TOLD:
+        if opening == UNKNOWN_OPENING:
             return place
         if alike := self._waiting[engines, opening, "black" if colour == "white" else "white"]:
             return alike.popleft()

@@ -21,13 +21,13 @@ from fractions import Fraction
 from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
 from enginetour.formats.pairing.mcmahon import mcmahon_points
-from enginetour.interop.opengotha import MOST_ENTRANTS, NOT_PAIRED, SYSTEMS, Tournament, band_of
-from enginetour.interop.trf import refuse
+from enginetour.interop.opengotha import MOST_ENTRANTS, NOT_PAIRED, SYSTEMS, GoTournament, rank_band
+from enginetour.interop.trf import refuse_line
 from enginetour.ratings import grades
 
 LARGEST_FILE = 5_000_000  # bytes: a congress of 760 entrants has 0.1 million
 _FEWEST_VALUES = 4  # EGF
-RESULTS = {"+": 2, "=": 1, "-": 0, "?": 0}
+_RESULTS = {"+": 2, "=": 1, "-": 0, "?": 0}
 _MAIN = {"MMS": "SOSM", "NBW": "SOSW", "CAT": "SOSW"}  # what SOS is over
 _GAME = re.compile(r"([0-9]{1,4})([-+=?])([/!]?)([wbWB?]?)([0-9]{0,2})", re.ASCII)
 _VALUE = re.compile(r"-?[0-9]{1,7}([½¼¾œ]|[.,][0-9]{1,4})?|[½¼¾œ]", re.ASCII)
@@ -45,14 +45,14 @@ class _Line:
     games: tuple[re.Match[str], ...]
 
 
-def read(content: bytes, place: str) -> Tournament:
+def read(content: bytes, place: str) -> GoTournament:
     """Read a result file; InputRefused at the first broken line."""
     lines, headers, codes = _lines(content, place)
     if not 2 <= len(lines) <= MOST_ENTRANTS:
-        refuse(place, 0, f"2 to {MOST_ENTRANTS} lines with entrants", len(lines))
+        refuse_line(place, 0, f"2 to {MOST_ENTRANTS} lines with entrants", len(lines))
     rounds = max(len(line.games) for line in lines)
     if not rounds:
-        refuse(place, lines[0].number, "games such as 2+/w0", "none")
+        refuse_line(place, lines[0].number, "games such as 2+/w0", "none")
     names = Counter(line.member.name for line in lines)
     members = tuple(
         line.member if names[line.member.name] == 1 else replace(line.member, name=f"{line.member.name} ({at})")
@@ -77,7 +77,7 @@ def read(content: bytes, place: str) -> Tournament:
     handicap = re.fullmatch(r"h([0-9])", headers.get("HA", ""))
     if handicap and system != "swiss-gotha":
         settings["handicap"] = {"correction": int(handicap[1]), "ceiling": 9, "threshold": 0}
-    return Tournament(
+    return GoTournament(
         place,
         headers.get("EV", ""),
         rounds,
@@ -93,7 +93,6 @@ def read(content: bytes, place: str) -> Tournament:
 
 
 def _away(row: Sequence[Turn]) -> frozenset[int]:
-    """Of a round without games: the entrants that it says will miss it."""
     return frozenset(at for at, turn in enumerate(row) if turn.kind is not Kind.BYE and turn.points)
 
 
@@ -129,7 +128,7 @@ def _codes(line: str, number: int, place: str) -> Iterator[str]:
         )
         code = {"Rank": "RANK", "Rating": "RATING"}.get(code, code)
         if code not in tiebreaks.PLACEMENT_CODES:
-            refuse(
+            refuse_line(
                 place,
                 number,
                 f"names of values such as MMS, NBW, SOS, SOSOS ({', '.join(tiebreaks.PLACEMENT_CODES)})",
@@ -143,20 +142,20 @@ def _entrant(words: list[str], number: int, place: str, values: int) -> _Line:
     while words and (game := _GAME.fullmatch(words[-1])):
         games.insert(0, game)
         words = words[:-1]
-    told: list[Fraction] = []
+    numbers: list[Fraction] = []
     while (
         words
         and (_VALUE.fullmatch(words[-1]) or _LOST_HALF.fullmatch(words[-1]))
-        and len(told) < max(values, _FEWEST_VALUES)
+        and len(numbers) < max(values, _FEWEST_VALUES)
     ):
-        told.insert(0, _fraction(words[-1]))
+        numbers.insert(0, _fraction(words[-1]))
         words = words[:-1]
-    while games and len(told) < max(values, _FEWEST_VALUES) and _LOST_HALF.fullmatch(games[0][0]):
-        told.append(_fraction(games.pop(0)[0]))
-    ranks = [at for at, word in enumerate(words) if at > 0 and band_of(word) is not None and not word.isdecimal()]
+    while games and len(numbers) < max(values, _FEWEST_VALUES) and _LOST_HALF.fullmatch(games[0][0]):
+        numbers.append(_fraction(games.pop(0)[0]))
+    ranks = [at for at, word in enumerate(words) if at > 0 and rank_band(word) is not None and not word.isdecimal()]
     first = 1 if words and words[0].isdecimal() else 0
-    if not ranks or ranks[-1] <= first or len(told) < values:
-        refuse(
+    if not ranks or ranks[-1] <= first or len(numbers) < values:
+        refuse_line(
             place, number, "place, name, rank such as 5K, country, club, values, games such as 2+/w0", " ".join(words)
         )
     at = ranks[-1]
@@ -170,10 +169,10 @@ def _entrant(words: list[str], number: int, place: str, values: int) -> _Line:
         grade.rating(),
         "" if club == "xxxx" else club,
         "" if country == "XX" else country,
-        band_of(words[at]),
+        rank_band(words[at]),
         name.replace(" ", "").replace("_", " "),
     )
-    return _Line(number, member, tuple(told), tuple(games))
+    return _Line(number, member, tuple(numbers), tuple(games))
 
 
 def _fraction(word: str) -> Fraction:
@@ -187,16 +186,16 @@ def _row(lines: Sequence[_Line], count: int, place: str) -> Iterator[Turn]:
     wins = sum(game is not None and game[1] == "0" and game[2] == "+" for game in games)
     for at, (line, game) in enumerate(zip(lines, games, strict=True)):
         if game is None or int(game[1]) == 0:
-            points = 0 if game is None else RESULTS[game[2]]
+            points = 0 if game is None else _RESULTS[game[2]]
             kind = Kind.BYE if wins == 1 else Kind.FULL_BYE
             yield Turn(kind, points=2) if points == 2 else Turn(Kind.HALF_BYE, points=1) if points else NOT_PAIRED
             continue
         other = int(game[1]) - 1
         answer = games[other] if other < len(lines) else None
         if other == at or answer is None or not _agree(game, answer, at):
-            told = "no such line" if other >= len(lines) else "no game" if answer is None else answer[0]
+            there = "no such line" if other >= len(lines) else "no game" if answer is None else answer[0]
             expected = f"a game that line {other + 1} of the entrants has too"
-            refuse(place, line.number, expected, f"{game[0]} in round {count + 1}, and there {told}")
+            refuse_line(place, line.number, expected, f"{game[0]} in round {count + 1}, and there {there}")
         forfeit = "!" in (game[3], answer[3])
         color = {"w": WHITE, "b": BLACK}.get(game[4].lower()) or {"w": BLACK, "b": WHITE}.get(
             answer[4].lower(), NEITHER
@@ -204,7 +203,7 @@ def _row(lines: Sequence[_Line], count: int, place: str) -> Iterator[Turn]:
         stones = int(game[5] or answer[5] or 0)
         kind = Kind.FORFEIT if forfeit else Kind.PLAYED
         signed = stones if color == WHITE else -stones
-        yield Turn(kind, other, color, RESULTS[game[2]], signed, int(not forfeit))
+        yield Turn(kind, other, color, _RESULTS[game[2]], signed, int(not forfeit))
 
 
 def _agree(game: re.Match[str], answer: re.Match[str], at: int) -> bool:
@@ -238,7 +237,6 @@ def _starts(
     place: str,
     notes: list[str],
 ) -> dict[str, object]:
-    """Settings that give everybody the starting score that the first value shows."""
     field = Field(members, history, (), max(1, len(history)))
     mms = [2 * line.values[0] if line.values else Fraction(0) for line in lines]
     for whole in (True, False):

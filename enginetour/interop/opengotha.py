@@ -27,19 +27,19 @@ from xml.parsers import expat
 
 from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Kind, Member, Turn
-from enginetour.interop.pairers import Foreign, Separated, as_it_stands
-from enginetour.interop.trf import refuse
+from enginetour.interop.foreign import ForeignTournament, SeparatedField, existing_round
+from enginetour.interop.trf import refuse_line
 from enginetour.ratings import grades
 
 LARGEST_FILE = 20_000_000  # bytes: a congress of 760 entrants and ten rounds has 0.6 million
-DEEPEST = 20  # elements in elements; the format needs 6
+_DEEPEST = 20  # elements in elements; the format needs 6
 MOST_ENTRANTS = 5000
-MOST_ROUNDS = 20  # OpenGotha
+_MOST_ROUNDS = 20  # OpenGotha
 _OLD_SHIFT = 2050  # rating points that files up to version 200 lack
 _LAST_OLD = 200
-RATINGS = (-900, 2949)  # OpenGotha: lowest and highest rating
-BANDS = (-30, 8)  # 30 kyu to 9 dan
-RESULTS: Mapping[str, tuple[int, int] | None] = MappingProxyType(
+_RATINGS = (-900, 2949)  # OpenGotha: lowest and highest rating
+_BANDS = (-30, 8)  # 30 kyu to 9 dan
+_RESULTS: Mapping[str, tuple[int, int] | None] = MappingProxyType(
     {  # half points of White and Black
         "UNKNOWN": None,
         "WHITEWINS": (2, 0),
@@ -50,7 +50,7 @@ RESULTS: Mapping[str, tuple[int, int] | None] = MappingProxyType(
     }
 )
 SYSTEMS = {"MMS": "mcmahon", "NBW": "swiss-gotha", "CAT": "swiss-cat"}  # by the first placement criterion
-CODES = {"Rank": "RANK", "Rating": "RATING"}
+_CODES = {"Rank": "RANK", "Rating": "RATING"}
 _SEEDINGS = {"SPLITANDRANDOM": "split-random", "SPLITANDFOLD": "fold", "SPLITANDSLIP": "slip"}
 _FLOATS = {"TOP": "top", "MID": "middle", "BOT": "bottom"}
 _WEIGHTS = {  # setting of the systems -> attribute and OpenGotha's default
@@ -69,7 +69,7 @@ _FLOAT_SHARES = 5  # OpenGotha: the weight of floats has five units
 
 
 @dataclass(frozen=True, slots=True)
-class Tournament:
+class GoTournament:
     """A tournament of another program as far as it is paired.
 
     `history` has a row for each round that has games, `away` the absent places of every round, `fixed` byes of rounds
@@ -92,7 +92,7 @@ class Tournament:
 
     def foreign(
         self, *, number: int | None = None, rounds: int | None = None, unfinished_ok: bool = False, ended: bool = False
-    ) -> Foreign:
+    ) -> ForeignTournament:
         """Return it before round `number`, by default the first without games; `ended`: after the last one.
 
         Raises:
@@ -101,28 +101,30 @@ class Tournament:
         in_all = rounds or self.rounds
         following = len(self.history) + 1 if number is None or ended else number
         if following > in_all and number is None and not ended:
-            refuse(self.place, 0, f"a round left to pair, or --rounds above {in_all}", "all of them paired")
+            refuse_line(self.place, 0, f"a round left to pair, or --rounds above {in_all}", "all of them paired")
         last = min(in_all, len(self.history) + 1)
         if not ended and not 1 <= following <= last:
-            refuse(self.place, 0, f"a round to pair from 1 to {last}", following)
+            refuse_line(self.place, 0, f"a round to pair from 1 to {last}", following)
         for count in range(1, following):
             if count in self.unfinished and not unfinished_ok:
-                refuse(self.place, 0, "a result of each game (or --unfinished-ok)", self.unfinished[count])
+                refuse_line(self.place, 0, "a result of each game (or --unfinished-ok)", self.unfinished[count])
         away = self.away.get(following, frozenset())
-        stands, colorless = None, frozenset[tuple[int, int]]()
+        existing, colorless = None, frozenset[tuple[int, int]]()
         if following <= len(self.history):
             row = self.history[following - 1]
             away = frozenset(at for at, turn in enumerate(row) if not turn.paired and turn.kind is not Kind.BYE)
-            stands, colorless = as_it_stands(row)
+            existing, colorless = existing_round(row)
         bye = self.fixed.get(following) if following > len(self.history) else None
         there = tuple(at for at in range(len(self.members)) if at not in away and at != bye)
-        field_ = Separated(self.members, self.history[: following - 1], there, in_all, bye=bye)
+        field_ = SeparatedField(self.members, self.history[: following - 1], there, in_all, bye=bye)
         labels = tuple(str(at + 1) for at in range(len(self.members)))
         asked = dict.fromkeys(away, Kind.ABSENT)
-        return Foreign(field_, labels, self.settings, asked, self.notes, grades.GO, stands=stands, colorless=colorless)
+        return ForeignTournament(
+            field_, labels, self.settings, asked, self.notes, grades.GO, existing=existing, colorless=colorless
+        )
 
 
-def read(content: bytes, place: str) -> Tournament:
+def read(content: bytes, place: str) -> GoTournament:
     """Read an XML file of OpenGotha; InputRefused at the first broken line."""
     return _Reader(_elements(content, place), place).tournament()
 
@@ -144,11 +146,11 @@ def _elements(content: bytes, place: str) -> list[_Element]:
     def start(tag: str, values: dict[str, str]) -> None:
         found.append(_Element(tag, stack[-1] if stack else "", values, parser.CurrentLineNumber))
         stack.append(tag)
-        if len(stack) > DEEPEST:
-            refuse(place, parser.CurrentLineNumber, f"at most {DEEPEST} elements in each other", len(stack))
+        if len(stack) > _DEEPEST:
+            refuse_line(place, parser.CurrentLineNumber, f"at most {_DEEPEST} elements in each other", len(stack))
 
     def entity(name: str, *_: object) -> NoReturn:
-        refuse(place, parser.CurrentLineNumber, "a document type without entities", f"the entity {name!r}")
+        refuse_line(place, parser.CurrentLineNumber, "a document type without entities", f"the entity {name!r}")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: stack.pop()
@@ -156,17 +158,17 @@ def _elements(content: bytes, place: str) -> list[_Element]:
     try:
         parser.Parse(content, True)  # noqa: FBT003  # expat's own: the last piece
     except expat.ExpatError as error:
-        refuse(place, error.lineno, "an XML file of OpenGotha", expat.errors.messages.get(error.code, "something else"))
+        refuse_line(
+            place, error.lineno, "an XML file of OpenGotha", expat.errors.messages.get(error.code, "something else")
+        )
     except (ValueError, LookupError) as error:  # an encoding that is not known
-        refuse(place, 1, "an XML file of OpenGotha", str(error))
+        refuse_line(place, 1, "an XML file of OpenGotha", str(error))
     if not found or found[0].tag != "Tournament":
-        refuse(place, 1, "the element Tournament of OpenGotha", found[0].tag if found else "none")
+        refuse_line(place, 1, "the element Tournament of OpenGotha", found[0].tag if found else "none")
     return found
 
 
 class _Reader:
-    """One file."""
-
     def __init__(self, elements: Sequence[_Element], place: str) -> None:
         self.elements, self.place = elements, place
         self.old = self._number(elements[0], "dataVersion", 200, 0, 10**6) <= _LAST_OLD
@@ -174,9 +176,9 @@ class _Reader:
         self.keys: dict[str, int] = {}
         self.plain: dict[str, int] = {}
 
-    def tournament(self) -> Tournament:
+    def tournament(self) -> GoTournament:
         general = self._only("GeneralParameterSet")
-        rounds = self._number(general, "numberOfRounds", 5, 1, MOST_ROUNDS)
+        rounds = self._number(general, "numberOfRounds", 5, 1, _MOST_ROUNDS)
         players = self._players(rounds)
         members = tuple(member for member, _, _ in players)
         settings, system = self._settings(general, [correction for _, _, correction in players], members)
@@ -199,7 +201,7 @@ class _Reader:
             settings["absence"] = "standings" if absent == 1 else "nothing"
         if any(element.tag == "Team" for element in self.elements):
             self.notes.append(f"{self.place}: teams have no effect: every entrant is paired for itself")
-        return Tournament(
+        return GoTournament(
             self.place,
             general.values.get("name", ""),
             rounds,
@@ -220,27 +222,27 @@ class _Reader:
     def _number(self, element: _Element, key: str, usual: int, low: int, high: int) -> int:
         text = element.values.get(key, str(usual)).strip()
         if not re.fullmatch(r"[-+]?[0-9]{1,18}", text, re.ASCII) or not low <= int(text) <= high:
-            refuse(self.place, element.line, f"{key} from {low} to {high}", repr(text))
+            refuse_line(self.place, element.line, f"{key} from {low} to {high}", repr(text))
         return int(text)
 
     def _flag(self, element: _Element, key: str, *, usual: bool) -> bool:
         return element.values.get(key, str(usual)).strip().lower() == "true"
 
     def _band(self, element: _Element, key: str, usual: str) -> int:
-        found = band_of(element.values.get(key) or usual)
+        found = rank_band(element.values.get(key) or usual)
         if found is None:
-            refuse(self.place, element.line, f"{key} such as 5K, 1D or 2P", repr(element.values.get(key)))
+            refuse_line(self.place, element.line, f"{key} such as 5K, 1D or 2P", repr(element.values.get(key)))
         return found
 
     def _rank(self, element: _Element) -> int:
         """The rank, the grade where OpenGotha knew none (99K); 30 kyu without either."""
         for key in ("rank", "grade"):
-            found = band_of(element.values.get(key, "30K" if key == "rank" else ""))
-            if found is not None and BANDS[0] <= found <= BANDS[1]:
+            found = rank_band(element.values.get(key, "30K" if key == "rank" else ""))
+            if found is not None and _BANDS[0] <= found <= _BANDS[1]:
                 return found
         name = element.values.get("name", "")
         self.notes.append(f"{self.place}:{element.line}: {name} has no valid rank or grade and counts as 30 kyu")
-        return BANDS[0]
+        return _BANDS[0]
 
     def _players(self, rounds: int) -> list[tuple[Member, frozenset[int], int]]:
         """Each with the rounds it misses and its correction, by name; without preliminary ones that were not paired."""
@@ -250,12 +252,12 @@ class _Reader:
         for element in (one for one in self.elements if one.tag == "Player"):
             name, first = (" ".join(element.values.get(key, "").split()) for key in ("name", "firstName"))
             if not name:
-                refuse(self.place, element.line, "the name of a player", "none")
-            rating = self._number(element, "rating", RATINGS[0], -(10**6), 10**6) + _OLD_SHIFT * self.old
+                refuse_line(self.place, element.line, "the name of a player", "none")
+            rating = self._number(element, "rating", _RATINGS[0], -(10**6), 10**6) + _OLD_SHIFT * self.old
             band = self._rank(element)
             member = Member(
                 f"{name} {first}".strip(),
-                float(min(max(rating, RATINGS[0]), RATINGS[1])),
+                float(min(max(rating, _RATINGS[0]), _RATINGS[1])),
                 element.values.get("club", "").strip(),
                 element.values.get("country", "").strip(),
                 band,
@@ -269,12 +271,12 @@ class _Reader:
             correction = self._number(element, "smmsCorrection", 0, -1, 2)
             found.append(((name, first), element.line, member, away, correction))
         if not 2 <= len(found) <= MOST_ENTRANTS:
-            refuse(self.place, 0, f"2 to {MOST_ENTRANTS} players", len(found))
+            refuse_line(self.place, 0, f"2 to {MOST_ENTRANTS} players", len(found))
         found.sort(key=lambda one: one[0])
         for at, ((name, first), line, member, _, _) in enumerate(found):
             key = _key(name + first)
             if key in self.keys:
-                refuse(self.place, line, "a name of its own for each player", f"{member.name} twice")
+                refuse_line(self.place, line, "a name of its own for each player", f"{member.name} twice")
             self.keys[key] = at
             self.plain.setdefault(_plain(key), at)
         return [(member, away, correction) for _, _, member, away, correction in found]
@@ -283,31 +285,31 @@ class _Reader:
         text = _key(element.values.get(key, ""))
         found = self.keys.get(text, self.plain.get(_plain(text)))
         if found is None:
-            refuse(self.place, element.line, f"{key}: a player of the file", repr(element.values.get(key, "")))
+            refuse_line(self.place, element.line, f"{key}: a player of the file", repr(element.values.get(key, "")))
         return found
 
     def _games(self, rounds: int) -> tuple[dict[int, dict[int, Turn]], dict[int, str]]:
         found: dict[int, dict[int, Turn]] = {}
         unfinished: dict[int, str] = {}
         for element in (one for one in self.elements if one.tag == "Game"):
-            count = self._number(element, "roundNumber", 1, 1, MOST_ROUNDS)
+            count = self._number(element, "roundNumber", 1, 1, _MOST_ROUNDS)
             if count > rounds:
                 continue
             white, black = self._player(element, "whitePlayer"), self._player(element, "blackPlayer")
             row = found.setdefault(count, {})
             names = f"{element.values.get('whitePlayer')} - {element.values.get('blackPlayer')}"
             if white == black or white in row or black in row:
-                refuse(self.place, element.line, f"two players without another game in round {count}", names)
+                refuse_line(self.place, element.line, f"two players without another game in round {count}", names)
             word = element.values.get("result", "RESULT_UNKNOWN").removeprefix("RESULT_")
             kind = Kind.FORFEIT if word.endswith("_BYDEF") else Kind.PLAYED
             result = word.removesuffix("_BYDEF")
-            if result not in RESULTS:
-                known = ", ".join(f"RESULT_{one}" for one in RESULTS)
-                refuse(self.place, element.line, f"one of {known}, each also with _BYDEF", repr(word))
-            points = RESULTS[result]
+            if result not in _RESULTS:
+                known = ", ".join(f"RESULT_{one}" for one in _RESULTS)
+                refuse_line(self.place, element.line, f"one of {known}, each also with _BYDEF", repr(word))
+            points = _RESULTS[result]
             if points is None:
                 unfinished.setdefault(count, f"{names} in round {count}, line {element.line}")
-            row[white], row[black] = played(
+            row[white], row[black] = _played(
                 white,
                 black,
                 points,
@@ -320,7 +322,7 @@ class _Reader:
     def _byes(self, rounds: int) -> list[tuple[int, int]]:
         found = []
         for element in (one for one in self.elements if one.tag == "ByePlayer"):
-            count = self._number(element, "roundNumber", 1, 1, MOST_ROUNDS)
+            count = self._number(element, "roundNumber", 1, 1, _MOST_ROUNDS)
             if count <= rounds:
                 found.append((count, self._player(element, "player")))
         return found
@@ -370,9 +372,11 @@ class _Reader:
                 inside = element.tag == "PlacementParameterSet"
             if inside and element.tag == "PlacementCriterion":
                 name = element.values.get("name", "NULL")
-                code = CODES.get(name, name)
+                code = _CODES.get(name, name)
                 if code != "NULL" and code not in tiebreaks.PLACEMENT_CODES:
-                    refuse(self.place, element.line, f"one of NULL, {', '.join(tiebreaks.PLACEMENT_CODES)}", repr(name))
+                    refuse_line(
+                        self.place, element.line, f"one of NULL, {', '.join(tiebreaks.PLACEMENT_CODES)}", repr(name)
+                    )
                 found[self._number(element, "number", 1, 1, 6)] = code
         return tuple(dict.fromkeys(found[number] for number in sorted(found) if found[number] != "NULL"))
 
@@ -382,7 +386,7 @@ class _Reader:
     def _word(self, element: _Element, key: str, usual: str, words: Mapping[str, str]) -> str:
         text = element.values.get(key, usual)
         if text not in words:
-            refuse(self.place, element.line, f"{key}: one of {', '.join(words)}", repr(text))
+            refuse_line(self.place, element.line, f"{key}: one of {', '.join(words)}", repr(text))
         return words[text]
 
     def _clubs(self) -> list[list[str]]:
@@ -441,13 +445,12 @@ NOT_PAIRED = Turn(Kind.HALF_BYE)  # there, but in no game and without the bye: w
 
 
 def _idle(absent: int, *, mms: bool) -> Turn:
-    """A round missed, worth so many half points; McMahon counts half a win for an absence by itself."""
     if absent == 0 or (mms and absent == 1):
         return Turn()
     return Turn(Kind.FULL_BYE if absent == 2 else Kind.HALF_BYE, points=absent)
 
 
-def played(
+def _played(
     white: int, black: int, points: tuple[int, int] | None, kind: Kind, *, handicap: int, known: bool
 ) -> tuple[Turn, Turn]:
     """A game as both sides have it; one without a result gives no points."""
@@ -459,7 +462,7 @@ def played(
     )
 
 
-def band_of(text: str) -> int | None:
+def rank_band(text: str) -> int | None:
     """Return the band of a grade such as 5K, 1D or 2P; None if it is no grade. OpenGotha has professionals in three."""
     grade = grades.parse(f"{text}k" if text.strip().isdecimal() else text)
     if grade is None:

@@ -21,25 +21,26 @@ from operator import add
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from enginetour.interop.files import MARK, MOST_TAGS, Part, opened, plain
+from enginetour.interop.files import BYTE_ORDER_MARK, MOST_TAGS, InputPart, open_game_file, plain_part
 from enginetour.interop.gametags import (
     BLACK_TC,
     DIGEST,
     HANDICAP,
     LONGEST_OPENING,
-    NOT_TOLD,
     TERMINATION,
+    UNKNOWN_OPENING,
     WHITE_TC,
-    Games,
+    GameColumns,
     TagReader,
     contradicts,
+    has_other_variant,
     is_odds_tag,
+    may_have_opening,
     opening_of,
     tags_in,
     tags_of,
-    tells_opening,
 )
-from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, text
+from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, tag_text
 from enginetour.model.errors import InputRefused
 
 # Who played whom with what result, from PGN files of any size: quick where the tags stand as usual, else careful.
@@ -93,10 +94,11 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odd
     """
     found: Tally | None = None
     for path in paths:
-        with opened(path) as (part, file):
-            one = (file and _by_two(path, file, progress, take_odds=take_odds)) or _counted(
-                part, progress, take_odds=take_odds
-            )
+        with open_game_file(path) as (part, file):
+            one = _by_two(path, file, progress, take_odds=take_odds) if file else None
+            if one is None:
+                one = Tally(take_odds=take_odds)
+                _read(part, one, progress)
         _refuse_empty(path, one.games + one.broken_games - one.untagged)
         if found is None:
             found = one
@@ -106,7 +108,6 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odd
 
 
 def _refuse_empty(path: Path, games: int) -> None:
-    """InputRefused for a file in which nothing looked like a game."""
     if not games:
         raise InputRefused("no game in it: no White and Result tags", place=str(path), step="give PGN files")
 
@@ -134,7 +135,7 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
         try:
             os.close(ours)
             tally = Tally(take_odds=take_odds)
-            _read(plain(path, file, middle, size), tally, lambda _: _end_without(reader))
+            _read(plain_part(path, file, middle, size), tally, lambda _: _end_without(reader))
             with os.fdopen(theirs, "wb") as sink:
                 pickle.dump(tally, sink, protocol=5)
             code = 0
@@ -145,7 +146,7 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
         with os.fdopen(ours, "rb") as source:
             first = Tally(take_odds=take_odds)
             # Every byte here stands for some of the other part too.
-            if not _read(plain(path, file, 0, middle), first, lambda read: progress(read * size // middle)):
+            if not _read(plain_part(path, file, 0, middle), first, lambda read: progress(read * size // middle)):
                 return None
             import numpy  # noqa: F401, ICN001  what follows needs it; the other process still reads
 
@@ -160,23 +161,16 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
 
 
 def _end_without(parent: int) -> None:
-    """End the process when its parent has ended: nobody is left to take the result."""
     if os.getppid() != parent:
         os._exit(1)
 
 
-def _counted(part: Part, progress: Progress, *, take_odds: bool) -> Tally:
-    tally = Tally(take_odds=take_odds)
-    _read(part, tally, progress)
-    return tally
-
-
-def _read(part: Part, tally: Tally, progress: Progress) -> bool:
+def _read(part: InputPart, tally: Tally, progress: Progress) -> bool:
     """Count the games of a part; False when it ends inside a comment."""
     return read(part, TagReader(tally, part.place), lambda _, piece: _quick(piece, tally), progress)
 
 
-def read(part: Part, reader: TagReader, quick: Callable[[int, bytes], bool], progress: Progress) -> bool:
+def read(part: InputPart, reader: TagReader, quick: Callable[[int, bytes], bool], progress: Progress) -> bool:
     """Read a part: each piece, with its offset, the quick way or else by the reader. False: it ends in a comment."""
     settled = True
     for offset, piece, whole in _pieces(part):
@@ -232,7 +226,7 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
     if (b"[" in text and bracket.search(text)) or not (_closed(text, moves) and _closed(marked, blocks)):
         return False
     if (not tally.take_odds and HANDICAP in marked and _ODDS.search(marked)) or (
-        _MAYBE in marked and VARIANT in marked and _names_another(marked)
+        _MAYBE in marked and VARIANT in marked and has_other_variant(marked)
     ):
         return False
     contradicted = _contradicted(results, moves)
@@ -245,11 +239,6 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
 def _results_in(piece: bytes, games: int) -> int:
     """How many Result tags there are, with blanks in their brackets too; quick where each of the games has one."""
     return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
-
-
-def _has_untagged(piece: bytes) -> bool:
-    """Whether moves begin behind a blank line that no tag stands before."""
-    return piece.count(b"]\n\n1.") != piece.count(b"\n\n1.")
 
 
 def _has_many_tags(piece: bytes) -> bool:
@@ -269,7 +258,6 @@ def _has_many_tags(piece: bytes) -> bool:
 
 
 def _contradicted(results: Sequence[bytes], moves: Sequence[bytes]) -> int:
-    """How many games have moves that end with another result than their tag."""
     if all(map(bytes.endswith, moves, results)) and not set(results) - TERMINATORS.keys():
         return 0
     return sum(
@@ -279,19 +267,12 @@ def _contradicted(results: Sequence[bytes], moves: Sequence[bytes]) -> int:
     )
 
 
-def _names_another(piece: bytes) -> bool:
-    """A Variant tag says something else than standard chess."""
-    from enginetour.interop.gametags import names_another  # it knows chess: most files have no such tag
-
-    return names_another(piece)
-
-
 def _closed(text: bytes, parts: Iterable[bytes]) -> bool:
     """Return whether every part closes the comments that it opens: its last brace is a closing one."""
     return b"{" not in text or all(part.rfind(b"{") <= part.rfind(b"}") for part in parts)
 
 
-def _pieces(part: Part) -> Iterator[tuple[int, bytes, bool]]:
+def _pieces(part: InputPart) -> Iterator[tuple[int, bytes, bool]]:
     """Offset, bytes, and whether the next piece begins a game if it does not begin in a comment."""
     at, kept = part.start, b""
     while fresh := part.read(max(PIECE, len(kept))):
@@ -349,7 +330,6 @@ class _Open:
         self._held = b""  # a carriage return that may be half of a line's end
 
     def feed(self, own: bytes) -> None:
-        """More of its bytes."""
         own = self._held + own
         self._held = b"\r" * own.endswith(b"\r")
         own = own.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -361,14 +341,13 @@ class _Open:
         self._sum.update(own[len(body) :])
 
     def digest(self) -> bytes:
-        """Of all of them but white space at the end."""
         return self._body.digest()
 
 
 class GameReader(TagReader):
     """Counts into the columns as `TagReader` into a tally. Pieces follow each other until it is settled."""
 
-    def __init__(self, games: Games, part: Part) -> None:
+    def __init__(self, games: GameColumns, part: InputPart) -> None:
         super().__init__(games, part.place)
         self._games = games
         self._part = part
@@ -441,7 +420,6 @@ class GameReader(TagReader):
         self._others = {}
 
     def _close(self, end: int) -> None:
-        """The game that is open ends before `end`."""
         self._pass(end)
         if self._open is not None:
             opening = opening_of(self._open.front)
@@ -479,25 +457,25 @@ def read_games(
     progress: Progress = lambda _: None,
     *,
     by_event: bool = False,
-) -> Games:
+) -> GameColumns:
     """All games of the files, with claims on the events; refusals and `progress` are those of `pgnscan.scan`.
 
     `by_event`: with the Event tag of each game.
     """
-    games = Games(events=events, by_event=by_event)
+    games = GameColumns(events=events, by_event=by_event)
     for path in paths:
         before = games.games + games.broken_games - games.untagged
-        with opened(path) as (part, _):
+        with open_game_file(path) as (part, _):
             read(part, GameReader(games, part), lambda at, piece: _quick_game(games, at, piece), progress)
         _refuse_empty(path, games.games + games.broken_games - games.untagged - before)
         games.ends.append(games.games)
     return games
 
 
-def _quick_game(games: Games, at: int, piece: bytes) -> bool:
+def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
     """Keep the games of a piece that begins outside of comments; False, and nothing kept, if in doubt."""
-    if not at and piece.startswith(MARK):
-        at, piece = len(MARK), piece[len(MARK) :]
+    if not at and piece.startswith(BYTE_ORDER_MARK):
+        at, piece = len(BYTE_ORDER_MARK), piece[len(BYTE_ORDER_MARK) :]
     ends = b"\r" in piece
     if ends:
         if not piece.count(b"\r") == piece.count(b"\r\n") == piece.count(b"\n"):
@@ -510,7 +488,7 @@ def _quick_game(games: Games, at: int, piece: bytes) -> bool:
     front, *parts = piece.split(_HEAD)
     if front or not len(found) == len(parts) == _results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
         return False
-    if _has_untagged(piece) or _has_many_tags(piece):
+    if piece.count(b"]\n\n1.") != piece.count(b"\n\n1.") or _has_many_tags(piece):  # moves without tags before them
         return False
     # A comment holds no game: within a game braces close after they open.
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
@@ -534,10 +512,10 @@ def _quick_game(games: Games, at: int, piece: bytes) -> bool:
         headers = (b"\n[" + own[: _header_end(own)] for own in parts)
         games.event.extend([games.event_tags[_value(b"Event", header, b"\n[Event ")] for header in headers])
     games.digests += b"".join([sha256(own).digest()[:DIGEST] for own in bodies])
-    if tells_opening(piece):
+    if may_have_opening(piece):
         games.openings.extend([opening_of(b"[" + own[:LONGEST_OPENING]) for own in parts])
     else:
-        games.openings.extend([NOT_TOLD] * len(parts))
+        games.openings.extend([UNKNOWN_OPENING] * len(parts))
     sizes = map(len, parts) if not ends else (len(own) + own.count(b"\n") + 2 for own in parts)
     games.offsets.extend(map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_HEAD), len(_HEAD))))
     first = len(games.days) - len(parts)
@@ -546,14 +524,13 @@ def _quick_game(games: Games, at: int, piece: bytes) -> bool:
     if any(words in piece for words in _NOTED):
         for number, own in enumerate(parts, first):
             games.note(number, tags_in(b"[" + own[: _header_end(own)]))
-    if games.events and not games.events.isdisjoint(map(text, set(_EVENT.findall(piece)))):
+    if games.events and not games.events.isdisjoint(map(tag_text, set(_EVENT.findall(piece)))):
         for number, own in enumerate(parts, first):
             games.claim(number, tags_in(b"[" + own[: _header_end(own)]))
     return True
 
 
 def _values(name: bytes, piece: bytes, parts: Sequence[bytes]) -> Sequence[bytes]:
-    """Raw values of a tag that stands in a line of its own, b"" for games without it."""
     tag = b"\n[%s " % name
     if tag not in piece:
         return [b""] * len(parts)

@@ -21,9 +21,9 @@ from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Paired, 
 from enginetour.formats.pairing.matching import Unpairable as ShortageUnpairable
 from enginetour.formats.pairing.matching import best_matching, relaxed_matching
 from enginetour.formats.rounds import PairingSystem, Reason, Rounds, RoundsState, WeightedRound
-from enginetour.interop.pairers import Separated
+from enginetour.interop.foreign import SeparatedField
 from enginetour.interop.tde import KOMI, ODDS_KOMI, UNPLAYED, written_rating
-from enginetour.interop.trf import MOST_ENTRIES, Cell, Entry, Line, Report, virtual_lines
+from enginetour.interop.trf import MOST_ENTRIES, TrfCell, TrfEntrant, TrfLine, TrfReport, virtual_lines
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings import grades
@@ -31,12 +31,12 @@ from enginetour.ratings import grades
 # Our own tournaments in rounds as other programs' files: a report of FIDE, a register and rounds of the AGA.
 
 _UNPLAYED_LETTERS = {Kind.BYE: "U", Kind.HALF_BYE: "H", Kind.FULL_BYE: "F", Kind.ABSENT: "Z"}
-WORTH = {"1": 2, "=": 1, "0": 0, "+": 2, "-": 0, "U": 2, "H": 1, "F": 2, "Z": 0, " ": 0}  # half points
-WORTH |= {"W": 2, "D": 1, "L": 0}
+_HALF_POINTS = {"1": 2, "=": 1, "0": 0, "+": 2, "-": 0, "U": 2, "H": 1, "F": 2, "Z": 0, " ": 0}  # half points
+_HALF_POINTS |= {"W": 2, "D": 1, "L": 0}
 _TYPES = {"dutch": "FIDE_DUTCH_2025", "swiss": "FIDE_DUTCH_2025"}  # TRF26, 192
 
 
-class Sat(NamedTuple):
+class TableGame(NamedTuple):
     """A game of the tournament as its table has it: one struck out after its round still counts there, unrated."""
 
     white: str
@@ -48,18 +48,18 @@ class Sat(NamedTuple):
         return ("0=1" if self.rated else "LDW")[self.outcome.half_points(white=self.white == name)]
 
 
-Games = Mapping[tuple[int, frozenset[str]], Sequence[Sat]]
+_MatchGames = Mapping[tuple[int, frozenset[str]], Sequence[TableGame]]
 """(round, the two names) -> the games of their match, in order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedTournament:
     """A tournament as far as it is played; `games_each` of one pairing, `ranks` by name."""
 
     name: str
     system: str
     field: Field
-    games: Games
+    games: _MatchGames
     games_each: int = 1
     ranks: Mapping[str, int | None] | None = None
     forbid_family: bool = False
@@ -69,14 +69,16 @@ class Played:
     away: Mapping[tuple[int, str], Sequence[int]] = made(default_factory=dict)  # rounds to come, Z or H -> places
 
 
-def played(name: str, system: str, format_: Rounds, state: RoundsState, games: Games) -> Played:
+def played_tournament(
+    name: str, system: str, format_: Rounds, state: RoundsState, games: _MatchGames
+) -> PlayedTournament:
     """What is to be written of a tournament now."""
     options = format_.options
     each = options.games_per_pairing
     bye = format_.system.bye_points(state.field) * (each if getattr(options, "scoring", "") == "match" else 1)
     now = format_.so_far(state, by_match=False)
     alike = bye % each == 0  # each game of the round has a column with its share, else the first has all
-    return Played(
+    return PlayedTournament(
         name,
         system,
         now,
@@ -92,7 +94,6 @@ def played(name: str, system: str, format_: Rounds, state: RoundsState, games: G
 
 
 def _away(now: Field, leave: RequestedByes, gone: Collection[int]) -> dict[tuple[int, str], list[int]]:
-    """Those on leave in rounds to come, and those who have withdrawn."""
     found: dict[tuple[int, str], list[int]] = {}
     for number in range(len(now.history) + 1, now.rounds + 1):
         for place, member in enumerate(now.members):
@@ -102,7 +103,7 @@ def _away(now: Field, leave: RequestedByes, gone: Collection[int]) -> dict[tuple
     return found
 
 
-def report(one: Played) -> Report:
+def trf_report(one: PlayedTournament) -> TrfReport:
     """As TRF26. InputRefused for more entrants than four columns can number."""
     members = one.field.members
     if len(members) > MOST_ENTRIES:
@@ -113,7 +114,7 @@ def report(one: Played) -> Report:
         f"092 {one.system}",
         f"142 {one.field.rounds * one.games_each:3d}",
     ]
-    if one.bye != WORTH["U"]:
+    if one.bye != _HALF_POINTS["U"]:
         lines.append(f"162  P{one.bye / 2:4.1f}")
     if one.system in _TYPES and one.games_each == 1:
         lines.append(f"192 {_TYPES[one.system]}{'_BAKU' * bool(one.accelerated)}")
@@ -129,17 +130,17 @@ def report(one: Played) -> Report:
     for place, member in enumerate(members):
         cells = tuple(cell for number in range(len(one.field.history)) for cell in _cells(one, place, number))
         entries.append(
-            Entry(
+            TrfEntrant(
                 number=place + 1,
                 name=_plain(member.name) or f"entrant {place + 1}",
                 rating=None if member.rating is None else min(9999, max(0, round(member.rating))) or None,
                 federation=member.origin.upper() if len(member.origin) == 3 and member.origin.isalpha() else "",
-                points=sum(one.bye if cell.result == "U" else WORTH[cell.result] for cell in cells),
+                points=sum(one.bye if cell.result == "U" else _HALF_POINTS[cell.result] for cell in cells),
                 rank=(one.ranks or {}).get(member.name),
                 cells=cells,
             )
         )
-    return Report((*map(Line, lines), *entries), one.name)
+    return TrfReport((*map(TrfLine, lines), *entries), one.name)
 
 
 def _plain(text: str) -> str:
@@ -147,7 +148,7 @@ def _plain(text: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
-def _families(one: Played) -> list[str]:
+def _families(one: PlayedTournament) -> list[str]:
     kin: dict[str, list[int]] = {}
     for place, member in enumerate(one.field.members):
         if member.family:
@@ -157,22 +158,22 @@ def _families(one: Played) -> list[str]:
     return [f"260 001 {last:03d} {first:4d} {second:4d}" for first, second in pairs]
 
 
-def _cells(one: Played, place: int, number: int) -> list[Cell]:
+def _cells(one: PlayedTournament, place: int, number: int) -> list[TrfCell]:
     """As many as a match has games, more where a match went on; the round counts from 0."""
     turn = one.field.history[number][place]
     wide = max([one.games_each, *(len(found) for (at, _), found in one.games.items() if at == number + 1)])
     if turn.opponent is None:
         count = one.bye_cells if turn.kind is Kind.BYE else one.games_each
-        return [Cell(result=_UNPLAYED_LETTERS[turn.kind])] * count + [Cell()] * (wide - count)
+        return [TrfCell(result=_UNPLAYED_LETTERS[turn.kind])] * count + [TrfCell()] * (wide - count)
     name, other = (one.field.members[at].name for at in (place, turn.opponent))
     games = one.games.get((number + 1, frozenset((name, other))), ())
-    cells = [Cell(turn.opponent + 1, "w" if game.white == name else "b", game.letter(name)) for game in games]
-    scored = sum(WORTH[cell.result] for cell in cells)
+    cells = [TrfCell(turn.opponent + 1, "w" if game.white == name else "b", game.letter(name)) for game in games]
+    scored = sum(_HALF_POINTS[cell.result] for cell in cells)
     others = one.field.history[number][turn.opponent].points - (2 * len(cells) - scored)
     left = _left(turn, turn.points - scored, others)
     while len(cells) < one.games_each:
-        cells.append(Cell(turn.opponent + 1, _colour(turn, len(cells)), left))
-    return cells + [Cell()] * (wide - len(cells))
+        cells.append(TrfCell(turn.opponent + 1, _colour(turn, len(cells)), left))
+    return cells + [TrfCell()] * (wide - len(cells))
 
 
 def _colour(turn: Turn, game: int) -> str:
@@ -187,7 +188,7 @@ def _left(turn: Turn, points: int, others: int) -> str:
     return " "
 
 
-def register(one: Played, one_dan: float = grades.AGA) -> dict[str, str]:
+def register(one: PlayedTournament, one_dan: float = grades.AGA) -> dict[str, str]:
     """register.tde and a file for each round; InputRefused for matches of several games and missing ratings.
 
     `one_dan` is the rating at which 1 dan begins on the scale of the tournament.
@@ -236,7 +237,7 @@ def _is_missing(turn: Turn) -> bool:
 # From below it is bounded by the proof alone: half the slack of the pair. Where a rule decides, it is followed again
 # with the other decision forced on it.
 
-Pairs = tuple[tuple[int, int], ...]
+_Pairs = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +250,7 @@ class _Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class PairingReason:
     """`instead` are the pairs of the best round with the other decision, None if there is none; members by place."""
 
     pair: tuple[int, int]
@@ -259,31 +260,31 @@ class Why:
     rules: tuple[str, ...]
     reasons: tuple[Reason, ...]
     cost: _Cost | None
-    instead: Pairs | None
+    instead: _Pairs | None
 
 
-def facts(system: PairingSystem, field: Field, one: int, other: int) -> tuple[str, ...]:
+def pair_facts(system: PairingSystem, field: Field, one: int, other: int) -> tuple[str, ...]:
     """What every system asks of a pair, in words."""
     names = [field.members[place].name for place in (one, other)]
     rows = system.scores(field)
     scores = [rows[-1][place] for place in (one, other)]
-    told = []
+    facts = []
     for place, name, score in zip((one, other), names, scores, strict=True):
         begun = f", started with {rows[0][place] / 2:g}" if system.score == "MMS" else ""
-        told.append(f"{name} has {_told(system, score)}{begun}")
-    told.append("one score group" if scores[0] == scores[1] else f"{_points(abs(scores[0] - scores[1]))} apart")
+        facts.append(f"{name} has {_describe_score(system, score)}{begun}")
+    facts.append("one score group" if scores[0] == scores[1] else f"{_points(abs(scores[0] - scores[1]))} apart")
     for place, name in zip((one, other), names, strict=True):
         if balance := field.balance(place):
-            told.append(f"{name} had {abs(balance)} more {'White' if balance > 0 else 'Black'}")
+            facts.append(f"{name} had {abs(balance)} more {'White' if balance > 0 else 'Black'}")
     if number := field.meetings[one].get(other):
-        told.append(f"met in round {number}" if number < field.number else "must not meet, says the file")
+        facts.append(f"met in round {number}" if number < field.number else "must not meet, says the file")
     family = field.members[one].family
     if family and family == field.members[other].family:
-        told.append(f"both of family {family}")
-    return tuple(told)
+        facts.append(f"both of family {family}")
+    return tuple(facts)
 
 
-def _told(system: PairingSystem, score: int) -> str:
+def _describe_score(system: PairingSystem, score: int) -> str:
     return _points(score) if system.score == "points" else f"{system.score} {score / 2:g}"
 
 
@@ -291,7 +292,7 @@ def _points(half_points: int) -> str:
     return f"{half_points / 2:g} point{'' if half_points == 2 else 's'}"
 
 
-def why(system: PairingSystem, field: Separated, paired: Paired, one: int, other: int) -> Why:
+def explain_pair(system: PairingSystem, field: SeparatedField, paired: Paired, one: int, other: int) -> PairingReason:
     """Of a round that the system paired and two who are there for it. ValueError if one of them is not."""
     pair = (min(one, other), max(one, other))
     there = {place for board in paired.boards for place in board.pair}
@@ -305,14 +306,14 @@ def why(system: PairingSystem, field: Separated, paired: Paired, one: int, other
         cost, instead = _cost(weighed, pair, together=together)
     else:
         instead = _followed(system, field, paired, pair, together=together)
-    told = list(facts(system, field, *pair))
-    told += [f"{field.members[place].name} rests: it has the bye" for place in pair if place in paired.byes]
+    facts = list(pair_facts(system, field, *pair))
+    facts += [f"{field.members[place].name} rests: it has the bye" for place in pair if place in paired.byes]
     rules = system.rules(field, paired, *pair)
     reasons = system.explain(field, *pair) if set(pair) <= there else ()
-    return Why(pair, paired, together, tuple(told), rules, reasons, cost, instead)
+    return PairingReason(pair, paired, together, tuple(facts), rules, reasons, cost, instead)
 
 
-def _cost(weighed: WeightedRound, pair: tuple[int, int], *, together: bool) -> tuple[_Cost, Pairs | None]:
+def _cost(weighed: WeightedRound, pair: tuple[int, int], *, together: bool) -> tuple[_Cost, _Pairs | None]:
     one, other = (weighed.members.index(place) for place in pair)
     best = relaxed_matching(weighed.weights, weighed.barred)
     count = len(weighed.members)
@@ -334,8 +335,8 @@ def _cost(weighed: WeightedRound, pair: tuple[int, int], *, together: bool) -> t
 
 
 def _followed(
-    system: PairingSystem, field: Separated, paired: Paired, pair: tuple[int, int], *, together: bool
-) -> Pairs | None:
+    system: PairingSystem, field: SeparatedField, paired: Paired, pair: tuple[int, int], *, together: bool
+) -> _Pairs | None:
     """The system's own round with the pair or without it; None if that bends more than the round it made."""
     one, other = pair
     if not together and other in field.meetings[one]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ AT_ODDS = 4  # a game that is no even one, whatever its result
 OF_VARIANT = 5  # a game of another variant than standard chess, whatever its result
 VARIANT = b"Variant"  # the tag that says so
 _LONGEST_RESULT = 64  # bytes
-LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
+_LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
 _BROKEN_KEPT = 1000  # places that are remembered; all are counted
 _KINDS_KEPT = 1000  # unusual results whose first place is remembered; all are counted
 # Hyphens, dashes, the minus sign and the colon; cp1252 has its dashes at 96 and 97.
@@ -46,12 +46,12 @@ def escaped(value: bytes) -> bytes:
     return value.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
-def nameless(raw: bytes) -> bool:
+def is_unnamed(raw: bytes) -> bool:
     """Blank, or the standard's word for unknown."""
     return raw.strip() in (b"", b"?")
 
 
-def text(raw: bytes) -> str:
+def tag_text(raw: bytes) -> str:
     """A name as people wrote it: UTF-8, else Latin-1, without blanks around it; `?` for NUL, which no server takes."""
     value = unescaped(raw).replace(b"\0", b"?")
     try:
@@ -60,9 +60,9 @@ def text(raw: bytes) -> str:
         return value.decode("latin-1").strip()
 
 
-def name_text(raw: bytes) -> str:
+def engine_name(raw: bytes) -> str:
     """The name of an engine: as `text`, in Unicode's form NFC, with single blanks, so that one name is one engine."""
-    return normal_name(text(raw))
+    return normal_name(tag_text(raw))
 
 
 def normal_name(name: str) -> str:
@@ -80,17 +80,16 @@ def result_code(raw: bytes) -> int:
     raw = raw.strip()
     if len(raw) > _LONGEST_RESULT:
         return UNFINISHED
-    return _SPELLED.get("".join(text(raw).replace("\u2044", "/").translate(_DASHES).split()), UNFINISHED)
+    return _SPELLED.get("".join(tag_text(raw).replace("\u2044", "/").translate(_DASHES).split()), UNFINISHED)
 
 
-class Names(dict[bytes, int]):
+class _Names(dict[bytes, int]):
     """Raw names by number. A name that needs the careful reader is -1, not kept, and counted as refused."""
 
     refused = 0
 
     def __missing__(self, raw: bytes) -> int:
-        """The next number for a new name."""
-        if nameless(raw) or len(raw) > LONGEST_NAME or _BARE_QUOTE.search(raw):
+        if is_unnamed(raw) or len(raw) > _LONGEST_NAME or _BARE_QUOTE.search(raw):
             self.refused += 1
             return -1
         number = self[raw] = len(self)
@@ -113,7 +112,7 @@ class Tally:
     """
 
     take_odds: bool = False
-    names: Names = field(default_factory=Names)
+    names: _Names = field(default_factory=_Names)
     white: array[int] = field(default_factory=lambda: array("i"))
     black: array[int] = field(default_factory=lambda: array("i"))
     results: array[int] = field(default_factory=lambda: array("b"))
@@ -160,7 +159,7 @@ class Tally:
 
     def _placed(self, unusual: Sequence[bytes], place: str) -> bool:
         """Count unusual results; False, and none counted, where the first of a kind has no place."""
-        written = [text(raw[:LONGEST_NAME]) for raw in unusual]
+        written = [tag_text(raw[:_LONGEST_NAME]) for raw in unusual]
         fresh = set(written) - self.places.keys() if len(self.places) < _KINDS_KEPT else set()
         if fresh and not place:
             return False
@@ -209,6 +208,22 @@ class Tally:
         self.broken_games += other.broken_games
         self.untagged += other.untagged
 
+    def sides(
+        self, naming: Callable[[str], str | None], names: Sequence[str] | None = None
+    ) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
+        """The engines' `names`, by default all that `naming` wants, sorted; White and Black of each game as places.
+
+        An engine that has no place is -1.
+        """
+        import numpy as np
+
+        called = [naming(engine_name(raw)) for raw in self.names]
+        known = tuple(sorted({name for name in called if name is not None}) if names is None else names)
+        place = {name: number for number, name in enumerate(known)}
+        places = np.array([-1 if name is None else place.get(name, -1) for name in called], dtype=np.int64)
+        white, black = (places[np.array(end, dtype=np.intp)] for end in (self.white, self.black))
+        return known, white, black
+
     def pairs(
         self, naming: Callable[[str], str | None], taken: NDArray[np.bool_] | None = None
     ) -> tuple[Pairs, int, int]:
@@ -221,14 +236,7 @@ class Tally:
 
         from enginetour.ratings.pairs import Pairs
 
-        called = [naming(name_text(raw)) for raw in self.names]
-        known = tuple(sorted({name for name in called if name is not None}))
-        place = {name: number for number, name in enumerate(known)}
-        # Four bytes a number where that is room enough: sorted in 0.7 to 0.9 of the time (measured).
-        small = len(RESULTS) * len(known) ** 2 <= np.iinfo(np.int32).max
-        number: type[np.signedinteger[Any]] = np.int32 if small else np.int64
-        places = np.array([-1 if name is None else place[name] for name in called], dtype=number)
-        white, black = (places[np.array(end, dtype=np.intp)] for end in (self.white, self.black))
+        known, white, black = self.sides(naming)
         results = np.array(self.results, dtype=np.int8)
         finished, wanted = results < UNFINISHED, (white >= 0) & (black >= 0)
         if taken is not None:
@@ -236,6 +244,8 @@ class Tally:
         alone = finished & wanted & (white == black)
         # One number a game, White's win first: sorted numbers are sorted pairs.
         code = (white * len(known) + black) * len(RESULTS) + results
+        if len(RESULTS) * len(known) ** 2 <= np.iinfo(np.int32).max:
+            code = code.astype(np.int32)  # sorted in 0.7 to 0.9 of the time (measured)
         kept = finished & wanted & ~alone
         found, times = np.unique(code if kept.all() else code[kept], return_counts=True)
         met, result = np.divmod(found, len(RESULTS))

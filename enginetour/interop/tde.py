@@ -26,12 +26,12 @@ from types import MappingProxyType
 
 from enginetour.formats.pairing.field import BLACK, WHITE, Kind, Member, Paired, Turn
 from enginetour.interop.files import read_whole
-from enginetour.interop.pairers import Foreign, Separated, as_it_stands, plain_label
-from enginetour.interop.trf import refuse
+from enginetour.interop.foreign import ForeignTournament, SeparatedField, existing_round, plain_label
+from enginetour.interop.trf import refuse_line
 from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades
 
-LARGEST_FILE = 1_000_000  # bytes: ten thousand entrants
+_LARGEST_FILE = 1_000_000  # bytes: ten thousand entrants
 KOMI, _ING_KOMI = "6.5", "7.5"  # gopair manual: without handicaps
 ODDS_KOMI = "0.5"  # AGA: games with a handicap have no draws either
 DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
@@ -44,7 +44,7 @@ DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
         ("NORATS", ""): ("rerate", False),
     }
 )
-RESULTS = {"w": (2, 0), "b": (0, 2), "d": (1, 1)}  # half points of White and Black
+_RESULTS = {"w": (2, 0), "b": (0, 2), "d": (1, 1)}  # half points of White and Black
 _COUNTRY = "usa"  # Games::Go::AGATourn: of ids that are a number
 _DECIMAL = re.compile(r"[-+]?[0-9]{1,3}\.[0-9]{1,9}", re.ASCII)
 _WHOLE = re.compile(r"[-+]?[0-9]{1,3}", re.ASCII)
@@ -56,8 +56,8 @@ UNPLAYED = "?"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A line of the register. `drops` are rounds missed, 0 stands for all; `comment` is the text behind the ``#``."""
+class _ListedPlayer:
+    """A line of the register. `drops` are rounds missed, 0 existing for all; `comment` is the text behind the ``#``."""
 
     id: str
     name: str
@@ -69,11 +69,9 @@ class Listed:
 
     @property
     def key(self) -> str:
-        """The id as all ways to write it have it in common."""
         return _key(self.id)
 
     def is_away(self, number: int) -> bool:
-        """From that round."""
         return not self.drops.isdisjoint({0, number})
 
 
@@ -86,7 +84,7 @@ class Register:
     """
 
     path: Path
-    listed: tuple[Listed, ...]
+    listed: tuple[_ListedPlayer, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     ing: bool = False
     rounds: int | None = None
@@ -102,7 +100,7 @@ class Register:
 
 def read(path: Path) -> Register:
     """Read a register; InputRefused at the first broken line."""
-    listed: dict[str, Listed] = {}
+    listed: dict[str, _ListedPlayer] = {}
     settings: dict[str, object] = {}
     notes: list[str] = []
     ing, rounds, title = False, None, ""
@@ -120,7 +118,7 @@ def read(path: Path) -> Register:
                 rounds = _rounds(value, number, path)
             elif key in {known for known, _ in DIRECTIVES}:
                 known = ", ".join(f"## {' '.join(both)}".strip() for both in (*DIRECTIVES, ("RULES", "ING")))
-                refuse(str(path), number, f"one of {known}", line)
+                refuse_line(str(path), number, f"one of {known}", line)
             elif key != "RULES":
                 notes.append(f"{path}:{number}: the directive {line!r} is not known and has no effect")
         elif line.startswith("#"):
@@ -130,16 +128,16 @@ def read(path: Path) -> Register:
         elif line:
             one = _listed(line, number, path, notes)
             if one.key in listed:
-                refuse(str(path), number, "an id of its own", f"{one.id} once more")
+                refuse_line(str(path), number, "an id of its own", f"{one.id} once more")
             listed[one.key] = one
     if not listed:
-        refuse(str(path), 0, "lines with entrants", "none")
+        refuse_line(str(path), 0, "lines with entrants", "none")
     return Register(path, tuple(listed.values()), settings, ing, rounds, tuple(notes), title)
 
 
 def _rounds(value: str, number: int, path: Path) -> int:
     if not re.fullmatch(r"[1-9][0-9]{0,2}", value, re.ASCII):
-        refuse(str(path), number, "## ROUNDS and a number from 1 to 999", value or "none")
+        refuse_line(str(path), number, "## ROUNDS and a number from 1 to 999", value or "none")
     return int(value)
 
 
@@ -150,7 +148,7 @@ def _key(text: str) -> str:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        content = read_whole(path, LARGEST_FILE)
+        content = read_whole(path, _LARGEST_FILE)
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror}", place=str(path)) from None
     try:
@@ -161,23 +159,23 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         yield number, line.strip()
 
 
-def _listed(line: str, number: int, path: Path, notes: list[str]) -> Listed:
+def _listed(line: str, number: int, path: Path, notes: list[str]) -> _ListedPlayer:
     said, _, comment = line.partition("#")
     words = said.split()
     clubs = [word[5:] for word in words[1:] if word.upper().startswith("CLUB=")]
     words = [word for word in words if not word.upper().startswith("CLUB=")]
     found = _find_rating(words)
     if found is None:
-        refuse(str(path), number, "ID, name, rating such as 2.5 or 10k, then CLUB=x, BYE, DROP", repr(line))
+        refuse_line(str(path), number, "ID, name, rating such as 2.5 or 10k, then CLUB=x, BYE, DROP", repr(line))
     begin, end = found
     points = _points(" ".join(words[begin:end]))
     if points is None:
-        refuse(str(path), number, "a rating from 1.0 up or from -1.0 down", " ".join(words[begin:end]))
+        refuse_line(str(path), number, "a rating from 1.0 up or from -1.0 down", " ".join(words[begin:end]))
     flags, missed = _flags(" ".join(words[end:]), f"{path}:{number}", notes)
     more, missed_more = _remark(comment, f"{path}:{number}", notes)
     drops = missed | missed_more | ({0} if "DROP" in flags | more else set())
     name = " ".join(words[1:begin])
-    return Listed(words[0], name, points, "".join(clubs[:1]), "BYE" in flags, frozenset(drops), comment.strip())
+    return _ListedPlayer(words[0], name, points, "".join(clubs[:1]), "BYE" in flags, frozenset(drops), comment.strip())
 
 
 def _find_rating(words: list[str]) -> tuple[int, int] | None:
@@ -250,14 +248,14 @@ def rounds_paired(register: Register) -> int:
     return next(n for n in itertools.count(0) if not (register.path.parent / f"{n + 1}.tde").exists())
 
 
-def foreign(
+def read_tournament(
     register: Register,
     *,
     number: int | None = None,
     rounds: int | None = None,
     unfinished_ok: bool = False,
     ended: bool = False,
-) -> Foreign:
+) -> ForeignTournament:
     """Before round `number`, by default the first without a file; `ended`: after the last one, whatever is left.
 
     InputRefused for a round that is missing or not finished.
@@ -269,19 +267,19 @@ def foreign(
     in_all = rounds or register.rounds or following - ended
     if following > in_all and not ended:
         found = "all of them paired" if number is None else f"round {number}"
-        refuse(str(register.path), 0, f"a round left to pair, or --rounds above {in_all}", found)
+        refuse_line(str(register.path), 0, f"a round left to pair, or --rounds above {in_all}", found)
     history = tuple(_round(register, folder / f"{n}.tde", unfinished_ok=unfinished_ok) for n in range(1, following))
-    stands = None
+    existing = None
     asked = {place: Kind.ABSENT for place, one in enumerate(register.listed) if one.is_away(following)}
     if following <= rounds_paired(register):
         row = _round(register, folder / f"{following}.tde", unfinished_ok=True)
-        stands, _ = as_it_stands(row)
+        existing, _ = existing_round(row)
         idle = (at for at, turn in enumerate(row) if not turn.paired and turn.kind is not Kind.BYE)
         asked = dict.fromkeys(idle, Kind.ABSENT)
     members = tuple(
         Member(name, one.rating, one.club) for name, one in zip(register.names, register.listed, strict=True)
     )
-    field_ = Separated(
+    field_ = SeparatedField(
         members,
         history,
         tuple(place for place in range(len(members)) if place not in asked),
@@ -296,13 +294,13 @@ def foreign(
         settings["drop"] = leaving
     guessed = () if rounds or register.rounds or ended else (f"round {in_all} is taken for the last: --rounds N",)
     labels = tuple(one.id for one in register.listed)
-    return Foreign(field_, labels, settings, asked, (*register.notes, *guessed), grades.AGA, stands)
+    return ForeignTournament(field_, labels, settings, asked, (*register.notes, *guessed), grades.AGA, existing)
 
 
 def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn, ...]:
     """What everybody did; if one alone is in no line without having dropped out, it had the bye."""
     if not path.exists():
-        refuse(str(path), 0, "the file of an earlier round", "none")
+        refuse_line(str(path), 0, "the file of an earlier round", "none")
     places = {one.key: place for place, one in enumerate(register.listed)}
     count = int(path.stem)
     row = [Turn()] * len(register.listed)
@@ -312,21 +310,21 @@ def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn
         if not words:
             continue
         if len(words) not in (3, 4, 5):
-            refuse(str(path), number, "WHITE_ID BLACK_ID RESULT HANDICAP KOMI", repr(line))
+            refuse_line(str(path), number, "WHITE_ID BLACK_ID RESULT HANDICAP KOMI", repr(line))
         for word in words[:2]:
             if _key(word) not in places:
-                refuse(str(path), number, "an id of the register", word)
+                refuse_line(str(path), number, "an id of the register", word)
         white, black = (places[_key(word)] for word in words[:2])
         if white == black or {white, black} & seen:
-            refuse(str(path), number, "two who have no other game in this round", f"{words[0]} and {words[1]}")
+            refuse_line(str(path), number, "two who have no other game in this round", f"{words[0]} and {words[1]}")
         seen |= {white, black}
         stones = words[3] if len(words) > 3 else "0"
         if not _NUMBER.fullmatch(stones):
-            refuse(str(path), number, "a handicap from 0 to 99", stones)
+            refuse_line(str(path), number, "a handicap from 0 to 99", stones)
         result = words[2].lower()
-        if result not in RESULTS and not unfinished_ok:
-            refuse(str(path), number, "w, b or d (or --unfinished-ok)", words[2])
-        mine, theirs = RESULTS.get(result, (0, 0))
+        if result not in _RESULTS and not unfinished_ok:
+            refuse_line(str(path), number, "w, b or d (or --unfinished-ok)", words[2])
+        mine, theirs = _RESULTS.get(result, (0, 0))
         row[white] = Turn(Kind.PLAYED, black, WHITE, mine, int(stones), 1)
         row[black] = Turn(Kind.PLAYED, white, BLACK, theirs, -int(stones), 1)
     resting = [place for place, one in enumerate(register.listed) if place not in seen and not one.is_away(count)]
@@ -335,21 +333,21 @@ def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn
     return tuple(row)
 
 
-def round_files(register: Register, before: Foreign, paired: Paired) -> dict[str, str]:
+def round_files(register: Register, before: ForeignTournament, paired: Paired) -> dict[str, str]:
     """``N.tde`` and a list to read, ``pairs_N.txt``."""
     number = before.field.number
     ids, names = before.labels, [member.name for member in before.field.members]
     komi = _ING_KOMI if register.ing else KOMI
     lines = [f"# round {number}"]
-    told = [f"Round {number}", ""]
+    text = [f"Round {number}", ""]
     for count, board in enumerate(paired.boards, 1):
         lines.append(
             f"{ids[board.white]} {ids[board.black]} {UNPLAYED} {board.handicap} {ODDS_KOMI if board.handicap else komi}"
         )
         odds = f", handicap {board.handicap}" if board.handicap else ""
-        told.append(f"{count:3}  White {names[board.white]} - Black {names[board.black]}{odds}")
-    told += [f"     bye {names[place]}" for place in paired.byes]
-    return {f"{number}.tde": _text(lines), f"pairs_{number}.txt": _text(told)}
+        text.append(f"{count:3}  White {names[board.white]} - Black {names[board.black]}{odds}")
+    text += [f"     bye {names[place]}" for place in paired.byes]
+    return {f"{number}.tde": _text(lines), f"pairs_{number}.txt": _text(text)}
 
 
 def _text(lines: list[str]) -> str:

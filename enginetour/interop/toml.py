@@ -32,7 +32,7 @@ _KEY = frozenset({"extra_forbidden", "missing", "model_type"})  # findings about
 _SHOULD = "input should be "
 
 
-def telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
+def _most_telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
     """The first; of a table that lacks a key and has an unknown one, the unknown: it is the one in other words."""
     first = errors[0]
     table = first["loc"][:-1]
@@ -41,8 +41,8 @@ def telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
 
 
 def _alternatives(
-    errors: Sequence[ErrorDetails], first: ErrorDetails, under: Keys, known: Collection[Keys]
-) -> tuple[Keys, tuple[ErrorDetails, ...]]:
+    errors: Sequence[ErrorDetails], first: ErrorDetails, under: _KeyPath, known: Collection[_KeyPath]
+) -> tuple[_KeyPath, tuple[ErrorDetails, ...]]:
     """The key that `first` is about, and all findings of what else it may be, where it may be of several kinds.
 
     pydantic tells one finding a kind, each with the kind's name behind the key; `known` are the keys of the file.
@@ -58,16 +58,16 @@ def _alternatives(
     return (at, (deepest,)) if len(at) > len(written) else (written, tuple(same))
 
 
-def _written(keys: Keys, known: Collection[Keys]) -> Keys:
+def _written(keys: _KeyPath, known: Collection[_KeyPath]) -> _KeyPath:
     """The same without names of kinds and validators, which no file has."""
-    path: Keys = ()
+    path: _KeyPath = ()
     for key in keys:
         if (*path, key) in known:
             path = (*path, key)
     return path
 
 
-def words_of(findings: Sequence[ErrorDetails]) -> str:
+def describe_findings(findings: Sequence[ErrorDetails]) -> str:
     """What is allowed, all kinds in one."""
     first, *others = [_allowed(one) for one in findings]
     if not others and findings[0]["type"] in _LIST and isinstance(findings[0]["input"], str):
@@ -88,12 +88,12 @@ def _allowed(finding: ErrorDetails) -> str:
     return ours if ours != words else words[:1].lower() + words[1:]
 
 
-def tells(words: str, found: str) -> bool:
+def _mentions(words: str, found: str) -> bool:
     """Whether the words name what was found already: 0 is not told by "greater than or equal to 50"."""
     return re.search(rf"(?<![\w.]){re.escape(found)}(?![\w.])", words) is not None
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """As Python writes it, at most 60 characters."""
     try:
         found = repr(value)
@@ -105,13 +105,13 @@ def shown(value: object) -> str:
 # Hand-written TOML: reading it within bounds, and telling in which line a finding is.
 
 # Written by hand; a megabyte of TOML is another kind of file.
-LARGEST_FILE = 1_000_000
+_LARGEST_FILE = 1_000_000
 _FEW_KEYS = 8  # of a table, which a refusal can name
-DEEPEST = 32  # keys in each other; the parser's time grows with the square of a dotted key
+_DEEPEST = 32  # keys in each other; the parser's time grows with the square of a dotted key
 # Where a key may begin only, so that no letter is looked at twice and words in texts are none.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = re.compile(rf"(?m:^|[\[{{,])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST}}}")
-Keys = tuple[str | int, ...]
+_LONG_KEY = re.compile(rf"(?m:^|[\[{{,])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_DEEPEST}}}")
+_KeyPath = tuple[str | int, ...]
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
@@ -124,13 +124,13 @@ def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> 
     `what` is the kind of file with its article, for the message. `named` on the command line, it may be a pipe.
     """
     try:
-        text = read_whole(path, LARGEST_FILE, named=named).decode(
+        text = read_whole(path, _LARGEST_FILE, named=named).decode(
             "utf-8-sig"
         )  # some editors put a byte order mark first
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if found := _LONG_KEY.search(text):
             line = text.count("\n", 0, found.start()) + 1
-            raise InputRefused(f"a key of more than {DEEPEST} parts", place=f"{path}:{line}")
+            raise InputRefused(f"a key of more than {_DEEPEST} parts", place=f"{path}:{line}")
         table = tomllib.loads(text)
         _refuse_unfit(table, path, text)
         return table, text
@@ -154,9 +154,9 @@ def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> 
         raise InputRefused("not TOML: a number of thousands of digits", place=str(path)) from None
 
 
-def _refuse_unfit(value: object, path: Path, text: str, keys: Keys = ()) -> None:
+def _refuse_unfit(value: object, path: Path, text: str, keys: _KeyPath = ()) -> None:
     """InputRefused for what is deeper than any setting, and for whole numbers beyond 64 bits (TOML 1.0, Integer)."""
-    if len(keys) > DEEPEST:
+    if len(keys) > _DEEPEST:
         raise InputRefused("not TOML for people: nested too deeply", place=_place(path, text, keys))
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -165,41 +165,41 @@ def _refuse_unfit(value: object, path: Path, text: str, keys: Keys = ()) -> None
         raise InputRefused("a whole number beyond 64 bits", place=_place(path, text, keys), step="write it in quotes")
 
 
-def _place(path: Path, text: str, keys: Keys) -> str:
-    line = toml_place(text, keys)
+def _place(path: Path, text: str, keys: _KeyPath) -> str:
+    line = line_of_key(text, keys)
     return f"{path}:{line}" if line else str(path)
 
 
-def toml_place(text: str, keys: Iterable[str | int]) -> int:
+def line_of_key(text: str, keys: Iterable[str | int]) -> int:
     """Line (from 1) of the deepest of `keys` that `text` holds, 0 if none; list items are counted from 0.
 
     Keys that are not in the text are passed over: pydantic puts names of validators between them.
     """
     lines = _lines(text)
-    path: Keys = ()
+    path: _KeyPath = ()
     for key in keys:
         if (*path, key) in lines:
             path = (*path, key)
     return lines.get(path, 0)
 
 
-def refusal(
+def validation_error(
     error: ValidationError,
     path: Path,
     text: str,
     model: type[BaseModel],
     *,
-    under: Keys = (),
-    meant: Callable[[Keys, Collection[str]], str] = lambda _, __: "",
+    under: _KeyPath = (),
+    meant: Callable[[_KeyPath, Collection[str]], str] = lambda _, __: "",
 ) -> InputRefused:
     """The first finding of pydantic as one line: place, what was found, what is allowed.
 
     `meant` is asked for the end of the line first where a key is unknown, with the keys that are known.
     """
     errors = error.errors()
-    first = telling(errors)
+    first = _most_telling(errors)
     keys, found = _alternatives(errors, first, under, _lines(text))
-    line = toml_place(text, keys)
+    line = line_of_key(text, keys)
     place = f"{path}:{line}" if line else str(path)
     name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
     more = f" (and {len(errors) - len(found)} more)" if len(errors) > len(found) else ""
@@ -213,13 +213,13 @@ def refusal(
     if first["type"] == "model_type":
         known = known_keys(model, first["loc"])
         of = f" of {', '.join(known)}" if 0 < len(known) <= _FEW_KEYS else ""
-        return InputRefused(f"{name}: expected a table{of}, found {shown(first['input'])}{more}", place=place)
-    words, value = words_of(found), found[0]["input"]
-    there = "" if isinstance(value, dict) or tells(words, shown(value)) else f", found {shown(value)}"
+        return InputRefused(f"{name}: expected a table{of}, found {short_repr(first['input'])}{more}", place=place)
+    words, value = describe_findings(found), found[0]["input"]
+    there = "" if isinstance(value, dict) or _mentions(words, short_repr(value)) else f", found {short_repr(value)}"
     return InputRefused(f"{name}: {words}{there}{more}" if name else f"{words}{there}{more}", place=place)
 
 
-def known_keys(model: type[BaseModel], keys: Keys) -> list[str]:
+def known_keys(model: type[BaseModel], keys: _KeyPath) -> list[str]:
     """Field names of the model that `keys` lead to, through sections, optional ones and lists."""
     current: type[BaseModel] | None = model
     for key in keys:
@@ -237,7 +237,7 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
 
 
 @lru_cache(maxsize=8)
-def _lines(text: str) -> dict[Keys, int]:
+def _lines(text: str) -> dict[_KeyPath, int]:
     return _Scan(text).lines
 
 
@@ -248,9 +248,9 @@ class _Scan:
         self.text = text
         self.at = 0
         self.counted = (0, 1)  # (offset, line) reached so far: lines are counted once
-        self.lines: dict[Keys, int] = {}
-        self.items: dict[Keys, int] = {}  # arrays of tables: how many tables so far
-        table: Keys = ()
+        self.lines: dict[_KeyPath, int] = {}
+        self.items: dict[_KeyPath, int] = {}  # arrays of tables: how many tables so far
+        table: _KeyPath = ()
         while self._skip():
             before = self.at
             if self._take("[["):
@@ -278,7 +278,7 @@ class _Scan:
             return True
         return False
 
-    def _note(self, path: Keys) -> Keys:
+    def _note(self, path: _KeyPath) -> _KeyPath:
         offset, line = self.counted
         line += self.text.count("\n", offset, self.at)
         self.counted = (self.at, line)
@@ -286,16 +286,16 @@ class _Scan:
             self.lines.setdefault(path[:length], line)
         return path
 
-    def _resolve(self, path: Keys) -> Keys:
+    def _resolve(self, path: _KeyPath) -> _KeyPath:
         """A header's keys with the number of the newest table put in after each array of tables."""
-        full: Keys = ()
+        full: _KeyPath = ()
         for place, key in enumerate(path):
             full = (*full, key)
             if full in self.items and place < len(path) - 1:
                 full = (*full, self.items[full])
         return full
 
-    def _keys(self, under: Keys) -> Keys:
+    def _keys(self, under: _KeyPath) -> _KeyPath:
         path = under
         while self._skip():
             found = _BARE.match(self.text, self.at) or _STRING.match(self.text, self.at)
@@ -310,7 +310,7 @@ class _Scan:
                 break
         return path
 
-    def _pair(self, under: Keys) -> None:
+    def _pair(self, under: _KeyPath) -> None:
         self._skip()
         path = self._keys(under)
         if path != under:
@@ -319,7 +319,7 @@ class _Scan:
             self._skip()
             self._value(path)
 
-    def _value(self, path: Keys) -> None:
+    def _value(self, path: _KeyPath) -> None:
         if self._take("["):
             number = 0
             while self._skip() and not self._take("]"):
@@ -347,7 +347,7 @@ _SECTIONS = ("tournament", "format", "play")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ConfigDraft:
     """Sections by key; a value is what TOML can hold, a mapping becomes an inline table.
 
     `remarks` stand above everything as comments.
@@ -359,7 +359,7 @@ class Draft:
     play: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
-    def without_unknown(self, known: Mapping[str, Collection[str]]) -> tuple[Draft, tuple[str, ...]]:
+    def without_unknown(self, known: Mapping[str, Collection[str]]) -> tuple[ConfigDraft, tuple[str, ...]]:
         """Only keys that the sections of this version have, `play.openings` included; and those that went."""
         gone: list[str] = []
 
@@ -374,7 +374,7 @@ class Draft:
         entrants = tuple(kept("entrants", entrant) for entrant in self.entrants)
         return replace(self, play=play, entrants=entrants), tuple(gone)
 
-    def anchored(self, base: Path) -> Draft:
+    def anchored(self, base: Path) -> ConfigDraft:
         """Every path that begins at `base` made absolute: the file may be written to another folder."""
         play = {key: _anchored(key, value, base) for key, value in self.play.items()}
         entrants = tuple(
@@ -409,7 +409,7 @@ def _path(text: str, base: Path) -> str:
     return os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 - links stay
 
 
-def found_here(value: Any, base: Path) -> Any:
+def absolute_if_exists(value: Any, base: Path) -> Any:
     """A net or folder that an option names from `base` by its whole path: engines start in folders of their own."""
     if not isinstance(value, str) or not ("/" in value or "." in value):
         return value
@@ -418,7 +418,6 @@ def found_here(value: Any, base: Path) -> Any:
 
 
 def _there(word: str, base: Path) -> str:
-    """A script or net among arguments."""
     flag, name = split_flag(word)
     named = not name.startswith("-") and ("/" in name or "." in name)
     return f"{flag}{_path(name, base)}" if named and (base / name).is_file() else word
@@ -458,7 +457,7 @@ def read_option(text: str) -> str | int | float | bool:
     return value if isinstance(value, bool) or str(value) == text else text
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
+def unique_names(names: Sequence[str]) -> list[str]:
     """The same names, of equal ones the later with a number behind them."""
     taken: set[str] = set()
     apart: list[str] = []

@@ -38,13 +38,14 @@ from enginetour.model.errors import InputRefused
 # bytes, so that letters of several bytes shift the columns behind them: such files are read and written by bytes.
 # Source: FIDE Handbook C.04 annex 2, TRF06 to TRF26.
 
-NAME_ROOM = 33  # columns 15-47
+_NAME_ROOM = 33  # columns 15-47
+_OWN_COLUMNS = {*range(1, 9), *range(15, 48), *range(49, 53), *range(54, 57)}  # of fields, those before the points
 _FIRST_ROUND, _ROUND_WIDTH = 92, 10
-RESULTS = "10=+-WDLHFUZ"  # and a blank
+_RESULTS = "10=+-WDLHFUZ"  # and a blank
 MOST_ENTRIES = 9999  # four columns
-MOST_ROUNDS = 999  # three columns (TRF26, 240)
+_MOST_ROUNDS = 999  # three columns (TRF26, 240)
 LARGEST_FILE = 10_000_000  # bytes: all entries with ninety rounds each
-MOST_LINES = 100_000  # our choice: ten for each entry
+_MOST_LINES = 100_000  # our choice: ten for each entry
 _BLANKS = " \t"  # other white space may be a letter of an old code page
 _COMMENT = "###"
 _FULL_NAME = re.compile(r"### ([0-9]{4}) (.*\S)\s*")
@@ -55,7 +56,7 @@ _ROUND = re.compile(r"(?P<opponent> *[0-9]*) (?P<colour>[-wbWB ]) (?P<result>.)"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TrfCell:
     """A round of one entrant as it is written: number of the opponent, 0 for none; w, b or -; the result's letter."""
 
     opponent: int = 0
@@ -64,15 +65,13 @@ class Cell:
 
     def text(self) -> str:
         """Eight columns; a blank round is blank."""
-        if self == Cell():
+        if self == TrfCell():
             return " " * 8
-        return (
-            f"{self.opponent:4d} {self.colour} {self.result}" if self.opponent else f"0000 {self.colour} {self.result}"
-        )
+        return f"{self.opponent or '0000':>4} {self.colour} {self.result}"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TrfEntrant:
     """A line 001. `points` are half points. `about` is what stands in columns 9 to 80 beside name and rating."""
 
     number: int
@@ -81,14 +80,14 @@ class Entry:
     federation: str = ""
     points: int = 0
     rank: int | None = None
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[TrfCell, ...] = ()
     about: str = ""
     line: int = 0
 
     def text(self, *, by_bytes: bool = False) -> str:
         """The line, without its end; `by_bytes`: the name has 33 bytes of room instead of 33 characters."""
         head = list(self.about.ljust(_FIRST_ROUND - 1))
-        name = _cut_to_bytes(self.name) if by_bytes else f"{self.name[:NAME_ROOM]:{NAME_ROOM}}"
+        name = _cut_to_bytes(self.name) if by_bytes else f"{self.name[:_NAME_ROOM]:{_NAME_ROOM}}"
         fields = (
             (1, f"001 {self.number:4d}"),
             (49, f"{'' if self.rating is None else self.rating:>4}"),
@@ -98,12 +97,12 @@ class Entry:
         )
         for column, text in fields:
             head[column - 1 : column - 1 + len(text)] = text
-        head[14 : 14 + NAME_ROOM] = name
+        head[14 : 14 + _NAME_ROOM] = name
         return ("".join(head) + "  ".join(cell.text() for cell in self.cells)).rstrip(_BLANKS)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TrfLine:
     """Any other line as it stands. `number` from 1."""
 
     text: str
@@ -116,39 +115,40 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TrfReport:
     """A file in the order of its lines; `place` is what refusals call it, `encoding` that of its bytes."""
 
-    records: tuple[Entry | Line, ...]
+    records: tuple[TrfEntrant | TrfLine, ...]
     place: str = "TRF"
     encoding: str = "utf-8"
     by_bytes: bool = False  # columns behind names count bytes
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[TrfEntrant, ...]:
         """The entrants by their numbers."""
-        found = [record for record in self.records if isinstance(record, Entry)]
+        found = [record for record in self.records if isinstance(record, TrfEntrant)]
         return tuple(sorted(found, key=lambda entry: entry.number))
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[TrfLine, ...]:
         """Everything else."""
-        return tuple(record for record in self.records if isinstance(record, Line))
+        return tuple(record for record in self.records if isinstance(record, TrfLine))
 
-    def with_entries(self, entries: Sequence[Entry]) -> Report:
+    def with_entries(self, entries: Sequence[TrfEntrant]) -> TrfReport:
         """The same file with these in the places of those of the same number."""
         fresh = {entry.number: entry for entry in entries}
-        records = (fresh[one.number] if isinstance(one, Entry) else one for one in self.records)
+        records = (fresh[one.number] if isinstance(one, TrfEntrant) else one for one in self.records)
         return replace(self, records=tuple(records))
 
     def text(self) -> str:
         """The whole file, with names that were cut in comments at its end."""
         lines = [
-            record.text(by_bytes=self.by_bytes) if isinstance(record, Entry) else record.text for record in self.records
+            record.text(by_bytes=self.by_bytes) if isinstance(record, TrfEntrant) else record.text
+            for record in self.records
         ]
         while lines and not lines[-1].strip():
             lines.pop()
-        long = [e for e in self.entries if len(e.name.encode() if self.by_bytes else e.name) > NAME_ROOM]
+        long = [e for e in self.entries if len(e.name.encode() if self.by_bytes else e.name) > _NAME_ROOM]
         lines += [f"{_COMMENT} {entry.number:04d} {entry.name}" for entry in long]
         return "".join(f"{line}\r\n" for line in lines)
 
@@ -158,19 +158,19 @@ class Report:
 
     def refuse(self, line: int, expected: str, found: object) -> NoReturn:
         """InputRefused at a line of this file, 0 for all of it."""
-        refuse(self.place, line, expected, found)
+        refuse_line(self.place, line, expected, found)
 
 
-def refuse(place: str, line: int, expected: str, found: object) -> NoReturn:
+def refuse_line(place: str, line: int, expected: str, found: object) -> NoReturn:
     """InputRefused in the words of all broken lines."""
     raise InputRefused(f"expected {expected}, found {found}", place=f"{place}:{line}" if line else place)
 
 
-def read(content: bytes | str, place: str = "TRF") -> Report:
+def read(content: bytes | str, place: str = "TRF") -> TrfReport:
     """A file whose lines are sound one by one; `place` names it. InputRefused at the first line that is not."""
     text, encoding = (content, "utf-8") if isinstance(content, str) else _decoded(content)
-    if text.count("\n") + text.count("\r") > 2 * MOST_LINES:
-        refuse(place, 0, f"at most {MOST_LINES:,} lines", "more")
+    if text.count("\n") + text.count("\r") > 2 * _MOST_LINES:
+        refuse_line(place, 0, f"at most {_MOST_LINES:,} lines", "more")
     lines = re.split("\r\n|\r|\n", text.removeprefix("\ufeff"))
     readings = [lines]
     if encoding.startswith("utf-8") and not text.isascii():
@@ -179,7 +179,7 @@ def read(content: bytes | str, place: str = "TRF") -> Report:
     refused = None
     for reading in readings:
         try:
-            return Report(_records(reading, place), place, encoding, by_bytes=reading is not lines)
+            return TrfReport(_records(reading, place), place, encoding, by_bytes=reading is not lines)
         except InputRefused as error:
             refused = refused or error
     assert refused
@@ -193,26 +193,25 @@ def _aligned(lines: Sequence[str]) -> int:
     return sum(bool(text.strip()) for one in found if one for text in one.groups())
 
 
-def _records(lines: Sequence[str], place: str) -> tuple[Entry | Line, ...]:
-    records: list[Entry | Line] = []
+def _records(lines: Sequence[str], place: str) -> tuple[TrfEntrant | TrfLine, ...]:
+    records: list[TrfEntrant | TrfLine] = []
     names: dict[int, str] = {}
     numbers: dict[int, int] = {}
     for count, line in enumerate(lines, 1):
         if line[:3] == "001":
             entry = _entry(line, count, place)
             if entry.number in numbers:
-                refuse(
-                    place, count, f"a number of its own, {entry.number} is that of line {numbers[entry.number]}", "it"
-                )
+                taken = f"{entry.number} is that of line {numbers[entry.number]}"
+                refuse_line(place, count, f"a number of its own, {taken}", "it")
             numbers[entry.number] = count
             records.append(entry)
         elif (full := _FULL_NAME.fullmatch(line)) and int(full[1]) in numbers:
             names[int(full[1])] = full[2]
         else:
-            records.append(Line(line, count))
+            records.append(TrfLine(line, count))
     if not numbers:
-        refuse(place, 0, "lines 001 with entrants", "none")
-    return tuple(_named(one, names) if isinstance(one, Entry) else one for one in records)
+        refuse_line(place, 0, "lines 001 with entrants", "none")
+    return tuple(_named(one, names) if isinstance(one, TrfEntrant) else one for one in records)
 
 
 def _by_characters(line: str) -> str:
@@ -220,20 +219,18 @@ def _by_characters(line: str) -> str:
     if line[:3] != "001" or line.isascii():
         return line
     raw = line.encode()
-    name = raw[14 : 14 + NAME_ROOM].decode(errors="ignore")
-    return f"{raw[:14].decode(errors='ignore')}{name:{NAME_ROOM}}{raw[14 + NAME_ROOM :].decode(errors='ignore')}"
+    name = raw[14 : 14 + _NAME_ROOM].decode(errors="ignore")
+    return f"{raw[:14].decode(errors='ignore')}{name:{_NAME_ROOM}}{raw[14 + _NAME_ROOM :].decode(errors='ignore')}"
 
 
 def _cut_to_bytes(name: str) -> str:
-    """As much of a name as has room in 33 bytes, padded to them."""
-    cut = name.encode()[:NAME_ROOM].decode(errors="ignore")
-    return cut + " " * (NAME_ROOM - len(cut.encode()))
+    cut = name.encode()[:_NAME_ROOM].decode(errors="ignore")
+    return cut + " " * (_NAME_ROOM - len(cut.encode()))
 
 
-def _named(entry: Entry, names: dict[int, str]) -> Entry:
-    """With the full name, if the one it has is that name cut."""
+def _named(entry: TrfEntrant, names: dict[int, str]) -> TrfEntrant:
     full = names.get(entry.number, "")
-    cuts = (full[:NAME_ROOM].strip(_BLANKS), _cut_to_bytes(full).strip(_BLANKS))
+    cuts = (full[:_NAME_ROOM].strip(_BLANKS), _cut_to_bytes(full).strip(_BLANKS))
     return replace(entry, name=full) if entry.name in cuts else entry
 
 
@@ -249,19 +246,19 @@ def _decoded(content: bytes) -> tuple[str, str]:
     raise AssertionError("Latin-1 has a letter for each byte")
 
 
-def _entry(line: str, count: int, place: str) -> Entry:
+def _entry(line: str, count: int, place: str) -> TrfEntrant:
     number = line[4:8].strip()
     if not number.isascii() or not number.isdigit() or not int(number):
-        refuse(place, count, "a starting number in columns 5-8", repr(line[4:8]))
+        refuse_line(place, count, "a starting number in columns 5-8", repr(line[4:8]))
     name = line[14:47].strip(_BLANKS)
     if not name:
-        refuse(place, count, "a name in columns 15-47", "none")
+        refuse_line(place, count, "a name in columns 15-47", "none")
     rating, rank = (_whole(line, first, last, count, place) for first, last in ((49, 52), (86, 89)))
     points = line[80:84].strip()
     if points and not _POINTS.fullmatch(points):
-        refuse(place, count, "points such as 11.5 in columns 81-84", repr(line[80:84]))
-    about = "".join(" " if _ours(column) else sign for column, sign in enumerate(line[:80], 1)).rstrip()
-    return Entry(
+        refuse_line(place, count, "points such as 11.5 in columns 81-84", repr(line[80:84]))
+    about = "".join(" " if column in _OWN_COLUMNS else sign for column, sign in enumerate(line[:80], 1)).rstrip()
+    return TrfEntrant(
         number=int(number),
         name=name,
         rating=rating or None,
@@ -274,41 +271,41 @@ def _entry(line: str, count: int, place: str) -> Entry:
     )
 
 
-def _ours(column: int) -> bool:
-    """Columns that have a field of their own."""
-    return column <= 8 or 15 <= column <= 47 or 49 <= column <= 52 or 54 <= column <= 56
-
-
 def _whole(line: str, first: int, last: int, count: int, place: str) -> int | None:
     text = line[first - 1 : last].strip()
     if text and not (text.isascii() and text.isdigit()):
-        refuse(place, count, f"a whole number in columns {first}-{last}", repr(text))
+        refuse_line(place, count, f"a whole number in columns {first}-{last}", repr(text))
     return int(text) if text else None
 
 
-def _cells(line: str, count: int, place: str) -> list[Cell]:
+def _cells(line: str, count: int, place: str) -> list[TrfCell]:
     cells = []
-    if len(line.rstrip()) > _FIRST_ROUND + MOST_ROUNDS * _ROUND_WIDTH:
-        refuse(place, count, f"at most {MOST_ROUNDS} rounds", f"{len(line):,} columns")
+    if len(line.rstrip()) > _FIRST_ROUND + _MOST_ROUNDS * _ROUND_WIDTH:
+        refuse_line(place, count, f"at most {_MOST_ROUNDS} rounds", f"{len(line):,} columns")
     for start in range(_FIRST_ROUND - 1, len(line.rstrip()), _ROUND_WIDTH):
         text = line[start : start + 8].ljust(8)
         found, behind = _ROUND.fullmatch(text), line[start + 8 : start + 10]
         if not found or behind.strip():
             words = f"opponent, colour and result in columns {start + 1}-{start + 8}, then two blanks"
-            refuse(place, count, words, repr(text + behind))
+            refuse_line(place, count, words, repr(text + behind))
         result = found["result"].upper()
-        if result not in f"{RESULTS} ":
-            refuse(place, count, f"a result, one of {' '.join(RESULTS)}, in column {start + 8}", repr(found["result"]))
+        if result not in f"{_RESULTS} ":
+            known = f"a result, one of {' '.join(_RESULTS)}, in column {start + 8}"
+            refuse_line(place, count, known, repr(found["result"]))
         colour = found["colour"].lower().replace(" ", "-")
-        cells.append(Cell(int(found["opponent"].strip() or 0), colour, result))
+        cells.append(TrfCell(int(found["opponent"].strip() or 0), colour, result))
     return cells
 
 
 # What a tournament report file says beside its entrants: rounds, colours, points, byes asked for, forbidden pairs.
 
 _SINGLE = "a tournament of single entrants"
-REFUSED = {"013": (_SINGLE, "teams"), "310": (_SINGLE, "teams"), "299": ("points by results alone", "points by decree")}
-SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P", "BBZ": "Z"}
+_REFUSED = {
+    "013": (_SINGLE, "teams"),
+    "310": (_SINGLE, "teams"),
+    "299": ("points by results alone", "points by decree"),
+}
+_SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P", "BBZ": "Z"}
 _CODED = {  # JaVaFo's XXS: code -> letter of `scores` and half points where no line says them
     code: (letter, points)
     for codes, letter, points in (
@@ -326,13 +323,8 @@ _SCORE = re.compile(r"([WDLAPXZ]) *([0-9]{1,2}\.[05])")
 _VIRTUAL = re.compile(r" {4}| ?[0-9]{1,2}\.[05]| *[0-9]{1,2} *")  # points of XXA in their columns
 
 
-def _usual_scores() -> dict[str, int]:
-    """Half points of a win, a draw, a loss, an absence; for other letters see `INSTEAD`."""
-    return {"W": 2, "D": 1, "L": 0, "A": 0}
-
-
 @dataclass(slots=True)
-class Header:
+class TrfHeader:
     """Numbers are those of the file, rounds count from 1, points are half points."""
 
     name: str = ""
@@ -341,7 +333,7 @@ class Header:
     by_line: bool = False
     type: str = ""  # code of the pairing system
     baku: bool = False
-    scores: dict[str, int] = field(default_factory=_usual_scores)
+    scores: dict[str, int] = field(default_factory={"W": 2, "D": 1, "L": 0, "A": 0}.copy)  # others: see `_INSTEAD`
     coded: dict[str, int] = field(default_factory=dict)  # as `scores`, by the codes of XXS, if a line has them
     byes: dict[tuple[int, int], str] = field(default_factory=dict)  # (round, number) -> F, H, Z
     away: set[int] = field(default_factory=set)  # numbers of those absent from the next round
@@ -354,13 +346,13 @@ class Header:
         return self.scores.get(letter, self.scores[_INSTEAD.get(letter, letter)])
 
 
-def header(report: Report) -> Header:
+def read_header(report: TrfReport) -> TrfHeader:
     """All that its lines say; InputRefused at the first line that says it wrongly."""
-    found = Header()
+    found = TrfHeader()
     known = {entry.number for entry in report.entries}
     for line in report.lines:
-        if line.tag in REFUSED:
-            expected, instead = REFUSED[line.tag]
+        if line.tag in _REFUSED:
+            expected, instead = _REFUSED[line.tag]
             report.refuse(line.number, expected, f"{line.tag}, {instead}")
         if line.tag in _READERS:
             _READERS[line.tag](found, _Reading(report, line, known))
@@ -373,10 +365,8 @@ def header(report: Report) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A line being read."""
-
-    report: Report
-    line: Line
+    report: TrfReport
+    line: TrfLine
     known: set[int]
 
     @property
@@ -418,22 +408,22 @@ class _Reading:
         return range(self.whole(start, "a first round"), self.whole(end, "a last round") + 1)
 
 
-def _name(found: Header, line: _Reading) -> None:
+def _name(found: TrfHeader, line: _Reading) -> None:
     found.name = line.rest
 
 
-def _rounds(found: Header, line: _Reading) -> None:
+def _rounds(found: TrfHeader, line: _Reading) -> None:
     found.rounds = line.whole(line.rest, "the number of rounds")
 
 
-def _colour(found: Header, line: _Reading) -> None:
+def _colour(found: TrfHeader, line: _Reading) -> None:
     colours = {"W": WHITE, "B": BLACK}
     if line.rest.upper() not in colours:
         line.refuse("W or B", line.rest)
     found.colour = colours[line.rest.upper()]
 
 
-def _old_colour(found: Header, line: _Reading) -> None:
+def _old_colour(found: TrfHeader, line: _Reading) -> None:
     for word in line.rest.split():
         if word == "rank":
             found.by_line = True
@@ -443,7 +433,7 @@ def _old_colour(found: Header, line: _Reading) -> None:
             line.refuse("white1, black1 or rank", word)
 
 
-def _scores(found: Header, line: _Reading) -> None:
+def _scores(found: TrfHeader, line: _Reading) -> None:
     text = line.line.text[4:]
     if _SCORE.sub("", text).strip() or not _SCORE.search(text):
         line.refuse("letters W D L A P X with points such as 3.0 each", line.rest)
@@ -451,11 +441,11 @@ def _scores(found: Header, line: _Reading) -> None:
         found.scores["A" if letter == "Z" else letter] = round(2 * float(points))  # bbpPairings writes Z
 
 
-def _old_score(found: Header, line: _Reading) -> None:
-    found.scores[SCORES[line.line.tag]] = line.points(line.rest)
+def _old_score(found: TrfHeader, line: _Reading) -> None:
+    found.scores[_SCORES[line.line.tag]] = line.points(line.rest)
 
 
-def _coded_scores(found: Header, line: _Reading) -> None:
+def _coded_scores(found: TrfHeader, line: _Reading) -> None:
     """The later of two words for one code counts; codes of no word are usual, the bye also where a win is not."""
     if not found.coded:
         found.coded = {code: points for code, (_, points) in _CODED.items()}
@@ -468,7 +458,7 @@ def _coded_scores(found: Header, line: _Reading) -> None:
         found.coded |= dict.fromkeys(codes, line.points(points))
 
 
-def _tiebreaks(found: Header, line: _Reading) -> None:
+def _tiebreaks(found: TrfHeader, line: _Reading) -> None:
     codes = tuple(word.strip().upper() for word in line.rest.split(",") if word.strip())
     if line.line.tag == "212":
         found.codes = codes
@@ -476,12 +466,12 @@ def _tiebreaks(found: Header, line: _Reading) -> None:
         found.codes = ("PTS", *codes)
 
 
-def _type(found: Header, line: _Reading) -> None:
+def _type(found: TrfHeader, line: _Reading) -> None:
     found.type = line.rest
     found.baku = line.rest.upper().endswith("BAKU")
 
 
-def _byes(found: Header, line: _Reading) -> None:
+def _byes(found: TrfHeader, line: _Reading) -> None:
     kind = line.part(5, 5).upper()
     if kind not in ("F", "H", "Z"):
         line.refuse("a bye F, H or Z in column 5", kind)
@@ -489,11 +479,11 @@ def _byes(found: Header, line: _Reading) -> None:
     found.byes |= {(number, entrant): kind for entrant in line.entrants(11)}
 
 
-def _away(found: Header, line: _Reading) -> None:
+def _away(found: TrfHeader, line: _Reading) -> None:
     found.away |= {line.entrant(word) for word in line.rest.split()}
 
 
-def _virtual(found: Header, line: _Reading) -> None:
+def _virtual(found: TrfHeader, line: _Reading) -> None:
     points = line.points(line.part(10, 13))
     first, last = (line.entrant(line.part(at, at + 3)) for at in (23, 28))
     rounds = line.rounds(15)
@@ -504,7 +494,7 @@ def _virtual(found: Header, line: _Reading) -> None:
         found.virtual |= {(number, entrant): points for entrant in entrants}
 
 
-def _old_virtual(found: Header, line: _Reading) -> None:
+def _old_virtual(found: TrfHeader, line: _Reading) -> None:
     number = line.entrant(line.part(5, 8))
     text = line.line.text.rstrip()
     columns = [text[at : at + 5] for at in range(9, len(text), 5)]
@@ -516,28 +506,28 @@ def _old_virtual(found: Header, line: _Reading) -> None:
         found.virtual[count, number] = line.points(points)
 
 
-def _forbidden(found: Header, line: _Reading) -> None:
+def _forbidden(found: TrfHeader, line: _Reading) -> None:
     rounds = line.rounds(5)
     _forbid(found, line, rounds, line.entrants(13))
 
 
-def _old_forbidden(found: Header, line: _Reading) -> None:
+def _old_forbidden(found: TrfHeader, line: _Reading) -> None:
     _forbid(found, line, range(1, 10_000), tuple(line.entrant(word) for word in line.rest.split()))
 
 
-def _forbid(found: Header, line: _Reading, rounds: range, numbers: tuple[int, ...]) -> None:
+def _forbid(found: TrfHeader, line: _Reading, rounds: range, numbers: tuple[int, ...]) -> None:
     if len(found.forbidden) + len(numbers) * (len(numbers) - 1) // 2 > _MOST_SAID:
         line.refuse(f"at most {_MOST_SAID:,} pairs that must not meet", "more")
     found.forbidden += [(rounds, pair) for pair in combinations(sorted(numbers), 2)]
 
 
-_READERS: dict[str, Callable[[Header, _Reading], None]] = {
+_READERS: dict[str, Callable[[TrfHeader, _Reading], None]] = {
     "012": _name,
     **dict.fromkeys(("142", "XXR"), _rounds),
     "152": _colour,
     "XXC": _old_colour,
     "162": _scores,
-    **dict.fromkeys(SCORES, _old_score),
+    **dict.fromkeys(_SCORES, _old_score),
     "XXS": _coded_scores,
     "192": _type,
     **dict.fromkeys(("202", "212"), _tiebreaks),
@@ -565,7 +555,6 @@ def virtual_lines(rows: Sequence[Mapping[int, int]]) -> list[str]:
 
 
 def _runs(row: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-    """Points other than none of numbers that follow each other."""
     numbers = sorted(number for number, points in row.items() if points)
     for number in numbers:
         if row.get(number - 1) == row[number]:
@@ -586,25 +575,25 @@ Odds = dict[tuple[int, int], tuple[int, int]]
 _ODDS = re.compile(r"### odds ([0-9]{3}) ([0-9]{4}) ([0-9]{4}) ([1-9][0-9]?)\s*")
 
 
-def odds_in(report: Report) -> Odds:
-    """All that the comments tell."""
-    told = (_ODDS.fullmatch(line.text) for line in report.lines)
-    return {(int(one[1]), int(one[2])): (int(one[3]), int(one[4])) for one in told if one}
+def read_odds(report: TrfReport) -> Odds:
+    """Read the time odds of all games."""
+    found = (_ODDS.fullmatch(line.text) for line in report.lines)
+    return {(int(one[1]), int(one[2])): (int(one[3]), int(one[4])) for one in found if one}
 
 
-def with_odds(report: Report, number: int, labels: Sequence[str], boards: Sequence[Board]) -> Report:
+def with_odds(report: TrfReport, number: int, labels: Sequence[str], boards: Sequence[Board]) -> TrfReport:
     """The file with the odds of a round's boards at its end, and no others of that round."""
-    kept = [one for one in report.records if not (isinstance(one, Line) and _is_of(one.text, number))]
-    while kept and isinstance(kept[-1], Line) and not kept[-1].text.strip():
+    kept = [one for one in report.records if not (isinstance(one, TrfLine) and _is_of(one.text, number))]
+    while kept and isinstance(kept[-1], TrfLine) and not kept[-1].text.strip():
         kept.pop()
-    told = [
-        Line(f"### odds {number:03d} {int(labels[board.white]):04d} {int(labels[board.black]):04d} {board.handicap}")
+    comments = [
+        TrfLine(f"### odds {number:03d} {int(labels[board.white]):04d} {int(labels[board.black]):04d} {board.handicap}")
         for board in boards
         if board.handicap
     ]
-    return replace(report, records=(*kept, *told))
+    return replace(report, records=(*kept, *comments))
 
 
 def _is_of(text: str, number: int) -> bool:
-    told = _ODDS.fullmatch(text)
-    return told is not None and int(told[1]) == number
+    found = _ODDS.fullmatch(text)
+    return found is not None and int(found[1]) == number

@@ -1,6 +1,6 @@
 """Errors with their exit codes, and "did you mean" suggestions for unknown names.
 
-Exit codes (told in the README too):
+Exit codes, as in the README:
 0 all played · 1 our own failure · 2 wrong usage · 3 configuration or input refused · 4 engine refused ·
 5 store busy or unusable · 6 incidents with ``--fail-on`` · 7 storage full · 8 stopped as asked ·
 9 games left out of a list with ``rate --strict`` ·
@@ -18,7 +18,7 @@ Exit codes (told in the README too):
     EngineFault              an engine's failure: becomes a result, never leaves the slot
     ├── StartFailed          plays no game: void, then the engine is suspended
     ├── Unsupported          cannot be told this position or limit: void
-    │   └── Untellable       `edit` cannot express where the game begins: another opening, if there is one
+    │   └── InexpressiblePosition  `edit` cannot express where the game begins: another opening, if there is one
     ├── EngineCrashed        end of file or death in a game
     └── EngineStalled        no answer where one was due
     TaskFailed               a slot brings no result
@@ -184,7 +184,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
 
 
 def no_match_hint(word: str, names: Iterable[str]) -> str:
-    """The end of a refusal of a word that `called` finds no name for: those that begin so, a close one, or nothing."""
+    """Return the end of a refusal where `match_name` finds no name: those that begin so, a close one, or nothing."""
     begun = sorted({name for name in names if word and name.casefold().startswith(word.casefold())})
     if len(begun) > 1:
         more = f" and {len(begun) - _MOST_NAMED} more" if len(begun) > _MOST_NAMED else ""

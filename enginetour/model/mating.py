@@ -70,7 +70,6 @@ class _Man:
 
     @property
     def may_leave(self) -> bool:
-        """Its square may become empty, or another man's."""
         return self.may_fall or self.reach != chess.BB_SQUARES[self.square]
 
 
@@ -87,7 +86,6 @@ class _Reach:
         self._promotes = False
 
     def can_mate(self, side: chess.Color) -> bool:
-        """Whether it may be so. Where a pawn may promote nothing is proved."""
         while not self._promotes and self._grow():
             pass
         return self._promotes or self._may_mate(side)

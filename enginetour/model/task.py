@@ -11,28 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import log2
 from operator import attrgetter
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Pairing, SideRecord
 from enginetour.model.timecontrol import Stage, TimeControl
 
-OptionValue = str | int | float | bool
-LimitName = Literal["clock", "movetime", "nodes", "depth"]
-
-
-class Bounds:
-    """Bounds of a field, by pydantic's names for them. They hold where a file or a database is read, nowhere else."""
-
-    def __init__(self, **limits: object) -> None:
-        self.limits = limits
-
-    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], dict[str, Any]]) -> Any:
-        """Add the limits to what pydantic checks."""
-        return handler(source) | self.limits
-
-
-Line = Annotated[str, Bounds(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
-VariableName = Annotated[str, Bounds(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=256)]
 _THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
 
 
@@ -40,27 +23,25 @@ _THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CEC
 class Quirks:
     """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file."""
 
-    line_delay_ms: Annotated[int, Bounds(ge=0, le=10_000)] = 0
-    handshake_timeout: Annotated[float, Bounds(gt=0, le=600)] = 60.0  # s, exec to ready (runner spec 6, 7)
-    ready_timeout: Annotated[float, Bounds(gt=0, le=600)] = 60.0  # s, a fence between games (runner spec 5)
+    line_delay_ms: int = 0
+    handshake_timeout: float = 60.0  # s, exec to ready (runner spec 6, 7)
+    ready_timeout: float = 60.0  # s, a fence between games (runner spec 5)
     fence: Literal["off", "inline", "wait"] = "off"
     whitepov: bool = False
     lenient_promotion: bool = False
     rook_castling: bool = False  # of CECP engines: in Chess960 castling is king takes rook, not O-O
     tells_features: bool = False  # of CECP engines: it surely does, so a silent start is a failed one, not protocol 1
-    # Of CECP engines: between `xboard` and `protover 2`, which it may lose.
-    protover_delay_ms: Annotated[int, Bounds(ge=0, le=10_000)] = 0
+    protover_delay_ms: int = 0  # of CECP engines: between `xboard` and `protover 2`, which it may lose
     st_fraction: bool = False
     movetime: Literal["st", "level"] = "st"
     no_cores: bool = False
     no_computer: bool = False  # of CECP engines: it cannot bear the line `computer`
     no_tablebases: bool = False  # it is never told where tables are
-    init: Annotated[tuple[Line, ...], Bounds(strict=False, max_length=64)] = ()
-    max_plies: Annotated[int, Bounds(ge=0, le=10_000)] = 0  # 0: no limit of its own
+    init: tuple[str, ...] = ()
+    max_plies: int = 0  # 0: no limit of its own
     restart: bool = False  # a new process for every game
-    # How late it is known to be with a fixed time a move, and on a clock.
-    movetime_margin_ms: Annotated[int, Bounds(ge=0, le=60_000)] = 0
-    clock_margin_ms: Annotated[int, Bounds(ge=0, le=60_000)] = 0
+    movetime_margin_ms: int = 0  # how late it is known to be with a fixed time a move
+    clock_margin_ms: int = 0  # how late it is known to be on a clock
 
 
 Sandbox = Literal["none", "bwrap", "landlock"]
@@ -70,11 +51,10 @@ Sandbox = Literal["none", "bwrap", "landlock"]
 class Resources:
     """What an engine's processes may use; each field is a key under ``[resources]``. None: as much as we may."""
 
-    # MB of anonymous memory, of all its processes together; 16: what a bare interpreter holds.
-    memory: Annotated[int, Bounds(ge=16, le=10_000_000)] | None = None
-    files: Annotated[int, Bounds(ge=16, le=1_048_576)] | None = None  # open files; nr_open of Linux, proc_sys_fs(5)
-    file_size: Annotated[int, Bounds(ge=1, le=10_000_000)] | None = None  # MB of the largest file it may write
-    nice: Annotated[int, Bounds(ge=0, le=19)] = 0  # more gives way to others
+    memory: int | None = None  # MB of anonymous memory, of all its processes together
+    files: int | None = None  # most open files
+    file_size: int | None = None  # MB of the largest file it may write
+    nice: int = 0  # 0 to 19; more gives way to others
 
 
 # A new process for each game, or one for many; "auto" makes a new one after an abnormal end and for `reuse=0`, "off"
@@ -89,9 +69,6 @@ def split_flag(argument: str) -> tuple[str, str]:
     return (flagged[1], flagged[2]) if flagged else ("", argument)
 
 
-_Pairs = Annotated[tuple[Annotated[tuple[str, str], Bounds(strict=False)], ...], Bounds(strict=False)]
-
-
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
     """How to start one engine and what it may be asked; `name` is the entrant's and the key everywhere.
@@ -100,21 +77,21 @@ class EngineSpec:
     """
 
     name: str
-    command: Annotated[tuple[str, ...], Bounds(strict=False, min_length=1)]
+    command: tuple[str, ...]
     protocol: Literal["uci", "cecp"]
     dir: str | None = None  # None: the program's folder if writable, else scratch; "scratch"; or a path
-    env: _Pairs = ()
-    options: _Pairs = ()
-    files: _Pairs = ()
-    limits: Annotated[frozenset[LimitName], Bounds(strict=False)] = frozenset({"clock", "movetime", "nodes", "depth"})
+    env: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    limits: frozenset[str] = frozenset({"clock", "movetime", "nodes", "depth"})
     quirks: Quirks = field(default_factory=Quirks)
-    max_copies: Annotated[int, Bounds(ge=0, le=1024)] = 0  # 0: as many as there are slots
+    max_copies: int = 0  # 0: as many as there are slots
     fingerprint: str = ""
     resources: Resources = field(default_factory=Resources)
     sandbox: Sandbox = "none"
-    pass_env: Annotated[tuple[VariableName, ...], Bounds(strict=False)] = ()  # names of our own variables for it
+    pass_env: tuple[str, ...] = ()  # names of our own variables that it gets too
     keep_scratch: bool = False
-    offered: _Pairs = ()  # options it is given where it declares them
+    offered: tuple[tuple[str, str], ...] = ()  # options it is given where it declares them
     ponder: bool = False  # thinks in its opponent's time
     restart: Restart = "auto"
 
@@ -344,28 +321,11 @@ def odds_in_points(bands: int, table: Sequence[float] | None = None) -> float:
     return lost if bands > 0 else -lost
 
 
-def is_divisible(tc: TimeControl) -> bool:
-    """There is a clock, a time a move or a number of nodes to divide; a depth is none of them."""
-    return bool(tc.stages or tc.movetime_ms or tc.nodes)
-
-
-def divide_times(tc: TimeControl, by: float) -> TimeControl:
-    """Times in whole milliseconds and nodes, rounded down but never to nothing; moves of a stage and depth stay."""
-    stages = tuple(Stage(stage.moves, _part(stage.base_ms, by), _part(stage.increment_ms, by)) for stage in tc.stages)
-    movetime = None if tc.movetime_ms is None else _part(tc.movetime_ms, by)
-    nodes = None if tc.nodes is None else _part(tc.nodes, by)
-    return replace(tc, stages=stages, movetime_ms=movetime, nodes=nodes)
-
-
 def with_time_odds(white: Side, black: Side, handicap: int, table: Sequence[float] | None = None) -> tuple[Side, Side]:
     """Both sides as they play a game in which White gives `handicap` bands, or takes them below 0."""
     by = odds_divisor(abs(handicap), table)
     if handicap > 0:
-        return replace(white, tc=divide_times(white.tc, by)), black
+        return replace(white, tc=white.tc.divided(by)), black
     if handicap < 0:
-        return white, replace(black, tc=divide_times(black.tc, by))
+        return white, replace(black, tc=black.tc.divided(by))
     return white, black
-
-
-def _part(amount: int, by: float) -> int:
-    return max(1, int(amount / by)) if amount else 0

@@ -9,6 +9,7 @@ not read as minutes, as cutechess and fastchess do: ``:`` joins stages, as in PG
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -88,13 +89,34 @@ class TimeControl:
 
         Moves of a stage and depth stay. ValueError for a stage, or a move, of more than a day.
         """
-        stages = tuple(Stage(each.moves, _part(each.base_ms, by), _part(each.increment_ms, by)) for each in self.stages)
-        movetime = None if self.movetime_ms is None else _part(self.movetime_ms, by)
-        longest = max((movetime or 0, *(max(each.base_ms, each.increment_ms) for each in stages)))
-        if longest > LONGEST_STAGE_MS:
+        factor = Decimal(str(by))
+        found = self._changed(lambda amount: int(amount * factor), nodes=nodes)
+        if (
+            max((found.movetime_ms or 0, *(max(one.base_ms, one.increment_ms) for one in found.stages)))
+            > LONGEST_STAGE_MS
+        ):
             raise ValueError(f"{self} times {by:g} is more than a day")
-        count = _part(self.nodes, by) if nodes and self.nodes else self.nodes
-        return replace(self, stages=stages, movetime_ms=movetime, nodes=count)
+        return found
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether there is a clock, a time a move or a number of nodes to divide; a depth is none of them."""
+        return bool(self.stages or self.movetime_ms or self.nodes)
+
+    def divided(self, by: float) -> TimeControl:
+        """Times in whole milliseconds and nodes, rounded down but never to nothing; moves of a stage and depth stay."""
+        return self._changed(lambda amount: int(amount / by))
+
+    def _changed(self, change: Callable[[int], int], *, nodes: bool = True) -> TimeControl:
+        def part(amount: int) -> int:
+            return max(1, change(amount)) if amount else 0
+
+        return replace(
+            self,
+            stages=tuple(Stage(each.moves, part(each.base_ms), part(each.increment_ms)) for each in self.stages),
+            movetime_ms=self.movetime_ms and part(self.movetime_ms),
+            nodes=part(self.nodes) if nodes and self.nodes else self.nodes,
+        )
 
     def __str__(self) -> str:
         """The text that `parse` reads back to the same control."""
@@ -115,10 +137,6 @@ class TimeControl:
 def seconds_text(ms: int) -> str:
     """Milliseconds as seconds without trailing zeros: 1500 -> ``1.5``."""
     return f"{ms / 1000:.3f}".rstrip("0").rstrip(".")
-
-
-def _part(amount: int, by: float) -> int:
-    return max(1, int(amount * Decimal(str(by)))) if amount else 0
 
 
 def _milliseconds(number: str) -> int:
@@ -225,10 +243,10 @@ def _thinking_ms(control: TimeControl) -> int:
 
 def describe_time_classes(classes: tuple[str, ...]) -> str:
     """The classes with their bounds, for the caption of a list: ``blitz (180 to 480 s for 40 moves)``."""
-    return ", ".join(_told(name) for name in classes)
+    return ", ".join(_describe_class(name) for name in classes)
 
 
-def _told(name: str) -> str:
+def _describe_class(name: str) -> str:
     ends = [0, *_BOUNDS_S.values()]
     if name == _SLOWEST:
         return f"{name} (from {ends[-1]} s for {_MOVES} moves)"

@@ -15,24 +15,24 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from enginetour.interop.files import file_digest, shipped_suite
+from enginetour.interop.files import bundled_openings, file_digest
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, describe_start, start_count
-from enginetour.openings.polyglot import MOST_PLIES, BookLines, Choice
-from enginetour.openings.positions import NONE, IndexedPositions, LeftOut, needs_setboard
-from enginetour.openings.suites import MOST_OPENINGS, HeldGames, is_pgn, large_positions, read_suite
+from enginetour.openings.polyglot import MOST_PLIES, BookChoice, BookLines
+from enginetour.openings.positions import NONE_SKIPPED, IndexedPositions, SkippedOpenings, needs_setboard
+from enginetour.openings.suites import MOST_OPENINGS, HeldGames, holds_games, open_large_positions, read_suite
 
 # How many openings the games before one have taken: by the numbers of its pairing and the policy alone.
 
-Per = Literal["pairing", "round", "encounter"]
+OpeningScope = Literal["pairing", "round", "encounter"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Dealing:
     """`size` openings, a fresh one for each `repeat` games of what `per` counts, whose encounters have `legs` games."""
 
-    per: Per
+    per: OpeningScope
     legs: int
     repeat: int
     size: int
@@ -44,17 +44,15 @@ class _Dealing:
         return ((counts[self.per] - 1) * self.legs + leg - 1) // self.repeat
 
     def uses(self, pairing: Pairing) -> int:
-        """How often the suite had been used up before this game; above 0 openings come again."""
         return self.turn(pairing) // self.size
 
     def used_up(self, pairings: Iterable[Pairing]) -> str:
-        """A sentence where openings came again, as they do once a suite is used up; else an empty text."""
         passes = max(map(self.uses, pairings), default=0)
         again = "once" if passes == 1 else f"{passes} times"
         return f"the {self.size} of the suite were used up {again} and came again" if passes else ""
 
 
-def dealing_of(config: Mapping[str, Any]) -> _Dealing | None:
+def stored_policy(config: Mapping[str, Any]) -> _Dealing | None:
     """That of a stored tournament; None for one that was stored before dealings were."""
     stored = config.get("dealing")
     return _Dealing(**stored) if stored else None
@@ -91,9 +89,9 @@ class OpeningSettings(BaseModel):
     start: Annotated[int, Field(ge=1, le=10**9)] = 1
     plies: Annotated[int, Field(ge=0, le=200)] | None = None
     moves: Annotated[int, Field(ge=0, le=100)] | None = None
-    choice: Choice = "weight"
+    choice: BookChoice = "weight"
     positions: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1, max_length=921_600)] | None = None
-    per: Per | None = None
+    per: OpeningScope | None = None
     repeat: Annotated[int, Field(ge=1, le=10**6)] | None = None
     skip_bad: bool = False
 
@@ -132,11 +130,11 @@ class OpeningSuite:
     seed: int = 0
     order: Literal["random", "sequential"] = "sequential"
     start: int = 1
-    per: Per = "pairing"
+    per: OpeningScope = "pairing"
     legs: int = 2
     repeat: int = 2
     source: str = ""
-    skipped: LeftOut = NONE
+    skipped: SkippedOpenings = NONE_SKIPPED
     digest: str = ""  # of the bytes of its file; a file that changed would change openings
 
     def pick(self, pairing: Pairing) -> Opening:
@@ -162,7 +160,9 @@ class OpeningSuite:
         if self.order == "sequential":
             return place
         return (
-            shuffled(self.seed, cycle, size)[place] if size <= HELD_ORDER else scattered(self.seed, cycle, size, place)
+            shuffled_places(self.seed, cycle, size)[place]
+            if size <= HELD_ORDER
+            else permuted_place(self.seed, cycle, size, place)
         )
 
     def seeded(self, seed: int) -> OpeningSuite:
@@ -170,7 +170,7 @@ class OpeningSuite:
         drawn = self.openings.seeded(seed) if isinstance(self.openings, BookLines) else self.openings
         return replace(self, seed=seed, openings=drawn)
 
-    def dealt(self, per: Per | None) -> OpeningSuite:
+    def dealt(self, per: OpeningScope | None) -> OpeningSuite:
         """The same by the policy of a tournament that has begun; None: it was stored before policies were."""
         return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
 
@@ -206,7 +206,7 @@ class OpeningSuite:
         return used_up and f"openings: {used_up}"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """How many there are and where from."""
         if isinstance(self.openings, BookLines):
             return f"{'the best line' if self.openings.choice == 'best' else 'lines drawn by weight'} of {self.source}"
@@ -221,13 +221,13 @@ class OpeningSuite:
         return f', of which all pairs play {same}; per = "encounter" under openings takes fresh ones'
 
     @property
-    def left_out(self) -> LeftOut:
+    def left_out(self) -> SkippedOpenings:
         """What `skip_bad` has left out, as far as that was looked at."""
         return self.openings.left_out() if isinstance(self.openings, IndexedPositions) else self.skipped
 
 
 @lru_cache(maxsize=8)
-def shuffled(seed: int, cycle: int, size: int) -> tuple[int, ...]:
+def shuffled_places(seed: int, cycle: int, size: int) -> tuple[int, ...]:
     """The places 0..size-1 in an order of their own for each seed and pass.
 
     Sorted by a digest, so that neither Python's version nor its hash seed has a say.
@@ -239,7 +239,7 @@ def shuffled(seed: int, cycle: int, size: int) -> tuple[int, ...]:
     return tuple(sorted(range(size), key=key))
 
 
-def scattered(seed: int, cycle: int, size: int, place: int) -> int:
+def permuted_place(seed: int, cycle: int, size: int, place: int) -> int:
     """Where `place` of 0..size-1 goes in an order of their own for each seed and pass: a keyed permutation.
 
     Feistel rounds over the next even power of two, again until the number is below `size`. Source: Black and Rogaway,
@@ -257,7 +257,7 @@ def scattered(seed: int, cycle: int, size: int, place: int) -> int:
             return place
 
 
-def load(
+def load_suite(
     settings: OpeningSettings,
     *,
     seed: int,
@@ -290,40 +290,39 @@ def load(
 
 def _found(
     settings: OpeningSettings, seed: int, folder: Path, variant: str, most_plies: int
-) -> tuple[Sequence[Opening], str, LeftOut]:
-    """The openings, where they come from, and what was left out."""
+) -> tuple[Sequence[Opening], str, SkippedOpenings]:
     if settings.positions is not None and not VARIANTS[variant].any_rank:
         what = f"positions are numbers of back ranks, and {variant} is played"
         raise InputRefused(what, step='add variant = "chess960" under [play], or leave them out')
     if settings.file is None and VARIANTS[variant].any_rank:
         if too_high := [number for number in settings.positions or () if number >= start_count(variant)]:
             raise InputRefused(f"no start number {too_high[0]}: {variant} has 0 to {start_count(variant) - 1}")
-        return BackRanks(variant, settings.positions), describe_start(variant), NONE
+        return BackRanks(variant, settings.positions), describe_start(variant), NONE_SKIPPED
     if settings.file is None and variant != STANDARD:
-        return (Opening(index=1, variant=variant),), describe_start(variant), NONE
-    path = (folder / Path(settings.file).expanduser()) if settings.file else shipped_suite()
+        return (Opening(index=1, variant=variant),), describe_start(variant), NONE_SKIPPED
+    path = (folder / Path(settings.file).expanduser()) if settings.file else bundled_openings()
     if path.suffix.lower() == ".bin":
         if variant != STANDARD:
             what = f"a Polyglot book begins at the usual start of standard chess, and {variant} is played"
             raise InputRefused(what, place=str(path), step="give PGN games, EPD or FEN lines")
         plies = min(MOST_PLIES, most_plies) if settings.longest is None else settings.longest
-        return BookLines(path, settings.choice, seed, plies), str(path), NONE
+        return BookLines(path, settings.choice, seed, plies), str(path), NONE_SKIPPED
     return _read(settings, path, variant)
 
 
-def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence[Opening], str, LeftOut]:
-    stream = large_positions(path)
+def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence[Opening], str, SkippedOpenings]:
+    stream = open_large_positions(path)
     if stream is not None:
         indexed = IndexedPositions(stream, path, variant, skip_bad=settings.skip_bad)
         if not 0 < len(indexed) <= MOST_OPENINGS:
             raise InputRefused(f"{len(indexed):,} openings, at most {MOST_OPENINGS:,}", place=str(path), step="cut it")
-        return indexed, str(path), NONE
-    if not settings.skip_bad and is_pgn(path):  # else it must be known which are bad before they are counted
+        return indexed, str(path), NONE_SKIPPED
+    if not settings.skip_bad and holds_games(path):  # else it must be known which are bad before they are counted
         games = HeldGames(path, settings.longest, variant)
         if len(games) > GAMES_AHEAD:
             games.refuse_unreadable()
         if games:
-            return games if len(games) > GAMES_AHEAD else tuple(games), str(path), NONE
+            return games if len(games) > GAMES_AHEAD else tuple(games), str(path), NONE_SKIPPED
     good: list[Opening] = []
     count, first = 0, ""
     for found in read_suite(path, settings.longest, variant):
@@ -339,4 +338,4 @@ def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence
     if not good:
         more = f", {count} bad ones" if count else ""
         raise InputRefused(f"no openings in it{more}", place=str(path), step="give PGN games, EPD or FEN lines")
-    return tuple(good), str(path), LeftOut(count, len(good) + count, first)
+    return tuple(good), str(path), SkippedOpenings(count, len(good) + count, first)

@@ -16,10 +16,10 @@ from pathlib import Path
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Game, Opening
 from enginetour.model.variants import STANDARD, board_of
-from enginetour.openings.positions import Bad, Written, checked
+from enginetour.openings.positions import BadOpening, WrittenOpening, check_opening
 from enginetour.openings.suites import read_suite
 
-LARGEST = 10_000_000  # bytes: pgn-extract's file has 0.2 million, lichess's five together 0.4
+_LARGEST = 10_000_000  # bytes: pgn-extract's file has 0.2 million, lichess's five together 0.4
 _NUMBER = re.compile(r"^\d+\.+")
 
 
@@ -43,7 +43,7 @@ class OpeningNames:
         return found
 
 
-def read_names(path: Path, place: str) -> OpeningNames:
+def read_opening_names(path: Path, place: str) -> OpeningNames:
     """All that can be read of a file; InputRefused naming `place` where it has no openings with codes."""
     from chess import Move
     from chess.polyglot import zobrist_hash
@@ -52,13 +52,13 @@ def read_names(path: Path, place: str) -> OpeningNames:
     if not path.is_file():  # nor a pipe, which would wait for its writer
         raise InputRefused(f"{path} is no file", place=place, step=step)
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputRefused(f"{path} has more than {LARGEST:,} bytes", place=place, step=step)
+        if path.stat().st_size > _LARGEST:
+            raise InputRefused(f"{path} has more than {_LARGEST:,} bytes", place=place, step=step)
         found = _table(path) if path.suffix.lower() == ".tsv" else read_suite(path)
         known: dict[int, tuple[str, str]] = {}
         longest = 0
         for opening in found:
-            if isinstance(opening, Bad) or not opening.eco or not opening.moves:
+            if isinstance(opening, BadOpening) or not opening.eco or not opening.moves:
                 continue  # lines that end in mate, for one, and comments between them
             board = board_of(STANDARD, opening.fen)
             for uci in opening.moves:
@@ -72,10 +72,10 @@ def read_names(path: Path, place: str) -> OpeningNames:
     return OpeningNames(known, longest)
 
 
-def _table(path: Path) -> Iterator[Opening | Bad]:
+def _table(path: Path) -> Iterator[Opening | BadOpening]:
     """Rows eco, name, pgn, parted by tabs; a heading is a row without moves that can be read."""
     with path.open(encoding="utf-8", errors="replace") as source:
         for number, line in enumerate(source, 1):
             eco, name, moves = (*line.rstrip("\n").split("\t"), "", "")[:3]
             sans = (_NUMBER.sub("", word) for word in moves.split())
-            yield checked(Written(number, name, eco, None, tuple((number, san) for san in sans if san)))
+            yield check_opening(WrittenOpening(number, name, eco, None, tuple((number, san) for san in sans if san)))

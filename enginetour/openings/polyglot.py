@@ -15,18 +15,18 @@ from enginetour.interop.files import refuse_special
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.model.variants import STANDARD, LazyOpenings, board_of
-from enginetour.openings.positions import over
+from enginetour.openings.positions import why_over
 
 if TYPE_CHECKING:
     import chess  # whose run has no book need not load it
 
 
-Choice = Literal["weight", "best"]
+BookChoice = Literal["weight", "best"]
 MOST_PLIES = 200  # of a line, as for `plies` of a suite: entries may lead in circles
 _ENDLESS = 1_000_000_000  # lines that can be drawn, for whoever counts
 
 
-class Book:
+class PolyglotBook:
     """One open book. InputRefused for a file that is none."""
 
     def __init__(self, path: Path) -> None:
@@ -51,7 +51,7 @@ class Book:
         keys = [self._entries[place].key for place in places]
         return keys == sorted(keys)
 
-    def move(self, board: chess.Board, choice: Choice, seed: str, plies: int) -> chess.Move | None:
+    def move(self, board: chess.Board, choice: BookChoice, seed: str, plies: int) -> chess.Move | None:
         """A legal move of the position by weight, or the heaviest (of equals the first); None: the book ends.
 
         `plies` have been played before: each has its own draw.
@@ -61,14 +61,14 @@ class Book:
             return None
         if choice == "best":
             return max(found, key=lambda entry: entry.weight).move
-        rest = draw(f"{seed}:{plies}", sum(entry.weight for entry in found))
+        rest = draw_number(f"{seed}:{plies}", sum(entry.weight for entry in found))
         for entry in found:
             rest -= entry.weight
             if rest < 0:
                 return entry.move
         return None
 
-    def line(self, choice: Choice, seed: str, plies: int) -> Opening:
+    def line(self, choice: BookChoice, seed: str, plies: int) -> Opening:
         """A line from the start to the end of the book or to `plies`, never to the end of a game."""
         board = board_of(STANDARD)
         moves: list[str] = []
@@ -77,7 +77,7 @@ class Book:
             if move is None:
                 break
             board.push(move)
-            if over(board, STANDARD) or board.is_repetition(3):
+            if why_over(board, STANDARD) or board.is_repetition(3):
                 break
             moves.append(move.uci())
         return Opening("", 0, None, tuple(moves))
@@ -90,9 +90,9 @@ class Book:
 class BookLines(LazyOpenings):
     """Lines drawn from a book by seed and number, without end; or the one best line."""
 
-    def __init__(self, path: Path, choice: Choice, seed: int, plies: int = MOST_PLIES) -> None:
+    def __init__(self, path: Path, choice: BookChoice, seed: int, plies: int = MOST_PLIES) -> None:
         self._path, self.choice, self._seed, self._plies = path, choice, seed, plies
-        self._book = Book(path)
+        self._book = PolyglotBook(path)
         if not self[0].moves and plies != 0:
             raise InputRefused("the book has no move for the usual start", place=str(path))
 
@@ -108,6 +108,6 @@ class BookLines(LazyOpenings):
         return BookLines(self._path, self.choice, seed, self._plies)
 
 
-def draw(seed: str, ways: int) -> int:
+def draw_number(seed: str, ways: int) -> int:
     """0 to ways - 1, each as likely as the others to 2^-64 of it."""
     return int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=16).digest()) % ways

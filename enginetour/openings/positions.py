@@ -29,7 +29,7 @@ _ECO = re.compile(r"[A-E]\d\d\w?")  # Encyclopaedia of Chess Openings, with a le
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
+class BadOpening:
     """An opening that cannot be played, and why."""
 
     line: int
@@ -37,7 +37,7 @@ class Bad:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedOpenings:
     """How many of a suite were left out as bad, and the first of them as ``file:line: why``.
 
     Of a large file only those that the games can need are looked at: there may be more unless it is the `whole`.
@@ -55,11 +55,11 @@ class LeftOut:
         return words if self.count else ""
 
 
-NONE = LeftOut()
+NONE_SKIPPED = SkippedOpenings()
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenOpening:
     """An opening as a file has it; `sans` are (line, SAN)."""
 
     line: int
@@ -69,43 +69,43 @@ class Written:
     sans: tuple[tuple[int, str], ...] = ()
 
 
-def checked(written: Written, plies: int | None = None, variant: str = STANDARD) -> Opening | Bad:
+def check_opening(written: WrittenOpening, plies: int | None = None, variant: str = STANDARD) -> Opening | BadOpening:
     """The rules of the module's docstring, with python-chess as the authority; moves are cut after `plies`."""
     line, fen = written.line, written.fen
     if not fen and not written.sans[:plies] and variant == STANDARD:
-        return _told(written, None, (), variant)  # it needs no look
+        return _as_opening(written, None, (), variant)  # it needs no look
     if fen and any(len(word) > _MOST_DIGITS for word in fen.split()[-2:]):
-        return Bad(line, f"move counters of more than {_MOST_DIGITS} digits")
+        return BadOpening(line, f"move counters of more than {_MOST_DIGITS} digits")
     try:
         board = board_of(variant, fen)
     except (ValueError, IndexError) as error:
-        return Bad(line, f"no position: {shown(str(error))}")
+        return BadOpening(line, f"no position: {quote_text(str(error))}")
     status = board.status()
     if status:
-        return Bad(line, f"impossible position ({_words(status)}): {shown(fen or '')}")
+        return BadOpening(line, f"impossible position ({_words(status)}): {quote_text(fen or '')}")
     start = board.fen() if fen else start_fen(variant)
     moves: list[str] = []
     for where, san in written.sans[:plies]:
         try:
             move = board.parse_san(san)
         except ValueError:
-            return Bad(where, f"illegal or unreadable move {shown(san)} after {len(moves)} plies")
+            return BadOpening(where, f"illegal or unreadable move {quote_text(san)} after {len(moves)} plies")
         if not move:
-            return Bad(where, "a null move")
+            return BadOpening(where, "a null move")
         moves.append(move.uci())
         board.push(move)
         if board.halfmove_clock >= 8 and board.is_repetition(3):  # it takes 8 reversible plies
-            return Bad(where, f"a threefold repetition after {len(moves)} plies")
+            return BadOpening(where, f"a threefold repetition after {len(moves)} plies")
         if _is_fifty(board, variant):
-            return Bad(where, f"{_FULFILLED} after {len(moves)} plies")
-    why = over(board, variant)
+            return BadOpening(where, f"{_FULFILLED} after {len(moves)} plies")
+    why = why_over(board, variant)
     if why:
-        return Bad(line, why + (", set plies to cut whole games" if plies is None and written.sans else ""))
+        return BadOpening(line, why + (", set plies to cut whole games" if plies is None and written.sans else ""))
     usual = start == start_fen(variant) and not VARIANTS[variant].any_rank
-    return _told(written, None if usual else start, tuple(moves), variant)
+    return _as_opening(written, None if usual else start, tuple(moves), variant)
 
 
-def _told(written: Written, start: str | None, moves: tuple[str, ...], variant: str) -> Opening:
+def _as_opening(written: WrittenOpening, start: str | None, moves: tuple[str, ...], variant: str) -> Opening:
     if start is None and written.sans and not moves:
         return Opening(variant=variant)  # a line cut to nothing: the usual start is no opening of that name
     eco = written.eco if _ECO.fullmatch(written.eco) else ""
@@ -134,7 +134,7 @@ def needs_setboard(opening: Opening) -> bool:
     return opening.variant != STANDARD or not is_editable(board_of(opening.variant, opening.fen))
 
 
-def over(board: chess.Board, variant: str = STANDARD) -> str:
+def why_over(board: chess.Board, variant: str = STANDARD) -> str:
     """Why nothing can be played from here, or an empty text."""
     if board.is_variant_end():
         return f"the game of {variant} is over at its end"
@@ -169,13 +169,12 @@ def _words(status: Any) -> str:
     return ", ".join(one.name.lower().replace("_", " ") for one in type(status) if one and one in status and one.name)
 
 
-def shown(text: str) -> str:
+def quote_text(text: str) -> str:
     """Foreign text for a message: printable, quoted, at most 60 characters."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
 def _one_line(text: str) -> str:
-    """Printable, one line, at most 100 characters."""
     return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())[:100]
 
 
@@ -189,7 +188,7 @@ LONGEST_LINE = 65_536  # bytes; the longest books in use have lines of 70
 _MOST_SKIPPED = 1000  # bad positions in a row that are passed over before a file is taken for no suite
 
 
-def text_of(raw: bytes) -> str:
+def decode_line(raw: bytes) -> str:
     """A line without its end: UTF-8, or what older programs of Windows write."""
     try:
         text = raw.decode("utf-8")
@@ -198,13 +197,13 @@ def text_of(raw: bytes) -> str:
     return text.strip("\r\n\x1a")  # DOS ends files with a ^Z
 
 
-def written_at(line: int, text: str, variant: str = STANDARD) -> Written | Bad | None:
+def read_position(line: int, text: str, variant: str = STANDARD) -> WrittenOpening | BadOpening | None:
     """One line of EPD (``id``, ``hmvc``, ``fmvn`` and ``eco`` are kept) or FEN; None for blanks and ``#`` comments."""
     fields = text.split(None, 4)
     if not fields or fields[0].startswith("#"):
         return None
     if len(fields) < 4:
-        return Bad(line, f"neither FEN nor EPD: {shown(text)}")
+        return BadOpening(line, f"neither FEN nor EPD: {quote_text(text)}")
     rest = fields[4] if len(fields) == 5 else ""
     still = _CHECKS.match(rest) if variant == "3check" else None  # checks still to give: "3+3"
     checks = [still[0].strip()] if still else []
@@ -218,10 +217,10 @@ def written_at(line: int, text: str, variant: str = STANDARD) -> Written | Bad |
     if not plain:
         half, full = operations.get("hmvc", "0"), operations.get("fmvn", "1")
         if not (half.isdecimal() and full.isdecimal()):
-            return Bad(line, f"hmvc and fmvn are whole numbers, found {shown(rest)}")
+            return BadOpening(line, f"hmvc and fmvn are whole numbers, found {quote_text(rest)}")
         counters = _counters(half, full)
     fen = " ".join([*fields[:4], *checks, counters, *given])
-    return Written(line, operations.get("id", ""), operations.get("eco", ""), fen)
+    return WrittenOpening(line, operations.get("id", ""), operations.get("eco", ""), fen)
 
 
 def _given(rest: str, variant: str) -> tuple[str, list[str]]:
@@ -230,10 +229,10 @@ def _given(rest: str, variant: str) -> tuple[str, list[str]]:
     return (rest[found.end() :].lstrip(), [found[0]]) if found else (rest, [])
 
 
-def position(line: int, text: str, variant: str = STANDARD) -> Opening | Bad | None:
+def parse_position(line: int, text: str, variant: str = STANDARD) -> Opening | BadOpening | None:
     """The opening of one line, checked."""
-    written = written_at(line, text, variant)
-    return checked(written, variant=variant) if isinstance(written, Written) else written
+    written = read_position(line, text, variant)
+    return check_opening(written, variant=variant) if isinstance(written, WrittenOpening) else written
 
 
 def _counters(half: str, full: str) -> str:
@@ -274,27 +273,27 @@ class IndexedPositions(LazyOpenings):
                 return Opening(found.name, place + 1, found.fen, (), found.eco, self._variant)
             self._bad.add(place)
         bad = self._read(number)
-        assert isinstance(bad, Bad)
+        assert isinstance(bad, BadOpening)
         step = "mend it" if self._skip_bad else "mend it, or leave bad openings out with skip_bad = true"
         raise InputRefused(f"bad opening, {bad.why}", place=f"{self._path}:{self._line(number)}", step=step)
 
-    def left_out(self) -> LeftOut:
+    def left_out(self) -> SkippedOpenings:
         """What `skip_bad` has passed over so far."""
         if not self._bad:
-            return NONE
+            return NONE_SKIPPED
         first = min(self._bad)
         bad = self._read(first)
-        assert isinstance(bad, Bad)
+        assert isinstance(bad, BadOpening)
         place = f"{self._path}:{self._line(first)}"
-        return LeftOut(len(self._bad), len(self), f"{place}: {bad.why}", whole=False)
+        return SkippedOpenings(len(self._bad), len(self), f"{place}: {bad.why}", whole=False)
 
-    def _read(self, number: int) -> Opening | Bad:
+    def _read(self, number: int) -> Opening | BadOpening:
         self._stream.seek(self._offsets[number])
         raw = self._stream.readline(LONGEST_LINE)
         if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
-            return Bad(0, f"a line longer than {LONGEST_LINE:,} bytes")
-        text = text_of(raw.removeprefix(codecs.BOM_UTF8))
-        return position(0, text, self._variant) or Bad(0, "nothing in it")
+            return BadOpening(0, f"a line longer than {LONGEST_LINE:,} bytes")
+        text = decode_line(raw.removeprefix(codecs.BOM_UTF8))
+        return parse_position(0, text, self._variant) or BadOpening(0, "nothing in it")
 
     def _line(self, number: int) -> int:
         self._stream.seek(0)

@@ -18,11 +18,19 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
-from enginetour.interop.files import MOST_TAGS, opened_input, refuse_bomb
+from enginetour.interop.files import MOST_TAGS, open_regular, refuse_bomb
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.model.variants import STANDARD, LazyOpenings, tag_fits
-from enginetour.openings.positions import LONGEST_LINE, Bad, Written, checked, position, shown, text_of
+from enginetour.openings.positions import (
+    LONGEST_LINE,
+    BadOpening,
+    WrittenOpening,
+    check_opening,
+    decode_line,
+    parse_position,
+    quote_text,
+)
 
 # Opening suites as text: PGN, EPD and plain FEN lines, also compressed, read as a stream and checked game by game.
 
@@ -56,29 +64,27 @@ _RESULTS = frozenset({"1-0", "0-1", "1/2-1/2", "*"})
 
 @dataclass(slots=True)
 class _Game:
-    """One game of a PGN as far as it has been read."""
-
     line: int = 0
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[int, str]] = field(default_factory=list)  # (line, SAN)
-    broken: Bad | None = None
+    broken: BadOpening | None = None
 
 
-def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) -> Iterator[Opening | Bad]:
+def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) -> Iterator[Opening | BadOpening]:
     """Openings of a file in its order, cut after `plies`; `index` counts the good ones from 1."""
     lines = _lines(path)
     pgn, lines = _is_pgn(path, lines)
-    found: Iterator[Opening | Bad | None]
+    found: Iterator[Opening | BadOpening | None]
     if pgn:
         games = _games(lines, variant)
-        found = (game if isinstance(game, Bad) else checked(game, plies, variant) for game in games)
+        found = (game if isinstance(game, BadOpening) else check_opening(game, plies, variant) for game in games)
     else:
         found = (_position(line, text, variant) for line, text in lines)
     index = 0
     for opening in found:
         if opening is None:
             continue
-        if isinstance(opening, Bad):
+        if isinstance(opening, BadOpening):
             yield opening
             continue
         index += 1
@@ -87,28 +93,27 @@ def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) ->
         yield replace(opening, index=index)
 
 
-def is_pgn(path: Path) -> bool:
+def holds_games(path: Path) -> bool:
     """Whether a file of openings holds games; else positions."""
     return _is_pgn(path, _lines(path))[0]
 
 
-def _written_games(path: Path, variant: str = STANDARD) -> Iterator[Written | Bad]:
-    """The games of a PGN as they are written, none of them checked."""
+def _written_games(path: Path, variant: str = STANDARD) -> Iterator[WrittenOpening | BadOpening]:
     return _games(_lines(path), variant)
 
 
-def _position(line: int, text: str | Bad, variant: str) -> Opening | Bad | None:
-    return text if isinstance(text, Bad) else position(line, text, variant)
+def _position(line: int, text: str | BadOpening, variant: str) -> Opening | BadOpening | None:
+    return text if isinstance(text, BadOpening) else parse_position(line, text, variant)
 
 
-def large_positions(path: Path) -> BinaryIO | None:
+def open_large_positions(path: Path) -> BinaryIO | None:
     """The file, open and unpacked, if it holds positions and too many of them to be held and checked at once."""
     if not path.is_file() or path.stat().st_size < (PACKED_LARGE if _is_packed(path) else LARGE):
         return None
     pgn, _ = _is_pgn(path, _lines(path))
     if pgn:
         return None
-    stream = _unpacked(path) if _is_packed(path) else opened_input(path)
+    stream = _unpacked(path) if _is_packed(path) else open_regular(path)
     if stream.seek(0, os.SEEK_END) >= LARGE:
         return stream
     stream.close()
@@ -116,14 +121,14 @@ def large_positions(path: Path) -> BinaryIO | None:
 
 
 def _is_packed(path: Path) -> bool:
-    with opened_input(path) as raw:
+    with open_regular(path) as raw:
         return raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
 
 
 def _unpacked(path: Path) -> BinaryIO:
     """The text of a gzip file in one without a name, which goes with us."""
     sink = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the suite
-    with opened_input(path) as raw:
+    with open_regular(path) as raw:
         try:
             with gzip.GzipFile(fileobj=raw) as packed:
                 while block := packed.read(1 << 20):
@@ -134,10 +139,10 @@ def _unpacked(path: Path) -> BinaryIO:
     return cast("BinaryIO", sink)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
+def _lines(path: Path) -> Iterator[tuple[int, str | BadOpening]]:
     """Numbered lines; one that is too long comes as `Bad`, its rest is read past."""
     try:
-        with opened_input(path) as raw:
+        with open_regular(path) as raw:
             zipped = raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
             raw.seek(0)
             stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw
@@ -154,12 +159,12 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
                 ended = piece.endswith(b"\n")
                 if not whole or (not ended and len(piece) == LONGEST_LINE):
                     if whole:
-                        yield number, Bad(number, f"a line longer than {LONGEST_LINE:,} bytes")
+                        yield number, BadOpening(number, f"a line longer than {LONGEST_LINE:,} bytes")
                     whole = ended
                     continue
                 if number == 1:
                     _refuse_no_text(path, piece)
-                yield number, text_of(piece.removeprefix(codecs.BOM_UTF8) if number == 1 else piece)
+                yield number, decode_line(piece.removeprefix(codecs.BOM_UTF8) if number == 1 else piece)
     except FileNotFoundError:
         raise InputRefused("no such file of openings", place=str(path)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
@@ -169,7 +174,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
 
 
 def _refuse_no_text(path: Path, start: bytes) -> None:
-    """InputRefused for what is known by its first bytes to be none."""
     packer = next((name for magic, name in _PACKERS.items() if start.startswith(magic)), None)
     if packer is not None:
         raise InputRefused(f"a file packed by {packer}", place=str(path), step="unpack it; of packed ones .gz is read")
@@ -178,12 +182,14 @@ def _refuse_no_text(path: Path, start: bytes) -> None:
         raise InputRefused(what, place=str(path), step="save it as UTF-8: iconv -f UTF-16 -t UTF-8")
 
 
-def _is_pgn(path: Path, lines: Iterator[tuple[int, str | Bad]]) -> tuple[bool, Iterator[tuple[int, str | Bad]]]:
+def _is_pgn(
+    path: Path, lines: Iterator[tuple[int, str | BadOpening]]
+) -> tuple[bool, Iterator[tuple[int, str | BadOpening]]]:
     """Told by the name, else by the first line that says something."""
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind in (".pgn", ".epd", ".fen"):
         return kind == ".pgn", lines
-    seen: list[tuple[int, str | Bad]] = []
+    seen: list[tuple[int, str | BadOpening]] = []
     pgn = False
     for numbered in lines:
         if numbered[1] == "":
@@ -193,19 +199,18 @@ def _is_pgn(path: Path, lines: Iterator[tuple[int, str | Bad]]) -> tuple[bool, I
             pgn = numbered[1].lstrip().startswith(("[", "1.", "{"))
             break
 
-    def again() -> Iterator[tuple[int, str | Bad]]:
+    def again() -> Iterator[tuple[int, str | BadOpening]]:
         yield from seen
         yield from lines
 
     return pgn, again()
 
 
-def _games(lines: Iterator[tuple[int, str | Bad]], variant: str) -> Iterator[Written | Bad]:
-    """Games of a PGN; comments, variations, glyphs and move numbers are passed over."""
+def _games(lines: Iterator[tuple[int, str | BadOpening]], variant: str) -> Iterator[WrittenOpening | BadOpening]:
     game = _Game()
     comment, depth = False, 0
     for number, text in lines:
-        if isinstance(text, Bad):
+        if isinstance(text, BadOpening):
             game.line, game.broken = game.line or number, text
             continue
         if text.startswith("%"):
@@ -218,7 +223,7 @@ def _games(lines: Iterator[tuple[int, str | Bad]], variant: str) -> Iterator[Wri
                 game = _Game()
             game.line = game.line or number
             if len(game.tags) == MOST_TAGS:
-                game.broken = game.broken or Bad(number, f"more than {MOST_TAGS:,} tags")
+                game.broken = game.broken or BadOpening(number, f"more than {MOST_TAGS:,} tags")
                 continue
             game.tags[tag[1]] = tag[2].replace('\\"', '"').replace("\\\\", "\\")
         while at < len(text):
@@ -244,9 +249,9 @@ def _games(lines: Iterator[tuple[int, str | Bad]], variant: str) -> Iterator[Wri
                 if len(game.moves) < MOST_PLIES:
                     game.moves.append((number, san))
                 elif not game.broken:
-                    game.broken = Bad(number, f"a game of more than {MOST_PLIES:,} plies")
+                    game.broken = BadOpening(number, f"a game of more than {MOST_PLIES:,} plies")
     if comment or depth:
-        yield Bad(game.line, "a comment or variation without end")
+        yield BadOpening(game.line, "a comment or variation without end")
     elif game.line:
         yield _written(game, variant)
 
@@ -257,18 +262,18 @@ def _move_of(word: str) -> str:
     return "" if move in _SIGNS else move if move.rstrip("!?") == _NULL_MOVE else _BEHIND.sub("", move)
 
 
-def _written(game: _Game, variant: str) -> Written | Bad:
+def _written(game: _Game, variant: str) -> WrittenOpening | BadOpening:
     if game.broken:
         return game.broken
     tags = game.tags
     if "Variant" in tags and not tag_fits(tags["Variant"], variant):
-        return Bad(game.line, f"variant {shown(tags['Variant'])}, and {variant} is played")
+        return BadOpening(game.line, f"variant {quote_text(tags['Variant'])}, and {variant} is played")
     event = tags.get("Event", "?")
     eco = tags.get("ECO", "")
     name = tags.get("Opening") or eco or ("" if event == "?" else event)
     if tags.get("Opening") and tags.get("Variation"):
         name = f"{name}, {tags['Variation']}"
-    return Written(game.line, name, eco, tags.get("FEN"), tuple(game.moves))
+    return WrittenOpening(game.line, name, eco, tags.get("FEN"), tuple(game.moves))
 
 
 # The games of a PGN as openings, held as they are written; each is checked when it is asked for.
@@ -292,18 +297,18 @@ class HeldGames(LazyOpenings):
 
     def __init__(self, path: Path, plies: int | None = None, variant: str = STANDARD) -> None:
         self._path, self._plies, self._variant = path, plies, variant
-        self._games: list[_Packed | Bad] = []
+        self._games: list[_Packed | BadOpening] = []
         for game in _written_games(path, variant):
             if len(self._games) == MOST_OPENINGS:
                 raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="cut the file")
-            self._games.append(game if isinstance(game, Bad) else self._packed(game))
+            self._games.append(game if isinstance(game, BadOpening) else self._packed(game))
 
     def __len__(self) -> int:
         return len(self._games)
 
     def _at(self, number: int) -> Opening:
         game = self._games[number]
-        found = game if isinstance(game, Bad) else self._checked(game)
+        found = game if isinstance(game, BadOpening) else self._checked(game)
         if isinstance(found, Opening):
             return replace(found, index=number + 1)
         raise self._refusal(number)
@@ -311,28 +316,28 @@ class HeldGames(LazyOpenings):
     def refuse_unreadable(self) -> None:
         """InputRefused for the first that is no game at all, without checking the others."""
         for number, game in enumerate(self._games):
-            if isinstance(game, Bad):
+            if isinstance(game, BadOpening):
                 raise self._refusal(number)
 
     @property
     def longest(self) -> tuple[int, str]:
         """Plies and name of the longest, as far as they are used."""
-        games = (game for game in self._games if not isinstance(game, Bad))
+        games = (game for game in self._games if not isinstance(game, BadOpening))
         plies, name = max(((game.sans.count(" ") + bool(game.sans), game.name) for game in games), default=(0, ""))
         return plies if self._plies is None else min(plies, self._plies), name
 
-    def _packed(self, game: Written) -> _Packed:
+    def _packed(self, game: WrittenOpening) -> _Packed:
         kept = game.sans if self._plies is None else game.sans[: self._plies + 1]  # one more tells that it is cut
         return _Packed(game.line, game.name, game.eco, game.fen, " ".join(san for _, san in kept))
 
-    def _checked(self, game: _Packed) -> Opening | Bad:
+    def _checked(self, game: _Packed) -> Opening | BadOpening:
         sans = tuple((game.line, san) for san in game.sans.split())
-        return checked(Written(game.line, game.name, game.eco, game.fen, sans), self._plies, self._variant)
+        return check_opening(WrittenOpening(game.line, game.name, game.eco, game.fen, sans), self._plies, self._variant)
 
     def _refusal(self, number: int) -> InputRefused:
         """It names the line of the bad move, for which the file is read once more."""
         game = next(islice(_written_games(self._path, self._variant), number, None))
-        bad = game if isinstance(game, Bad) else checked(game, self._plies, self._variant)
-        assert isinstance(bad, Bad)
+        bad = game if isinstance(game, BadOpening) else check_opening(game, self._plies, self._variant)
+        assert isinstance(bad, BadOpening)
         step = "mend it, or leave bad openings out with skip_bad = true"
         return InputRefused(f"bad opening, {bad.why}", place=f"{self._path}:{bad.line}", step=step)

@@ -153,17 +153,17 @@ def connecting_points(pairs: Pairs, groups: Parts) -> tuple[tuple[str, str], ...
 
 def format_connecting_games(games: tuple[tuple[str, str], ...], *, numbered: bool) -> str:
     """A line of a caption; `numbered`: pools have the numbers that the list shows."""
-    told = [
+    named = [
         f"a game {one} - {other} would connect {f'pools 1 and {number}' if numbered else 'their pools'}"
         for number, (one, other) in enumerate(games[:_MOST_NAMED], 2)
     ]
-    return ", ".join(told) + _more(len(games))
+    return ", ".join(named) + _more(len(games))
 
 
 def format_connecting_points(points: tuple[tuple[str, str], ...]) -> str:
     """A line of a caption."""
-    told = [f"a point of {taker} against {giver}" for taker, giver in points[:_MOST_NAMED]]
-    return " and ".join(told) + _more(len(points)) + " would make them one group"
+    named = [f"a point of {taker} against {giver}" for taker, giver in points[:_MOST_NAMED]]
+    return " and ".join(named) + _more(len(points)) + " would make them one group"
 
 
 def _arrows(reach: dict[int, set[int]]) -> list[tuple[int, int]]:
@@ -209,7 +209,6 @@ def _reach(pairs: Pairs, groups: Parts) -> dict[int, set[int]]:
 
 
 def _by(pairs: Pairs, column: Vector) -> Callable[[str], tuple[float, int]]:
-    """Largest first, then by name."""
     value = dict(zip(pairs.names, column.tolist(), strict=True))
     order = {name: -place for place, name in enumerate(pairs.names)}
     return lambda name: (value[name], order[name])

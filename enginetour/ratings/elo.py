@@ -9,16 +9,14 @@ fide      40 below 30 games; then 10 once the peak reached 2400;    FIDE B.02 8.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from enginetour.ratings import incremental
-from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatedGame, RatingEvent, RatingState, Standing
-
-_EloState = RatingState
+from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatingState, Standing
 
 NEW_GAMES = 30  # FIDE B.02 8.3.3
 _K_NEW, _K_USUAL, _K_TOP = 40.0, 20.0, 10.0  # FIDE B.02 8.3.3
@@ -52,18 +50,14 @@ def expected_score(gap: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _EloRule:
-    """The settings as a rule of the fold."""
-
     settings: EloSettings
     mode: Mode
     system: str = "elo"
 
     def entry(self) -> float:
-        """The list's start value."""
         return self.settings.start_value
 
     def weight(self, standing: Standing, _event: str = "", /) -> float:
-        """K by the policy, from the books before the game or event."""
         settings = self.settings
         if settings.k_policy == "fixed":
             return settings.k
@@ -74,7 +68,6 @@ class _EloRule:
         return _K_TOP if standing.peak >= _TOP_RATING else _K_USUAL
 
     def bonus(self, _standing: Standing, _event: str = "", /) -> float:
-        """Playing alone wins nothing."""
         return 0.0
 
     def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
@@ -85,17 +78,9 @@ class _EloRule:
         return expected_score(gap + self.settings.adv), expected_score(-gap - self.settings.adv)
 
     def settle(self, rating: float) -> float:
-        """Elo has no floor and rounds only for display."""
         return rating
 
 
-def begin(settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> _EloState:
+def begin(settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
     """The state before the first game; `start` holds the ratings engines bring along."""
     return incremental.begin(_EloRule(settings, settings.mode), start, lineage if settings.inherit else None)
-
-
-def rate(
-    games: Iterable[RatedGame], settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None
-) -> list[RatingEvent]:
-    """All rating events of games in log order: White's then Black's per game, or one per engine and event."""
-    return incremental.rate(games, begin(settings, start, lineage))[1]

@@ -10,7 +10,7 @@ Both weigh a game with `con`, from the rating before the tournament, and know no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, floor, log, log1p
 from typing import Literal
@@ -19,9 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades, incremental
-from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatedGame, RatingEvent, RatingState, Standing
-
-_GorState = RatingState
+from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatingState, Standing
 
 FLOOR = 100.0  # Cieply 1998: 20 kyu, the lowest rating
 _CZECH_A = 115.0  # Cieply 1998
@@ -35,10 +33,8 @@ _CON = (  # Cieply 1998: con at 100, 200, ... 2700
     *(47, 43, 39, 35, 31, 27, 24, 21, 18, 15, 13, 11, 10),
 )
 _Variant = Literal["czech", "egf"]
-_PRO_STEP: dict[_Variant, float] = {
-    "czech": 40.0,
-    "egf": grades.PRO_STEP,
-}  # points of a professional grade: Cieply 1998, Vuorinen 2010
+# Points of a professional grade: Cieply 1998, Vuorinen 2010.
+_PRO_STEP: dict[_Variant, float] = {"czech": 40.0, "egf": grades.PRO_STEP}
 
 
 class GorSettings(BaseModel):
@@ -136,23 +132,18 @@ def grade_rating(grade: str, variant: _Variant = "czech") -> float:
 
 @dataclass(frozen=True, slots=True)
 class _GorRule:
-    """The settings as a rule of the fold."""
-
     settings: GorSettings
     mode: Mode
     system: str
 
     def entry(self) -> float:
-        """The list's start value."""
         return self.settings.start_value
 
     def weight(self, standing: Standing, _event: str = "", /) -> float:
-        """The con at the rating before the tournament (or game)."""
         return con(standing.rating)
 
     def bonus(self, _standing: Standing, _event: str = "", /) -> float:
-        """None; the points of the EGF variant come through its expectation."""
-        return 0.0
+        return 0.0  # the points of the EGF variant come through its expectation
 
     def expected(self, white: float, black: float, handicap: int = 0, /) -> tuple[float, float]:
         """Colours do not matter to Go ratings. Each stone of handicap raises the side that takes it by a grade."""
@@ -166,7 +157,7 @@ class _GorRule:
         return max(FLOOR, rating)
 
 
-def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> _GorState:
+def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
     """The state before the first game. InputRefused when an engine brings less than the floor."""
     for name, rating in start.items():
         if not rating >= FLOOR:
@@ -176,13 +167,6 @@ def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | 
     return incremental.begin(
         _GorRule(settings, settings.mode, f"gor-{settings.variant}"), start, lineage if settings.inherit else None
     )
-
-
-def rate(
-    games: Iterable[RatedGame], settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None
-) -> list[RatingEvent]:
-    """All rating events of games in log order: one per engine and tournament, or two per game when sequential."""
-    return incremental.rate(games, begin(settings, start, lineage))[1]
 
 
 # The rating system of the European Go Federation since 2021: r' = r + con (S - E) + bonus, for every game.
@@ -243,22 +227,17 @@ def expected_score(own: float, opponent: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Egf2021Rule:
-    """The settings as a rule of the fold."""
-
     settings: Egf2021Settings
     mode: Mode
     system: str = "egf2021"
 
     def entry(self) -> float:
-        """The list's start value."""
         return self.settings.start_value
 
     def weight(self, standing: Standing, event: str, /) -> float:
-        """Con by the rating before the game or event, times the weight of the event's class."""
         return egf2021_con(standing.rating) * self._class_weight(event)
 
     def bonus(self, standing: Standing, event: str, /) -> float:
-        """Weighed by the event's class too."""
         return bonus(standing.rating) * self._class_weight(event)
 
     def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
@@ -287,10 +266,3 @@ def begin_egf2021(settings: Egf2021Settings, start: Mapping[str, float], lineage
                 step="give ratings on the Go scale",
             )
     return incremental.begin(_Egf2021Rule(settings, settings.mode), start, lineage if settings.inherit else None)
-
-
-def rate_egf2021(
-    games: Iterable[RatedGame], settings: Egf2021Settings, start: Mapping[str, float], lineage: Lineage | None = None
-) -> list[RatingEvent]:
-    """All rating events of games in log order: White's then Black's per game, or one per engine and event."""
-    return incremental.rate(games, begin_egf2021(settings, start, lineage))[1]

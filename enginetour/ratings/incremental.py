@@ -1,19 +1,15 @@
 """Incremental ratings, game by game or event by event: the shared fold of Elo and the Go systems.
 
-A rule says what is expected and how much a surprise weighs; the fold keeps the books. The state is a persistent
-value: keep one from before any event, `step` from there, and the floats are those of a full replay, bit by bit.
-`rate` keeps its books in a dictionary while it runs, which is three times as quick; the arithmetic is the same code.
+A rule says what is expected and how much a surprise weighs; the fold keeps the standings.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from math import fsum
 from typing import Literal, NamedTuple, Protocol
-
-from immutables import Map
 
 # Games that rating systems read, and events that they write.
 #
@@ -158,138 +154,80 @@ class _Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RatingState:
-    """All standings after the games so far; in batch mode also the tallies of the event still open.
+    """The standings before some game.
 
     With a `lineage` an engine that nobody gave a rating enters with that of its predecessor.
     """
 
     rule: _Rule
-    standings: Map[str, Standing] = field(default_factory=Map)
-    event: str | None = None
-    pending: Map[Met, EventTally] = field(default_factory=Map)
+    standings: Mapping[str, Standing]
     lineage: Lineage | None = None
 
-    def standing(self, engine: str) -> Standing:
-        """Its books, or those of a new engine."""
-        known = self.standings.get(engine)
-        return known if known is not None else self.newcomer(engine, self.standings)
-
     def newcomer(self, engine: str, standings: Mapping[str, Standing]) -> Standing:
-        """The books an engine begins with, beside those the others have by then."""
+        """Return the standing an engine begins with, next to those the others have by then."""
         before = None if self.lineage is None else self.lineage.predecessor(engine, standings)
         entry = self.rule.entry() if before is None else standings[before].rating
         return Standing(entry, entry)
 
-    def ratings(self) -> dict[str, float]:
-        """Every engine that was given a rating or has a rated game."""
-        return {name: self.standings[name].rating for name in sorted(self.standings)}
-
 
 def begin(rule: _Rule, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
     """The state before the first game; `start` holds the ratings given to engines."""
-    standings = Map({name: Standing(rating, rating) for name, rating in start.items()})
-    return RatingState(rule, standings, lineage=lineage)
+    return RatingState(rule, {name: Standing(rating, rating) for name, rating in start.items()}, lineage)
 
 
-def step(state: RatingState, game: RatedGame) -> tuple[RatingState, list[RatingEvent]]:
-    """One game further. In batch mode a game of another event first closes the open one."""
-    if state.rule.mode == "sequential":
-        white, black = _rated(state.rule, game, state.standing(game.white), state.standing(game.black))
-        standings = state.standings.set(game.white, white[0]).set(game.black, black[0])
-        return replace(state, standings=standings), [white[1], black[1]]
-    events: list[RatingEvent] = []
-    if state.event != game.event:
-        state, events = close(state)
-    pair = _pair(game)
-    pending = state.pending.set(pair, _counted(state.pending.get(pair, (0, 0, 0)), game))
-    return replace(state, event=game.event, pending=pending), events
-
-
-def close(state: RatingState) -> tuple[RatingState, list[RatingEvent]]:
-    """Rate the open event as a whole, engines by name; nothing to do in sequential mode.
-
-    Sums are exactly rounded, so the order of the games inside an event does not matter to the last bit.
-    """
-    closed = replace(state, event=None, pending=Map())
-    return rate_event(closed, state.event or "", state.pending)
-
-
-def rate_event(state: RatingState, event: str, tallies: _Tallies) -> tuple[RatingState, list[RatingEvent]]:
-    """Rate the games of an event from the ratings before it, whatever the mode; writes as `close` does."""
-    surprises: dict[str, list[float]] = {}
-    played: dict[str, int] = {}
-    before = {name: state.standing(name) for white, black, _ in tallies for name in (white, black)}
-    for (white, black, handicap), (won, drawn, lost) in tallies.items():
-        games, points = won + drawn + lost, won + drawn / 2
-        expected = state.rule.expected(before[white].rating, before[black].rating, handicap)
-        for name, scored, hoped in ((white, points, expected[0]), (black, games - points, expected[1])):
-            surprises.setdefault(name, []).append(scored - games * hoped)
-            played[name] = played.get(name, 0) + games
-    rated = [
-        _changed(state.rule, name, before[name], fsum(surprises[name]), played[name], event, None)
-        for name in sorted(played)
-    ]
-    standings = state.standings.update({written.engine: standing for standing, written in rated})
-    return replace(state, standings=standings), [written for _, written in rated]
-
-
-def rate(games: Iterable[RatedGame], state: RatingState) -> tuple[RatingState, list[RatingEvent]]:
-    """Fold games given in log order and close the last event.
+def rate(games: Iterable[RatedGame], state: RatingState) -> list[RatingEvent]:
+    """Rate games in log order: White's then Black's event for each game, or in batch mode one per engine and event.
 
     Batch mode takes events in the order of their first games, so tournaments that ran at the same time stay whole.
     """
-    written: list[RatingEvent] = []
-    if state.rule.mode == "batch":
-        open_events = {} if state.event is None else {state.event: dict(state.pending)}
-        state = replace(state, event=None, pending=Map())
-        for event, tallies in _tallied(games, open_events).items():
-            state, events = rate_event(state, event, tallies)
-            written += events
-        return state, written
     rule, standings = state.rule, dict(state.standings)
+    if rule.mode == "batch":
+        events: dict[str, dict[Met, EventTally]] = {}
+        for game in games:
+            tallies, half_points = events.setdefault(game.event, {}), game.white_half_points
+            won, drawn, lost = tallies.get(pair := _pair(game), (0, 0, 0))
+            tallies[pair] = won + (half_points == 2), drawn + (half_points == 1), lost + (half_points == 0)
+        return rate_events(events, state)
+    written: list[RatingEvent] = []
     for game in games:
-        white = standings.get(game.white) or state.newcomer(game.white, standings)
-        black = standings.get(game.black) or state.newcomer(game.black, standings)
-        (standings[game.white], one), (standings[game.black], other) = _rated(rule, game, white, black)
-        written.append(one)
-        written.append(other)
-    return replace(state, standings=Map(standings)), written
+        one, other, handicap = _pair(game)
+        white = standings.get(one) or state.newcomer(one, standings)
+        black = standings.get(other) or state.newcomer(other, standings)
+        expected, scored = rule.expected(white.rating, black.rating, handicap), game.white_half_points / 2
+        for name, before, surprise in ((one, white, scored - expected[0]), (other, black, 1 - scored - expected[1])):
+            standings[name], event = _changed(rule, name, before, surprise, 1, game.event, game.game)
+            written.append(event)
+    return written
 
 
-def _tallied(
-    games: Iterable[RatedGame], begun: Mapping[str, dict[Met, EventTally]] | None = None
-) -> dict[str, dict[Met, EventTally]]:
-    """The games of each event added up, events by their first game, after those already `begun`."""
-    events = dict(begun or {})
-    for game in games:
-        pair, tallies = _pair(game), events.setdefault(game.event, {})
-        tallies[pair] = _counted(tallies.get(pair, (0, 0, 0)), game)
-    return events
+def rate_events(events: Mapping[str, _Tallies], state: RatingState) -> list[RatingEvent]:
+    """Rate event after event as a whole, each from the ratings before it, engines by name.
+
+    Sums are exactly rounded, so the order of the games inside an event does not matter to the last bit.
+    """
+    rule, standings = state.rule, dict(state.standings)
+    written: list[RatingEvent] = []
+    for event, tallies in events.items():
+        names = {name for white, black, _ in tallies for name in (white, black)}
+        before = {name: standings.get(name) or state.newcomer(name, standings) for name in names}
+        surprises: dict[str, list[float]] = {name: [] for name in names}
+        played = dict.fromkeys(names, 0)
+        for (white, black, handicap), (won, drawn, lost) in tallies.items():
+            games, points = won + drawn + lost, won + drawn / 2
+            expected = rule.expected(before[white].rating, before[black].rating, handicap)
+            for name, scored, hoped in ((white, points, expected[0]), (black, games - points, expected[1])):
+                surprises[name].append(scored - games * hoped)
+                played[name] += games
+        for name in sorted(names):
+            standings[name], one = _changed(rule, name, before[name], fsum(surprises[name]), played[name], event, None)
+            written.append(one)
+    return written
 
 
 def _pair(game: RatedGame) -> Met:
     if game.white == game.black:
         raise ValueError(f"game {game.game}: {game.white} against itself cannot be rated")
     return game.white, game.black, game.handicap
-
-
-def _counted(tally: EventTally, game: RatedGame) -> EventTally:
-    won, drawn, lost = tally
-    half_points = game.white_half_points
-    return won + (half_points == 2), drawn + (half_points == 1), lost + (half_points == 0)
-
-
-def _rated(
-    rule: _Rule, game: RatedGame, white: Standing, black: Standing
-) -> tuple[tuple[Standing, RatingEvent], tuple[Standing, RatingEvent]]:
-    """Both sides from their ratings before the game."""
-    names = _pair(game)
-    expected = rule.expected(white.rating, black.rating, game.handicap)
-    scored = game.white_half_points / 2
-    return (
-        _changed(rule, names[0], white, scored - expected[0], 1, game.event, game.game),
-        _changed(rule, names[1], black, 1 - scored - expected[1], 1, game.event, game.game),
-    )
 
 
 def _changed(

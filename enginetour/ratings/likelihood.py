@@ -27,6 +27,7 @@ from enginetour.ratings.models import (
     with_virtual_draws,
 )
 from enginetour.ratings.pairs import Counts, Index, OpeningDependence, Pairs, Vector, pairs_of
+from enginetour.ratings.pentanomial import ELO_SCALE
 
 # Inverse of a symmetric positive definite matrix, by block elimination.
 #
@@ -235,15 +236,6 @@ def _conjugate(
     return step, False
 
 
-def curvature(
-    pairs: Pairs, slopes: Slopes, belief: PoolPrior, ratings: Vector, free: Index, *, level_free: bool
-) -> Curvature:
-    """Of games and prior at these ratings."""
-    lifted = belief.weights if belief.floating else None
-    stiff = belief.stiffness(ratings)
-    return Curvature(pairs, slopes.curve, slopes.cross, slopes.draw_curve, stiff, lifted, free, level_free)
-
-
 # Newton's method: the function that is maximized, its steps, and the case without a maximum.
 
 _STEP_LIMIT = 4.0  # natural units, 695 Elo, by which a step may change a gap: from far away Newton overshoots
@@ -276,7 +268,7 @@ class SharedParameters:
     bend: Vector
     spread: Vector
 
-    def height(self, extra: Vector) -> float:
+    def log_likelihood(self, extra: Vector) -> float:
         """Their log likelihood without constants."""
         off = self._off(extra)
         return float(off @ self.slope - off @ self.bend @ off / 2)
@@ -291,7 +283,9 @@ class SharedParameters:
         return bool(self.bend[1, 1] > 0)
 
     def _off(self, extra: Vector) -> Vector:
-        return np.where(self.bend.any(axis=0), extra, self.at) - self.at
+        off, moving = np.zeros(len(self.at)), self.bend.any(axis=0)  # a held draw parameter may be -inf
+        off[moving] = extra[moving] - self.at[moving]
+        return off
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +301,6 @@ class _Problem:
     elsewhere: SharedParameters | None = None
 
     def without_draws(self) -> _Problem:
-        """The same with the draw parameter held."""
         return replace(self, free=self.free[self.free <= len(self.pairs.names)])
 
     def folded(self, at: Vector) -> _Problem:
@@ -318,17 +311,19 @@ class _Problem:
         return replace(self, pairs=self.pairs.folded)
 
     def gaps(self, at: Vector) -> Vector:
-        """White's gap in each row."""
         return np.asarray(at[self.pairs.white] - at[self.pairs.black] + at[-2])
 
-    def height(self, at: Vector) -> float:
-        """Log likelihood plus log prior, without constants."""
-        imagined = self.model.height(_ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
-        beyond = 0.0 if self.elsewhere is None else self.elsewhere.height(at[-2:])
-        return self.model.height(self.pairs, self.gaps(at), at[-1]) + self.belief.height(at[:-2]) + imagined + beyond
+    def log_likelihood(self, at: Vector) -> float:
+        imagined = self.model.log_likelihood(_ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
+        beyond = 0.0 if self.elsewhere is None else self.elsewhere.log_likelihood(at[-2:])
+        return (
+            self.model.log_likelihood(self.pairs, self.gaps(at), at[-1])
+            + self.belief.log_likelihood(at[:-2])
+            + imagined
+            + beyond
+        )
 
     def slopes(self, at: Vector) -> tuple[Vector, Curvature]:
-        """Points scored beyond expectation, per engine and for White, the prior's pull with them; the curvature."""
         slopes = self.model.slopes(self.pairs, self.gaps(at), at[-1])
         if self.imagined:
             more = self.model.slopes(_ONE_EACH, np.zeros(1), at[-1])
@@ -336,59 +331,55 @@ class _Problem:
             slopes = Slopes(slopes.score, slopes.curve, slopes.cross, *draw)
         engines = self.pairs.per_engine(slopes.score, -slopes.score) + self.belief.pull(at[:-2])
         gradient = np.append(engines, (slopes.score.sum(), slopes.draw_score))
-        bent = curvature(self.pairs, slopes, self.belief, at[:-2], self.free, level_free=self.level_free)
         if self.elsewhere is not None:
             gradient[-2:] += self.elsewhere.pull(at[-2:])
-            bent = replace(bent, beyond=self.elsewhere.bend)
-        return gradient, bent
-
-    def gradient(self, at: Vector) -> Vector:
-        """What `slopes` gives first, without the curvature."""
-        score, draw_score = self.model.scores(self.pairs, self.gaps(at), float(at[-1]))
-        if self.imagined:
-            draw_score += self.model.scores(_ONE_EACH, np.zeros(1), float(at[-1]))[1]
-        engines = self.pairs.per_engine(score, -score) + self.belief.pull(at[:-2])
-        extra = np.array((score.sum(), draw_score))
-        return np.append(engines, extra if self.elsewhere is None else extra + self.elsewhere.pull(at[-2:]))
-
-    def uphill(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
-        """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
-        bent = max(
-            float(np.ptp(step[:-2]) + abs(step[-2])), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
+        return gradient, Curvature(
+            self.pairs,
+            slopes.curve,
+            slopes.cross,
+            slopes.draw_curve,
+            self.belief.stiffness(at[:-2]),
+            self.belief.weights if self.belief.floating else None,
+            self.free,
+            self.level_free,
+            None if self.elsewhere is None else self.elsewhere.bend,
         )
+
+    def limited_step(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
+        """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
+        own = max(abs(step[-1]), np.abs(step).max() * bool(self.belief.draws))
+        bent = max(own, np.ptp(step[:-2]) + abs(step[-2]))
         if bent > _STEP_LIMIT:  # engines so far apart need not have met
-            bent = max(
-                np.abs(self.gaps(step)).max(initial=0.0), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
-            )
+            bent = max(own, np.abs(self.gaps(step)).max(initial=0.0))
         step = step * (_STEP_LIMIT / max(float(bent), _STEP_LIMIT))
-        while not (there := self.height(at + step)) >= here - _UPHILL * (1 + abs(here)):
+        while not (there := self.log_likelihood(at + step)) >= here - _UPHILL * (1 + abs(here)):
             step = step / 2
         return step, there
 
 
-def _summit(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, int]:
-    """As `climb`, with a win and a loss imagined where draws are bounded by nothing else.
+def _maximize(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, int]:
+    """As `_newton`, with a win and a loss imagined where draws are bounded by nothing else.
 
     Without enough decided games gaps and draw parameter may grow together for ever: A drew and lost against B.
     """
     try:
-        return problem, *_climb(problem, at)
+        return problem, *_newton(problem, at)
     except NoMaximum:
         if problem.imagined or len(problem.pairs.names) + 1 not in problem.free:
             raise
     problem = replace(problem, imagined=True)
-    return problem, *_climb(problem, at)
+    return problem, *_newton(problem, at)
 
 
-def _climb(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
+def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
     """Newton's method: the maximum, its residual and the steps it took. Undetermined when there is none."""
     count = len(problem.pairs.names)
     fitted = count in problem.free
-    height = problem.height(at)
+    height = problem.log_likelihood(at)
     gradient, bent = problem.slopes(at)
     for steps in range(1, MOST_STEPS + 1):
         try:
-            step, height = problem.uphill(at, bent.solve(gradient, dense=steps > _PATIENCE), height)
+            step, height = problem.limited_step(at, bent.solve(gradient, dense=steps > _PATIENCE), height)
         except np.linalg.LinAlgError:
             break
         at = at + step
@@ -410,7 +401,7 @@ def _climb(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
     )
 
 
-def _by_scores(problem: _Problem, at: Vector) -> Vector:
+def _start_by_scores(problem: _Problem, at: Vector) -> Vector:
     """A beginning: everybody as far from the others as its score says, stretched to the likeliest size.
 
     Five steps of Newton's method from there in a mesh of a thousand engines, eight from equal ratings (measured).
@@ -422,13 +413,13 @@ def _by_scores(problem: _Problem, at: Vector) -> Vector:
     way[ratings] = np.log(score / (1 - score))[ratings]
     if problem.level_free:
         way[:-2] -= way[:-2].mean()
-    height = problem.height(at)
+    height = problem.log_likelihood(at)
     for _ in range(_LINE_STEPS):
         gradient, bent = problem.slopes(at)
         bend = float(way @ bent.times(way))
         if not bend > 0:
             break
-        step, height = problem.uphill(at, float(gradient @ way) / bend * way, height)
+        step, height = problem.limited_step(at, float(gradient @ way) / bend * way, height)
         at = at + step
     return at
 
@@ -476,8 +467,6 @@ def is_identified(rest: Vector, own: Vector) -> bool:
 
 ModelName = Literal["logistic", "davidson", "raokupper"]
 
-ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
-
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -523,14 +512,14 @@ class Fit:
         return self.problem.model.point(float(self.at[-1]))
 
     @cached_property
-    def lean(self) -> _Problem:
+    def folded_problem(self) -> _Problem:
         """The problem in the fewest rows: colours are told apart only where an advantage or opening pairs need it."""
         return self.problem if self.dependence is not None else self.problem.folded(self.at)
 
     @cached_property
     def curvature(self) -> Curvature:
-        """At the maximum, of the rows of `lean`."""
-        return self.lean.slopes(self.at)[1]
+        """At the maximum, of the rows of `folded_problem`."""
+        return self.folded_problem.slopes(self.at)[1]
 
     def by_name(self) -> dict[str, float]:
         """The ratings in points."""
@@ -578,13 +567,13 @@ def fit(
     imagined = draw_fitted and drawn == games and elsewhere is None
     problem = _Problem(counted, chosen, belief, free, level_free, imagined, elsewhere)
     rate = games / (games + 2) if drawn == games else drawn / games  # as ONE_EACH has it
-    at = np.append(belief.about, (given / unit, chosen.guess(rate) if draw == "fit" else chosen.taken(draw, unit)))
+    at = np.append(belief.about, (given / unit, chosen.guess(rate) if draw == "fit" else chosen.natural(draw, unit)))
     if held:
         at[:count] = np.mean(list(held.values())) / unit
     elif (believed := belief.weights > 0).any():  # who nothing is believed of begins among the others, not at 0
         at[:count][~believed] = np.average(belief.about[believed], weights=belief.weights[believed])
     if start is not None:
-        at = _begun(at, pairs.names, start, free, model)
+        at = _warm_start(at, pairs.names, start, free, model)
     at[fixed] = [value / unit for value in held.values()]
     if elsewhere is not None:
         at[-2:] = elsewhere.at
@@ -593,7 +582,7 @@ def fit(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"
         )
     climbed = problem.folded(at)
-    climbed, at, residual, steps = _summit(climbed, _by_scores(climbed, at) if start is None else at)
+    climbed, at, residual, steps = _maximize(climbed, _start_by_scores(climbed, at) if start is None else at)
     problem = replace(climbed, pairs=counted)
     ratings = at[:count] * unit
     ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them
@@ -604,7 +593,7 @@ def fit(
         ratings=ratings,
         advantage=float(at[-2]) * unit if fitted else given,
         advantage_fitted=fitted,
-        draw=chosen.told(float(at[-1]), unit) if chosen.draws else None,
+        draw=chosen.published(float(at[-1]), unit) if chosen.draws else None,
         draw_fitted=draw_fitted,
         fixed=frozenset(fixed.tolist()),
         scale=scale,
@@ -613,8 +602,7 @@ def fit(
     )
 
 
-def _begun(at: Vector, names: tuple[str, ...], start: Fit, free: Index, model: str) -> Vector:
-    """An earlier maximum as the beginning; engines it does not know keep theirs."""
+def _warm_start(at: Vector, names: tuple[str, ...], start: Fit, free: Index, model: str) -> Vector:
     known = dict(zip(start.names, start.at[:-2].tolist(), strict=True))
     begun = at.copy()
     begun[:-2] = [known.get(name, own) for name, own in zip(names, at[:-2].tolist(), strict=True)]
@@ -628,9 +616,7 @@ def _begun(at: Vector, names: tuple[str, ...], start: Fit, free: Index, model: s
 def _refuse_unlinked(pairs: Pairs, believed: Collection[str]) -> None:
     """Finite ratings on one level need one group; anchors and engines with a prior count as linked."""
     met = {name for name, games in zip(pairs.names, pairs.played, strict=True) if games}
-    if met <= set(believed):
-        found = 1 + len(set(pairs.names) - met - set(believed))
-    else:
-        found = len(groups(pairs, believed)) + len(set(pairs.names) - met - set(believed))
+    linked = 1 if met <= set(believed) else len(groups(pairs, believed))
+    found = linked + len(set(pairs.names) - met - set(believed))
     if found > 1:
         raise NoMaximum(f"no finite ratings: {found} groups that do not reach each other", step="use a prior")

@@ -78,26 +78,23 @@ class Model(Protocol):
     name: str
     draws: bool  # has a draw parameter
 
-    def height(self, results: _Results, gap: Vector, draw: float) -> float:
+    def log_likelihood(self, results: _Results, gap: Vector, draw: float) -> float:
         """Log likelihood without constants; -inf for a parameter that cannot be."""
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
         """Its derivatives."""
 
-    def scores(self, results: _Results, gap: Vector, draw: float) -> tuple[Vector, float]:
-        """The first ones alone, in half the time: per row in its gap, summed in the parameter."""
-
-    def row_heights(self, results: _Results, gap: Vector, draw: float) -> Vector:
+    def row_log_likelihoods(self, results: _Results, gap: Vector, draw: float) -> Vector:
         """The parts of the log likelihood that depend on the gap, row by row."""
 
     def guess(self, rate: float) -> float:
         """The parameter at which equals draw at this rate, below 1; at 0 the limit without draws."""
 
-    def told(self, draw: float, unit: float) -> float:
+    def published(self, draw: float, unit: float) -> float:
         """The parameter as its authors write it: nu, or drawElo in points of `unit` each natural unit."""
 
-    def taken(self, told: float, unit: float) -> float:
-        """The other way round."""
+    def natural(self, published: float, unit: float) -> float:
+        """The parameter in natural units from what its authors write."""
 
     def point(self, draw: float) -> float:
         """Elo points that one point of the model is worth near equality."""
@@ -120,38 +117,28 @@ class _Logistic:
     name = "logistic"
     draws = False
 
-    def height(self, results: _Results, gap: Vector, draw: float) -> float:
-        """Of the points."""
-        return float(self.row_heights(results, gap, draw).sum())
+    def log_likelihood(self, results: _Results, gap: Vector, draw: float) -> float:
+        return float(self.row_log_likelihoods(results, gap, draw).sum())
 
-    def row_heights(self, results: _Results, gap: Vector, draw: float) -> Vector:  # noqa: ARG002
+    def row_log_likelihoods(self, results: _Results, gap: Vector, draw: float) -> Vector:  # noqa: ARG002
         """Points won at gap x, all of them lost at ln(1+e^x)."""
         return np.asarray(results.points * gap - results.games * softplus(gap))
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:  # noqa: ARG002
-        """Points beyond expectation, and n p (1-p)."""
         share = logistic(gap)
         expected = results.games * share
         return Slopes(results.points - expected, expected * (1 - share), np.zeros(len(gap)), 0.0, 0.0)
 
-    def scores(self, results: _Results, gap: Vector, draw: float) -> tuple[Vector, float]:  # noqa: ARG002
-        """Points beyond expectation."""
-        return results.points - results.games * logistic(gap), 0.0
-
     def guess(self, rate: float) -> float:  # noqa: ARG002
-        """No parameter."""
         return 0.0
 
-    def told(self, draw: float, unit: float) -> float:  # noqa: ARG002
-        """No parameter."""
+    def published(self, draw: float, unit: float) -> float:  # noqa: ARG002
         return draw
 
-    def taken(self, told: float, unit: float) -> float:  # noqa: ARG002
-        """No parameter: ValueError."""
+    def natural(self, published: float, unit: float) -> float:  # noqa: ARG002
         raise ValueError("the logistic model has no draw parameter")
 
     def point(self, draw: float) -> float:  # noqa: ARG002
-        """It defines the Elo point."""
         return 1.0
 
 
@@ -161,12 +148,11 @@ class _Davidson:
     name = "davidson"
     draws = True
 
-    def height(self, results: _Results, gap: Vector, draw: float) -> float:
-        """Needs ln nu only where there are draws."""
+    def log_likelihood(self, results: _Results, gap: Vector, draw: float) -> float:
         drawn = float(results.draws.sum())
-        return float(self.row_heights(results, gap, draw).sum()) + (drawn * draw if drawn else 0.0)
+        return float(self.row_log_likelihoods(results, gap, draw).sum()) + (drawn * draw if drawn else 0.0)
 
-    def row_heights(self, results: _Results, gap: Vector, draw: float) -> Vector:
+    def row_log_likelihoods(self, results: _Results, gap: Vector, draw: float) -> Vector:
         """Half the gap for each decided game, less ln(e^(x/2) + nu + e^(-x/2)) for each game."""
         return np.asarray((results.wins - results.losses) * gap / 2 - results.games * _davidson_sum(gap, draw))
 
@@ -183,23 +169,14 @@ class _Davidson:
             draw_curve=float((expected * (1 - drawn)).sum()),
         )
 
-    def scores(self, results: _Results, gap: Vector, draw: float) -> tuple[Vector, float]:
-        """Decided games beyond expectation, drawn ones beyond theirs."""
-        games, whole = results.games, _davidson_sum(gap, draw)
-        lead, drawn = np.exp(gap / 2 - whole) - np.exp(-gap / 2 - whole), np.exp(draw - whole)
-        return (results.wins - results.losses - games * lead) / 2, float((results.draws - games * drawn).sum())
-
     def guess(self, rate: float) -> float:
-        """Equals draw nu/(2+nu)."""
         return log(2 * rate / (1 - rate)) if rate else -inf
 
-    def told(self, draw: float, unit: float) -> float:  # noqa: ARG002
-        """Nu."""
+    def published(self, draw: float, unit: float) -> float:  # noqa: ARG002
         return exp(draw)
 
-    def taken(self, told: float, unit: float) -> float:  # noqa: ARG002
-        """Nu, above 0."""
-        return log(told)
+    def natural(self, published: float, unit: float) -> float:  # noqa: ARG002
+        return log(published)
 
     def point(self, draw: float) -> float:
         """Slope of the expected score at equality against Elo's."""
@@ -212,15 +189,16 @@ class _RaoKupper:
     name = "raokupper"
     draws = True
 
-    def height(self, results: _Results, gap: Vector, draw: float) -> float:
+    def log_likelihood(self, results: _Results, gap: Vector, draw: float) -> float:
         """A draw is a win and a loss, each less d, times e^(2d) - 1."""
         drawn = float(results.draws.sum())
         if draw < 0 or (drawn and draw == 0):
             return -inf
-        return float(self.row_heights(results, gap, draw).sum()) + (drawn * _log_expm1(2 * draw) if drawn else 0.0)
+        return float(self.row_log_likelihoods(results, gap, draw).sum()) + (
+            drawn * _log_expm1(2 * draw) if drawn else 0.0
+        )
 
-    def row_heights(self, results: _Results, gap: Vector, draw: float) -> Vector:
-        """Each draw on both sides."""
+    def row_log_likelihoods(self, results: _Results, gap: Vector, draw: float) -> Vector:
         ahead, behind = results.wins + results.draws, results.losses + results.draws
         return np.asarray(-ahead * softplus(draw - gap) - behind * softplus(draw + gap))
 
@@ -240,25 +218,14 @@ class _RaoKupper:
             draw_curve=float((bent_up + bent_down).sum()) + 4 * drawn * exp(-2 * draw) / shrunk**2,
         )
 
-    def scores(self, results: _Results, gap: Vector, draw: float) -> tuple[Vector, float]:
-        """Surprise at what White did not lose, less that at what Black did not."""
-        up = (results.wins + results.draws) * logistic(draw - gap)
-        down = (results.losses + results.draws) * logistic(gap + draw)
-        drawn = float(results.draws.sum())
-        shrunk = -expm1(-2 * draw) if drawn else 1.0  # 1 - e^(-2d)
-        return up - down, 2 * drawn / shrunk - float((up + down).sum())
-
     def guess(self, rate: float) -> float:
-        """Equals draw 1 - 2 s(-d)."""
         return log((1 + rate) / (1 - rate))
 
-    def told(self, draw: float, unit: float) -> float:
-        """BayesElo's drawElo."""
+    def published(self, draw: float, unit: float) -> float:
         return draw * unit
 
-    def taken(self, told: float, unit: float) -> float:
-        """From drawElo."""
-        return told / unit
+    def natural(self, published: float, unit: float) -> float:
+        return published / unit
 
     def point(self, draw: float) -> float:
         """4t/(1+t)^2 with t = e^-d: what BayesElo multiplies ratings with before it shows them."""
@@ -367,7 +334,7 @@ class PoolPrior:
     floating: bool = False
     draws: float = 0.0
 
-    def height(self, ratings: Vector) -> float:
+    def log_likelihood(self, ratings: Vector) -> float:
         """Log prior without constants."""
         off = ratings - self.about
         height = -off @ self._weigh(off) / 2
@@ -456,8 +423,8 @@ class LooseAnchor(NamedTuple):
     sd: float
 
     @property
-    def told(self) -> str:
-        """As `near` reads it."""
+    def text(self) -> str:
+        """As `parse_loose_anchor` reads it."""
         return f"{self.rating:g} ± {self.sd:g}"
 
 

@@ -209,7 +209,7 @@ class PairScoreSpread:
         return (self.seen + believed) / (self.expected + believed) if self.pairs else 1.0
 
     @property
-    def told(self) -> str:
+    def note(self) -> str:
         """For the list's caption."""
         pairs = f"{self.pairs} pair{'s' * (self.pairs != 1)}"
         return f"errors by opening pairs: {sqrt(self.ratio):.2f} x those of single games, {pairs}"

@@ -11,12 +11,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log, log10, nan, sqrt
 from statistics import NormalDist
-from typing import NamedTuple
 
 ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
 NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
 FEW_GAMES = 20  # observations; below it the normal approximation of an error is lopsided
-_EXTREME_SCORE = 0.05  # from either end: the same
+EXTREME_SCORE = 0.05  # from either end: the same
 _EMPTY = 0.001  # what an empty class counts as (Van den Bergh, fishtest), so that no logarithm is infinite
 GAME_CLASSES, PAIR_CLASSES = 3, 5
 NELO_UNIT = 800 / log(10)  # nElo per unit of (score - 1/2)/sd of a game: Elo's slope at equality (Van den Bergh)
@@ -53,16 +52,14 @@ def statistics_of(counts: Counts) -> MatchStatistics:
     observations = round(sum(counts))
     if not observations:
         raise ValueError("a match without games has no statistics")
-    each, regular = games_each(counts), regularised(counts)
-    number = sum(regular)
-    chances = [count / number for count in regular]
+    each, number, chances = games_each(counts), sum(regularised(counts)), shares(counts)
     score, variance = moments(chances)
     deviation = sqrt(variance / number)
     met = [place for place, count in enumerate(counts) if count]
     whole = met[-1] == 0 or met[0] == len(counts) - 1
     los, error, ends = NormalDist().cdf((score - 0.5) / deviation), None, _ends(counts)
     if ends is None:
-        low, high, los = _profile(regular, score)
+        low, high, los = _profile(counts, score)
     else:
         low, high = ends
         error = (elo_of(high) - elo_of(low)) / 2
@@ -86,7 +83,7 @@ def error_of(counts: Counts) -> float | None:
     """Half of the 95 % interval in Elo, as `statistics_of` tells it; None where one side has not lost a point."""
     if not any(counts[:-1]) or not any(counts[1:]):
         return None
-    low, high = _ends(counts) or _profile(regularised(counts), _mean(counts)[0])[:2]
+    low, high = _ends(counts) or _profile(counts, _mean(counts)[0])[:2]
     return (elo_of(high) - elo_of(low)) / 2
 
 
@@ -120,6 +117,13 @@ def games_each(counts: Counts) -> int:
 def regularised(counts: Counts) -> list[float]:
     """The counts with something in every class."""
     return [count or _EMPTY for count in counts]
+
+
+def shares(counts: Counts) -> list[float]:
+    """The share of each class, with something in every class."""
+    regular = regularised(counts)
+    number = sum(regular)
+    return [count / number for count in regular]
 
 
 def moments(chances: Sequence[float]) -> tuple[float, float]:
@@ -192,28 +196,23 @@ def class_counts(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-class MatchTallies(NamedTuple):
-    """Of a match: counts by games; by pairs where these are looked at, else None; half points of the complete pairs."""
+def tally_match(
+    games: Sequence[tuple[Hashable, int]],
+) -> tuple[tuple[int, ...], tuple[int, ...] | None, list[int]]:
+    """Counts by games; by pairs, None unless half of the games are in complete ones; half points of the complete pairs.
 
-    games: tuple[int, ...]
-    pairs: tuple[int, ...] | None
-    couples: list[int]
-
-
-def tally_match(games: Sequence[tuple[Hashable, int]]) -> MatchTallies:
-    """By pairs when at least half of the games stand in complete ones; `games` as `paired` takes them."""
+    `games` are as for `pair_half_points`.
+    """
     couples = pair_half_points(games)
     won = class_counts([half_points for _, half_points in games], GAME_CLASSES)
     by_pairs = 4 * len(couples) >= len(games) > 0
-    return MatchTallies(won, class_counts(couples, PAIR_CLASSES) if by_pairs else None, couples)
+    return won, class_counts(couples, PAIR_CLASSES) if by_pairs else None, couples
 
 
 def _mean(counts: Counts) -> tuple[float, float]:
     """The mean score of an observation, 0 to 1, and its standard deviation."""
-    regular = regularised(counts)
-    number = sum(regular)
-    score, variance = moments([count / number for count in regular])
-    return score, sqrt(variance / number)
+    score, variance = moments(shares(counts))
+    return score, sqrt(variance / sum(regularised(counts)))
 
 
 def _ends(counts: Counts) -> tuple[float, float] | None:
@@ -221,7 +220,7 @@ def _ends(counts: Counts) -> tuple[float, float] | None:
     score, deviation = _mean(counts)
     low, high = score - NORMAL_95 * deviation, score + NORMAL_95 * deviation
     one_kind = sum(count > 0 for count in counts) == 1
-    few, extreme = round(sum(counts)) < FEW_GAMES, not _EXTREME_SCORE <= score <= 1 - _EXTREME_SCORE
+    few, extreme = round(sum(counts)) < FEW_GAMES, not EXTREME_SCORE <= score <= 1 - EXTREME_SCORE
     return None if few or one_kind or extreme or not 0 < low < high < 1 else (low, high)
 
 
@@ -232,10 +231,9 @@ def _spread(chances: Sequence[float], spreads: float) -> float:
     return sum(chance * (x - spreads * (x * x - 1) / 2) ** 2 for chance, x in zip(chances, off, strict=True))
 
 
-def _profile(regular: Sequence[float], score: float) -> tuple[float, float, float]:
+def _profile(counts: Counts, score: float) -> tuple[float, float, float]:
     """Ends of the 95 % interval of the score and the likelihood of superiority, by likelihood ratio (Wilks 1938)."""
-    number = sum(regular)
-    chances = [count / number for count in regular]
+    regular, chances = regularised(counts), shares(counts)
 
     def far(mean: float) -> float:
         """Standard deviations between the observed score and another."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import InitVar, asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isnan, log10
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from enginetour.ratings.connectivity import (
 )
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import (
-    ELO_SCALE,
     MAX_DRAW_PARAMETER,
     MOST_STEPS,
     RUNAWAY,
@@ -59,10 +58,8 @@ from enginetour.ratings.pairs import (
     opening_pairs,
     pairs_of,
 )
+from enginetour.ratings.pentanomial import ELO_SCALE, EXTREME_SCORE, FEW_GAMES, NORMAL_95
 from enginetour.ratings.uncertainty import (
-    EXTREME_SCORE,
-    FEW_GAMES,
-    NORMAL_95,
     ErrorsOnRequest,
     FitBasis,
     ShownRatings,
@@ -116,12 +113,12 @@ def opponent_diversity(pairs: Pairs) -> tuple[Index, Vector]:
     return opponents.astype(np.intp), np.where(opponents > 0, np.exp(surprise), 0.0)
 
 
-def rated_games(grounds: list[FitBasis]) -> Pairs:
+def rated_games(bases: list[FitBasis]) -> Pairs:
     """The games inside the pools that were rated, in one; those between engines rated apart are not there."""
-    names = tuple(sorted(name for ground in grounds for name in ground.fit.names))
+    names = tuple(sorted(name for basis in bases for name in basis.fit.names))
     place = {name: number for number, name in enumerate(names)}
-    moved = [np.array([place[name] for name in ground.fit.names], dtype=np.intp) for ground in grounds]
-    parts = [ground.fit.pairs for ground in grounds]
+    moved = [np.array([place[name] for name in basis.fit.names], dtype=np.intp) for basis in bases]
+    parts = [basis.fit.pairs for basis in bases]
     white = np.concatenate([there[part.white] for there, part in zip(moved, parts, strict=True)] or [_NOBODY])
     black = np.concatenate([there[part.black] for there, part in zip(moved, parts, strict=True)] or [_NOBODY])
     order = np.lexsort((black, white))
@@ -136,15 +133,15 @@ _NOBODY = np.zeros(0, dtype=np.intp)
 
 
 def opponents_of(
-    pairs: Pairs, grounds: list[FitBasis], *, only: str | None = None
+    pairs: Pairs, bases: list[FitBasis], *, only: str | None = None
 ) -> Iterator[tuple[str, tuple[OpponentRecord, ...]]]:
-    """Every engine of `pairs`, or only one, with its opponents by name; `grounds` are the pools that were rated."""
+    """Every engine of `pairs`, or only one, with its opponents by name; `bases` are the pools that were rated."""
     count, rows = len(pairs.names), len(pairs.white)
     ends = np.concatenate((pairs.white, pairs.black))
     others = np.concatenate((pairs.black, pairs.white))
     order = np.lexsort((others, ends))
     starts = np.searchsorted(ends[order], np.arange(count + 1))
-    home = {name: (ground, place) for ground in grounds for place, name in enumerate(ground.fit.names)}
+    home = {name: (basis, place) for basis in bases for place, name in enumerate(basis.fit.names)}
     for engine, name in enumerate(pairs.names):
         if only not in (None, name):
             continue
@@ -169,34 +166,30 @@ def _pairings(
         opponent = pairs.names[others[start]]
         won, drawn, lost = (int(column[part].sum()) for column in (wins, draws, losses))
         met = OpponentRecord(opponent, won + drawn + lost, won, drawn, lost)
-        ground, place = home.get(name, (None, 0))
+        basis, place = home.get(name, (None, 0))
         there, other = home.get(opponent, (None, 0))
-        if ground is None or ground is not there:
+        if basis is None or basis is not there:
             yield met
         else:
             whites = float(games[part][as_white[part]].sum())
-            yield _rated(met, ground, place, other, whites)
+            yield _rated(met, basis, place, other, whites)
 
 
-def _rated(met: OpponentRecord, ground: FitBasis, place: int, other: int, whites: float) -> OpponentRecord:
+def _rated(met: OpponentRecord, basis: FitBasis, place: int, other: int, whites: float) -> OpponentRecord:
     """With what the pool's fit says; `whites` of the games the engine had White."""
-    fit, ratings = ground.fit, ground.shown.ratings
+    fit, ratings = basis.fit, basis.shown.ratings
     ahead = float(fit.at[place] - fit.at[other])
     white, black = _expected(fit, np.array([ahead + fit.at[-2], ahead - fit.at[-2]])).tolist()
     certain = fit.fixed >= {place, other}
-    asked = not certain and {fit.names[place], fit.names[other]} & ground.wanted
+    asked = not certain and {fit.names[place], fit.names[other]} & basis.wanted
     score = met.score
-    return OpponentRecord(
-        met.opponent,
-        met.games,
-        met.wins,
-        met.draws,
-        met.losses,
+    return replace(
+        met,
         gap=float(ratings[place] - ratings[other]),
-        sd=ground.errors.difference_sd(place, other) * ground.shown.point if asked else None,
+        sd=basis.errors.difference_sd(place, other) * basis.shown.point if asked else None,
         expected=(whites * white + (met.games - whites) * black) / met.games,
         performance=float(ratings[other]) + fit.scale * log10(score / (1 - score)) if 0 < score < 1 else None,
-        los=ground.errors.los(place, other) if asked else None,
+        los=basis.errors.los(place, other) if asked else None,
     )
 
 
@@ -221,26 +214,20 @@ FEW, EXTREME = "few games: profile bounds", "extreme score: profile bounds"
 _OF_BOUNDS = {NOT_ASKED, _ANCHOR, TOO_FEW, FEW, EXTREME}
 
 
-class _Grounded:
-    """Room for the ground beside the fields: neither compared nor written out with them, but kept by `replace`."""
-
-    __slots__ = ("ground",)
-    ground: FitBasis | None  # None for a row that was made by hand
-
-
-@dataclass(frozen=True, slots=True)
-class Row(_Grounded):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
     """One engine. `plus` and `minus` are the 95 % bounds' distances, None when nothing can be said; ranks per pool.
 
     `error` is half of what they span. `opponents_error` is the opponents' average error as in Ordo's list: an anchor
     has 0. `diversity` is how many opponents met equally often would be as mixed (exp of the entropy; Ordo's manual).
+    `basis` is the fit that the row comes from, None for a row that was made by hand.
     """
 
     rank: int
     name: str
     rating: float
-    plus: float | None
-    minus: float | None
+    plus: float | None = None
+    minus: float | None = None
     games: int
     score: float
     wins: int
@@ -248,37 +235,14 @@ class Row(_Grounded):
     losses: int
     opponents: float
     performance: float | None  # None at 0 or 100 %
-    los: float | None  # against the next of the pool
-    pool: int  # from 1
+    los: float | None = None  # against the next of the pool
+    pool: int = 1
     remarks: tuple[str, ...] = ()
     error: float | None = None
     opponents_error: float | None = None  # None where an opponent has none
     opponent_count: int | None = None
     diversity: float | None = None
-    ground: InitVar[FitBasis | None] = None
-
-    def __post_init__(self, ground: FitBasis | None) -> None:
-        object.__setattr__(self, "ground", ground)
-
-
-del Row.ground  # type: ignore[misc]  # the default of the argument, which would hide the room for it
-
-
-class _Bounds(NamedTuple):
-    """Distances down and up from a rating in the fit's points, and what to say about them."""
-
-    minus: float | None
-    plus: float | None
-    remarks: tuple[str, ...] = ()
-
-
-class _Told(NamedTuple):
-    """The fields of a row that bounds give, in shown points."""
-
-    plus: float | None
-    minus: float | None
-    error: float | None
-    opponents_error: float | None
+    basis: FitBasis | None = field(default=None, compare=False, repr=False)
 
 
 def _shown(fitted: Fit, prior: Prior | None, mean: float | None) -> ShownRatings:
@@ -308,10 +272,8 @@ def _rows_of(
     large = len(fitted.names) > DENSE_ERRORS
     errors = ErrorsOnRequest(fitted) if large else errors_of(fitted)
     wanted = frozenset(asked or ()) if large else frozenset(fitted.names)
-    ground = FitBasis(fitted, seen, errors, wanted)
-    bounds = _bounds_in(ground)
-    halves = _half_widths(ground, bounds)
-    around = _around_opponents(fitted, halves)
+    basis = FitBasis(fitted, seen, errors, wanted)
+    bounds = _bounds_in(basis)
     met, diversity = opponent_diversity(pairs)
     level = float(ratings.mean())
     opponents = pairs.per_engine(pairs.games * ratings[pairs.black], pairs.games * ratings[pairs.white]) / pairs.played
@@ -324,13 +286,10 @@ def _rows_of(
         score = (won + drawn / 2) / (won + drawn + lost)
         following = order[position] if position < len(order) else None
         compared = following is not None and name in wanted and not fitted.fixed >= {place, following}
-        told = _told(ground, bounds[place], float(halves[place]), float(around[place]))
         yield Row(
             rank=rank,
             name=name,
             rating=float(ratings[place]),
-            plus=told.plus,
-            minus=told.minus,
             games=won + drawn + lost,
             score=score,
             wins=won,
@@ -340,72 +299,51 @@ def _rows_of(
             performance=float(opponents[place]) + fitted.scale * log10(score / (1 - score)) if 0 < score < 1 else None,
             los=errors.los(place, following) if compared and following is not None else None,
             pool=pool,
-            remarks=(*_rests_on(fitted, prior, place, score, level, seen.point), *bounds[place].remarks),
-            error=told.error,
-            opponents_error=told.opponents_error,
+            **bounds[place]
+            | {"remarks": (*_rests_on(fitted, prior, place, score, level, seen.point), *bounds[place]["remarks"])},
             opponent_count=int(met[place]),
             diversity=float(diversity[place]),
-            ground=ground,
+            basis=basis,
         )
 
 
-def _with_bounds(row: Row, ground: FitBasis, bounds: _Bounds, half: float, around: float) -> Row:
-    """The row with these bounds in place of its own; `half` and `around` are nan where there is none."""
-    remarks = (*(each for each in row.remarks if each not in _OF_BOUNDS), *bounds.remarks)
-    return replace(row, **_told(ground, bounds, half, around)._asdict(), remarks=remarks, ground=ground)
-
-
-def _told(ground: FitBasis, bounds: _Bounds, half: float, around: float) -> _Told:
-    point = ground.shown.point
-    return _Told(
-        plus=None if bounds.plus is None else bounds.plus * point,
-        minus=None if bounds.minus is None else bounds.minus * point,
-        error=None if bounds.plus is None else half,
-        opponents_error=None if isnan(around) else around,
+def _bounds_in(basis: FitBasis, quantile: float = NORMAL_95) -> list[dict[str, Any]]:
+    """The fields of the rows of a pool that bounds give, in the order of the fit's names; remarks are about them."""
+    fit, pairs, point = basis.fit, basis.fit.pairs, basis.shown.point
+    found = []
+    for place, (games, points) in enumerate(zip(pairs.played, pairs.scored, strict=True)):
+        bounds, remarks = _bounds(basis, place, float(games), float(points / games), quantile)
+        minus, plus = (None, None) if bounds is None else (bounds[0] * point, bounds[1] * point)
+        error = None if bounds is None else (bounds[1] + bounds[0]) / 2 * point
+        found.append({"plus": plus, "minus": minus, "error": error, "remarks": remarks})
+    # An anchor has no error; the average over the games is nan where an opponent has none.
+    halves = np.array(
+        [0.0 if place in fit.fixed else one["error"] for place, one in enumerate(found)], dtype=np.float64
     )
-
-
-def _bounds_in(ground: FitBasis) -> list[_Bounds]:
-    """Of every engine, in the order of the fit's names."""
-    played, scored = ground.fit.pairs.played, ground.fit.pairs.scored
+    around = pairs.per_engine(pairs.games * halves[pairs.black], pairs.games * halves[pairs.white]) / pairs.played
     return [
-        _bounds(ground, place, float(games), float(points / games))
-        for place, (games, points) in enumerate(zip(played, scored, strict=True))
+        one | {"opponents_error": None if isnan(own) else own} for one, own in zip(found, around.tolist(), strict=True)
     ]
-
-
-def _half_widths(ground: FitBasis, bounds: list[_Bounds]) -> Vector:
-    """Half of what each engine's bounds span, in shown points: 0 for an anchor, nan where there are none."""
-    point, fixed = ground.shown.point, ground.fit.fixed
-    halves = [
-        np.nan if each.plus is None or each.minus is None else (each.plus + each.minus) / 2 * point for each in bounds
-    ]
-    return np.array([0.0 if place in fixed else half for place, half in enumerate(halves)])
-
-
-def _around_opponents(fitted: Fit, halves: Vector) -> Vector:
-    """The average error of each engine's opponents over its games; nan where one has none."""
-    pairs = fitted.pairs
-    sums = pairs.per_engine(pairs.games * halves[pairs.black], pairs.games * halves[pairs.white])
-    return np.asarray(sums / pairs.played, dtype=np.float64)
 
 
 def fit_bases(rows: Iterable[Row]) -> dict[int, FitBasis]:
     """What the pools rest on, by their number."""
-    return {row.pool: row.ground for row in rows if row.ground is not None}
+    return {row.pool: row.basis for row in rows if row.basis is not None}
 
 
-def _bounds(ground: FitBasis, place: int, games: float, score: float) -> _Bounds:
-    if place in ground.fit.fixed:
-        return _Bounds(None, None, (_ANCHOR,))
-    if ground.fit.names[place] not in ground.wanted:
-        return _Bounds(None, None, (NOT_ASKED,))
+def _bounds(
+    basis: FitBasis, place: int, games: float, score: float, quantile: float
+) -> tuple[tuple[float, float] | None, tuple[str, ...]]:
+    """Distances down and up in the fit's points, None when nothing can be said, and remarks about them."""
+    if place in basis.fit.fixed:
+        return None, (_ANCHOR,)
+    if basis.fit.names[place] not in basis.wanted:
+        return None, (NOT_ASKED,)
     if games >= FEW_GAMES and EXTREME_SCORE <= score <= 1 - EXTREME_SCORE:
-        return _Bounds(error := NORMAL_95 * ground.errors.sd_of(place), error)
-    bounds = ground.errors.bounds(place, ground.overfitting)
-    if bounds is None:
-        return _Bounds(None, None, (TOO_FEW,))
-    return _Bounds(*bounds, (FEW if games < FEW_GAMES else EXTREME,))
+        error = quantile * basis.errors.sd_of(place)
+        return (error, error), ()
+    bounds = basis.errors.bounds(place, basis.overfitting, quantile)
+    return bounds, (TOO_FEW if bounds is None else FEW if games < FEW_GAMES else EXTREME,)
 
 
 def _rests_on(
@@ -426,37 +364,48 @@ _PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
 
 @dataclass(frozen=True, slots=True)
 class _ListTerms:
-    """What a whole list is made with."""
-
     model: ModelName
+    prior: Literal["auto", "none"] | Prior
     anchors: Mapping[str, float]
+    loose: LooseAnchors
     scale: float
     mean: float | None
-    loose: LooseAnchors = field(default_factory=dict)
 
     @property
     def level(self) -> str:
-        """Where the ratings lie when no prior says it, in words."""
-        told = [f"{name} = {rating:g}" for name, rating in sorted(self.anchors.items())]
-        told += [f"{name} = {each.told}" for name, each in sorted(self.loose.items())]
-        return ", ".join(told) or f"pool average = {self.mean or 0:g}"
+        """Where the ratings lie, for people; without anchors or a mean phantom draws hold them."""
+        if isinstance(self.prior, PhantomDraws) and not self.anchors and self.mean is None:
+            return f"phantom draws at {self.prior.about:g}"
+        words = [f"{name} = {rating:g}" for name, rating in sorted(self.anchors.items())]
+        words += [f"{name} = {each.text}" for name, each in sorted(self.loose.items())]
+        return ", ".join(words) or f"pool average = {self.mean or 0:g}"
+
+    def check(self, names: Collection[str]) -> None:
+        if (self.anchors or self.loose) and self.mean is not None:
+            raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
+        if self.loose and not isinstance(self.prior, str):
+            # What the prior says of single engines must leave room for loose anchors.
+            gaussian = self.prior if isinstance(self.prior, GaussianPrior) else None
+            if gaussian is None or gaussian.mean is not None or isinstance(gaussian.sd, Mapping):
+                raise InputRefused("loose anchors go with no prior, auto or gaussian=SD", step="leave one of both out")
+        if twice := sorted({*self.anchors} & {*self.loose}):
+            raise InputRefused(f"{twice[0]} is a fixed and a loose anchor", step="leave one out")
+        if strangers := sorted({*self.anchors, *self.loose} - set(names)):
+            raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
 
 
 def _rating_units(
-    pairs: Pairs,
-    found: tuple[tuple[str, ...], ...],
-    prior: Literal["auto", "none"] | Prior,
-    terms: _ListTerms,
-    told: list[str],
+    pairs: Pairs, found: Parts, terms: _ListTerms, notes: list[str]
 ) -> Iterator[tuple[tuple[str, ...], Prior | None]]:
-    """Names with what is believed of them; what the list should say of it is added to `told`."""
+    """Names with what is believed of them; what the list should say of it is added to `notes`."""
+    prior = terms.prior
     if isinstance(prior, VirtualDraws):
-        told.append(f"{prior.weight:g} virtual draws an engine are counted, to compare with BayesElo's lists only")
+        notes.append(f"{prior.weight:g} virtual draws an engine are counted, to compare with BayesElo's lists only")
     elif isinstance(prior, PhantomDraws):
-        told.append(f"phantom draws are counted: {prior.weight:g} an engine, against {prior.about:g}")
+        notes.append(f"phantom draws are counted: {prior.weight:g} an engine, against {prior.about:g}")
     elif isinstance(prior, GaussianPrior) and not isinstance(prior.sd, Mapping):
         about = "the loose anchors" if terms.loose else "the pool mean" if prior.mean is None else "means of its own"
-        told.append(f"a Gaussian prior is used: sd {prior.sd:g} about {about}")
+        notes.append(f"a Gaussian prior is used: sd {prior.sd:g} about {about}")
     for pool in found:
         if not isinstance(prior, str):
             spread = prior.sd if isinstance(prior, GaussianPrior) else {}
@@ -468,30 +417,29 @@ def _rating_units(
         if len(parts) == 1:
             yield pool, loose_anchor_prior(pool, terms.loose)
         elif prior == "none":
-            told.append(f"{_parts_told(parts)} are rated apart: the games between them bound no difference")
-            told += _bridged(inside, parts)
+            notes.append(f"{_parts_told(parts)} are rated apart: the games between them bound no difference")
+            notes += _bridged(inside, parts)
             yield from ((part, loose_anchor_prior(part, terms.loose)) for part in parts)
         else:
             sd = _PRIOR_SD * terms.scale / ELO_SCALE
             near_anchors = loose_anchor_prior(pool, terms.loose, sd)
             about = "the loose anchors" if near_anchors else "the pool mean"
-            told.append(
+            notes.append(
                 f"no finite maximum, so a Gaussian prior (sd {sd:g} about {about}) is used: {_parts_told(parts)}"
             )
             for word, which in (("unbeaten", unbeaten(inside)), ("winless", winless(inside))):
                 if which:
-                    told.append(f"{word}: {', '.join(which)}")
-            told += _bridged(inside, parts)
+                    notes.append(f"{word}: {', '.join(which)}")
+            notes += _bridged(inside, parts)
             yield pool, near_anchors or GaussianPrior(sd)
 
 
 def _bridged(pairs: Pairs, parts: Parts) -> Iterator[str]:
-    """What would make one group of a pool's groups."""
     if points := connecting_points(pairs, parts):
         yield format_connecting_points(points)
 
 
-def _parts_told(parts: tuple[tuple[str, ...], ...]) -> str:
+def _parts_told(parts: Parts) -> str:
     """The groups as sets; a large one by its size."""
     shown = ("{" + (", ".join(part) if len(part) <= 8 else f"{len(part)} engines") + "}" for part in parts)
     return "groups " + ", ".join(shown)
@@ -502,44 +450,45 @@ def _parts_told(parts: tuple[tuple[str, ...], ...]) -> str:
 # Each pool is then fitted with what the others say of both, so errors know how sure the shared numbers are.
 
 
-class _Refit(Protocol):
-    """Fits one of several pools, by its number, with this advantage and draw parameter."""
-
-    def __call__(
-        self,
-        pool: int,
-        advantage: float | Literal["fit"],
-        draw: float | Literal["fit"],
-        *,
-        start: Fit | None = None,
-        elsewhere: SharedParameters | None = None,
-    ) -> Fit:
-        """As `fit`."""
+_Pool = tuple[Pairs, Prior | None]
 
 
-def _joint(refit: _Refit, pools: int, advantage: float | Literal["fit"], draw: float | Literal["fit"]) -> list[Fit]:
+def _fit_pool(
+    pool: _Pool, terms: _ListTerms, advantage: float | Literal["fit"], draw: float | Literal["fit"], **more: Any
+) -> Fit:
+    """One pool with this advantage and draw parameter; `more` as for `fit`."""
+    pairs, prior = pool
+    anchors = {name: terms.anchors[name] for name in pairs.names if name in terms.anchors}
+    own: dict[str, Any] = {"prior": prior, "anchors": anchors, "model": terms.model, "scale": terms.scale, **more}
+    return fit(pairs, advantage=advantage, draw=draw, **own)
+
+
+def _joint(
+    members: Sequence[_Pool], terms: _ListTerms, advantage: float | Literal["fit"], draw: float | Literal["fit"]
+) -> list[Fit]:
     """Pools without a common game, with the White advantage and the draw parameter most likely over all their games.
 
     By Newton's method in those two, the ratings of each pool following them. Undetermined as for `fit`.
     """
-    given = 0.0 if advantage == "fit" else advantage
-    found = [refit(pool, given, draw) for pool in range(pools)]
+    given, pools = 0.0 if advantage == "fit" else advantage, len(members)
+    found = [_fit_pool(pool, terms, given, draw) for pool in members]
     lead = next((each for each in found if each.draw_fitted and not each.problem.imagined), found[0])
     model, unit, drawn = lead.problem.model, lead.unit, lead.draw or draw  # without any draw there is none to share
     extra = np.array([0] * (advantage == "fit") + [1] * (lead.draw_fitted and not lead.problem.imagined), dtype=np.intp)
     at, place = np.array([given / unit, lead.at[-1]]), np.ix_(extra, extra)
     for _ in range(MOST_STEPS):
-        found = [refit(pool, float(at[0]) * unit, drawn, start=each) for pool, each in enumerate(found)]
-        slopes, bends, own = np.zeros((pools, 2)), np.zeros((pools, 2, 2)), np.zeros(len(extra))
+        now = float(at[0]) * unit
+        found = [_fit_pool(own, terms, now, drawn, start=each) for own, each in zip(members, found, strict=True)]
+        slopes, bends, held = np.zeros((pools, 2)), np.zeros((pools, 2, 2)), np.zeros(len(extra))
         ways = list[Vector]()
         for pool, each in enumerate(found):
             gradient, bent = each.problem.slopes(each.at)
             slopes[pool][extra] = gradient[-2:][extra]
             way, bends[pool][place], alone = eliminate_ratings(each.problem, bent, extra + len(each.names))
-            own += alone
+            held += alone
             ways.append(way)
         slope, bend = slopes.sum(axis=0), bends.sum(axis=0)
-        if not is_identified(bend[place], own):
+        if not is_identified(bend[place], held):
             raise NoMaximum(
                 "White's advantage does not show apart from the strengths", step="give the advantage as a number"
             )
@@ -549,8 +498,8 @@ def _joint(refit: _Refit, pools: int, advantage: float | Literal["fit"], draw: f
             break
         at[extra] += step / max(1.0, moved)
         if model.draws and 1 in extra:
-            at[1] = at[1] if model.told(float(at[1]), unit) > 0 else lead.at[-1] / 2
-            drawn = model.told(float(at[1]), unit)
+            at[1] = at[1] if model.published(float(at[1]), unit) > 0 else lead.at[-1] / 2
+            drawn = model.published(float(at[1]), unit)
         if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > MAX_DRAW_PARAMETER):
             raise NoMaximum("these games put no bound on White's advantage", step="give the advantage as a number")
     spreads = bends.copy()
@@ -565,8 +514,8 @@ def _joint(refit: _Refit, pools: int, advantage: float | Literal["fit"], draw: f
     ]
     last: float | Literal["fit"] = "fit" if 1 in extra else drawn
     return [
-        refit(pool, advantage, last, start=each, elsewhere=shared[pool] if len(extra) else None)
-        for pool, each in enumerate(found)
+        _fit_pool(own, terms, advantage, last, start=each, elsewhere=elsewhere if len(extra) else None)
+        for own, each, elsewhere in zip(members, found, shared, strict=True)
     ]
 
 
@@ -579,24 +528,22 @@ _OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is
 
 @dataclass(frozen=True, slots=True)
 class _Unrated:
-    """An engine that the games give no rating, and why."""
-
     name: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RatingList:
     """Rows by pool and rank; ratings of different pools compare in nothing. `caption` is told with every list."""
 
     rows: tuple[Row, ...]
-    unrated: tuple[_Unrated, ...]
-    pools: tuple[tuple[str, ...], ...]
+    unrated: tuple[_Unrated, ...] = ()
+    pools: Parts
     caption: tuple[str, ...]
-    white_advantage: float
+    white_advantage: float = 0.0
     draw_rate: float | None
-    residual: float
-    anchors: tuple[tuple[str, float], ...]
+    residual: float = 0.0
+    anchors: tuple[tuple[str, float], ...] = ()
     games: int
     skipped: int
     model: str = "logistic"
@@ -607,14 +554,17 @@ class RatingList:
     @property
     def white_advantage_sd(self) -> float | None:
         """Of a fitted advantage, in the list's points; None for a given one."""
-        ground = fit_bases(self.rows).get(1)  # all pools share the advantage
-        sd = None if ground is None else ground.errors.advantage_sd
-        return None if ground is None or sd is None else sd * ground.shown.point
+        basis = fit_bases(self.rows).get(1)  # all pools share the advantage
+        sd = None if basis is None else basis.errors.advantage_sd
+        return None if basis is None or sd is None else sd * basis.shown.point
 
     def to_json(self) -> dict[str, object]:
         """Ready for json.dumps: numbers, strings, None; never NaN."""
         return {
-            "list": [{**asdict(row), "remarks": list(row.remarks)} for row in self.rows],
+            "list": [
+                {name: getattr(row, name) for name in Row.__slots__ if name != "basis"} | {"remarks": list(row.remarks)}
+                for row in self.rows
+            ],
             "unrated": [asdict(engine) for engine in self.unrated],
             "model": self.model,
             "white_advantage": self.white_advantage,
@@ -657,49 +607,49 @@ def rating_list(
     counted. `openings` tells which of the counted games came in pairs on one opening: errors go by their pair scores.
     """
     pairs = pairs_of(counts, names)
-    terms = _ListTerms(model, anchors or {}, scale, mean, loose or {})
-    _check_level(terms, prior, pairs.names)
-    told: list[str] = []
+    terms = _ListTerms(model, prior, anchors or {}, loose or {}, scale, mean)
+    terms.check(pairs.names)
+    notes: list[str] = []
     alone: list[_Unrated] = []
     found = pools(pairs)
     if len(found) > 1:
-        told.append(f"{len(found)} pools without a common game: nothing compares across them")
-        told.append(format_connecting_games(connecting_games(pairs, found), numbered=prior != "none"))
-    members: list[tuple[Pairs, Prior | None]] = []
-    for part, belief in _rating_units(pairs, found, prior, terms, told):
+        notes.append(f"{len(found)} pools without a common game: nothing compares across them")
+        notes.append(format_connecting_games(connecting_games(pairs, found), numbered=prior != "none"))
+    members: list[_Pool] = []
+    for part, belief in _rating_units(pairs, found, terms, notes):
         inside = pairs.within(part)
         met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
         if len(met) < len(part):
             alone += (_Unrated(name, _alone(name, pairs)) for name in part if name not in met)
         if met:
             members.append((inside.within(met), belief))
-    fits = _fits(members, terms, advantage, draw, told)
+    fits = _fits(members, terms, advantage, draw, notes)
     rated = [(fitted, belief) for fitted, (_, belief) in zip(fits, members, strict=True)]
     for fitted, _ in rated:
-        told += _contradictions(fitted)
+        notes += _contradictions(fitted)
     if rated:
-        told += _points(rated[0][0], _shown(*rated[0], mean).point)
+        notes += _points(rated[0][0], _shown(*rated[0], mean).point)
     residual = max((fitted.residual for fitted, _ in rated), default=0.0)
     largest = rated[0][0] if rated else None
     if terms.loose and not terms.anchors:
-        told.append("errors are against the pool average: what is unsure of the loose anchors comes on top")
+        notes.append("errors are against the pool average: what is unsure of the loose anchors comes on top")
     if openings:
-        rated = _paired(rated, opening_pairs(openings, pairs.names), told)
+        rated = _paired(rated, opening_pairs(openings, pairs.names), notes)
     rows: list[Row] = []
     for number, (fitted, belief) in enumerate(rated, 1):
         rows += _rows_of(fitted, belief, number, _shown(fitted, belief, mean), errors_for)
     point = _shown(*rated[0], mean).point if rated else 1.0
     if any("bounds" in remark for row in rows for remark in row.remarks):
-        told.append(f"profile bounds where an engine has fewer than {FEW_GAMES} games or an extreme score")
+        notes.append(f"profile bounds where an engine has fewer than {FEW_GAMES} games or an extreme score")
     if any(NOT_ASKED in row.remarks for row in rows):
-        told.append(f"a pool of more than {DENSE_ERRORS} engines: errors only where they were asked for")
+        notes.append(f"a pool of more than {DENSE_ERRORS} engines: errors only where they were asked for")
     idle = [name for name, games in zip(pairs.names, pairs.played, strict=True) if not games]
     games = int(pairs.games.sum())
     return RatingList(
         rows=tuple(rows),
         unrated=(*alone, *(_Unrated(name, "no games") for name in idle)),
         pools=tuple(fitted.names for fitted, _ in rated),
-        caption=tuple(told),
+        caption=tuple(notes),
         white_advantage=0.0 if largest is None else largest.advantage * point,
         draw_rate=float(pairs.draws.sum()) / games if games else None,
         residual=residual,
@@ -709,23 +659,12 @@ def rating_list(
         model=model,
         draw_parameter=None if largest is None else largest.draw,
         point=point,
-        level=_level(terms, prior),
+        level=terms.level,
     )
 
 
-def _check_level(terms: _ListTerms, prior: Literal["auto", "none"] | Prior, names: Collection[str]) -> None:
-    if (terms.anchors or terms.loose) and terms.mean is not None:
-        raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
-    if terms.loose and not isinstance(prior, str) and not _has_room(prior):
-        raise InputRefused("loose anchors go with no prior, auto or gaussian=SD", step="leave one of both out")
-    if twice := sorted({*terms.anchors} & {*terms.loose}):
-        raise InputRefused(f"{twice[0]} is a fixed and a loose anchor", step="leave one out")
-    if strangers := sorted({*terms.anchors, *terms.loose} - set(names)):
-        raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
-
-
 def incremental_list(
-    pairs: Pairs, ratings: Mapping[str, float], system: str, *, skipped: int = 0, told: Sequence[str] = ()
+    pairs: Pairs, ratings: Mapping[str, float], system: str, *, skipped: int = 0, notes: Sequence[str] = ()
 ) -> RatingList:
     """The last ratings of an incremental system as a list: one pool, without errors."""
     won, drawn, lost = pairs.record
@@ -743,8 +682,6 @@ def incremental_list(
                 rank=rows[-1].rank if shared else place,
                 name=name,
                 rating=ratings[name],
-                plus=None,
-                minus=None,
                 games=games,
                 score=score,
                 wins=int(won[at]),
@@ -752,20 +689,14 @@ def incremental_list(
                 losses=int(lost[at]),
                 opponents=others,
                 performance=others + ELO_SCALE * log10(score / (1 - score)) if 0 < score < 1 else None,
-                los=None,
-                pool=1,
             )
         )
     total = int(pairs.games.sum())
     return RatingList(
         rows=tuple(rows),
-        unrated=(),
         pools=(pairs.names,) if pairs.names else (),
-        caption=(CAPTION, *told),
-        white_advantage=0.0,
+        caption=(CAPTION, *notes),
         draw_rate=float(pairs.draws.sum()) / total if total else None,
-        residual=0.0,
-        anchors=(),
         games=total,
         skipped=skipped,
         model=system,
@@ -794,20 +725,8 @@ def bubble_rating_order(
     return tuple(sorted((*reversed(old), *newcomers), key=lambda name: -round(rated[name], SHARED)))
 
 
-def _has_room(prior: Prior) -> bool:
-    """For loose anchors: what it says of single engines leaves some unsaid."""
-    return isinstance(prior, GaussianPrior) and prior.mean is None and not isinstance(prior.sd, Mapping)
-
-
-def _level(terms: _ListTerms, prior: Literal["auto", "none"] | Prior) -> str:
-    """Where the ratings lie, in words; without anchors or a mean phantom draws hold them."""
-    if isinstance(prior, PhantomDraws) and not terms.anchors and terms.mean is None:
-        return f"phantom draws at {prior.about:g}"
-    return terms.level
-
-
 def _paired(
-    rated: list[tuple[Fit, Prior | None]], couples: OpeningPairs, told: list[str]
+    rated: list[tuple[Fit, Prior | None]], couples: OpeningPairs, notes: list[str]
 ) -> list[tuple[Fit, Prior | None]]:
     """The fits with one ratio of variances for the whole list: single pools and engines have too few pairs."""
     inside = [couples.within(fitted.names) for fitted, _ in rated]
@@ -816,7 +735,7 @@ def _paired(
     )
     if not surprise.pairs:
         return rated
-    told.append(surprise.told)
+    notes.append(surprise.note)
     return [
         (replace(fitted, dependence=OpeningDependence(surprise.ratio, own.in_rows(fitted.problem.pairs))), belief)
         for (fitted, belief), own in zip(rated, inside, strict=True)
@@ -832,40 +751,26 @@ def _alone(name: str, pairs: Pairs) -> str:
 
 
 def _fits(
-    members: Sequence[tuple[Pairs, Prior | None]],
+    members: Sequence[_Pool],
     terms: _ListTerms,
     advantage: float | Literal["fit"],
     draw: float | Literal["fit"],
-    told: list[str],
+    notes: list[str],
 ) -> list[Fit]:
     """The fits of all pools, the largest first. White's advantage and the draw parameter are those of all games.
 
     An advantage that cannot be told from strength is 0, and said to be.
     """
-
-    def fitted(pool: int, advantage: float | Literal["fit"], draw: float | Literal["fit"], **more: Any) -> Fit:
-        pairs, prior = members[pool]
-        anchors = {name: terms.anchors[name] for name in pairs.names if name in terms.anchors}
-        own: dict[str, Any] = {"prior": prior, "anchors": anchors, "model": terms.model, "scale": terms.scale, **more}
-        return fit(pairs, advantage=advantage, draw=draw, **own)
-
-    if len(members) > 1 and (advantage == "fit" or (terms.model != "logistic" and draw == "fit")):
-        try:
-            return _joint(fitted, len(members), advantage, draw)
-        except NoMaximum as failure:
-            if advantage != "fit":
-                raise
-            told.append(f"{failure.what}: taken as 0")
-            return _joint(fitted, len(members), 0.0, draw)
+    shared = len(members) > 1 and (advantage == "fit" or (terms.model != "logistic" and draw == "fit"))
     found = list[Fit]()
-    for place in range(len(members)):
+    for group in [members] if shared else [[pool] for pool in members]:
         try:
-            found.append(fitted(place, advantage, draw))
+            found += _joint(group, terms, advantage, draw) if shared else [_fit_pool(group[0], terms, advantage, draw)]
         except NoMaximum as failure:
             if advantage != "fit":
                 raise
-            told.append(f"{failure.what}: taken as 0")
-            found.append(fitted(place, 0.0, draw))
+            notes.append(f"{failure.what}: taken as 0")
+            found += _joint(group, terms, 0.0, draw) if shared else [_fit_pool(group[0], terms, 0.0, draw)]
     return found
 
 
@@ -877,14 +782,14 @@ def _contradictions(fitted: Fit) -> tuple[str, ...]:
     mean, variance = moments(fitted, fitted.problem.gaps(fitted.at))
     surprise, spread = pairs.points - pairs.games * mean, pairs.games * variance
     off, variances = pairs.per_engine(surprise, -surprise), pairs.per_engine(spread, spread)
-    told = [
+    found = [
         f"{fitted.names[place]} at {fitted.ratings[place]:g} scored {pairs.scored[place]:,.1f} of "
         f"{pairs.played[place]:,.0f}, not {pairs.scored[place] - off[place]:,.1f}"
         for place in sorted(fitted.fixed)
         if abs(off[place]) > _SURPRISING * variances[place] ** 0.5
     ]
-    few = "; ".join(told[:_FEW_NAMED]) + "; ..." * (len(told) > _FEW_NAMED)
-    return (f"anchors that contradict the games: {few}",) if told else ()
+    few = "; ".join(found[:_FEW_NAMED]) + "; ..." * (len(found) > _FEW_NAMED)
+    return (f"anchors that contradict the games: {few}",) if found else ()
 
 
 def _points(fitted: Fit, point: float) -> tuple[str, ...]:
@@ -892,23 +797,14 @@ def _points(fitted: Fit, point: float) -> tuple[str, ...]:
     if fitted.point == 1:
         return ()
     bounded = ("the decided games bound no draw parameter: a win and a loss between equals are imagined",)
-    told = bounded if fitted.problem.imagined else ()
+    notes = bounded if fitted.problem.imagined else ()
     draws = "" if fitted.draw is None else f", {'nu' if fitted.model == 'davidson' else 'drawElo'} {fitted.draw:.4g}"
-    if point == 1:
-        return (
-            *told,
-            f"points of the {fitted.model} model{draws}: near equality one is worth {fitted.point:.4f} Elo",
-        )
-    return (
-        *told,
-        f"points of the {fitted.model} model{draws}, times {point:.4f}: near equality they are Elo points",
-    )
+    worth = f": near equality one is worth {fitted.point:.4f} Elo"
+    scaled = f", times {point:.4f}: near equality they are Elo points"
+    return *notes, f"points of the {fitted.model} model{draws}{worth if point == 1 else scaled}"
 
 
 # Bounds at a confidence other than 95 %.
-#
-# A likelihood bound lies where the log likelihood has fallen by z^2/2. With every game and every belief counted
-# (1.96/z)^2 times it falls that far by 1.96^2/2, so the bounds at one confidence are the 95 % bounds of that tally.
 
 _USUAL = 95.0  # %
 
@@ -922,42 +818,15 @@ def at_confidence(found: RatingList, percent: float) -> RatingList:
     """The list with plus, minus and errors at `percent`; rows made by hand stay as they are."""
     if percent == _USUAL:
         return found
-    told: dict[str, Row] = {}
-    for pool, ground in fit_bases(found.rows).items():
-        wider = _stretched(ground, (quantile(percent) / NORMAL_95) ** 2)
-        bounds = _bounds_in(wider)
-        halves = _half_widths(wider, bounds)
-        around = _around_opponents(ground.fit, halves)
-        places = {name: place for place, name in enumerate(ground.fit.names)}
-        for row in found.rows:
-            if row.pool == pool:
-                place = places[row.name]
-                told[row.name] = _with_bounds(row, ground, bounds[place], float(halves[place]), float(around[place]))
-    return replace(found, rows=tuple(told.get(row.name, row) for row in found.rows))
+    bounds = {
+        name: own
+        for basis in fit_bases(found.rows).values()
+        for name, own in zip(basis.fit.names, _bounds_in(basis, quantile(percent)), strict=True)
+    }
+    rows = (_with_bounds(row, bounds[row.name]) if row.name in bounds else row for row in found.rows)
+    return replace(found, rows=tuple(rows))
 
 
-def _stretched(ground: FitBasis, wider: float) -> FitBasis:
-    """The same with `wider` times the variance: every game and every belief counted 1/wider times."""
-    fit = ground.fit
-    belief, depends, beyond = fit.problem.belief, fit.dependence, fit.problem.elsewhere
-    less = replace(
-        fit,
-        pairs=_counted(fit.pairs, 1 / wider),
-        problem=replace(
-            fit.problem,
-            pairs=_counted(fit.problem.pairs, 1 / wider),
-            belief=replace(belief, weights=belief.weights / wider, draws=belief.draws / wider),
-            elsewhere=beyond
-            and replace(beyond, slope=beyond.slope / wider, bend=beyond.bend / wider, spread=beyond.spread / wider),
-        ),
-        dependence=depends and replace(depends, paired=depends.paired / wider),
-    )
-    errors = ground.errors
-    if isinstance(errors, ErrorsOnRequest):
-        return replace(ground, errors=ErrorsOnRequest(less))
-    spread, inverse = errors.spread * wider, errors.inverse * wider
-    return replace(ground, errors=replace(errors, fit=less, spread=spread, inverse=inverse))
-
-
-def _counted(pairs: Pairs, times: float) -> Pairs:
-    return replace(pairs, wins=pairs.wins * times, draws=pairs.draws * times, losses=pairs.losses * times)
+def _with_bounds(row: Row, bounds: dict[str, Any]) -> Row:
+    kept = (each for each in row.remarks if each not in _OF_BOUNDS)
+    return replace(row, **bounds | {"remarks": (*kept, *bounds["remarks"])})

@@ -29,6 +29,7 @@ from enginetour.ratings.pentanomial import (
     moments,
     regularised,
     score_of,
+    shares,
     statistics_of,
     tally_match,
     tilted,
@@ -80,18 +81,11 @@ class Sprt:
 
     def hypotheses(self, counts: Counts) -> tuple[list[float], list[float]]:
         """The likeliest chances of the classes under H0 and under H1, seen these counts."""
-        regular = regularised(counts)
-        number = sum(regular)
-        chances = [count / number for count in regular]
-        return self._at(chances, self.elo0), self._at(chances, self.elo1)
+        return self.likeliest(counts, self.elo0), self.likeliest(counts, self.elo1)
 
     def likeliest(self, counts: Counts, elo: float) -> list[float]:
         """The likeliest chances of the classes at this strength, in the model's own unit, seen these counts."""
-        regular = regularised(counts)
-        number = sum(regular)
-        return self._at([count / number for count in regular], elo)
-
-    def _at(self, chances: list[float], elo: float) -> list[float]:
+        chances = shares(counts)
         if self.model == "normalized":
             return _at_nelo(chances, elo)
         if self.model == "logistic":
@@ -105,12 +99,9 @@ class Sprt:
     def meaning(self, verdict: _Verdict, name: str) -> str:
         """A verdict about the engine `name` in words; "" without one."""
         unit = UNITS[self.model]
-        words = {
-            "H1": f"{name} is more than {self.elo0:g} {unit} ahead, wrong in {100 * self.alpha:g} %",
-            "H0": f"{name} is less than {self.elo1:g} {unit} ahead, wrong in {100 * self.beta:g} %",
-            "": "",
-        }
-        return words[verdict]
+        if verdict == "H1":
+            return f"{name} is more than {self.elo0:g} {unit} ahead, wrong in {100 * self.alpha:g} %"
+        return f"{name} is less than {self.elo1:g} {unit} ahead, wrong in {100 * self.beta:g} %" if verdict else ""
 
     def llr(self, counts: Counts) -> float:
         """Log likelihood ratio of H1 to H0, each with the likeliest chances that fulfil it; counts worst first."""
@@ -220,12 +211,20 @@ def assumed_chances(classes: int) -> tuple[float, ...]:
     return tuple(sum(game[i] * game[k - i] for i in range(3) if 0 <= k - i < 3) for k in range(classes))
 
 
+def _drift(chances: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
+    """Mean and variance of the log likelihood ratio of one observation."""
+    drift = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
+    return drift, sum(chance * (ratio - drift) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
+
+
+def _ratios(test: Sprt, counts: Counts) -> list[float]:
+    """Log likelihood ratios of the classes, seen these counts."""
+    return [log(q / p) for p, q in zip(*test.hypotheses(counts), strict=True)]
+
+
 def sample_number(test: Sprt, chances: Sequence[float], llr: float = 0.0) -> float:
     """Mean number of observations until a verdict when each class comes with these chances, the ratio being `llr`."""
-    zero, one = test.hypotheses(chances)
-    ratios = [log(q / p) for p, q in zip(zero, one, strict=True)]
-    drift = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
-    variance = sum(chance * (ratio - drift) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
+    drift, variance = _drift(chances, _ratios(test, chances))
     low, high = (bound - llr for bound in test.bounds)
     if not low < 0 < high:
         return 0.0
@@ -287,10 +286,7 @@ def estimate(test: Sprt, walk: Walk) -> _Estimate | None:
     """The strength as the walk saw it when it stopped; None for a walk that did not."""
     if not walk.verdict:
         return None
-    regular = regularised(walk.stopped)
-    seen = [count / sum(regular) for count in regular]
-    zero, one = test.hypotheses(walk.stopped)
-    ratios = [log(q / p) for p, q in zip(zero, one, strict=True)]
+    seen, ratios = shares(walk.stopped), _ratios(test, walk.stopped)
     number = sum(walk.stopped)
     if number in walk.stopped or _shared(seen, ratios) < _SHARED:
         plain = statistics_of(walk.stopped)
@@ -314,8 +310,7 @@ def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
     """Squared correlation of the ratio and the points of an outcome."""
     top = len(chances) - 1
     mean, variance = moments(chances)
-    middle = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
-    spread = sum(chance * (ratio - middle) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
+    middle, spread = _drift(chances, ratios)
     both = sum(
         chance * (place / top - mean) * (ratio - middle)
         for place, (chance, ratio) in enumerate(zip(chances, ratios, strict=True))
@@ -324,12 +319,8 @@ def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
 
 
 def _at_most(test: Sprt, verdict: _Verdict, number: int, chances: Sequence[float], ratios: Sequence[float]) -> float:
-    """Chance of an outcome at most as good as this verdict after `number` observations.
-
-    `ratios` are the log likelihood ratios of the classes, `chances` how often each comes.
-    """
-    drift = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
-    variance = sum(chance * (ratio - drift) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
+    """Chance of an outcome at most as good as this verdict after `number` observations."""
+    drift, variance = _drift(chances, ratios)
     low, high = test.bounds
     if verdict == "H1":
         return 1 - first_through(high, high - low, drift * number, variance * number)
@@ -398,9 +389,7 @@ class MatchTest:
 
     def to_json(self) -> dict[str, object]:
         """Numbers only; None is what cannot be given."""
-        losses, draws, wins = self.games
-        statistics = asdict(self.statistics)
-        after = self.after_stop
+        (losses, draws, wins), after = self.games, self.after_stop
         return {
             "games": sum(self.games),
             "wins": wins,
@@ -408,7 +397,7 @@ class MatchTest:
             "losses": losses,
             "pentanomial": None if self.pairs is None else list(self.pairs),
             "lone_games": self.lone,
-            **statistics,
+            **asdict(self.statistics),
             "sprt": {
                 **asdict(self.test),
                 "by": "pairs" if self.walks_by_pairs else "games",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
-from enginetour.ratings import elo, gor
+from enginetour.ratings import elo, gor, incremental
 from enginetour.ratings.grades import Scale
-from enginetour.ratings.incremental import Lineage, RatingEvent, RatingState
+from enginetour.ratings.incremental import Lineage, RatedGame, RatingEvent, RatingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,19 @@ class IncrementalSystem:
 
     settings: BaseModel
     begin: Callable[[Any, Mapping[str, float], Lineage | None], RatingState]
-    rate: Callable[..., list[RatingEvent]]  # games, settings, ratings brought along, lineage
     scale: Scale = "go"  # of the ratings that engines bring
     lowest: float = float("-inf")
     below: float = float("inf")
+
+    def rate(
+        self,
+        games: Iterable[RatedGame],
+        settings: BaseModel,
+        start: Mapping[str, float],
+        lineage: Lineage | None = None,
+    ) -> list[RatingEvent]:
+        """All rating events of games in log order; `start` holds the ratings that engines bring along."""
+        return incremental.rate(games, self.begin(settings, start, lineage))
 
     def fitting(self, brought: Mapping[str, float]) -> dict[str, float]:
         """A rating that the scale does not know counts as none."""
@@ -30,8 +39,8 @@ class IncrementalSystem:
 
 
 SYSTEMS: dict[str, IncrementalSystem] = {
-    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, elo.rate, "elo"),
-    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, gor.rate, lowest=gor.FLOOR),
-    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, gor.rate, lowest=gor.FLOOR),
-    "egf2021": IncrementalSystem(gor.Egf2021Settings(), gor.begin_egf2021, gor.rate_egf2021, below=gor.CEILING),
+    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, "elo"),
+    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, lowest=gor.FLOOR),
+    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, lowest=gor.FLOOR),
+    "egf2021": IncrementalSystem(gor.Egf2021Settings(), gor.begin_egf2021, below=gor.CEILING),
 }

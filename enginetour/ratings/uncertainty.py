@@ -12,28 +12,28 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
 from statistics import NormalDist
-from typing import Protocol
 
 import numpy as np
 
 from enginetour.ratings.likelihood import Curvature, Fit
 from enginetour.ratings.models import Model, ResultColumns, logistic
 from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, PairScoreSpread, Vector
+from enginetour.ratings.pentanomial import EXTREME_SCORE, NORMAL_95
 
 # Profile-likelihood bounds, for few games and extreme scores where plus and minus differ.
 #
 # An engine's own games count exactly, all others by their curvature; its closest opponents move on their own, the
 # others follow linearly. Advantage and draw parameter are held fast.
 
-NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
-EXTREME_SCORE = 0.05  # of the score, from either end: the normal approximation is lopsided
 _CLOSE_OPPONENTS = 50  # re-rated one by one in a bound; further ones follow them linearly
 _LONGEST_STRIDE = 2.0  # natural units in one step to a bound, 347 Elo
 _BOUND_DONE = 1e-9  # natural units, and log likelihood
 _MOST_STRIDES = 200  # a bound further away than 400 natural units is none
 
 
-def _profile(fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: float) -> tuple[float, float] | None:
+def _profile(
+    fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: float, quantile: float
+) -> tuple[float, float] | None:
     """Distances down and up in points, by the steps of Venzon and Moolgavkar 1988; None without end.
 
     `near`: the engine, then its closest opponents; `inverse`: their columns of the inverse curvature. Draws narrow
@@ -43,7 +43,7 @@ def _profile(fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: f
     place = near[0]
     score = fit.pairs.scored[place] / fit.pairs.played[place] if fit.pairs.played[place] else 0.5
     extreme = not EXTREME_SCORE <= score <= 1 - EXTREME_SCORE
-    drop = NORMAL_95**2 / 2 * (1.0 if extreme else narrowed)
+    drop = quantile**2 / 2 * (1.0 if extreme else narrowed)
     down, up = (_reach(star, direction, drop, side) for side in (-1.0, 1.0))
     return None if down is None or up is None else (-down * fit.unit, up * fit.unit)
 
@@ -67,8 +67,7 @@ class _Star:
         start = self.model.slopes(self.results, self.gaps, self.draw)
         moved = self.gaps + self.moves @ off
         there = self.model.slopes(self.results, moved, self.draw)
-        heights = (self.model.row_heights(self.results, gaps, self.draw) for gaps in (self.gaps, moved))
-        before, after = heights
+        before, after = (self.model.row_log_likelihoods(self.results, gaps, self.draw) for gaps in (self.gaps, moved))
         fall = (after - before - start.score * (moved - self.gaps)).sum()
         gradient = self.moves.T @ (there.score - start.score) - self.rest @ off
         return float(fall - off @ self.rest @ off / 2), gradient, self.rest + (self.moves.T * there.curve) @ self.moves
@@ -141,13 +140,11 @@ class _Middle:
     advantage: float  # more than `bent` has in the advantage's own place; never less, so that no variance is negative
 
     def matrix(self) -> Vector:
-        """Dense, of all unknowns."""
         matrix = self.bent.matrix()
         matrix[-2, -2] += self.advantage
         return matrix
 
     def square(self, response: Vector) -> float:
-        """The quadratic form, without building the matrix."""
         return float(response @ self.bent.times(response) + self.advantage * response[-2] ** 2)
 
 
@@ -158,9 +155,9 @@ def sandwich_middle(fit: Fit) -> _Middle | None:
         return None
     rows = fit.curvature.rows
     if fit.model == "logistic":
-        share = logistic(fit.lean.gaps(fit.at))
-        rate = _draw_rate_of_equals(fit.lean.pairs, share)
-        rows = rows - fit.lean.pairs.games * expected_draws(share, rate) / 4
+        share = logistic(fit.folded_problem.gaps(fit.at))
+        rate = _draw_rate_of_equals(fit.folded_problem.pairs, share)
+        rows = rows - fit.folded_problem.pairs.games * expected_draws(share, rate) / 4
     else:
         rate = draw_rate(fit)
     beyond = None if fit.problem.elsewhere is None else fit.problem.elsewhere.spread
@@ -207,7 +204,7 @@ def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
 def draw_rate(fit: Fit) -> float:
     """Between equals without White's advantage."""
     if fit.model == "logistic":
-        return _draw_rate_of_equals(fit.lean.pairs, logistic(fit.lean.gaps(fit.at)))
+        return _draw_rate_of_equals(fit.folded_problem.pairs, logistic(fit.folded_problem.gaps(fit.at)))
     draw = float(fit.at[-1])
     return float(np.exp(draw) / (2 + np.exp(draw)) if fit.model == "davidson" else np.tanh(draw / 2))
 
@@ -247,16 +244,13 @@ def _draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
         found = excess(rate)
         if abs(found) <= 1e-12 * games:
             return rate
+        fall = found / (above if found > 0 else below)
+        less = 1 - fall if fall < 1 else 0.5
         if found > 0:
-            high, above, below, side = rate, found, below * _less(found / above) if side > 0 else below, 1
+            high, above, below, side = rate, found, below * less if side > 0 else below, 1
         else:
-            low, below, above, side = rate, found, above * _less(found / below) if side < 0 else above, -1
+            low, below, above, side = rate, found, above * less if side < 0 else above, -1
     return (low + high) / 2
-
-
-def _less(fall: float) -> float:
-    """What an end of the bracket that stays is weighed down by, when the other one fell to this share."""
-    return 1 - fall if fall < 1 else 0.5
 
 
 def _fitted(fit: Fit, paired: Vector) -> float:
@@ -271,24 +265,6 @@ def _fitted(fit: Fit, paired: Vector) -> float:
 
 
 # Errors of a fit: covariance, LOS, and bounds for few games.
-
-FEW_GAMES = 20  # below it the normal approximation of an error is lopsided
-
-
-class _Uncertain(Protocol):
-    """Errors of single engines, all places in the fit's names, all numbers in its points."""
-
-    def sd_of(self, place: int) -> float:
-        """Of a rating against the pool's average or the anchors."""
-
-    def los(self, one: int, other: int) -> float:
-        """Likelihood that `one` is the stronger of the two."""
-
-    def bounds(self, place: int, wider: float = 1.0) -> tuple[float, float] | None:
-        """How far down and up the 95 % profile likelihood reaches from the rating; None without end.
-
-        `wider`: the variance is so many times what the curvature says, for scores that are not extreme.
-        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,11 +311,15 @@ class Errors:
         """Likelihood that `one` is the stronger of the two; certain between anchors."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
-    def bounds(self, place: int, wider: float = 1.0) -> tuple[float, float] | None:
-        """How far down and up the 95 % profile likelihood reaches from the rating, in points; None without end."""
+    def bounds(self, place: int, wider: float = 1.0, quantile: float = NORMAL_95) -> tuple[float, float] | None:
+        """How far down and up the profile likelihood reaches from the rating, in points; None without end.
+
+        `wider`: the variance is so many times what the curvature says, for scores that are not extreme. `quantile`:
+        the confidence, in standard deviations.
+        """
         near = _near(self.fit, place)
         narrowed = float(self.variances[place] / self.inverse[place, place])
-        return _profile(self.fit, near, self.inverse[:, near], narrowed * wider)
+        return _profile(self.fit, near, self.inverse[:, near], narrowed * wider, quantile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,7 +357,7 @@ class ErrorsOnRequest:
         """Likelihood that `one` is the stronger of the two."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
-    def bounds(self, place: int, wider: float = 1.0) -> tuple[float, float] | None:
+    def bounds(self, place: int, wider: float = 1.0, quantile: float = NORMAL_95) -> tuple[float, float] | None:
         """As `Errors.bounds`, all opponents following linearly."""
         fit, count, direction = self.fit, len(self.fit.names), self._direction(place)
         ratings = fit.problem.free[fit.problem.free < count]
@@ -385,7 +365,7 @@ class ErrorsOnRequest:
         if not fit.fixed:
             column = column - column.mean()
         narrowed = (self.sd_of(place) / fit.unit) ** 2 / float(column[place])
-        return _profile(fit, np.array([place], dtype=np.intp), column[:, None], narrowed * wider)
+        return _profile(fit, np.array([place], dtype=np.intp), column[:, None], narrowed * wider, quantile)
 
     def _direction(self, place: int) -> Vector:
         """Against the average, or the anchors."""

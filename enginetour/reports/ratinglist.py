@@ -225,10 +225,10 @@ def _wrap_notes(notes: Sequence[str], room: int) -> list[str]:
 
 def _draw_rate(found: RatingList) -> list[str]:
     """Expected between equals, of the largest pool."""
-    ground = fit_bases(found.rows).get(1)
-    if ground is None or not isinstance(ground.errors, Errors):
+    basis = fit_bases(found.rows).get(1)
+    if basis is None or not isinstance(basis.errors, Errors):
         return []
-    return [f"Draw rate (equal opponents) = {100 * ground.errors.draw_rate:.2f} %"]
+    return [f"Draw rate (equal opponents) = {100 * basis.errors.draw_rate:.2f} %"]
 
 
 def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_DEFAULT) -> str:

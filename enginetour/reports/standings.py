@@ -26,8 +26,8 @@ from enginetour.reports.sheet import (
 )
 
 if TYPE_CHECKING:
-    from enginetour.interop.pairers import Pairs
-    from enginetour.interop.roundfiles import Why
+    from enginetour.interop.foreign import Pairs
+    from enginetour.interop.roundfiles import PairingReason
 
 
 # What people read in the morning, as sheets: standings, crosstable, ladder, games, ratings, probes.
@@ -333,12 +333,12 @@ def _number_label(label: str) -> int | str:
     return int(label) if label.isascii() and label.isdigit() else label
 
 
-def why_lines(found: Why, field: Field) -> list[str]:
+def why_lines(found: PairingReason, field: Field) -> list[str]:
     """The answer of ``--why`` in sentences and rows, each fits a terminal."""
     return [part for line in _answer(found, field) for part in wrap_sentence(line, _ROOM, then="      ")]
 
 
-def _answer(found: Why, field: Field) -> list[str]:
+def _answer(found: PairingReason, field: Field) -> list[str]:
     names = [member.name for member in field.members]
     one, other = (names[place] for place in found.pair)
     lines = [f"{one} and {other} are {'' if found.together else 'not '}paired in round {field.number}"]
@@ -375,7 +375,7 @@ def _answer(found: Why, field: Field) -> list[str]:
     return lines
 
 
-def why_json(found: Why, field: Field, labels: Sequence[str]) -> dict[str, Any]:
+def why_json(found: PairingReason, field: Field, labels: Sequence[str]) -> dict[str, Any]:
     """Keys: round, pair, paired, guarantee, facts, rules, criteria, weight, least, exact, instead.
 
     A criterion has name, worth, most, source.

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
-from enginetour.interop.files import beside, is_there, sync_folder
+from enginetour.interop.files import has_name, replacement_file, sync_directory
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import migrations
 from enginetour.store.address import Address, ServerAddress
@@ -170,7 +170,7 @@ def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
         _refuse_target(source, target, replace=replace)  # it may have come since
         new.replace(target)
         found = _Backup(target, target.stat().st_size, sum(rows.values()), schema_version(target))
-    sync_folder(target.parent)
+    sync_directory(target.parent)
     return found
 
 
@@ -213,7 +213,7 @@ def _beside(target: Path) -> Iterator[Path]:
     with ExitStack() as stack:
         new = target.with_name(f".{target.name}.new")
         try:
-            mark = stack.enter_context(beside(target, _RIGHTS))
+            mark = stack.enter_context(replacement_file(target, _RIGHTS))
         except BlockingIOError:
             raise StoreRefused("another backup is being written", place=str(target), step="wait for its end") from None
         except OSError as error:
@@ -222,7 +222,7 @@ def _beside(target: Path) -> Iterator[Path]:
         try:
             yield new
         finally:
-            if is_there(mark.fileno(), new):
+            if has_name(mark.fileno(), new):
                 for suffix in ("-journal", "-wal", "-shm"):
                     new.with_name(new.name + suffix).unlink(missing_ok=True)
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, or_, select
 
 from enginetour.model.errors import UsageRefused
 from enginetour.ratings.incremental import RatingEvent
-from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.counts import import_stands
 from enginetour.store.definition import ListDefinition, revisions_of

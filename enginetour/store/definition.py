@@ -15,8 +15,8 @@ from enginetour.interop.gamefilter import ENDINGS
 from enginetour.model.errors import StoreRefused, UsageRefused, suggest
 from enginetour.model.timecontrol import TIME_CLASSES
 from enginetour.model.variants import STANDARD, variant_named
-from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.models import parse_loose_anchor, parse_prior
+from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.address import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS
@@ -93,7 +93,7 @@ class ListDefinition(BaseModel):
     @field_validator("loose")
     @classmethod
     def _known_loose(cls, anchors: dict[str, str]) -> dict[str, str]:
-        return {name: parse_loose_anchor(words).told for name, words in anchors.items()}
+        return {name: parse_loose_anchor(words).text for name, words in anchors.items()}
 
     @model_validator(mode="after")
     def _fits_together(self) -> ListDefinition:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
-from enginetour.interop.gametags import NOT_TOLD, Partners
+from enginetour.interop.gametags import UNKNOWN_OPENING, OpeningPairs
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import (
     Added,
@@ -580,7 +580,7 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
         step = "without a game there is nothing to test" + ("; --all asks the whole store" if tournament else "")
         raise UsageRefused(f"{one!r} and {other!r} have not met {where}", place="--sprt", step=step)
     games, places, met = [], [], (set[str](), set[str]())
-    partners = Partners[_PairKey]()
+    partners = OpeningPairs[_PairKey]()
     for edition, white_engine, black_engine, meeting, pair, points, opening in rows:
         is_white = white_engine in first
         own, foe = (white_engine, black_engine) if is_white else (black_engine, white_engine)
@@ -588,7 +588,7 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
         met[1].add(shown[foe])
         place = (edition, own, foe, meeting, pair)
         places.append(place)
-        key = partners.pair_of((own, foe), opening or NOT_TOLD, "white" if is_white else "black", place)
+        key = partners.pair_of((own, foe), opening or UNKNOWN_OPENING, "white" if is_white else "black", place)
         games.append((key, points if is_white else 2 - points))
     return _HeadToHead(
         tuple(games), tuple(places), (tuple(sorted(met[0])), tuple(sorted(met[1]))), unopened, (one, other)
@@ -605,7 +605,7 @@ def _played(connection: Connection, first: set[int], second: set[int], tournamen
     elif odd := nonstandard_variants(connection):
         rows = rows.where(GAMES.c.tournament.not_in(odd))
     for edition, white, black, meeting, leg, outcome in connection.execute(rows.order_by(GAMES.c.id)):
-        yield edition, white, black, meeting, (leg + 1) // 2, outcome.half_points(white=True), NOT_TOLD
+        yield edition, white, black, meeting, (leg + 1) // 2, outcome.half_points(white=True), UNKNOWN_OPENING
 
 
 def _imported(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, insert, or_, select
 
 from enginetour import __version__
-from enginetour.interop.gamefilter import Naming, Ratable
-from enginetour.interop.gametags import NOT_TOLD, Claim, Games
-from enginetour.interop.tally import RESULTS, normal_name, text
+from enginetour.interop.gamefilter import EngineNames, RatableGames
+from enginetour.interop.gametags import UNKNOWN_OPENING, ClaimedGame, GameColumns
+from enginetour.interop.tally import RESULTS, normal_name, tag_text
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.model.variants import STANDARD
@@ -48,7 +48,7 @@ def export_titles(database: Database) -> frozenset[str]:
 
 
 def _fresh_games(
-    connection: Connection, games: Games, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
+    connection: Connection, games: GameColumns, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files.
 
@@ -67,7 +67,7 @@ def _fresh_games(
     return found[~np.isin(found, own)] if own else found
 
 
-def _played_here(connection: Connection, games: Games) -> list[int]:
+def _played_here(connection: Connection, games: GameColumns) -> list[int]:
     """Places of the games that are in the store as games of our tournaments.
 
     A claim holds when number, names and result are those of the game, and date and start too where the file tells.
@@ -97,13 +97,13 @@ def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str
                 yield number, title, *game
 
 
-def _is(claim: Claim, result: str, game: tuple[str, ...]) -> bool:
+def _is(claim: ClaimedGame, result: str, game: tuple[str, ...]) -> bool:
     white, black, outcome, date, start = game
     told = claim.date in ("", date) and claim.start in ("", start)
     return told and (claim.white, claim.black, result) == (white, black, outcome)
 
 
-def _key(claim: Claim) -> tuple[str, str]:
+def _key(claim: ClaimedGame) -> tuple[str, str]:
     return claim.event, claim.round.rpartition(_ROUND)[2]
 
 
@@ -157,8 +157,8 @@ class _ImportLine:
 def import_games(
     database: Database,
     name: str,
-    games: Games,
-    rated: Ratable,
+    games: GameColumns,
+    rated: RatableGames,
     files: Sequence[str],
     *,
     variant: str = STANDARD,
@@ -185,10 +185,10 @@ def import_games(
         return [importer.event(connection, event, part) for event, part in wanted.items()]
 
 
-def _by_event(games: Games, rated: Ratable, name: str) -> dict[str, NDArray[np.intp]]:
+def _by_event(games: GameColumns, rated: RatableGames, name: str) -> dict[str, NDArray[np.intp]]:
     """The games to import by their Event tags."""
     numbers = np.array(games.event, dtype=np.intp)[rated.wanted]
-    called = [_event_name(text(raw)) or name for raw in games.event_tags]
+    called = [_event_name(tag_text(raw)) or name for raw in games.event_tags]
     wanted: dict[str, list[NDArray[np.intp]]] = {}
     for number in dict.fromkeys(numbers.tolist()):
         wanted.setdefault(called[number], []).append(rated.wanted[numbers == number])
@@ -209,8 +209,8 @@ class _Importer:
     """Games of files on their way into the store, event by event in one transaction."""
 
     _database: Database
-    _games: Games
-    _rated: Ratable
+    _games: GameColumns
+    _rated: RatableGames
     _files: Sequence[str]
     _variant: str
     _match_names: bool
@@ -306,7 +306,7 @@ def _add_engines(connection: Connection, names: Sequence[str]) -> None:
         connection.execute(insert(ENGINES), rows)
 
 
-def _add_event(connection: Connection, name: str, naming: Naming, variant: str) -> tuple[int, int]:
+def _add_event(connection: Connection, name: str, naming: EngineNames, variant: str) -> tuple[int, int]:
     """Key and edition of the event, which keeps by what names and patterns it was made."""
     newest = select(func.coalesce(func.max(TOURNAMENTS.c.edition), 0)).where(TOURNAMENTS.c.name == name)
     edition = int(connection.execute(newest).scalar_one()) + 1
@@ -335,12 +335,12 @@ def _add_games(
     database: Database,
     connection: Connection,
     event: int,
-    games: Games,
+    games: GameColumns,
     fresh: NDArray[np.intp],
     white: NDArray[np.int64],
     black: NDArray[np.int64],
 ) -> None:
-    controls = [text(raw) for raw in games.controls]
+    controls = [tag_text(raw) for raw in games.controls]
     openings = np.array(games.openings)[fresh]
     results = np.array(games.results, dtype=np.int64)[fresh]
     columns = {
@@ -352,14 +352,14 @@ def _add_games(
         "tc": [controls[number] for number in np.array(games.control)[fresh].tolist()],
         "file": np.searchsorted(np.array(games.ends), fresh, side="right").tolist() if len(games.ends) > 1 else 0,
         "offset": np.array(games.offsets)[fresh].tolist(),
-        "opening": openings.tolist() if openings.any() else NOT_TOLD,
+        "opening": openings.tolist() if openings.any() else UNKNOWN_OPENING,
     }
     places = fresh.tolist()
     if games.black_control:
         blacks = (games.black_control.get(place) for place in places)
         columns["black_tc"] = ["" if number is None else controls[number] for number in blacks]
     if games.terminations:
-        columns["termination"] = [text(games.terminations.get(place, b"")) for place in places]
+        columns["termination"] = [tag_text(games.terminations.get(place, b"")) for place in places]
     if games.odds:
         columns["handicap"] = [games.odds.get(place, 0) for place in places]
     database.fill(connection, "imported_games", columns)

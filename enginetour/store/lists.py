@@ -137,11 +137,11 @@ def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
 
 def _los(one: Row, other: Row) -> float | None:
     """Likelihood that `one` is the stronger of two of a pool; None where the list gives no errors."""
-    ground = one.ground
-    if ground is None or one.name not in ground.wanted:
+    basis = one.basis
+    if basis is None or one.name not in basis.wanted:
         return None
-    here, there = ground.fit.names.index(one.name), ground.fit.names.index(other.name)
-    return None if ground.fit.fixed >= {here, there} else ground.errors.los(here, there)
+    here, there = basis.fit.names.index(one.name), basis.fit.names.index(other.name)
+    return None if basis.fit.fixed >= {here, there} else basis.errors.los(here, there)
 
 
 def _folded(store: Store, selection: Selection) -> RatingList:
@@ -156,7 +156,7 @@ def _folded(store: Store, selection: Selection) -> RatingList:
         relatives = _lineage(connection, names)
     ratings = {event.engine: event.after for event in known.rate(games, settings, start, relatives)}
     skipped = sum(selection.left_out.values())
-    return incremental_list(pairs, ratings, definition.system, skipped=skipped, told=told(selection))
+    return incremental_list(pairs, ratings, definition.system, skipped=skipped, notes=told(selection))
 
 
 def _games(connection: Connection, selection: Selection, names: Mapping[int, str]) -> Iterable[RatedGame]:

@@ -329,12 +329,8 @@ def _refolded(connection: Connection, stored: Stream, begun: RatingState, *, tru
 
 def _whole(connection: Connection, begun: RatingState) -> list[_Row]:
     if begun.rule.mode == "sequential":
-        return _rows(incremental.rate(rated_games(connection), begun)[1])
-    state, written = begun, list[RatingEvent]()
-    for event, tallies in _tallies_by_event(connection).items():
-        state, events = incremental.rate_event(state, event, tallies)
-        written += events
-    return _rows(written)
+        return _rows(incremental.rate(rated_games(connection), begun))
+    return _rows(incremental.rate_events(_tallies_by_event(connection), begun))
 
 
 def _from(connection: Connection, stored: Stream, begun: RatingState, place: int) -> tuple[int, list[_Row]] | None:
@@ -346,8 +342,7 @@ def _from(connection: Connection, stored: Stream, begun: RatingState, place: int
     if place // _ROWS_A_GAME + len(games) != number_rated(connection) or not _entered_so(careers, stored, begun):
         return None
     known = {str(engine): Standing(career.rating, career.peak, career.games) for engine, career in careers.items()}
-    restored = replace(begun, standings=begun.standings.update(known))
-    rated = _rows(incremental.rate(games, restored)[1])
+    rated = _rows(incremental.rate(games, replace(begun, standings={**begun.standings, **known})))
     behind = [tuple(row)[1:] for row in stored.rows(place)]
     same = _same(behind, rated)
     if same < min(len(behind), len(rated)) and _game(behind[same]) == _game(rated[same]):

@@ -26,7 +26,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from enginetour.interop.gamefilter import any_fits, at_least, ended_so
+from enginetour.interop.gamefilter import has_ending, matches_any, with_min_games
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD
@@ -135,7 +135,7 @@ def game_filter(connection: Connection, definition: ListDefinition, moment: Mome
 
     def why_not_imported(tags: Sequence[str], **common: Any) -> str | None:
         tc, black_tc, termination = tags
-        excluded = ended_so(termination, definition.exclude_termination)
+        excluded = has_ending(termination, definition.exclude_termination)
         return _why_not(definition, **common, controls=(tc, black_tc or tc), excluded=excluded, hardware="")
 
     columns = (GAMES.c.tournament, EVEN, ended, *_PLAYED_TAGS, GAMES.c.hardware)
@@ -162,9 +162,9 @@ def game_filter(connection: Connection, definition: ListDefinition, moment: Mome
 
 def _wanted_tournament(row: Any, definition: ListDefinition) -> bool:
     names = (row.name, f"{row.name} #{row.edition}")
-    if definition.tournaments and not any(any_fits(name, definition.tournaments) for name in names):
+    if definition.tournaments and not any(matches_any(name, definition.tournaments) for name in names):
         return False
-    return not any(any_fits(name, definition.not_tournaments) for name in names)
+    return not any(matches_any(name, definition.not_tournaments) for name in names)
 
 
 def _why_not(
@@ -185,9 +185,9 @@ def _why_not(
         "odds": even or definition.odds,
         "date": in_time,
         "time class": not definition.time_classes or time_class(*controls) in definition.time_classes,
-        "control": not definition.tc or all(any_fits(control, definition.tc) for control in controls),
+        "control": not definition.tc or all(matches_any(control, definition.tc) for control in controls),
         "termination": not excluded,
-        "hardware": not definition.hardware or any_fits(hardware, definition.hardware),
+        "hardware": not definition.hardware or matches_any(hardware, definition.hardware),
     }
     return next((part for part in _PARTS if not kept[part]), None)
 
@@ -275,7 +275,7 @@ def select_games(
         else:
             sums, left = _counted_sums(connection, definition, moment)
     pairs, unwanted, alone = _pairs(sums, named.names)
-    enough = at_least(pairs, definition.min_games)
+    enough = with_min_games(pairs, definition.min_games)
     left |= {"engine": unwanted, "one engine": alone, "few games": int(pairs.games.sum() - enough.games.sum())}
     versions: defaultdict[str, list[int]] = defaultdict(list)
     met = (sums[2] | sums[3] | sums[4]) > 0  # kept counts have pairs whose games were all struck out
@@ -333,7 +333,7 @@ def _named_versions(
 
 def _fits(globs: Collection[str], called: Collection[str], marked: str) -> bool:
     """One of the patterns fits what a version is called then, or is its name with the mark, shown or not."""
-    return marked in globs or any(any_fits(word, globs) for word in called)
+    return marked in globs or any(matches_any(word, globs) for word in called)
 
 
 def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums, dict[str, int]]:

@@ -31,7 +31,7 @@ from sqlalchemy import (
     create_engine,
 )
 
-from enginetour.interop.files import SQLITE_MAGIC, is_there
+from enginetour.interop.files import SQLITE_MAGIC, has_name
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import dialect, migrations
 from enginetour.store.codecs import JsonText, stored_type
@@ -263,7 +263,7 @@ class TournamentLock:
             os.close(fd)
             step = "put the database on a local disk"
             raise StorageFailed(f"cannot be locked ({error.strerror})", place=str(self.path), step=step) from error
-        if not is_there(fd, self.path):  # somebody removed it in this moment: a lock on no name keeps nobody out
+        if not has_name(fd, self.path):  # somebody removed it in this moment: a lock on no name keeps nobody out
             os.close(fd)
             self.acquire()
             return
@@ -280,7 +280,7 @@ class TournamentLock:
         """Remove the file and release the lock; does nothing if it is not held."""
         if self._fd is not None:
             with suppress(OSError):  # a folder that may not be written to any more: the file means nothing
-                if is_there(self._fd, self.path):  # else it was removed by hand, and this one may be another's
+                if has_name(self._fd, self.path):  # else it was removed by hand, and this one may be another's
                     self.path.unlink()
             os.close(self._fd)
             self._fd = None

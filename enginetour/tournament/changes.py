@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import Format
-from enginetour.interop.toml import refusal
+from enginetour.interop.toml import validation_error
 from enginetour.model.errors import TourError, UsageRefused, match_name, no_match_hint
 from enginetour.model.game import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
 from enginetour.model.task import EngineSpec, Side, TimeTerms
@@ -56,7 +56,7 @@ def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entra
     try:
         section = EntrantSection(engine=engine, name=name, new=True)
     except ValidationError as error:
-        raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
+        raise UsageRefused(validation_error(error, Path(), "", EntrantSection).what) from None
     return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}")))[:2]
 
 

@@ -22,14 +22,14 @@ from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, s
 from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.variants import STANDARD
-from enginetour.openings.choice import OpeningSuite, Per, load
-from enginetour.openings.eco import OpeningNames, read_names
+from enginetour.openings.choice import OpeningScope, OpeningSuite, load_suite
+from enginetour.openings.eco import OpeningNames, read_opening_names
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
 from enginetour.openings.suites import HeldGames
 from enginetour.store.address import Address
-from enginetour.tournament.config import load as configuration
-from enginetour.tournament.config.entrants import engines_of, refuse_mixed_hourglass, rules_of, side_of
+from enginetour.tournament.config import load
+from enginetour.tournament.config.entrants import refuse_mixed_hourglass, rules_of, side_of
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, listed_order
 from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
@@ -44,7 +44,7 @@ def _suite_of(config: Config, folder: Path) -> OpeningSuite:
     """The openings; a refusal of their file also tells where the configuration names it."""
     games = getattr(config.format_options, "games_per_pairing", 1)
     try:
-        return load(
+        return load_suite(
             config.play.openings,
             seed=config.tournament.seed,
             legs=min(2, games),
@@ -150,7 +150,7 @@ class Plan:
         seed = f"{self.suite.seed}:{pairing.encounter}:{side.spec.name}"
         return replace(side, own_book=replace(side.own_book, seed=seed))
 
-    def of_edition(self, number: int, per: Per | None) -> Plan:
+    def of_edition(self, number: int, per: OpeningScope | None) -> Plan:
         """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
         return replace(self, suite=self.suite_of(number).dealt(per))
 
@@ -169,7 +169,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     Of a large suite nothing is looked at yet: that is `refuse_openings`.
     `resumes`: an engine that has left the tournament and cannot be found is left out, for it plays no more.
     """
-    config = configuration.load(path)
+    config = load.load(path)
     folder = config.path.resolve().parent
     workspace = workspace_of(folder)
     registry = of_workspace(workspace)
@@ -180,7 +180,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, {}, suite, rules)
     if config.play.eco:
         at = config.at("play", "eco")
-        plan = replace(plan, names=read_names(folder / Path(config.play.eco).expanduser(), at))
+        plan = replace(plan, names=read_opening_names(folder / Path(config.play.eco).expanduser(), at))
     entrants: list[Entrant] = []
     sides: dict[str, Side] = {}
     files: dict[str, EngineEntry] = {}
@@ -259,7 +259,7 @@ def resolve(
     One that `is_gone` may be refused.
     """
     try:
-        for entry in engines_of(section, registry, folder, place):
+        for entry in registry.matching(section, folder, place):
             name = section.name or entry.name
             options = {**entry.options, **section.options}
             try:

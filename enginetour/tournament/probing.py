@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from enginetour.engines.enginefile import EngineEntry, version_in_name
 from enginetour.engines.registry import candidates
-from enginetour.interop.files import shipped
+from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import EngineRefused, InputRefused, TaskFailed, TourError
 from enginetour.model.game import Opening
 from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Quirks, Side
@@ -206,7 +206,7 @@ def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, Engin
         if entry is None or not probe.own_name or not entry.contradicts(probe.own_name):
             continue
         stated = entry.name if version_in_name(entry.name) else f"{entry.name} {entry.version}"
-        bundled = entry.path is not None and entry.path.parent == shipped("engines")
+        bundled = entry.path is not None and entry.path.parent == bundled_directory("engines")
         step = "enginetour engines find writes a file with that name" if bundled else f"correct name in {entry.path}"
         yield f"{name}: the engine file says {stated!r}, the engine reports {probe.own_name!r}. Hint: {step}"
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from enginetour.engines.identity import changed_engines_error, new_fingerprint
 from enginetour.formats.base import Format
-from enginetour.interop.files import shipped_suite
+from enginetour.interop.files import bundled_openings
 from enginetour.model.errors import InputRefused, StoreRefused
 from enginetour.model.game import Added, Extended
 from enginetour.model.task import EngineSpec, OwnBook, Side, TimeTerms
@@ -83,7 +83,7 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
     """Numbers of the format that are larger in the file than now; StoreRefused for every other difference."""
     stored, written = log.config, plan.config.frozen_part()
     grown: dict[str, int] = {}
-    relabelled = stored.get("suite") == _FIRST_LABELS and plan.suite.source == str(shipped_suite())
+    relabelled = stored.get("suite") == _FIRST_LABELS and plan.suite.source == str(bundled_openings())
     if stored.get("suite", plan.suite.digest) != plan.suite.digest and not relabelled:
         what = f"the openings of {log.title} have changed since it began: {plan.suite.source}"
         step = "put the file back, or start the next edition with run --new once this one has ended"

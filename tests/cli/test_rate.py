@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour.cli import rate as gamefiles
+from enginetour.cli import games as gamefiles
 from enginetour.cli.main import cli
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.ratings import elo, gor
 from enginetour.ratings.incremental import RatedGame
-from tests.support.tournaments import loaded_by
+from enginetour.ratings.systems import SYSTEMS
 
 CASES = Path(__file__).parents[1] / "cases" / "lists"
 WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
@@ -380,7 +381,7 @@ def test_go_ratings_of_files(club: Path, words: tuple[str, ...], odds: bool) -> 
     entry = ("--start", "gnu=6k", "--start", "Pachi=2100", *(["--odds"] if odds else []))
     for system, settings in (("gor", gor.CzechSettings()), ("egf", gor.EgfSettings())):
         found = listed(club, "--system", system, *entry, *words)
-        wanted = {one.engine: one.after for one in gor.rate(by_hand(event, odds=odds), settings, start)}
+        wanted = {one.engine: one.after for one in SYSTEMS[system].rate(by_hand(event, odds=odds), settings, start)}
         assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
         assert (found["model"], found["start"], found["skipped"]) == (system, start, 0 if odds else 2)
 
@@ -388,13 +389,12 @@ def test_go_ratings_of_files(club: Path, words: tuple[str, ...], odds: bool) -> 
 def test_elo_and_egf2021_of_files(club: Path) -> None:
     """Game by game, with settings."""
     found = listed(club, "--system", "elo", "--setting", "k=40", "--start", "Fuego=100", "--odds")
-    wanted = {
-        one.engine: one.after for one in elo.rate(by_hand(None, odds=True), elo.EloSettings(k=40), {"Fuego": 100.0})
-    }
+    rated = SYSTEMS["elo"].rate(by_hand(None, odds=True), elo.EloSettings(k=40), {"Fuego": 100.0})
+    wanted = {one.engine: one.after for one in rated}
     assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
     found = listed(club, "--system", "egf2021", "--setting", "start_value=2 dan", "--odds")
     settings = gor.Egf2021Settings(start_value=2200.0)
-    wanted = {one.engine: one.after for one in gor.rate_egf2021(by_hand(None, odds=True), settings, {})}
+    wanted = {one.engine: one.after for one in SYSTEMS["egf2021"].rate(by_hand(None, odds=True), settings, {})}
     assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
 
 
@@ -473,14 +473,24 @@ def test_a_bar_needs_a_terminal_and_a_big_file(
 @pytest.mark.parametrize("words", [(), ("--json",), ("--csv",)])
 def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -> None:
     """Nothing but the numbers: the start decides about small files."""
-    _, modules = loaded_by("rate", str(games), *words)
-    assert modules.isdisjoint({
-        "sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store.database"
-    })  # fmt: skip
+    heavy = ("sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store.database")
+    code = (
+        "import sys; from enginetour.cli.main import main\n"
+        f"sys.argv = ['enginetour', 'rate', {str(games)!r}, *{words!r}]\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
 
 
 def test_numbers_wait_for_the_games(tmp_path: Path) -> None:
     """What cannot be read is refused before numpy is loaded."""
-    said, modules = loaded_by("rate", str(tmp_path / "none.pgn"), code=3)
-    assert "numpy" not in modules
-    assert "none.pgn: cannot read" in said
+    code = (
+        "import sys; from enginetour.cli.main import main\n"
+        f"sys.argv = ['enginetour', 'rate', {str(tmp_path / 'none.pgn')!r}]\n"
+        "try: main()\nexcept SystemExit as end: print(end.code, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "False"]
+    assert "none.pgn: cannot read" in done.stderr

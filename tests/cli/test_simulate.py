@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from enginetour.cli.main import cli
 from enginetour.cli.simulate import decisions
-from enginetour.interop.bubblecase import trace
+from enginetour.interop.bubblecase import trace_bubble
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from tests.laws.bubble_cases import check_invariants
 from tests.laws.bubble_oracle import MISREADINGS, oracle_trace
@@ -25,7 +25,7 @@ CASES = sorted((Path(__file__).parents[1] / "golden" / "bubble").glob("*.json"))
 def test_golden_traces(path: Path) -> None:
     """Every decision, every game in order and every colour is as written."""
     case = json.loads(path.read_text("utf-8"))
-    found = json.loads(json.dumps(trace(decisions(path.read_text("utf-8"), path.name))))
+    found = json.loads(json.dumps(trace_bubble(decisions(path.read_text("utf-8"), path.name))))
     assert found == case["expected"]
     assert list(found) == ["format", "steps", "ranking", "withdrawn", "games_total"]
     check_invariants(case, found)

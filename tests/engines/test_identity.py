@@ -13,7 +13,7 @@ import pytest
 from enginetour.engines import identity
 from enginetour.engines.identity import EngineFiles, fingerprint, is_path, missing_paths, new_fingerprint, path_options
 from enginetour.engines.registry import load, to_spec
-from enginetour.interop.files import shipped
+from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import EngineSpec, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
@@ -112,7 +112,7 @@ def test_missing_program(tmp_path: Path) -> None:
 
 def test_own_levels_differ() -> None:
     """The levels of our own engine are engines of their own."""
-    registry = load([shipped("engines")])
+    registry = load([bundled_directory("engines")])
     assert len({fingerprint(to_spec(registry.get(f"wren{level}"))) for level in range(1, 9)}) == 8
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from enginetour.engines.enginefile import EngineEntry, read_entry, write_entry
 from enginetour.engines.registry import candidates, find, find_program, load, named, to_spec
-from enginetour.interop.files import shipped
+from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import EngineRefused, InputRefused
-from enginetour.model.task import Quirks
+from enginetour.model.task import Quirks, Resources
+from enginetour.tournament.config.sections import EntrantSection
 from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import config, tour
 
@@ -52,7 +54,7 @@ def _program(path: Path) -> Path:
 
 def test_shipped_files() -> None:
     """Every engine file we ship loads, has a name of its own, a family and an origin; limits are as surveyed."""
-    registry = load([shipped("engines")])
+    registry = load([bundled_directory("engines")])
     entries = {entry.id: entry for entry in registry.entries()}
     assert set(entries) == {*DEBIAN, *(f"wren{level}" for level in range(1, 9))}
     assert len({entry.name for entry in entries.values()}) == len(entries)
@@ -92,7 +94,7 @@ def test_one_thread_no_pondering_no_book(
     name: str, options: dict[str, str], init: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     """Whatever an engine's defaults are: two of the surveyed think in two threads, others ponder or have books."""
-    entry = load([shipped("engines")]).get(name)
+    entry = load([bundled_directory("engines")]).get(name)
     assert options.items() <= {key: str(value).lower() for key, value in entry.options.items()}.items()
     assert entry.quirks.init == init
     assert entry.command[1:] == words
@@ -102,7 +104,7 @@ def test_one_thread_no_pondering_no_book(
 @pytest.mark.engine("polyglot")
 def test_polyglot_ini() -> None:
     """The adapter's ini is generated with the engine's absolute path; its place is the process's scratch folder."""
-    spec = to_spec(load([shipped("engines")]).get("polyglot-stockfish-cecp"))
+    spec = to_spec(load([bundled_directory("engines")]).get("polyglot-stockfish-cecp"))
     assert spec.command[1] == "{scratch}/stockfish.ini"
     ((name, text),) = spec.files
     assert name == "stockfish.ini"
@@ -111,15 +113,15 @@ def test_polyglot_ini() -> None:
 
 def test_wren_starts_by_our_python() -> None:
     """Our own engines are started by the running interpreter, from the folder of their files."""
-    spec = to_spec(load([shipped("engines")]).get("wren3"))
-    assert spec.command == (sys.executable, str(shipped("engines") / "wren.py"), "3")
+    spec = to_spec(load([bundled_directory("engines")]).get("wren3"))
+    assert spec.command == (sys.executable, str(bundled_directory("engines") / "wren.py"), "3")
     assert spec.dir == "scratch"
 
 
 def test_unknown_id() -> None:
     """An unknown engine is told with the nearest id and the command that lists them."""
     with pytest.raises(InputRefused) as caught:
-        load([shipped("engines")]).get("stokfish", "t.toml:4")
+        load([bundled_directory("engines")]).get("stokfish", "t.toml:4")
     told = "t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'?; list them by: enginetour engines list"
     assert str(caught.value) == told
 
@@ -128,7 +130,7 @@ def test_order_of_folders(tmp_path: Path) -> None:
     """A file of the workspace goes before a shipped one of the same id; hidden files are none."""
     write_entry(tmp_path, EngineEntry("stockfish", "Mine", ("mine",), "uci"))
     (tmp_path / ".hidden.toml").write_text("")
-    registry = load([tmp_path, tmp_path / "missing", shipped("engines")])
+    registry = load([tmp_path, tmp_path / "missing", bundled_directory("engines")])
     assert registry.get("stockfish").name == "Mine"
     assert registry.get("toga2").name == "Toga II 3.0"
     assert ".hidden" not in registry.ids
@@ -219,6 +221,55 @@ def test_options_go_over(programs: Path) -> None:
     spec = to_spec(entry, name="Mine", options={"hash": 64, "Contempt": 0.5, "Ponder": True})
     assert spec.name == "Mine"
     assert spec.options == (("Hash", "64"), ("OwnBook", "false"), ("Contempt", "0.5"), ("Ponder", "true"))
+
+
+def test_matching(programs: Path, tmp_path: Path) -> None:
+    """A section means one engine, all of a glob, or a command of its own; its settings go over the file's."""
+    registry = load([bundled_directory("engines")])
+    assert [entry.id for entry in registry.matching(EntrantSection(glob="wren*"), tmp_path)] == [
+        f"wren{n}" for n in range(1, 9)
+    ]
+    (changed,) = registry.matching(
+        EntrantSection(engine="hoichess", quirks={"line_delay_ms": 5}, limits=("clock",), dir="d", env={"A": "b"}),
+        tmp_path,
+    )
+    assert changed.quirks == replace(registry.get("hoichess").quirks, line_delay_ms=5)
+    assert changed.obeyed == {"clock"}
+    (confined,) = registry.matching(
+        EntrantSection(
+            engine="wren1", resources={"memory": 900}, sandbox="landlock", pass_env=("A",), keep_scratch=True
+        ),
+        tmp_path,
+    )
+    spec = to_spec(confined)
+    assert (spec.resources, spec.sandbox) == (Resources(memory=900), "landlock")
+    assert (spec.pass_env, spec.keep_scratch) == (("A",), True)
+    assert (changed.dir, dict(changed.env)) == (str(tmp_path / "d"), {"A": "b"})
+    _program(tmp_path / "mine")
+    (own,) = registry.matching(EntrantSection(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
+    assert to_spec(own).command == (str(tmp_path / "mine"), "-x")
+    assert own.name == "My engine"
+    assert own.obeyed == {"clock", "movetime"}
+
+
+def test_matching_nothing(tmp_path: Path) -> None:
+    """A glob without engines, an unknown id and an unknown quirk are refused at their place."""
+    registry = load([bundled_directory("engines")])
+    for asked, told in (
+        (EntrantSection(glob="x*"), "t:3: no engine file matches 'x\\*'"),
+        (EntrantSection(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
+        (EntrantSection(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
+        (
+            EntrantSection(engine="wren1", resources={"memry": 9}),
+            "t:3: unknown resource 'memry', did you mean 'memory'",
+        ),
+        (
+            EntrantSection(engine="wren1", resources={"nice": 20}),
+            "t:3: resources.nice: .* less than or equal to 19, found 20",
+        ),
+    ):
+        with pytest.raises(InputRefused, match=told):
+            registry.matching(asked, tmp_path, "t:3")
 
 
 def test_find(programs: Path, tmp_path: Path) -> None:

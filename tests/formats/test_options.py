@@ -14,7 +14,8 @@ from enginetour.formats.options import RatingHandicap, without_odds_colours
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
 from enginetour.formats.pairing.mcmahon import first_round_members
 from enginetour.formats.rounds import Rounds, RoundsState
-from enginetour.interop.pairers import Foreign, Separated, pairer
+from enginetour.interop.foreign import ForeignTournament, SeparatedField
+from enginetour.interop.pairers import make_pairing_system
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Added, Entrant, Event, GameFinished, Outcome, Pairing, Withdrawn
 
@@ -227,6 +228,6 @@ def test_what_cannot_be_asked(settings: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize("key", ["absent", "half_bye"])
 def test_one_round_has_its_own_option(key: str) -> None:
     """The next round of another program's tournament is told by --absent; a setting for it would do nothing."""
-    foreign = Foreign(Separated((Member("A"), Member("B")), (), (0, 1), 1), ("1", "2"), {}, {})
+    foreign = ForeignTournament(SeparatedField((Member("A"), Member("B")), (), (0, 1), 1), ("1", "2"), {}, {})
     with pytest.raises(UsageRefused, match="plans the rounds"):
-        pairer("dutch", foreign, {key: {"A": [1]}})
+        make_pairing_system("dutch", foreign, {key: {"A": [1]}})

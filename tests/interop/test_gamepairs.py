@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginetour.cli.main import cli
-from enginetour.interop.gamefilter import Naming
+from enginetour.interop.gamefilter import EngineNames
 from enginetour.interop.gamepairs import match_games, openings_of_games
-from enginetour.interop.gametags import Games, Partners
+from enginetour.interop.gametags import GameColumns, OpeningPairs
 from enginetour.interop.pgn import read_games
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
@@ -47,11 +47,11 @@ def called(name: str) -> str | None:
 @given(st.lists(each, max_size=60))
 def test_pairs_are_those_that_the_tests_count(played: list[tuple[bytes, bytes, bytes, int, bool]]) -> None:
     """The same pairs as game by game: finished games that are taken, between two names, in the order of the files."""
-    games = Games()
+    games = GameColumns()
     games.add([row[0] for row in played], [row[1] for row in played], [row[2] for row in played], "here")
     games.openings.extend([opening for _, _, _, opening, _ in played])
     taken = np.array([wanted for *_, wanted in played], dtype=np.bool_)
-    partners, points = Partners[int](), defaultdict[int, list[int]](list)
+    partners, points = OpeningPairs[int](), defaultdict[int, list[int]](list)
     for place, (white, black, word, opening, wanted) in enumerate(played):
         names = called(white.decode()), called(black.decode())
         if wanted and word != b"*" and None not in names and names[0] != names[1]:
@@ -122,7 +122,7 @@ def pgnmatch_written(*games: tuple[str, str, str, str], moves: str = "1. e4 {+0.
 
 
 def met(path: Path, *aliases: tuple[str, str]) -> list[tuple[object, int]]:
-    return list(match_games(read_games([path]), Naming(dict(aliases)), "A", "B"))
+    return list(match_games(read_games([path]), EngineNames(dict(aliases)), "A", "B"))
 
 
 def fen(number: int, clocks: str = "0 1") -> str:
@@ -163,7 +163,7 @@ def test_long_and_packed_files(tmp_path: Path, path: Path) -> None:
     packed = tmp_path / "more.pgn.gz"
     packed.write_bytes(gzip.compress((text + pgnmatch_written(("A", "B", "1-0", fen(6)))).encode()))
     path.write_text(text + pgnmatch_written(("B", "A", "1-0", fen(6))))
-    assert len(pair_half_points(match_games(read_games([path, packed]), Naming(), "A", "B"))) == 41
+    assert len(pair_half_points(match_games(read_games([path, packed]), EngineNames(), "A", "B"))) == 41
 
 
 def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:

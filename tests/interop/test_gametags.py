@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from enginetour.cli.main import cli
 from enginetour.interop import pgn
 from enginetour.interop.gamefilter import GameFilter
-from enginetour.interop.gametags import LONGEST_OPENING, NOT_TOLD, Partners, bands_in, is_standard
+from enginetour.interop.gametags import LONGEST_OPENING, UNKNOWN_OPENING, OpeningPairs, handicap_bands, is_standard
 from enginetour.interop.pgn import PIECE, read_games, scan
 from enginetour.interop.tally import OF_VARIANT
 from enginetour.model.game import Outcome
@@ -59,7 +59,7 @@ def test_openings(folder: Path, end: str) -> None:
     """The position without its clocks, moves marked as book, our encounters and numbers; none where nothing tells."""
     clocks = FEN.replace("0 1", "5 9")
     one, same, other = told(folder, (FEN, "1. e4"), (clocks, "1. d4"), (OTHER, "1. e4"), end=end)
-    assert one == same != other and NOT_TOLD not in (one, other)
+    assert one == same != other and UNKNOWN_OPENING not in (one, other)
     one, same, other, longer = told(
         folder,
         ("", "1. e4 {book} 1... c5 {book} 2. Nf3 {+0.1/9 1s} d6 {book}"),
@@ -68,10 +68,10 @@ def test_openings(folder: Path, end: str) -> None:
         ("", "1. e4 {book} c5 {book} 2. Nf3 {book} d6"),
         end=end,
     )
-    assert one == same and len({one, other, longer, NOT_TOLD}) == 4
+    assert one == same and len({one, other, longer, UNKNOWN_OPENING}) == 4
     third, fourth = told(folder, ('[Encounter "3"]\n', "1. e4 {+0.3/9 1s}"), ('[Encounter "4"]\n', "1. e4"), end=end)
-    assert len({third, fourth, NOT_TOLD}) == 3
-    assert told(folder, ("", "1. e4 c5"), ("", "1. e4 {a book} c5 {book}"), end=end) == [NOT_TOLD] * 2
+    assert len({third, fourth, UNKNOWN_OPENING}) == 3
+    assert told(folder, ("", "1. e4 c5"), ("", "1. e4 {a book} c5 {book}"), end=end) == [UNKNOWN_OPENING] * 2
     ours = '[Encounter "3"]\n[OpeningNumber "{}"]\n'
     one, own_book, other = told(
         folder,
@@ -95,26 +95,26 @@ def test_tags_that_only_look_like_one(folder: Path) -> None:
         ('[Annotator "see [FEN 3]"]\n', "1. e4 {[FEN 3]}"),
     )
     assert {alone, quoted, alike, in_line, twice} == {alone}
-    assert alone != NOT_TOLD == words
+    assert alone != UNKNOWN_OPENING == words
 
 
 def test_games_of_endless_length(folder: Path) -> None:
     """Only the front is looked at, by both readers alike."""
     long = "1. e4 {book} " + "e5 {book} " * LONGEST_OPENING
-    assert len({*told(folder, ("", long), ("", "1. e4 {book}")), NOT_TOLD}) == 3
+    assert len({*told(folder, ("", long), ("", "1. e4 {book}")), UNKNOWN_OPENING}) == 3
 
 
 def test_partners() -> None:
     """Colours swapped, the same engines, the same opening, first come first served; untold openings stay alone."""
-    partners = Partners[int]()
+    partners = OpeningPairs[int]()
     games = [
         ("AB", 7, "white"),
         ("AB", 7, "white"),
         ("AC", 7, "black"),
         ("AB", 8, "black"),
         ("AB", 7, "black"),
-        ("AB", NOT_TOLD, "white"),
-        ("AB", NOT_TOLD, "black"),
+        ("AB", UNKNOWN_OPENING, "white"),
+        ("AB", UNKNOWN_OPENING, "black"),
         ("AB", 7, "black"),
         ("AB", 7, "black"),
         ("AB", 8, "white"),
@@ -160,7 +160,7 @@ def export(tmp_path: Path) -> Path:
 )
 def test_what_tags_say(tags: dict[str, str], bands: int | None) -> None:
     """Bands where our own words tell them, else that there are odds; blank words and denials are none."""
-    assert bands_in({name.encode(): value.encode() for name, value in tags.items()}) == bands
+    assert handicap_bands({name.encode(): value.encode() for name, value in tags.items()}) == bands
 
 
 @pytest.mark.parametrize(

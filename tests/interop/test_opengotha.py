@@ -9,9 +9,10 @@ import pytest
 
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Kind
+from enginetour.interop.foreign import next_round
 from enginetour.interop.h9 import read
-from enginetour.interop.opengotha import read as opengotha_read
-from enginetour.interop.pairers import next_round, on_scale, pairer
+from enginetour.interop.opengotha import read as read_gotha
+from enginetour.interop.pairers import make_pairing_system, on_rating_scale
 from enginetour.model.errors import InputRefused
 from tests.support.tournaments import tour
 
@@ -23,13 +24,13 @@ def broken(old: str, new: str) -> str:
     """The message for the evening with one text replaced."""
     assert old in EVENING
     with pytest.raises(InputRefused) as told:
-        opengotha_read(EVENING.replace(old, new, 1).encode(), "x.xml").foreign()
+        read_gotha(EVENING.replace(old, new, 1).encode(), "x.xml").foreign()
     return str(told.value)
 
 
 def test_a_tournament() -> None:
     """Entrants by name, games with colors and handicap, the bye, an absence; a preliminary entry is left out."""
-    found = opengotha_read(EVENING.encode(), "x.xml")
+    found = read_gotha(EVENING.encode(), "x.xml")
     assert [member.name for member in found.members] == [
         "Ant Bob",
         "Bee Ann",
@@ -61,7 +62,7 @@ def test_a_tournament() -> None:
 
 def test_settings_of_the_file() -> None:
     """Bar, floor and zero, corrections, placement, handicap, seedings and groups of clubs pair the round."""
-    found = opengotha_read(EVENING.encode(), "x.xml")
+    found = read_gotha(EVENING.encode(), "x.xml")
     assert found.system == "mcmahon"
     wanted = {
         "base": 2050.0,
@@ -82,24 +83,24 @@ def test_settings_of_the_file() -> None:
         "handicap": {"correction": 1, "ceiling": 9, "threshold": 0},
     }
     assert {key: found.settings[key] for key in wanted} == wanted
-    system, told = pairer("mcmahon", found.foreign(), {})
+    system, told = make_pairing_system("mcmahon", found.foreign(), {})
     assert told == ()
-    swiss = opengotha_read(EVENING.replace('name="MMS"', 'name="NBW"').replace('="SOSM"', '="SOSW"').encode(), "x.xml")
-    assert swiss.system == "swiss-gotha" and pairer("swiss-gotha", swiss.foreign(), {})[1] == ()
+    swiss = read_gotha(EVENING.replace('name="MMS"', 'name="NBW"').replace('="SOSM"', '="SOSW"').encode(), "x.xml")
+    assert swiss.system == "swiss-gotha" and make_pairing_system("swiss-gotha", swiss.foreign(), {})[1] == ()
     category = EVENING.replace('name="MMS"', 'name="CAT"').replace('numberOfCategories="1"', 'numberOfCategories="2"')
     category = category.replace(
         "<PlacementParameterSet>", '<Category number="1" lowerLimit="1D"/><PlacementParameterSet>'
     )
-    found = opengotha_read(category.encode(), "x.xml")
+    found = read_gotha(category.encode(), "x.xml")
     assert found.system == "swiss-cat" and found.settings["categories"] == [2050.0]
-    system, told = pairer("swiss-cat", found.foreign(), {})
+    system, told = make_pairing_system("swiss-cat", found.foreign(), {})
     assert told == () and system.terms(found.foreign().field).categories == (0, 0, 1, 1, 1, 1)
 
 
 def test_scores_by_hand() -> None:
     """The grade makes the start, half a point for an absence is rounded down, a game by default counts as met."""
-    found = opengotha_read(EVENING.encode(), "x.xml").foreign()
-    system, _ = pairer("mcmahon", found, {})
+    found = read_gotha(EVENING.encode(), "x.xml").foreign()
+    system, _ = make_pairing_system("mcmahon", found, {})
     values = standings.code_values(found.field, ("MMS", "SOSM"), system.terms(found.field))
     assert [value / 2 for value in values["MMS"]] == [31, 31, 30.5, 24, 12, 28.5]
     met = ((31, 28.5), (31, 30.5), (28.5, 31), (12, 24), (24, 10), (30.5, 31))
@@ -138,20 +139,27 @@ def test_another_system_for_a_file(tmp_path: Path) -> None:
 
 def test_ratings_below_the_lowest_of_gor() -> None:
     """They count as that one, with a note; otherwise ratings of Go files are on its scale already."""
-    found = opengotha_read(EVENING.encode(), "x.xml").foreign()
-    system, told = pairer("gor-drift", found, {})
+    found = read_gotha(EVENING.encode(), "x.xml").foreign()
+    system, told = make_pairing_system("gor-drift", found, {})
     assert told[-1] == "with gor-drift, ratings below 100 count as 100, the lowest of GoR"
-    assert [member.rating for member in on_scale(system, found).field.members] == [2010, 2310, 1850, 1500, 100, 1890]
-    found = opengotha_read(EVENING.replace('rating="-700"', 'rating="700"').encode(), "x.xml").foreign()
-    system, told = pairer("gor-drift", found, {})
-    assert on_scale(system, found) is found and "GoR" not in "".join(told)
+    assert [member.rating for member in on_rating_scale(system, found).field.members] == [
+        2010,
+        2310,
+        1850,
+        1500,
+        100,
+        1890,
+    ]
+    found = read_gotha(EVENING.replace('rating="-700"', 'rating="700"').encode(), "x.xml").foreign()
+    system, told = make_pairing_system("gor-drift", found, {})
+    assert on_rating_scale(system, found) is found and "GoR" not in "".join(told)
 
 
 def test_chance_and_colors_by_names() -> None:
     """As OpenGotha draws: the same round again, and for entrants with equal balances the color from the two names."""
     text = EVENING[: EVENING.index("<Games>")] + EVENING[EVENING.index("<TournamentParameterSet>") :]
-    found = opengotha_read(text.encode(), "x.xml").foreign()
-    system, _ = pairer("mcmahon", found, {})
+    found = read_gotha(text.encode(), "x.xml").foreign()
+    system, _ = make_pairing_system("mcmahon", found, {})
     paired = next_round(system, found.field)
     for board in paired.boards:
         names = sorted(found.field.members[at].drawn for at in board.pair)
@@ -164,16 +172,16 @@ def test_older_files() -> None:
     """Up to version 200 ratings are 2050 lower and names without accents; a rank of 99K takes the grade."""
     old = EVENING.replace('dataVersion="201"', 'dataVersion="200"').replace('rating="2310"', 'rating="260"')
     old = old.replace("ÉLANZOÉ", "ELANZOE").replace('rank="6K"', 'rank="99K" grade="5K"')
-    found = opengotha_read(old.encode(), "x.xml")
+    found = read_gotha(old.encode(), "x.xml")
     assert found.members[1].rating == 2310 and found.history[0][5].points == 1 and found.members[3].band == -5
-    unknown = opengotha_read(EVENING.replace('rank="6K"', 'rank="99K"').encode(), "x.xml")
+    unknown = read_gotha(EVENING.replace('rank="6K"', 'rank="99K"').encode(), "x.xml")
     assert unknown.members[3].band == -30 and "Dog has no valid rank or grade" in unknown.notes[0]
 
 
 def test_open_games() -> None:
     """A game without a result stops the next round, or counts for nothing where the user says so."""
     text = EVENING.replace('result="RESULT_EQUAL"', "").replace("</Games>", "</Games><Teams><Team/></Teams>")
-    found = opengotha_read(text.encode(), "x.xml")
+    found = read_gotha(text.encode(), "x.xml")
     with pytest.raises(InputRefused, match=r"a result of each game .*found CATEVE - ÉLANZOÉ in round 1, line 14"):
         found.foreign()
     assert found.foreign(unfinished_ok=True).field.scores == (2, 2, 2, 0, 4, 0)
@@ -183,7 +191,7 @@ def test_open_games() -> None:
 def test_colors_and_worths_that_are_not_the_usual_ones() -> None:
     """A game of unknown color counts for neither; an absence worth a point is one, a bye worth half a point half."""
     text = EVENING.replace('knownColor="true"', 'knownColor="false"').replace('ValueAbsent="1"', 'ValueAbsent="2"')
-    found = opengotha_read(text.replace('genMMS2ValueBye="2"', 'genMMS2ValueBye="1"').encode(), "x.xml")
+    found = read_gotha(text.replace('genMMS2ValueBye="2"', 'genMMS2ValueBye="1"').encode(), "x.xml")
     assert found.history[1][0].colour == NEITHER
     assert (found.history[1][3].points, found.history[1][4].points) == (2, 1)
     assert found.settings["absence"] == "nothing"
@@ -196,14 +204,14 @@ def test_no_entity_is_expanded(tmp_path: Path) -> None:
     """A document type may stand there, but declares no entity and opens no file."""
     head = EVENING.index("<Tournament ")
     with pytest.raises(InputRefused, match=r"x.xml:2: expected a document type without entities, found the entity 'a'"):
-        opengotha_read((EVENING[:head] + ENTITIES + EVENING[head:]).encode(), "x.xml")
+        read_gotha((EVENING[:head] + ENTITIES + EVENING[head:]).encode(), "x.xml")
     secret = tmp_path / "secret.dtd"
     secret.write_text('<!ENTITY a "x">')
     outside = f'<!DOCTYPE Tournament SYSTEM "{secret}">'
-    assert opengotha_read((EVENING[:head] + outside + EVENING[head:]).encode(), "x.xml").rounds == 5
+    assert read_gotha((EVENING[:head] + outside + EVENING[head:]).encode(), "x.xml").rounds == 5
     entity = f'<!DOCTYPE Tournament [<!ENTITY a SYSTEM "{secret}">]>'
     with pytest.raises(InputRefused, match="without entities"):
-        opengotha_read((EVENING[:head] + entity + EVENING[head:]).encode(), "x.xml")
+        read_gotha((EVENING[:head] + entity + EVENING[head:]).encode(), "x.xml")
 
 
 @pytest.mark.parametrize(
@@ -242,7 +250,7 @@ def test_a_broken_file(old: str, new: str, told: str) -> None:
 
 def test_codes_that_are_not_known() -> None:
     """A placement that begins with none of the three main criteria is noted, an unknown code refused."""
-    found = opengotha_read(EVENING.replace('name="MMS"', 'name="Rating"').encode(), "x.xml")
+    found = read_gotha(EVENING.replace('name="MMS"', 'name="Rating"').encode(), "x.xml")
     assert found.system == "swiss-gotha" and "placement begins with RATING" in found.notes[0]
     assert "x.xml:28: expected one of NULL, PTS, NBW" in broken('name="SOSM"', 'name="SOSX"')
 
@@ -287,7 +295,7 @@ def test_the_table_of_a_result_file() -> None:
     found = read(RESULTS.encode(), "x.h9")
     assert found.settings["corrections"] == {"Cat Eve": 1} and found.notes == ()
     before = found.foreign(ended=True)
-    system, told = pairer(found.system, before, {})
+    system, told = make_pairing_system(found.system, before, {})
     values = standings.code_values(before.field, tuple(found.values), system.terms(before.field))
     assert told == () and list(values) == ["MMS", "SOSM", "SOSOSM"]
     for code, column in found.values.items():
@@ -306,7 +314,7 @@ def test_result_files_of_other_systems() -> None:
     ]
     found = read("\n".join(lines).encode(), "x.h9")
     assert found.system == "swiss-cat" and found.settings["categories"] == [2050.0]
-    assert pairer("swiss-cat", found.foreign(rounds=3), {})[1] == ()
+    assert make_pairing_system("swiss-cat", found.foreign(rounds=3), {})[1] == ()
     named = read(RESULTS.replace("; Pl", "; --").encode(), "x.h9")
     assert named.system == "mcmahon" and "the first one counts as MMS" in named.notes[0]
     odd = read(RESULTS.replace("  31  61", "  77  61").encode(), "x.h9")

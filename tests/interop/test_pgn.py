@@ -27,15 +27,14 @@ from enginetour.interop import pgn as pgnscan
 from enginetour.interop import tde, trf
 from enginetour.interop.bubblecase import read_case
 from enginetour.interop.files import MOST_TAGS
-from enginetour.interop.gamefilter import Naming, ratable, read_aliases
-from enginetour.interop.gametags import Claim, Games, tags_of
-from enginetour.interop.pairers import foreign
-from enginetour.interop.pairers import settings as pairers_settings
+from enginetour.interop.gamefilter import EngineNames, ratable_games, read_aliases
+from enginetour.interop.gametags import ClaimedGame, GameColumns, tags_of
+from enginetour.interop.pairers import parse_settings, read_tournament
 from enginetour.interop.pgn import GameReader, game_start, read_games, scan
-from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, result_code, text, unescaped
+from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, result_code, tag_text, unescaped
 from enginetour.interop.toml import read_toml
 from enginetour.model.errors import InputRefused
-from enginetour.openings.positions import Bad
+from enginetour.openings.positions import BadOpening
 from enginetour.openings.suites import MOST_PLIES, read_suite
 from enginetour.reports.sheet import Column, Sheet, render
 from enginetour.store.address import Address
@@ -68,25 +67,25 @@ def game(
     return f'{first}[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{more}\n{moves}{last}\n\n'
 
 
-def read(path: Path, content: str | bytes, events: frozenset[str] = frozenset()) -> Games:
+def read(path: Path, content: str | bytes, events: frozenset[str] = frozenset()) -> GameColumns:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return read_games([path], events)
 
 
-def careful(path: Path) -> Games:
+def careful(path: Path) -> GameColumns:
     with patch.object(pgnscan, "_quick_game", lambda games, at, piece: False):
         return read_games([path], by_event=True)
 
 
-def noticed(games: Games) -> tuple[object, ...]:
+def noticed(games: Tally) -> tuple[object, ...]:
     """What is left out or told of results."""
     results = games.others, games.respelled, games.places, games.contradicted, games.contradicted_at
     return games.broken_games, *results
 
 
-def told(games: Games) -> list[tuple[object, ...]]:
+def told(games: GameColumns) -> list[tuple[object, ...]]:
     """All that is known of every game."""
-    names = [text(raw) for raw in games.names]
+    names = [tag_text(raw) for raw in games.names]
     controls = [raw.decode() for raw in games.controls]
     columns = (games.white, games.black, games.results, games.days, games.control, games.offsets)
     rows = zip(zip(*columns, strict=True), games.identities().tolist(), strict=True)
@@ -96,13 +95,13 @@ def told(games: Games) -> list[tuple[object, ...]]:
     ]
 
 
-def events(games: Games) -> list[bytes]:
+def events(games: GameColumns) -> list[bytes]:
     """The Event tag of each game."""
     tags = list(games.event_tags)
     return [tags[number] for number in games.event]
 
 
-def marked(games: Games) -> list[tuple[object, ...]]:
+def marked(games: GameColumns) -> list[tuple[object, ...]]:
     """What few games have."""
     notes = (games.terminations, games.odds, games.variants, games.black_control)
     return [tuple(each.get(number) for each in notes) for number in range(games.games)]
@@ -184,7 +183,7 @@ def test_claims_are_games_of_our_events(tmp_path: Path) -> None:
     """Only of the events asked for, with what tells the game."""
     mine = game('Fruit \\"X\\"', "B", more='[GameStartTime "2024-02-01T10:00:00Z"]\n').replace('"E"', '"autumn #2"')
     content = game() + mine.replace('Round "1"', 'Round "3.17"') + game()
-    claim = Claim(1, "autumn #2", "3.17", 'Fruit "X"', "B", "2024.02.01", "2024-02-01T10:00:00Z")
+    claim = ClaimedGame(1, "autumn #2", "3.17", 'Fruit "X"', "B", "2024.02.01", "2024-02-01T10:00:00Z")
     assert read(tmp_path / "g.pgn", content, frozenset({"autumn #2"})).claims == [claim]
     assert read(tmp_path / "g.pgn", content, frozenset({"winter"})).claims == []
     with patch.object(pgnscan, "_quick_game", lambda games, at, piece: False):
@@ -276,31 +275,24 @@ def test_a_grown_file_keeps_its_games(tmp_path: Path, content: str, grown: str) 
 
 # The scan of PGN files: what it counts, where it says it could not, and that quick and careful reading agree.
 
-PGNSCAN_SHARING = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-
-def pgnscan_read(path: Path, content: bytes | str) -> Tally:
+def scanned(path: Path, content: bytes | str) -> Tally:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return scan([path])
 
 
 def games(tally: Tally) -> Counter[tuple[str, str, str]]:
     """White, Black and result of every game; results that are none as ``*``."""
-    names = [text(raw) for raw in tally.names]
+    names = [tag_text(raw) for raw in tally.names]
     rows = zip(tally.white, tally.black, tally.results, strict=True)
     return Counter((names[white], names[black], WORDS.get(result, "*")) for white, black, result in rows)
 
 
-def pgnscan_game(white: str = "A", black: str = "B", result: str = "1-0", moves: str = "1. e4 e5") -> str:
+def short(white: str = "A", black: str = "B", result: str = "1-0", moves: str = "1. e4 e5") -> str:
     return f'[Event "E"]\n[Site "?"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n{moves} {result}\n\n'
 
 
-def pgnscan_noticed(tally: Tally) -> tuple[object, ...]:
-    """What is told of results."""
-    return tally.others, tally.respelled, tally.places, tally.contradicted, tally.contradicted_at
-
-
-def pgnscan_careful(path: Path) -> Tally:
+def scanned_carefully(path: Path) -> Tally:
     """The scan with nothing read the quick way."""
     with patch.object(pgnscan, "_quick", lambda piece, tally: False):
         return scan([path])
@@ -324,19 +316,13 @@ def quick_pieces(path: Path) -> list[bool]:
 
 def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
     """Usual files are read the quick way, and unfinished games are counted apart."""
-    found = pgnscan_read(
-        tmp_path / "g.pgn",
-        pgnscan_game() * 2
-        + pgnscan_game("B", "A", "1/2-1/2")
-        + pgnscan_game("B", "C", "*")
-        + pgnscan_game("C", "A", "0-1"),
+    found = scanned(
+        tmp_path / "g.pgn", short() * 2 + short("B", "A", "1/2-1/2") + short("B", "C", "*") + short("C", "A", "0-1")
     )
     assert games(found) == {("A", "B", "1-0"): 2, ("B", "A", "1/2-1/2"): 1, ("B", "C", "*"): 1, ("C", "A", "0-1"): 1}
     assert found.others == {"*": 1}
     assert not found.broken_games
-    (tmp_path / "g.pgn").write_text(
-        (pgnscan_game() * 2 + pgnscan_game("B", "A", "1/2-1/2") + pgnscan_game("C", "A", "0-1")) * 9
-    )
+    (tmp_path / "g.pgn").write_text((short() * 2 + short("B", "A", "1/2-1/2") + short("C", "A", "0-1")) * 9)
     with patch.object(pgnscan, "PIECE", 500):
         assert all(quick_pieces(tmp_path / "g.pgn"))
 
@@ -344,9 +330,7 @@ def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
 def test_the_first_game_with_an_unusual_result_is_read_with_care(tmp_path: Path) -> None:
     """It has a place, and later games with the same result only count."""
     path = tmp_path / "g.pgn"
-    path.write_text(
-        (pgnscan_game() * 9 + pgnscan_game(result="*") + pgnscan_game() * 9 + pgnscan_game(result="1:0")) * 9
-    )
+    path.write_text((short() * 9 + short(result="*") + short() * 9 + short(result="1:0")) * 9)
     with patch.object(pgnscan, "PIECE", 500):
         found = scan([path])
         assert quick_pieces(path).count(False) == 2
@@ -370,15 +354,15 @@ def test_the_first_game_with_an_unusual_result_is_read_with_care(tmp_path: Path)
 )
 def test_results_are_read_in_usual_spellings(tmp_path: Path, written: str, code: int) -> None:
     """Dashes, colons, blanks and halves are read; anything else is left out."""
-    found = pgnscan_read(tmp_path / "g.pgn", pgnscan_game() + pgnscan_game(result=written))
+    found = scanned(tmp_path / "g.pgn", short() + short(result=written))
     assert list(found.results) == [0, code]
-    assert list(pgnscan_careful(tmp_path / "g.pgn").results) == [0, code]
+    assert list(scanned_carefully(tmp_path / "g.pgn").results) == [0, code]
 
 
 def test_dashes_of_windows_are_dashes(tmp_path: Path) -> None:
     """Files in the code page 1252 have results with an en dash or halves too."""
-    content = pgnscan_game() + pgnscan_game(result="0\N{EN DASH}1") + pgnscan_game(result="½-½")
-    assert list(pgnscan_read(tmp_path / "g.pgn", content.encode("cp1252")).results) == [0, 2, 1]
+    content = short() + short(result="0\N{EN DASH}1") + short(result="½-½")
+    assert list(scanned(tmp_path / "g.pgn", content.encode("cp1252")).results) == [0, 2, 1]
 
 
 @pytest.mark.parametrize(
@@ -402,13 +386,8 @@ def test_moves_that_contradict_the_tag_are_noticed(tmp_path: Path, moves: str, c
     """The tag counts, the game is counted as contradicted, and the first has a place, in the middle and at the end."""
     path = tmp_path / "g.pgn"
     odd = f'[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n{moves}\n\n'
-    for content, at in (
-        (pgnscan_game() + odd + pgnscan_game(), 9),
-        (pgnscan_game() * 2 + odd, 17),
-        (odd + pgnscan_game(), 1),
-        (odd * 2, 1),
-    ):
-        found = pgnscan_read(path, content.replace("\n", end))
+    for content, at in ((short() + odd + short(), 9), (short() * 2 + odd, 17), (odd + short(), 1), (odd * 2, 1)):
+        found = scanned(path, content.replace("\n", end))
         assert found.contradicted == content.count(odd) * contradicted
         assert found.contradicted_at == (f"{path}:{at}" if contradicted else "")
         assert games(found) == {("A", "B", "1-0"): content.count("Result")}
@@ -417,10 +396,10 @@ def test_moves_that_contradict_the_tag_are_noticed(tmp_path: Path, moves: str, c
 @pytest.mark.parametrize(
     "content",
     [
-        pgnscan_game().replace("\n", "\r\n"),
-        pgnscan_game().replace("\n", "\r"),
-        "\ufeff" + pgnscan_game(),
-        pgnscan_game().rstrip("\n"),
+        short().replace("\n", "\r\n"),
+        short().replace("\n", "\r"),
+        "\ufeff" + short(),
+        short().rstrip("\n"),
         '[White "A"]\n[Black "B"]\n[Result "1-0"]\n',
         '[White "A"]\n[Black "B"]\n[Result "1-0"]',
         '[Result "1-0"]\n[Black "B"]\n[Event "x"]\n[White "A"]\n\n*\n',
@@ -428,22 +407,22 @@ def test_moves_that_contradict_the_tag_are_noticed(tmp_path: Path, moves: str, c
         '[White "A"][Black "B"] [Result "1-0"]\n\n1. e4\n',
         '[Event "E"][White "A"][Black "B"][Result "1-0"]\n\n1. e4\n',
         '[White "  A "]\n[Black "B"]\n\n[Result "1-0"]\n\n1. e4\n',
-        "% [White nobody]\n; a comment\n\n\n" + pgnscan_game(),
-        pgnscan_game(moves="1. e4 {a [comment] with } e5 ; {not one\n2. d4"),
-        pgnscan_game(moves='{\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n\n1. d4\n\n[Event "E"]\n} 1. e4'),
-        pgnscan_game(moves='1. e4\n%{ an escaped line\n{ a { b\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n}'),
-        pgnscan_game(moves="1. e4 (1. d4 {\n}) ; }\n{Result: [Result 1-0]}"),
-        pgnscan_game("A", "B").replace("[Site", '[White "Z"]\n[Site'),
-        pgnscan_game().replace('[White "A"]', '[ White  "A" ]'),
-        pgnscan_game().replace('[White "A"]', '[White\n"A"]'),
-        pgnscan_game().replace('[Result "1-0"]', '[Result\t"1-0"\n]'),
-        pgnscan_game().replace('[Result "1-0"]', '[ Result " 1-0 "]'),
-        pgnscan_game().replace("[Event", "[ Event"),
+        "% [White nobody]\n; a comment\n\n\n" + short(),
+        short(moves="1. e4 {a [comment] with } e5 ; {not one\n2. d4"),
+        short(moves='{\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n\n1. d4\n\n[Event "E"]\n} 1. e4'),
+        short(moves='1. e4\n%{ an escaped line\n{ a { b\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n}'),
+        short(moves="1. e4 (1. d4 {\n}) ; }\n{Result: [Result 1-0]}"),
+        short("A", "B").replace("[Site", '[White "Z"]\n[Site'),
+        short().replace('[White "A"]', '[ White  "A" ]'),
+        short().replace('[White "A"]', '[White\n"A"]'),
+        short().replace('[Result "1-0"]', '[Result\t"1-0"\n]'),
+        short().replace('[Result "1-0"]', '[ Result " 1-0 "]'),
+        short().replace("[Event", "[ Event"),
     ],
 )
 def test_one_game_however_it_is_written(tmp_path: Path, content: str) -> None:
     """Line ends, marks, blanks, tags in any order and in one line, comments that look like tags."""
-    found = pgnscan_read(tmp_path / "g.pgn", content)
+    found = scanned(tmp_path / "g.pgn", content)
     assert games(found) == {("A", "B", "1-0"): 1}
     assert not found.broken_games
 
@@ -464,24 +443,21 @@ def test_one_game_however_it_is_written(tmp_path: Path, content: str) -> None:
 )
 def test_names_come_as_they_were_meant(tmp_path: Path, written: bytes, name: str) -> None:
     """Escapes, quotes that nobody escaped, UTF-8 and Latin-1."""
-    found = pgnscan_read(tmp_path / "g.pgn", pgnscan_game(white="@").encode().replace(b"@", written) * 2)
+    found = scanned(tmp_path / "g.pgn", short(white="@").encode().replace(b"@", written) * 2)
     assert games(found) == {(name, "B", "1-0"): 2}
     assert not found.broken_games
 
 
 def test_names_that_are_not_utf8_are_told(tmp_path: Path) -> None:
     """Read as Latin-1, and their number said."""
-    assert (
-        pgnscan_read(tmp_path / "g.pgn", pgnscan_game(white="Zoë").encode("latin-1") + pgnscan_game().encode()).latin
-        == 1
-    )
+    assert scanned(tmp_path / "g.pgn", short(white="Zoë").encode("latin-1") + short().encode()).latin == 1
 
 
 def test_files_without_moves_are_read_the_quick_way(tmp_path: Path) -> None:
     """Three tags a game and no Event: pieces still end between games."""
     content = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n' * 50
     with patch.object(pgnscan, "PIECE", 200):
-        found = pgnscan_read(tmp_path / "g.pgn", content)
+        found = scanned(tmp_path / "g.pgn", content)
         assert games(found) == {("A", "B", "1-0"): 50}
         assert set(quick_pieces(tmp_path / "g.pgn")[:-1]) == {True}
 
@@ -489,7 +465,7 @@ def test_files_without_moves_are_read_the_quick_way(tmp_path: Path) -> None:
 def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
     """Behind a piece that needed care reading is quick again."""
     odd = '[Event "E"]\n[Black "B"]\n[White "A"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
-    (tmp_path / "g.pgn").write_text(pgnscan_game() * 30 + odd + pgnscan_game() * 30)
+    (tmp_path / "g.pgn").write_text(short() * 30 + odd + short() * 30)
     with patch.object(pgnscan, "PIECE", 500):
         assert games(scan([tmp_path / "g.pgn"])) == {("A", "B", "1-0"): 61}
         assert quick_pieces(tmp_path / "g.pgn").count(False) == 1
@@ -497,11 +473,11 @@ def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
 
 def test_files_put_together_with_different_line_ends(tmp_path: Path) -> None:
     """Games in lines of both kinds count, whichever come first, with moves or without."""
-    for one in (pgnscan_game(), pgnscan_game(moves=""), '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n', LOWER):
+    for one in (short(), short(moves=""), '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n', LOWER):
         for unix, dos in ((1, 1), (1, 2), (2, 1), (3, 3)):
             ends = one * unix, one.replace("\n", "\r\n") * dos
             for content in ("".join(ends), "".join(ends[::-1]), "".join(ends * 2)):
-                found = pgnscan_read(tmp_path / "g.pgn", content.encode())
+                found = scanned(tmp_path / "g.pgn", content.encode())
                 assert games(found) == {("A", "B", "1-0"): content.lower().count("result")}, content
                 assert not found.broken_games and not found.contradicted
 
@@ -520,29 +496,21 @@ def test_files_put_together_with_different_line_ends(tmp_path: Path) -> None:
 def test_odd_tags_before_a_usual_game_are_read_with_care(tmp_path: Path, odd: str, end: str) -> None:
     """In its block or before it: games and broken games are those of the careful reader."""
     path = tmp_path / "g.pgn"
-    for content in (
-        odd + pgnscan_game(),
-        pgnscan_game() + odd + pgnscan_game(),
-        pgnscan_game() * 2 + odd + pgnscan_game("C", "D", "0-1") * 2,
-    ):
-        found, whole = pgnscan_read(path, content.replace("\n", end)), pgnscan_careful(path)
-        assert (games(found), found.broken, pgnscan_noticed(found)) == (
-            games(whole),
-            whole.broken,
-            pgnscan_noticed(whole),
-        )
+    for content in (odd + short(), short() + odd + short(), short() * 2 + odd + short("C", "D", "0-1") * 2):
+        found, whole = scanned(path, content.replace("\n", end)), scanned_carefully(path)
+        assert (games(found), found.broken, noticed(found)) == (games(whole), whole.broken, noticed(whole))
 
 
 TIGHT = '[Event"E"]\n[White"A"]\n[Black"B"]\n[Result"1-0"]\n\n1. e4 1-0\n\n'
 LOWER = '[event "E"]\n[white "A"]\n[black "B"]\n[result "1-0"]\n\n1. e4 1-0\n\n'
 
 
-@pytest.mark.parametrize("odd", [pgnscan_game().replace("[", "  ["), pgnscan_game().replace("[", "\t["), TIGHT, LOWER])
+@pytest.mark.parametrize("odd", [short().replace("[", "  ["), short().replace("[", "\t["), TIGHT, LOWER])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_tags_with_unusual_blanks_and_case_are_read(tmp_path: Path, odd: str, end: str) -> None:
     """Blanks before the bracket, none before the value, lower case: such a game counts wherever it stands."""
-    for content in (odd * 2, pgnscan_game() + odd, odd + pgnscan_game(), pgnscan_game() + odd + pgnscan_game()):
-        found = pgnscan_read(tmp_path / "g.pgn", content.replace("\n", end))
+    for content in (odd * 2, short() + odd, odd + short(), short() + odd + short()):
+        found = scanned(tmp_path / "g.pgn", content.replace("\n", end))
         assert games(found) == {("A", "B", "1-0"): content.lower().count("result")}
         assert not found.broken_games and not found.contradicted
 
@@ -554,17 +522,17 @@ def test_tags_with_unusual_blanks_and_case_are_read(tmp_path: Path, odd: str, en
 @pytest.mark.parametrize(
     ("content", "lines"),
     [
-        ("1. e4 e5 0-1\n\n" + pgnscan_game(), [1]),
-        (pgnscan_game() + "1. e4 e5 0-1\n\n1.d4 *\n\n" + pgnscan_game(), [9, 11]),
-        (pgnscan_game() + "1.e4\n\n", [9]),
-        (pgnscan_game().replace("\n\n1.", "\n\n\n1.") * 2, []),
-        (pgnscan_game(moves="1. e4 {on\n\n1. d4 is met by}") + pgnscan_game(moves="1. e4\n\n2. d4"), []),
+        ("1. e4 e5 0-1\n\n" + short(), [1]),
+        (short() + "1. e4 e5 0-1\n\n1.d4 *\n\n" + short(), [9, 11]),
+        (short() + "1.e4\n\n", [9]),
+        (short().replace("\n\n1.", "\n\n\n1.") * 2, []),
+        (short(moves="1. e4 {on\n\n1. d4 is met by}") + short(moves="1. e4\n\n2. d4"), []),
     ],
 )
 def test_games_without_tags_are_told(tmp_path: Path, content: str, lines: list[int], end: str) -> None:
     """Moves that begin behind the end of a game are left out with their line, and change nothing of that game."""
     path = tmp_path / "g.pgn"
-    found = pgnscan_read(path, content.replace("\n", end))
+    found = scanned(path, content.replace("\n", end))
     assert found.broken == [(f"{path}:{line}", "a game without tags") for line in lines]
     assert games(found) == {("A", "B", "1-0"): content.count("Result")} and not found.contradicted
 
@@ -575,16 +543,16 @@ def test_games_without_tags_are_told(tmp_path: Path, content: str, lines: list[i
         ('[Event "E"]\n[White "A"]\n[Black "B"]\n\n1. e4 1-0\n\n', "without a readable Result tag"),
         ('[Event "E"]\n[White "A"]\n[Result "1-0"]\n\n1-0\n\n', "without a readable Black tag"),
         ('[Event "E"]\n[White "A]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n', "without a readable White tag"),
-        (pgnscan_game(white="?"), "White has no name"),
-        (pgnscan_game(black=" "), "Black has no name"),
-        (pgnscan_game(white="A" * 5000), "a name of endless length"),
-        (pgnscan_game(white="A" * 70000), "without a readable White tag"),
+        (short(white="?"), "White has no name"),
+        (short(black=" "), "Black has no name"),
+        (short(white="A" * 5000), "a name of endless length"),
+        (short(white="A" * 70000), "without a readable White tag"),
     ],
 )
 def test_broken_games_are_told_with_file_and_line(tmp_path: Path, bad: str, why: str) -> None:
     """One line each, at the first line of the game; the games around it count."""
     path = tmp_path / "g.pgn"
-    found = pgnscan_read(path, pgnscan_game() + bad + pgnscan_game())
+    found = scanned(path, short() + bad + short())
     assert games(found) == {("A", "B", "1-0"): 2}
     [(place, said)] = found.broken
     assert place == f"{path}:9"
@@ -594,12 +562,12 @@ def test_broken_games_are_told_with_file_and_line(tmp_path: Path, bad: str, why:
 def test_a_file_that_breaks_off(tmp_path: Path) -> None:
     """The last game counts when its tags are whole, else it is told; an open comment is told where it began."""
     path = tmp_path / "g.pgn"
-    whole = pgnscan_game() + pgnscan_game("B", "A")
-    assert games(pgnscan_read(path, whole[:-12])).total() == 2
-    cut = pgnscan_read(path, whole[: whole.rindex("[Result") + 12])
+    whole = short() + short("B", "A")
+    assert games(scanned(path, whole[:-12])).total() == 2
+    cut = scanned(path, whole[: whole.rindex("[Result") + 12])
     assert games(cut).total() == 1
     assert cut.broken == [(f"{path}:9", "a game without a readable Result tag")]
-    found = pgnscan_read(path, pgnscan_game(moves="1. e4 e5\n{ no end") + pgnscan_game())
+    found = scanned(path, short(moves="1. e4 e5\n{ no end") + short())
     assert games(found).total() == 1
     assert found.broken[0][0] == f"{path}:8"
     assert "comment" in found.broken[0][1]
@@ -607,11 +575,11 @@ def test_a_file_that_breaks_off(tmp_path: Path) -> None:
 
 def test_lines_are_right_far_into_a_file(tmp_path: Path) -> None:
     """Places are counted from the file's first line, in plain and packed files."""
-    content = (pgnscan_game() * 300 + pgnscan_game(white="?") + pgnscan_game() * 300 + pgnscan_game(black="?")).encode()
+    content = (short() * 300 + short(white="?") + short() * 300 + short(black="?")).encode()
     packed = tmp_path / "g.pgn.gz"
     packed.write_bytes(gzip.compress(content))
     with patch.object(pgnscan, "PIECE", 700):
-        plain = pgnscan_read(tmp_path / "g.pgn", content)
+        plain = scanned(tmp_path / "g.pgn", content)
         assert [place for place, _ in plain.broken] == [f"{tmp_path}/g.pgn:2401", f"{tmp_path}/g.pgn:4809"]
         assert [place for place, _ in scan([packed]).broken] == [f"{packed}:2401", f"{packed}:4809"]
 
@@ -619,7 +587,7 @@ def test_lines_are_right_far_into_a_file(tmp_path: Path) -> None:
 def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
     """A line of many pieces is not held whole, and the games around it count."""
     path = tmp_path / "g.pgn"
-    path.write_text(pgnscan_game() + pgnscan_game(moves="x" * 100_000 + " {").replace("{", "}") + pgnscan_game())
+    path.write_text(short() + short(moves="x" * 100_000 + " {").replace("{", "}") + short())
     with patch.object(pgnscan, "PIECE", 1000), patch.object(pgnscan, "LONGEST_PIECE", 5000):
         found = scan([path])
     assert games(found) == {("A", "B", "1-0"): 3}
@@ -630,9 +598,7 @@ def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
 def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
     """A block of tags is read on over any number of pieces."""
     path = tmp_path / "g.pgn"
-    path.write_text(
-        pgnscan_game() + pgnscan_game().replace("[Black", '[Foo "bar"]\n' * 100 + "[Black") + pgnscan_game()
-    )
+    path.write_text(short() + short().replace("[Black", '[Foo "bar"]\n' * 100 + "[Black") + short())
     with patch.object(pgnscan, "PIECE", 100), patch.object(pgnscan, "LONGEST_PIECE", 200):
         found = scan([path])
     assert games(found) == {("A", "B", "1-0"): 3}
@@ -646,14 +612,14 @@ def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
         (b"\x00\x01\x02" * 99, "no game in it"),
         (b"1. e4 e5 1-0\n", "no game in it"),
         ("\ufeffx".encode("utf-16-le"), "UTF-16"),
-        (gzip.compress(pgnscan_game().encode() * 99)[:-20], "cannot be unpacked"),
+        (gzip.compress(short().encode() * 99)[:-20], "cannot be unpacked"),
         (b"\x28\xb5\x2f\xfd" + bytes(20), "cannot be unpacked"),
     ],
 )
 def test_what_is_no_pgn_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     """With the file's name and words, not with an empty list."""
     with pytest.raises(InputRefused) as refused:
-        pgnscan_read(tmp_path / "g.pgn", content)
+        scanned(tmp_path / "g.pgn", content)
     assert words in refused.value.what
     assert "g.pgn" in refused.value.place
 
@@ -670,9 +636,9 @@ def test_unreadable_files_are_refused(tmp_path: Path, name: str) -> None:
 
 def test_packed_and_piped_files_are_the_same(tmp_path: Path) -> None:
     """A packed file is known by its first bytes; a pipe is read once, from the front."""
-    content = (pgnscan_game() * 40 + pgnscan_game("C", "B", "0-1")).encode()
-    plain = games(pgnscan_read(tmp_path / "g.pgn", content))
-    assert games(pgnscan_read(tmp_path / "packed", gzip.compress(content))) == plain
+    content = (short() * 40 + short("C", "B", "0-1")).encode()
+    plain = games(scanned(tmp_path / "g.pgn", content))
+    assert games(scanned(tmp_path / "packed", gzip.compress(content))) == plain
     ours, theirs = os.pipe()
     os.write(theirs, content)
     os.close(theirs)
@@ -683,28 +649,28 @@ def test_packed_and_piped_files_are_the_same(tmp_path: Path) -> None:
 def test_zstd_is_unpacked_or_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the standard library or its backport; a damaged file is refused, and so is any where neither is there."""
     zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
-    content = (pgnscan_game() * 40 + pgnscan_game("C", "B", "0-1")).encode()
+    content = (short() * 40 + short("C", "B", "0-1")).encode()
     path = tmp_path / "g.pgn.zst"
-    assert games(pgnscan_read(path, zstd.compress(content))) == games(pgnscan_read(tmp_path / "g.pgn", content))
+    assert games(scanned(path, zstd.compress(content))) == games(scanned(tmp_path / "g.pgn", content))
     for damaged in (zstd.compress(content)[:-9], zstd.compress(content)[:20] + b"x" * 99):
         with pytest.raises(InputRefused, match="cannot be unpacked"):
-            pgnscan_read(path, damaged)
+            scanned(path, damaged)
     monkeypatch.setattr(files_module, "_zstd", lambda: None)
     with pytest.raises(InputRefused, match="extra zst") as refused:
-        pgnscan_read(path, zstd.compress(content))
+        scanned(path, zstd.compress(content))
     assert "enginetour[zst]" in refused.value.step
 
 
 def test_files_add_up(tmp_path: Path) -> None:
     """Names are the same in all files, whatever their order there."""
-    (tmp_path / "a.pgn").write_text(pgnscan_game("A", "B"))
-    (tmp_path / "b.pgn").write_text(pgnscan_game("B", "C") + pgnscan_game("A", "B"))
+    (tmp_path / "a.pgn").write_text(short("A", "B"))
+    (tmp_path / "b.pgn").write_text(short("B", "C") + short("A", "B"))
     assert games(scan([tmp_path / "a.pgn", tmp_path / "b.pgn"])) == {("A", "B", "1-0"): 2, ("B", "C", "1-0"): 1}
 
 
 def test_progress_tells_all_bytes(tmp_path: Path) -> None:
     """Once each."""
-    (tmp_path / "g.pgn").write_text(pgnscan_game() * 99)
+    (tmp_path / "g.pgn").write_text(short() * 99)
     told: list[int] = []
     with patch.object(pgnscan, "PIECE", 300):
         scan([tmp_path / "g.pgn"], told.append)
@@ -724,7 +690,7 @@ def by_two(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_processes_count_the_same(tmp_path: Path) -> None:
     """The halves join at the start of a game, places included, and no process stays."""
     path = tmp_path / "g.pgn"
-    path.write_text("".join(pgnscan_game(f"E{number % 7}", "B") for number in range(200)) + pgnscan_game(white="?"))
+    path.write_text("".join(short(f"E{number % 7}", "B") for number in range(200)) + short(white="?"))
     born: list[int] = []
     usual = os.fork
 
@@ -735,7 +701,7 @@ def test_two_processes_count_the_same(tmp_path: Path) -> None:
     with patch.object(os, "fork", fork):
         found = scan([path])
     assert born
-    assert games(found) == games(pgnscan_careful(path))
+    assert games(found) == games(scanned_carefully(path))
     assert games(found).total() == 200
     assert found.broken == [(f"{path}:1601", "a game whose White has no name")]
     for pid in born:
@@ -747,9 +713,7 @@ def test_two_processes_count_the_same(tmp_path: Path) -> None:
 def test_a_middle_inside_a_comment_is_no_start(tmp_path: Path) -> None:
     """What looks like games in the second half is a comment begun in the first."""
     path = tmp_path / "g.pgn"
-    path.write_text(
-        pgnscan_game() * 5 + pgnscan_game(moves="1. e4 { all of this is a comment\n\n" + pgnscan_game("X", "Y") * 40)
-    )
+    path.write_text(short() * 5 + short(moves="1. e4 { all of this is a comment\n\n" + short("X", "Y") * 40))
     assert games(scan([path])) == {("A", "B", "1-0"): 6}
 
 
@@ -757,7 +721,7 @@ def test_a_middle_inside_a_comment_is_no_start(tmp_path: Path) -> None:
 def test_a_second_process_that_is_killed_costs_nothing(tmp_path: Path) -> None:
     """Its half is read by the first one."""
     path = tmp_path / "g.pgn"
-    path.write_text(pgnscan_game() * 200)
+    path.write_text(short() * 200)
     with patch("enginetour.interop.pgn.pickle.dump", side_effect=OSError):
         assert games(scan([path])).total() == 200
 
@@ -766,7 +730,7 @@ def test_a_second_process_that_is_killed_costs_nothing(tmp_path: Path) -> None:
 
 letters = st.text(st.sampled_from('AbC 1"\\[]{};%?.é'), min_size=1, max_size=8).filter(lambda name: name.strip(" ?"))
 line_ends = st.sampled_from(["\n", "\r\n"])
-pgnscan_fakes = st.sampled_from(
+scanned_fakes = st.sampled_from(
     [
         '[White "X"]\n[Black "Y"]\n[Result "1-0"]',
         '[Result "0-1"]',
@@ -777,9 +741,9 @@ pgnscan_fakes = st.sampled_from(
         "[%eval 1]",
     ]
 )
-pgnscan_comments = st.lists(pgnscan_fakes | st.just("text"), max_size=4).map(lambda parts: "{" + "\n".join(parts) + "}")
-pgnscan_moves = st.lists(
-    pgnscan_comments
+scanned_comments = st.lists(scanned_fakes | st.just("text"), max_size=4).map(lambda parts: "{" + "\n".join(parts) + "}")
+scanned_moves = st.lists(
+    scanned_comments
     | st.sampled_from(["1. e4", "e5", "2. Nf3\n", "; rest {\n", "\n% { escaped\n", "(1. d4 d5)", "$1", "\n"]),
     max_size=6,
 ).map(" ".join)
@@ -814,7 +778,7 @@ def written(draw: st.DrawFn) -> Written:
         tags = tags[draw(st.integers(0, 1)) :]
     tags = [*tags, *draw(st.lists(st.sampled_from(ASIDE), max_size=1))]
     # A blank line in the moves ends a game for some readers and not for others.
-    said = "\n".join(line for line in draw(pgnscan_moves).splitlines() if line.strip())
+    said = "\n".join(line for line in draw(scanned_moves).splitlines() if line.strip())
     said += draw(st.sampled_from([f" {result}"] * 5 + ["", " ", *(f"\n{word}" for word in RESULT_WORDS)]))
     return Written((("Event", "E"), *tags), said.strip() or "*", usual, draw(st.sampled_from(TAGS)))
 
@@ -842,7 +806,7 @@ def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
     return found
 
 
-@PGNSCAN_SHARING
+@SHARING
 @given(st.lists(written(), min_size=1, max_size=12), line_ends, st.integers(120, 2000))
 def test_quick_and_careful_reading_agree_pgnscan(tmp_path: Path, wrote: list[Written], end: str, piece: int) -> None:
     """On any file, in pieces of any size, cut anywhere: the same games, the same broken ones in the same lines."""
@@ -850,15 +814,15 @@ def test_quick_and_careful_reading_agree_pgnscan(tmp_path: Path, wrote: list[Wri
     content = pgn(wrote, end)
     for length in (len(content), len(content) * 2 // 3):
         path.write_bytes(b'[Event "0"]\n[White "0"]\n[Black "1"]\n[Result "*"]\n\n*\n\n' + content[:length])
-        whole = pgnscan_careful(path)
+        whole = scanned_carefully(path)
         with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", piece):
             found = scan([path])
         assert games(found) == games(whole)
-        assert pgnscan_noticed(found) == pgnscan_noticed(whole)
+        assert noticed(found) == noticed(whole)
         assert [broken for broken in found.broken if "without end" not in broken[1]] == whole.broken
 
 
-@PGNSCAN_SHARING
+@SHARING
 @given(st.lists(written(), min_size=1, max_size=12), line_ends)
 def test_counted_as_python_chess_does(tmp_path: Path, wrote: list[Written], end: str) -> None:
     """The same games of whole and of truncated files; missing results are ``*`` there and broken here."""
@@ -953,7 +917,7 @@ def test_a_list_where_the_name_of_a_format_belongs(tmp_path: Path) -> None:
 
 def test_settings_that_are_no_toml() -> None:
     """Typed for `pair --set`: too many digits, too many brackets; a word then, which the system refuses."""
-    assert pairers_settings([f"rounds={DIGITS}", "k=" + "[" * 5000]) == {"rounds": DIGITS, "k": "[" * 5000}
+    assert parse_settings([f"rounds={DIGITS}", "k=" + "[" * 5000]) == {"rounds": DIGITS, "k": "[" * 5000}
 
 
 @pytest.mark.parametrize("counters", [f"0 {DIGITS}", f"{DIGITS} 1", f"hmvc {DIGITS};", f"fmvn {'9' * 4000};"])
@@ -961,11 +925,11 @@ def test_move_counters_of_thousands_of_digits(tmp_path: Path, counters: str) -> 
     """In EPD and FEN lines, and in the FEN tag of a game."""
     (tmp_path / "s.epd").write_text(f"{START} {counters}\n")
     (found,) = read_suite(tmp_path / "s.epd")
-    assert isinstance(found, Bad)
+    assert isinstance(found, BadOpening)
     assert "more than 4 digits" in found.why
     (tmp_path / "s.pgn").write_text(f'[FEN "{START} {counters}"]\n\n1. e4 *\n')
     (found,) = read_suite(tmp_path / "s.pgn")
-    assert isinstance(found, Bad)
+    assert isinstance(found, BadOpening)
 
 
 @pytest.mark.parametrize("rest", ['c0 "x";' + " " * 65_000, " a" * 32_000, ' "' * 32_000, "a " * 32_000 + '"'])
@@ -982,21 +946,21 @@ def test_a_game_of_endless_moves_or_tags(tmp_path: Path) -> None:
     path = tmp_path / "s.pgn"
     path.write_text("1. e4 e5\n" * MOST_PLIES + "*\n\n1. d4 *\n")
     bad, good = read_suite(path)
-    assert isinstance(bad, Bad)
+    assert isinstance(bad, BadOpening)
     assert "plies" in bad.why
-    assert not isinstance(good, Bad)
+    assert not isinstance(good, BadOpening)
     path.write_text(many(3 * MOST_TAGS) + "\n1. d4 *\n\n1. e4 *\n")
     bad, good = read_suite(path)
-    assert isinstance(bad, Bad)
+    assert isinstance(bad, BadOpening)
     assert bad.why == "more than 1,000 tags"
-    assert not isinstance(good, Bad)
+    assert not isinstance(good, BadOpening)
 
 
 def test_a_suite_that_begins_with_blank_lines(tmp_path: Path) -> None:
     """They are not kept while its kind is looked for: 50 MB of them took 2.9 GB."""
     (tmp_path / "suite").write_text("\n" * 1000 + "1. e4 *\n")
     (found,) = read_suite(tmp_path / "suite")
-    assert not isinstance(found, Bad)
+    assert not isinstance(found, BadOpening)
     assert found.moves == ("e2e4",)
 
 
@@ -1117,7 +1081,7 @@ def test_a_report_that_says_too_much() -> None:
         (b"250      1.0  001 999    1 1000", "virtual points"),
     ):
         with pytest.raises(InputRefused, match=words):
-            foreign(trf.read(b"XXR 9\r\n" + line + b"\r\n" + entries))
+            read_tournament(trf.read(b"XXR 9\r\n" + line + b"\r\n" + entries))
     with pytest.raises(InputRefused, match="at most 999 rounds"):
         trf.read(TRF.replace(b"   2 w 1", b"0000 - Z  " * 1001))
     with pytest.raises(InputRefused, match="at most 100,000 lines"):
@@ -1201,7 +1165,7 @@ def test_nul_comes_into_no_store(place: Address, tmp_path: Path) -> None:
     path.write_text(tags)
     with Store.open(place) as store:
         games = read_games([path], export_titles(store.database))
-        (made,) = import_games(store.database, "x", games, ratable(games, Naming()), [str(path)])
+        (made,) = import_games(store.database, "x", games, ratable_games(games, EngineNames()), [str(path)])
         assert made.games == 1
         assert select_games(store, ListDefinition()).names == ("Fr?uit", "Toga")
     path.write_text('Fruit,"Fr\0uit"\n')

@@ -17,9 +17,18 @@ from enginetour.formats.pairing.field import Board, Field, Kind, Member, Paired
 from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.formats.rounds import PairingSystem, Reason, Rounds, RoundsOptions, WeightedRound
 from enginetour.interop import tde, trf
-from enginetour.interop.pairers import Separated, foreign, next_round
-from enginetour.interop.roundfiles import Played, Sat, facts, played, register, report, why
-from enginetour.interop.trf import header
+from enginetour.interop.foreign import SeparatedField, next_round
+from enginetour.interop.pairers import read_tournament
+from enginetour.interop.roundfiles import (
+    PlayedTournament,
+    TableGame,
+    explain_pair,
+    pair_facts,
+    played_tournament,
+    register,
+    trf_report,
+)
+from enginetour.interop.trf import read_header
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, Withdrawn
 from enginetour.reports.standings import why_lines
@@ -36,29 +45,29 @@ FIVE = tuple(
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
-def tournament(games: int, *, each: int = 1, gone: str = "", **settings: object) -> tuple[Played, Field]:
+def tournament(games: int, *, each: int = 1, gone: str = "", **settings: object) -> tuple[PlayedTournament, Field]:
     """So many games of a Dutch tournament of five, results in turn; then somebody leaves."""
     options = DutchOptions.model_validate(
         {"rounds": 3, "games_per_pairing": each, "initial_colour": "white", **settings}
     )
     format_ = Rounds(Dutch(options))
     state = format_.start(FIVE)
-    kept: dict[tuple[int, frozenset[str]], list[Sat]] = {}
+    kept: dict[tuple[int, frozenset[str]], list[TableGame]] = {}
     for count in range(games):
         game, outcome = format_.offers(state)[0], RESULTS[count % 3]
-        kept.setdefault((game.round, frozenset(game.pair)), []).append(Sat(game.white, outcome))
+        kept.setdefault((game.round, frozenset(game.pair)), []).append(TableGame(game.white, outcome))
         state = format_.step(state, GameFinished(game, outcome))
     if gone:
         state = format_.step(state, Withdrawn(gone))
-    return played("T", "dutch", format_, state, kept), state.field
+    return played_tournament("T", "dutch", format_, state, kept), state.field
 
 
 def test_a_report_reads_back_as_the_field() -> None:
     """Rounds, points, ratings and origin; the pairing the other reader makes of it is that of the format."""
     one, field = tournament(4)
-    text = report(one).text()
+    text = trf_report(one).text()
     assert "142   3\r\n" in text and "192 FIDE_DUTCH_2025\r\n" in text and "260" not in text
-    before = foreign(trf.read(text), number=3)
+    before = read_tournament(trf.read(text), number=3)
     assert before.field.history == field.history and before.warnings == ()
     assert [member.rating for member in before.field.members] == [2000, 1990, 1980, 1970, 1960]
     assert {member.origin for member in before.field.members} == {"FIN"}
@@ -67,7 +76,7 @@ def test_a_report_reads_back_as_the_field() -> None:
 def test_a_running_round_has_no_results_yet() -> None:
     """But opponents and colours."""
     one, _ = tournament(1)
-    cells = [entry.cells[0] for entry in report(one).entries]
+    cells = [entry.cells[0] for entry in trf_report(one).entries]
     assert sorted(cell.result for cell in cells) == [" ", " ", "0", "1", "U"]
     assert sorted(cell.colour for cell in cells) == ["-", "b", "b", "w", "w"]
 
@@ -75,7 +84,7 @@ def test_a_running_round_has_no_results_yet() -> None:
 def test_a_withdrawal_is_a_forfeit() -> None:
     """Of the game not played; afterwards it is absent."""
     one, field = tournament(1, gone="D")
-    letters = [[cell.result for cell in entry.cells] for entry in report(one).entries]
+    letters = [[cell.result for cell in entry.cells] for entry in trf_report(one).entries]
     assert [row[0] for row in letters].count("+") == 1 and letters[3][0] == "-"
     assert letters[3][1] == "Z" and field.history[0][3].kind is Kind.FORFEIT
 
@@ -83,7 +92,7 @@ def test_a_withdrawal_is_a_forfeit() -> None:
 def test_a_match_of_two_games_is_two_rounds() -> None:
     """Each with its colours; a bye is two byes."""
     one, _ = tournament(4, each=2)
-    found = report(one)
+    found = trf_report(one)
     assert "142   6" in found.text() and "192" not in found.text()
     for entry in found.entries:
         first, second = entry.cells[:2]
@@ -95,30 +104,30 @@ def test_a_match_of_two_games_is_two_rounds() -> None:
 def test_absences_of_rounds_to_come_are_exported() -> None:
     """In lines 240, so that no other program pairs who is on leave or has withdrawn."""
     one, _ = tournament(2, gone="D", absent={"A": [3]}, half_bye={"B": [1]})
-    text = report(one).text()
+    text = trf_report(one).text()
     assert [line for line in text.split("\r\n") if line.startswith("240")] == ["240 Z 003    1    4"]
-    following = header(trf.read(text))
+    following = read_header(trf.read(text))
     assert following.byes == {(3, 1): "Z", (3, 4): "Z"}
     matches, _ = tournament(0, each=2, half_bye={"B": [2]})
-    assert "240 H 003    2\r\n240 H 004    2\r\n" in report(matches).text()
+    assert "240 H 003    2\r\n240 H 004    2\r\n" in trf_report(matches).text()
 
 
 def test_forbidden_families_are_forbidden_pairs() -> None:
     """For all rounds; Baku is told with the system."""
-    text = report(tournament(0, forbid_family=True, acceleration="baku")[0]).text()
+    text = trf_report(tournament(0, forbid_family=True, acceleration="baku")[0]).text()
     assert "260 001 003    1    2\r\n" in text and "192 FIDE_DUTCH_2025_BAKU" in text
-    assert foreign(trf.read(text), number=1).field.apart == {(0, 1)}
+    assert read_tournament(trf.read(text), number=1).field.apart == {(0, 1)}
 
 
 def test_virtual_points_are_exported() -> None:
     """Lines 250 for all accelerated rounds, so that another program needs no scheme of its own to agree."""
-    text = report(tournament(0, acceleration="baku")[0]).text()
+    text = trf_report(tournament(0, acceleration="baku")[0]).text()
     assert "250       1.0 001 001    1    4\r\n250       0.5 002 002    1    4\r\n" in text
-    assert "250" not in report(tournament(0)[0]).text()
-    case = foreign(trf.read((CASES / "own-export-baku.trf").read_bytes()), number=5).field
-    written = report(Played("A case", "dutch", case, {}, accelerated=3))
+    assert "250" not in trf_report(tournament(0)[0]).text()
+    case = read_tournament(trf.read((CASES / "own-export-baku.trf").read_bytes()), number=5).field
+    written = trf_report(PlayedTournament("A case", "dutch", case, {}, accelerated=3))
     worth = {1: 2, 2: 2, 3: 1}  # eight were paired in round 1, so the upper half has four
-    assert header(written).virtual == {(n, one): points for n, points in worth.items() for one in range(1, 5)}
+    assert read_header(written).virtual == {(n, one): points for n, points in worth.items() for one in range(1, 5)}
 
 
 @pytest.mark.parametrize(
@@ -136,11 +145,11 @@ def test_virtual_points_are_exported() -> None:
 def test_the_worth_of_a_bye_is_exported(each: int, scoring: str, points: float | None, said: str, letters: str) -> None:
     """In line 162 where it is no win; points and rounds of the report fit each other."""
     one, _ = tournament(0, each=each, scoring=scoring, bye_points=points)
-    found = report(one)
+    found = trf_report(one)
     assert (said in found.text()) if said else ("162" not in found.text())
     resting = next(entry for entry in found.entries if entry.cells[0].result == "U")
     assert "".join(cell.result for cell in resting.cells) == letters
-    assert resting.points == sum(header(found).worth("P") for letter in letters if letter == "U")
+    assert resting.points == sum(read_header(found).worth("P") for letter in letters if letter == "U")
 
 
 def test_too_many_entrants() -> None:
@@ -148,7 +157,7 @@ def test_too_many_entrants() -> None:
     one, field = tournament(0)
     crowd = replace(field, members=field.members * 2000, history=())
     with pytest.raises(InputRefused, match="10000 entrants, a TRF has room for 9999"):
-        report(replace(one, field=crowd))
+        trf_report(replace(one, field=crowd))
 
 
 def test_a_register_reads_back_as_the_field(tmp_path: Path) -> None:
@@ -156,7 +165,7 @@ def test_a_register_reads_back_as_the_field(tmp_path: Path) -> None:
     one, field = tournament(4)
     for name, text in register(one).items():
         (tmp_path / name).write_text(text)
-    found = tde.foreign(tde.read(tmp_path / "register.tde"), number=3, rounds=3).field
+    found = tde.read_tournament(tde.read(tmp_path / "register.tde"), number=3, rounds=3).field
     assert found.history == field.history
     assert [(m.name, m.rating, m.family) for m in found.members] == [
         (m.name, m.rating, m.family) for m in field.members
@@ -194,7 +203,7 @@ def test_export_of_a_tournament_played(tmp_path: Path) -> None:
 def test_names_that_nothing_is_left_of() -> None:
     """They become the entrant's id or number: a line without a name is none."""
     field = Field((Member("# Club=", 1500.0), Member("\u200b \x1b", 1400.0)), (), (0, 1))
-    assert register(Played("T", "dutch", field, {}))["register.tde"].split() == [
+    assert register(PlayedTournament("T", "dutch", field, {}))["register.tde"].split() == [
         "ET1",
         "ET1",
         "16.00",
@@ -202,7 +211,10 @@ def test_names_that_nothing_is_left_of() -> None:
         "ET2",
         "15.00",
     ]
-    assert [entry.name for entry in report(Played("T", "dutch", field, {})).entries] == ["# Club=", "entrant 2"]
+    assert [entry.name for entry in trf_report(PlayedTournament("T", "dutch", field, {})).entries] == [
+        "# Club=",
+        "entrant 2",
+    ]
 
 
 # Why two are paired or are not, against all rounds there are.
@@ -225,8 +237,8 @@ class Heaviest(PairingSystem):
         return Paired(tuple(Board(*pair) for pair in relaxed_matching(weighed.weights, weighed.barred).pairs))
 
 
-def apart(field: Field) -> Separated:
-    return Separated(field.members, field.history, field.present, field.rounds, field.win, field.seed)
+def apart(field: Field) -> SeparatedField:
+    return SeparatedField(field.members, field.history, field.present, field.rounds, field.win, field.seed)
 
 
 def all_rounds(there: tuple[int, ...]) -> Any:
@@ -247,7 +259,7 @@ def test_the_cost_of_the_other_decision_is_that_of_all_rounds() -> None:
     weight = {pairs: sum(int(weighed.weights[pair]) for pair in pairs) for pairs in legal}
     bounds = 0
     for pair in combinations(field.present, 2):
-        found = why(system, field, paired, *pair[::-1])
+        found = explain_pair(system, field, paired, *pair[::-1])
         others = [weight[pairs] for pairs in legal if (pair in pairs) is not found.together]
         assert found.cost is not None and found.cost.total == max(weight.values())
         assert found.cost.exact == (max(weight.values()) - max(others) if others else None)
@@ -266,7 +278,7 @@ def test_a_rule_is_followed_again_with_the_other_decision() -> None:
     system = Dutch(DutchOptions(rounds=5, initial_colour="white"))
     paired = next_round(system, field)
     for pair in combinations(field.present, 2):
-        found = why(system, field, paired, *pair)
+        found = explain_pair(system, field, paired, *pair)
         assert found.cost is None and {reason.most for reason in found.reasons} == {1}
         if field.met(*pair):
             assert found.instead is None and "met in round 1" in found.facts
@@ -279,9 +291,9 @@ def test_the_facts_of_a_pair() -> None:
     field = apart(field_of(rated(5, 4, 3, families="xx"), "A1C B", "A0B C", total=3))
     scores = ("A has 1 point", "C has 1 point", "one score group")
     system = Dutch(DutchOptions(rounds=3))
-    assert facts(system, field, 0, 2) == (*scores, "A had 2 more White", "C had 1 more Black", "met in round 1")
-    assert "both of family x" in facts(system, field, 1, 0) and "1 point apart" in facts(system, field, 1, 0)
-    found = why(system, field, Paired((Board(0, 1),), (2,)), 0, 2)
+    assert pair_facts(system, field, 0, 2) == (*scores, "A had 2 more White", "C had 1 more Black", "met in round 1")
+    assert "both of family x" in pair_facts(system, field, 1, 0) and "1 point apart" in pair_facts(system, field, 1, 0)
+    found = explain_pair(system, field, Paired((Board(0, 1),), (2,)), 0, 2)
     assert found.facts[-1] == "C rests: it has the bye"
 
 
@@ -306,7 +318,7 @@ def test_every_system_answers_in_its_own_terms(name: str, count: int) -> None:
             break
         field = after(field, paired, random.Random(turn), draws=0.0)
     for pair in combinations(field.present, 2):
-        found = why(system, apart(field), paired, *pair)
+        found = explain_pair(system, apart(field), paired, *pair)
         told = why_lines(found, field)
         assert found.rules or found.reasons
         assert all(line.strip() for line in told)
@@ -344,7 +356,7 @@ def test_what_counts_against_a_pair_is_told_as_a_number(name: str) -> None:
     """A gap of 100 points is no yes and no no; gopair's round has a weight, so the other decision has a cost."""
     field = apart(Field(rated(2000, 1900, 1800, 1700), (), (0, 1, 2, 3), 2))
     made: Any = make_format(name, options_model(name)(rounds=2))
-    found = why(made.system, field, next_round(made.system, field), 0, 3)
+    found = explain_pair(made.system, field, next_round(made.system, field), 0, 3)
     row = next(line for line in why_lines(found, field) if "rating gap" in line)
     assert "  -" in row and "at most" not in row
     if name == "gopair":
@@ -363,7 +375,7 @@ def test_the_answer_fits_eighty_columns(name: str) -> None:
     members = tuple(Member(f"Engine of a rather long name {number}", 2000.0 - number) for number in range(8))
     field = apart(Field(members, (), tuple(range(8)), 3))
     made: Any = make_format(name, options_model(name)(rounds=3))
-    found = why(made.system, field, next_round(made.system, field), 0, 7)
+    found = explain_pair(made.system, field, next_round(made.system, field), 0, 7)
     told = why_lines(found, field)
     assert max(map(len, told)) < 80
     assert sum("OpenGotha" in line or "about 2005" in line for line in told) <= 1
@@ -378,6 +390,6 @@ def test_the_answer_fits_eighty_columns(name: str) -> None:
 
 def test_nobody_can_be_explained_who_is_not_there() -> None:
     """It is told who."""
-    field = Separated((Member("A"), Member("B"), Member("C")), (), (0, 1))
+    field = SeparatedField((Member("A"), Member("B"), Member("C")), (), (0, 1))
     with pytest.raises(ValueError, match="C is not there in round 1"):
-        why(Heaviest(RoundsOptions()), field, Paired((Board(0, 1),)), 0, 2)
+        explain_pair(Heaviest(RoundsOptions()), field, Paired((Board(0, 1),)), 0, 2)

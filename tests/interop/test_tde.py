@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Kind, Paired
-from enginetour.interop.pairers import next_round, on_scale, pairer
-from enginetour.interop.tde import foreign, read, round_files, written_rating
+from enginetour.interop.foreign import next_round
+from enginetour.interop.pairers import make_pairing_system, on_rating_scale
+from enginetour.interop.tde import read, read_tournament, round_files, written_rating
 from enginetour.model.errors import InputRefused
 from tests.support.tournaments import tour
 
@@ -53,7 +54,7 @@ def test_ratings_come_back_as_they_were_written(points: int, tmp_path: Path) -> 
 def test_rounds(tmp_path: Path) -> None:
     """Results in any capitals, draws, handicaps; the one in no line had the bye; DROP keeps away."""
     path = folder(tmp_path, "# round 1\nUSA1 usa2 w 0 7.5\nusa5 USA3 d 2 0.5\n", "USA2 USA5 B 0 7.5\n")
-    found = foreign(read(path), rounds=4)
+    found = read_tournament(read(path), rounds=4)
     assert found.field.number == 3 and found.field.rounds == 4 and found.field.present == (0, 1, 2, 4)
     first, second = found.field.history
     assert [turn.kind for turn in first] == [Kind.PLAYED] * 3 + [Kind.ABSENT, Kind.PLAYED]
@@ -62,12 +63,12 @@ def test_rounds(tmp_path: Path) -> None:
     assert [turn.kind for turn in second] == [Kind.BYE, Kind.PLAYED, Kind.ABSENT, Kind.ABSENT, Kind.PLAYED]
     assert [turn.points for turn in second] == [2, 0, 0, 0, 2]
     assert found.settings["bye"] == ("Doe, Jane", "Engine 2 Point 1") and found.warnings == ()
-    assert foreign(read(path), number=2, rounds=4).field.present == (0, 1, 4)
+    assert read_tournament(read(path), number=2, rounds=4).field.present == (0, 1, 4)
 
 
 def test_two_in_no_line_were_not_there(tmp_path: Path) -> None:
     """A round has one bye; the last round is guessed and said."""
-    found = foreign(read(folder(tmp_path, "USA1 USA2 w 0 7.5\n")))
+    found = read_tournament(read(folder(tmp_path, "USA1 USA2 w 0 7.5\n")))
     assert [turn.kind for turn in found.field.history[0]][2:] == [Kind.ABSENT] * 3
     assert found.warnings == ("round 2 is taken for the last: --rounds N",)
 
@@ -75,7 +76,7 @@ def test_two_in_no_line_were_not_there(tmp_path: Path) -> None:
 def test_the_new_round(tmp_path: Path) -> None:
     """A file gopair reads and a list people read; read back, it is not finished."""
     register = read(folder(tmp_path))
-    before = foreign(register, rounds=3)
+    before = read_tournament(register, rounds=3)
     texts = round_files(register, before, Paired((Board(0, 1), Board(2, 4, 3)), (3,)))
     assert texts["1.tde"] == "# round 1\nUSA1 usa2 ? 0 7.5\nUSA3 USA5 ? 3 0.5\n"
     assert texts["pairs_1.txt"].splitlines()[2:] == [
@@ -85,8 +86,8 @@ def test_the_new_round(tmp_path: Path) -> None:
     ]
     (tmp_path / "1.tde").write_text(texts["1.tde"])
     with pytest.raises(InputRefused, match=r"1.tde:2: expected w, b or d \(or --unfinished-ok\), found \?"):
-        foreign(register, rounds=3)
-    assert foreign(register, rounds=3, unfinished_ok=True).field.scores == (0, 0, 0, 0, 0)
+        read_tournament(register, rounds=3)
+    assert read_tournament(register, rounds=3, unfinished_ok=True).field.scores == (0, 0, 0, 0, 0)
 
 
 CASES = Path(__file__).parents[1] / "cases" / "tde"
@@ -96,19 +97,19 @@ def test_an_entrant_that_misses_a_round_after_a_comma() -> None:
     """``# drop3, DROP5`` is absent in these two rounds; the entrant marked BYE has the bye of an odd field."""
     register = read(CASES / "comma" / "register.tde")
     assert register.listed[1].drops == {3, 5} and register.listed[1].comment == "drop3, DROP5"
-    before = foreign(register, rounds=5)
+    before = read_tournament(register, rounds=5)
     assert before.field.number == 3 and before.field.present == (0, 2, 3, 4, 5) and before.warnings == ()
-    system, told = pairer("gopair", before, {"method": "best"})
+    system, told = make_pairing_system("gopair", before, {"method": "best"})
     assert next_round(system, before.field).byes == (0,) and told == ()
-    system, _ = pairer("gopair", before, {"method": "best", "bye": "usa04"})
+    system, _ = make_pairing_system("gopair", before, {"method": "best", "bye": "usa04"})
     assert next_round(system, before.field).byes == (5,), "an id given by the user replaces the marks"
 
 
 def test_marks_in_the_line_of_a_name() -> None:
     """BYE and DROP may follow the rating; who dropped is not paired, and the bye of an odd field is a marked one's."""
-    before = foreign(read(CASES / "byedrop" / "register.tde"), rounds=3)
+    before = read_tournament(read(CASES / "byedrop" / "register.tde"), rounds=3)
     assert before.field.present == (1, 2, 3, 4, 5) and before.settings["bye"] == ("Bar, B.",)
-    system, _ = pairer("gopair", before, {})
+    system, _ = make_pairing_system("gopair", before, {})
     assert next_round(system, before.field).byes == (1,)
 
 
@@ -116,14 +117,14 @@ def test_marks_in_the_line_of_a_name() -> None:
 def test_ratings_of_a_register_are_converted_for_gor(system: str, tmp_path: Path) -> None:
     """GoR begins 1 dan at 2050 and a register at 0, so grades stay; below 20 kyu GoR has one rating."""
     path = folder(tmp_path, register="A Foo 1 dan\nB Bar 6k\nC Baz 40k\nD Qux 9d\n")
-    before = foreign(read(path), rounds=3)
+    before = read_tournament(read(path), rounds=3)
     set_ = {} if system == "gor-drift" else {"model": "gor"}
-    made, told = pairer(system, before, set_)
-    assert [member.rating for member in on_scale(made, before).field.members] == [2100, 1500, 100, 2900]
+    made, told = make_pairing_system(system, before, set_)
+    assert [member.rating for member in on_rating_scale(made, before).field.members] == [2100, 1500, 100, 2900]
     assert len(told) == 1 and "the ratings of the file count 2050 points more" in told[0]
     if set_:
-        made, told = pairer(system, before, {"model": "elo"})
-        assert on_scale(made, before) is before and told == ()
+        made, told = make_pairing_system(system, before, {"model": "elo"})
+        assert on_rating_scale(made, before) is before and told == ()
     words = [word for key, value in set_.items() for word in ("--set", f"{key}={value}")]
     assert "2050 points more" in tour(tmp_path, "pair", ".", "--rounds", "3", "--system", system, *words).stdout
 
@@ -190,7 +191,7 @@ def test_text_that_looks_like_an_instruction(line: str, note: str, tmp_path: Pat
     """What is not understood is reported with its line; the comment itself stays as it is written."""
     found = read(folder(tmp_path, register=line))
     assert len(found.notes) == 1 and note in found.notes[0] and "register.tde:1: " in found.notes[0]
-    assert foreign(read(folder(tmp_path, register=f"{line}\nB Bar 9k")), rounds=3).warnings == found.notes
+    assert read_tournament(read(folder(tmp_path, register=f"{line}\nB Bar 9k")), rounds=3).warnings == found.notes
     comment = line.splitlines()[-1].partition("# ")[2]
     assert found.listed[0].comment == comment
     if comment:
@@ -201,7 +202,7 @@ def test_text_that_looks_like_an_instruction(line: str, note: str, tmp_path: Pat
 def test_ids_and_names(tmp_path: Path) -> None:
     """Zeros before the number and the country USA do not count in an id; entrants of one name are told apart."""
     path = folder(tmp_path, "2122 usa7 w 0 7.5\n", register="USA02122 Foo, A. 5k\n007 Foo, A. 6k\n## ROUNDS 4\n")
-    found = foreign(read(path))
+    found = read_tournament(read(path))
     assert found.field.scores == (2, 0) and found.field.rounds == 4 and found.warnings == ()
     assert [member.name for member in found.field.members] == ["Foo, A. (USA02122)", "Foo, A. (007)"]
     assert [found.place(label) for label in ("usa2122", "7", "007")] == [0, 1, 1]
@@ -240,15 +241,15 @@ def test_a_broken_register(register: str, words: str, tmp_path: Path) -> None:
 def test_a_broken_round(text: str, words: str, tmp_path: Path) -> None:
     """File and line."""
     with pytest.raises(InputRefused, match=words):
-        foreign(read(folder(tmp_path, text)), rounds=3)
+        read_tournament(read(folder(tmp_path, text)), rounds=3)
 
 
 def test_rounds_that_cannot_be(tmp_path: Path) -> None:
     """An earlier round without a file, one after the last, no register at all."""
     register = read(folder(tmp_path))
     with pytest.raises(InputRefused, match="expected the file of an earlier round, found none"):
-        foreign(register, number=3, rounds=3)
+        read_tournament(register, number=3, rounds=3)
     with pytest.raises(InputRefused, match="a round left to pair, or --rounds above 3, found round 4"):
-        foreign(register, number=4, rounds=3)
+        read_tournament(register, number=4, rounds=3)
     with pytest.raises(InputRefused, match="cannot read: No such file"):
         read(tmp_path / "none.tde")

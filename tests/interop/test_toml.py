@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from enginetour.interop.toml import read_toml, refusal, toml_place
+from enginetour.interop.toml import line_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused
 
 TEXT = '''\
@@ -60,7 +60,7 @@ w = 1
 def test_lines(keys: tuple[str | int, ...], line: int) -> None:
     """A key's line is where it first stands; what is missing has the line of its section."""
     tomllib.loads(TEXT)
-    assert toml_place(TEXT, keys) == line
+    assert line_of_key(TEXT, keys) == line
 
 
 @given(st.text(alphabet="ab=[]{}\",\n'#. 1", max_size=60))
@@ -71,7 +71,7 @@ def test_any_text(text: str) -> None:
     except tomllib.TOMLDecodeError:
         table = {}
     for key in table:
-        assert toml_place(text, (key,)) > 0
+        assert line_of_key(text, (key,)) > 0
 
 
 class _Inner(BaseModel):
@@ -88,7 +88,7 @@ class _Outer(BaseModel):
 def _refused(text: str) -> str:
     with pytest.raises(ValidationError) as caught:
         _Outer.model_validate(tomllib.loads(text))
-    return str(refusal(caught.value, Path("t.toml"), text, _Outer))
+    return str(validation_error(caught.value, Path("t.toml"), text, _Outer))
 
 
 def test_refusals() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from enginetour.formats.pairing.field import BLACK, WHITE
 from enginetour.interop import trf
-from enginetour.interop.pairers import foreign
-from enginetour.interop.trf import Cell, Entry, Header, Line, Report, header, odds_in, read
+from enginetour.interop.pairers import read_tournament
+from enginetour.interop.trf import TrfCell, TrfEntrant, TrfHeader, TrfLine, TrfReport, read, read_header, read_odds
 from enginetour.model.errors import InputRefused
-from tests.support.tournaments import read as tournaments_read
+from tests.support.tournaments import read as read_json
 from tests.support.tournaments import tour
 
 # Tournament report files line by line.
@@ -26,8 +26,8 @@ def entry(number: int, *rounds: str, points: str = "0.0", name: str = "") -> str
     return head + "  ".join(rounds)
 
 
-def header_of(*lines: str) -> Header:
-    return header(read("\n".join([*lines, *(entry(number) for number in range(1, 5))]), "f.trf"))
+def header_of(*lines: str) -> TrfHeader:
+    return read_header(read("\n".join([*lines, *(entry(number) for number in range(1, 5))]), "f.trf"))
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
@@ -46,13 +46,13 @@ def test_columns_without_a_field_of_ours_are_kept() -> None:
     assert read(line).text() == f"{line}\r\n"
     found = read(line).entries[0]
     assert (found.number, found.name, found.rating, found.federation) == (12, "Polgar,Sofia", 2410, "HUN")
-    assert (found.points, found.rank, found.cells) == (7, 2, (Cell(1, "w", "1"), Cell(result="H")))
+    assert (found.points, found.rank, found.cells) == (7, 2, (TrfCell(1, "w", "1"), TrfCell(result="H")))
 
 
 def test_a_name_too_long_is_cut_and_stands_whole_in_a_comment() -> None:
     """It comes back whole; a name that was changed by hand meanwhile is left alone."""
     long = "An engine with a name of more than thirty-three letters 1.0"
-    text = Report((Entry(1, long), Entry(2, "Short"))).text()
+    text = TrfReport((TrfEntrant(1, long), TrfEntrant(2, "Short"))).text()
     lines = text.split("\r\n")
     assert lines[0][14:47] == long[:33] and lines[0][47:49] == "  " and lines[2] == f"### 0001 {long}"
     assert [one.name for one in read(text).entries] == [long, "Short"]
@@ -65,7 +65,7 @@ def test_other_lines_are_kept_in_their_places() -> None:
     fresh = report.with_entries([replace(one, rating=1000 + one.number) for one in report.entries])
     assert [line[:5] for line in fresh.text().split("\r\n")] == ["012 N", "001  ", "XYZ s", "001  ", ""]
     assert [one.rating for one in read(fresh.text()).entries] == [1001, 1002]
-    assert report.lines == (Line("012 Name", 1), Line("XYZ something", 3), Line("", 5))
+    assert report.lines == (TrfLine("012 Name", 1), TrfLine("XYZ something", 3), TrfLine("", 5))
 
 
 def test_names_in_any_letters() -> None:
@@ -228,7 +228,7 @@ GIVEN = ("--rounds", "3", "--set", "handicap={ per = 100, correction = 0 }")
 
 def four(path: Path, ratings: tuple[int, ...] = (2000, 1800, 1750, 1500)) -> Path:
     file = path / "four.trf"
-    lines = [trf.Entry(number, f"E{number}", rating).text() for number, rating in enumerate(ratings, 1)]
+    lines = [trf.TrfEntrant(number, f"E{number}", rating).text() for number, rating in enumerate(ratings, 1)]
     file.write_text("\n".join(["142 3", *lines]))
     return file
 
@@ -236,10 +236,10 @@ def four(path: Path, ratings: tuple[int, ...] = (2000, 1800, 1750, 1500)) -> Pat
 def test_odds_are_told_and_the_stronger_has_white(tmp_path: Path) -> None:
     """As JSON, in the table, and written into the report as comments; 250 and 300 points, a band each hundred."""
     file, out = four(tmp_path), tmp_path / "out.trf"
-    found = tournaments_read(tmp_path, "pair", str(file), *GIVEN, "-o", str(out))
+    found = read_json(tmp_path, "pair", str(file), *GIVEN, "-o", str(out))
     pairs = {(one["white"], one["black"]): one.get("handicap") for one in found["pairs"]}
     assert pairs == {(1, 3): 2, (2, 4): 3}
-    assert odds_in(trf.read(out.read_bytes())) == {(1, 1): (3, 2), (1, 2): (4, 3)}
+    assert read_odds(trf.read(out.read_bytes())) == {(1, 1): (3, 2), (1, 2): (4, 3)}
     assert "handicap" in tour(tmp_path, "pair", str(file), *GIVEN).stdout
     assert "handicap" not in tour(tmp_path, "pair", str(file), "--rounds", "3").stdout
 
@@ -247,22 +247,22 @@ def test_odds_are_told_and_the_stronger_has_white(tmp_path: Path) -> None:
 def test_odds_come_back_with_the_results(tmp_path: Path) -> None:
     """The colours of games at odds are nobody's in the next round; pairing a round anew forgets its odds."""
     file, out = four(tmp_path), tmp_path / "out.trf"
-    tournaments_read(tmp_path, "pair", str(file), *GIVEN, "-o", str(out))
+    read_json(tmp_path, "pair", str(file), *GIVEN, "-o", str(out))
     lines = out.read_bytes().decode().split("\r\n")
     done = [line + "  1" if line.endswith("w") else line + "  0" if line.endswith("b") else line for line in lines]
     done = [line.replace("w  1", "w 1").replace("b  0", "b 0") for line in done]
     out.write_text("\n".join(done))
-    field = foreign(trf.read(out.read_bytes())).field
+    field = read_tournament(trf.read(out.read_bytes())).field
     assert [turn.handicap for turn in field.history[0]] == [2, 3, -2, -3]
     assert [field.balance(place) for place in range(4)] == [0, 0, 0, 0]
-    tournaments_read(tmp_path, "pair", str(out), "--rounds", "3", "--round", "1", "-o", str(out), "--overwrite")
-    assert odds_in(trf.read(out.read_bytes())) == {}
+    read_json(tmp_path, "pair", str(out), "--rounds", "3", "--round", "1", "-o", str(out), "--overwrite")
+    assert read_odds(trf.read(out.read_bytes())) == {}
 
 
 @pytest.mark.parametrize("system", ["dutch", "swiss-gotha"])
 def test_odds_by_rating_need_ratings(system: str, tmp_path: Path) -> None:
     """A line that names who has none."""
     file = tmp_path / "two.trf"
-    file.write_text("\n".join(["142 1", *(trf.Entry(number, f"E{number}").text() for number in (1, 2))]))
+    file.write_text("\n".join(["142 1", *(trf.TrfEntrant(number, f"E{number}").text() for number in (1, 2))]))
     refused = tour(tmp_path, "pair", str(file), "--system", system, "--set", "handicap={}", expect=3)
     assert "the handicap goes by ratings and E1, E2 has none" in refused.stderr

@@ -13,8 +13,9 @@ import numpy as np
 
 from enginetour.ratings.likelihood import Fit, ModelName, fit
 from enginetour.ratings.pairs import Index, OpeningDependence, OpeningPairs, Pairs, Vector
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.ratings.uncertainty import NORMAL_95, errors_of, expected_draws, pair_score_spread
+from enginetour.ratings.uncertainty import errors_of, expected_draws, pair_score_spread
 
 UNIT = 400 / log(10)
 WHITE = 30 / UNIT

@@ -11,7 +11,7 @@ from immutables import Map
 from enginetour.cli.simulate import decisions
 from enginetour.formats.bubble import Bubble
 from enginetour.formats.bubble_state import BubbleState
-from enginetour.interop.bubblecase import read_case, trace
+from enginetour.interop.bubblecase import read_case, trace_bubble
 from enginetour.model.game import Added, Entrant, Event, GameFinished, GameKey, GameVoided, Outcome, Pairing, Withdrawn
 from tests.laws.bubble_cases import check_invariants, random_case
 from tests.laws.bubble_oracle import oracle_trace
@@ -25,7 +25,7 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 def test_two_readings_of_the_rules_agree(seed: int) -> None:
     """Every decision, game and colour is that of the naive reading, and P1-P13 hold."""
     case = random_case(seed, longest=24)
-    got = trace(decisions(case))
+    got = trace_bubble(decisions(case))
     assert json.dumps(got, sort_keys=True) == json.dumps(oracle_trace(case), sort_keys=True)
     check_invariants(case, got)
 
@@ -41,7 +41,7 @@ def test_the_order_of_finishing_never_shows(seed: int, dice: random.Random) -> N
     while games := bubble.offers(state):
         game = dice.choice(games)
         state = bubble.step(state, GameFinished(game, known.outcome(game)))
-    assert trace(bubble.notes(state)) == trace(decisions(case))
+    assert trace_bubble(bubble.notes(state)) == trace_bubble(decisions(case))
 
 
 @settings(max_examples=40, deadline=None)

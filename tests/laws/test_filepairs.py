@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.cli.main import cli
-from enginetour.interop.gamefilter import Naming
+from enginetour.interop.gamefilter import EngineNames
 from enginetour.interop.gamepairs import match_games
 from enginetour.interop.pgn import read_games
 from enginetour.ratings.pentanomial import pair_half_points
@@ -42,7 +42,7 @@ def test_a_store_says_what_files_say(files: list[list[Any]], careful: bool) -> N
         for number, (path, games) in enumerate(zip(paths, files, strict=True)):
             plain = (("A", "B"), "1-0", ("", "1. d4"), "")
             path.write_text("".join(written(one, f"{number}.{at}", careful) for at, one in enumerate([plain, *games])))
-        pairs = pair_half_points(match_games(read_games(paths), Naming(), "A", "B"))
+        pairs = pair_half_points(match_games(read_games(paths), EngineNames(), "A", "B"))
         theirs = figures("rate", *paths)
         told("import", *paths, "--name", "all", "--db", folder / "one.db")
         for path in paths:

@@ -13,8 +13,9 @@ from enginetour.formats.base import SYSTEMS
 from enginetour.formats.brackets import Knockout
 from enginetour.formats.pairing.field import Unpairable
 from enginetour.interop import trf
-from enginetour.interop.pairers import foreign, next_round, pairer, with_round
-from enginetour.interop.roundfiles import why
+from enginetour.interop.foreign import next_round
+from enginetour.interop.pairers import make_pairing_system, read_tournament, with_round
+from enginetour.interop.roundfiles import explain_pair
 from enginetour.model.errors import InputRefused, UsageRefused
 
 IN_ROUNDS = [name for name, system in SYSTEMS.items() if system.rounds]
@@ -22,19 +23,19 @@ PLAYED = ("10", "01", "==", "WL", "LW", "DD")
 ENDS = ("\n", "\r\n", "\r")
 
 
-def cells_of(dice: random.Random, count: int) -> list[trf.Cell]:
+def cells_of(dice: random.Random, count: int) -> list[trf.TrfCell]:
     """A round of so many: games, forfeits of one and of both, byes of every letter."""
     there = [place for place in range(count) if dice.random() < 0.85]
     dice.shuffle(there)
-    row = [trf.Cell(result=dice.choice("ZZHF")) for _ in range(count)]
+    row = [trf.TrfCell(result=dice.choice("ZZHF")) for _ in range(count)]
     for one, other in list(pairwise(there))[::2]:
         luck = dice.random()
         results = "+-" if luck < 0.1 else "--" if luck < 0.15 else dice.choice(PLAYED)
         colours = "--" if luck < 0.15 and dice.random() < 0.5 else "wb"
         for place, mate, colour, result in zip((one, other), (other, one), colours, results, strict=True):
-            row[place] = trf.Cell(mate + 1, colour, result)
+            row[place] = trf.TrfCell(mate + 1, colour, result)
     if len(there) % 2:
-        row[there[-1]] = trf.Cell(result=dice.choice("UUFH"))
+        row[there[-1]] = trf.TrfCell(result=dice.choice("UUFH"))
     return row
 
 
@@ -56,7 +57,7 @@ def report_of(seed: int) -> bytes:
     lines += [line for line in maybe if dice.random() < 0.25]
     for place in range(count):
         name = f"N{place} " + "x" * dice.choice([3, 3, 40])
-        entry = trf.Entry(place + 1, name, dice.randint(800, 2500), dice.choice(["", "GER", "FRA"]), 0, place + 1)
+        entry = trf.TrfEntrant(place + 1, name, dice.randint(800, 2500), dice.choice(["", "GER", "FRA"]), 0, place + 1)
         lines.append(replace(entry, cells=tuple(row[place] for row in played)).text())
     return dice.choice(ENDS).join(lines).encode()
 
@@ -68,8 +69,8 @@ def test_a_foreign_round_is_sensible(seed: int, name: str) -> None:
     written and read again, the round is the one that was made."""
     report = trf.read(report_of(seed))
     try:
-        before = foreign(report)
-        system, _ = pairer(name, before, {})
+        before = read_tournament(report)
+        system, _ = make_pairing_system(name, before, {})
         paired = next_round(system, before.field)
     except (InputRefused, UsageRefused, Unpairable) as refused:
         event(f"refused: {type(refused).__name__}")
@@ -88,11 +89,11 @@ def test_a_foreign_round_is_sensible(seed: int, name: str) -> None:
         )
         assert sum("rematch" in remark or "meet again" in remark for remark in paired.remarks) == again
     if len(field.present) > 1:
-        found = why(system, field, paired, *field.present[:2])
+        found = explain_pair(system, field, paired, *field.present[:2])
         assert found.rules or found.reasons
     written = with_round(report, before, paired)
     assert trf.read(written.text()).text() == written.text()
     told = {entry.number: entry.cells[field.number - 1] for entry in trf.read(written.text()).entries}
     for board in paired.boards:
         white, black = (int(before.labels[place]) for place in (board.white, board.black))
-        assert (told[white], told[black]) == (trf.Cell(black, "w"), trf.Cell(white, "b"))
+        assert (told[white], told[black]) == (trf.TrfCell(black, "w"), trf.TrfCell(white, "b"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model, replay
 from enginetour.model.game import Entrant, Event, GameFinished, GameKey, Opening, Outcome, Pairing
-from enginetour.openings.choice import OpeningSettings, OpeningSuite, Per, load
+from enginetour.openings.choice import OpeningScope, OpeningSettings, OpeningSuite, load_suite
 from tests.laws.test_formats import RESULTS, settings_of
 
 MOST_GAMES = 120
@@ -49,9 +49,9 @@ def _played(system: str, seed: int, suite: OpeningSuite, slots: int, dice: rando
 @pytest.mark.parametrize("system", sorted(SYSTEMS))
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), per=st.sampled_from(["pairing", "round", "encounter"]), luck=st.integers(0, 2**32))
-def test_openings_are_a_matter_of_numbers(system: str, seed: int, per: Per, luck: int) -> None:
+def test_openings_are_a_matter_of_numbers(system: str, seed: int, per: OpeningScope, luck: int) -> None:
     """With 1, 2 and 4 slots the games that are played have the same openings."""
-    suite = load(OpeningSettings(per=per), seed=seed, legs=2, folder=Path("/"))
+    suite = load_suite(OpeningSettings(per=per), seed=seed, legs=2, folder=Path("/"))
     one, two, four = (_played(system, seed, suite, slots, random.Random(luck + slots)) for slots in (1, 2, 4))
     for other in (two, four):
         assert all(other[key] == opening for key, opening in one.items() if key in other)

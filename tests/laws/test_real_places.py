@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.interop.files import shipped
+from enginetour.interop.files import bundled_directory
 from enginetour.model.game import Entrant, Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
@@ -36,7 +36,7 @@ WRENS = ("2", "3", "4")  # levels that always move alike at a given depth
 
 
 def side(name: str) -> Side:
-    command = (sys.executable, str(shipped("engines") / "wren.py"), name)
+    command = (sys.executable, str(bundled_directory("engines") / "wren.py"), name)
     return Side(EngineSpec(name, command, "uci", dir="scratch"), DEPTH)
 
 
@@ -45,8 +45,8 @@ def task_for(pairing: Pairing, replay: int) -> GameTask:
     return GameTask(pairing, side(pairing.white), side(pairing.black), opening, SHORT, replay)
 
 
-def here(task: GameTask, pool: EnginePool) -> Game:
-    return play(task, Link(), pool)
+def here(task: GameTask, shelf: EnginePool) -> Game:
+    return play(task, Link(), shelf)
 
 
 def told(system: str, seed: int, place: Any, slots: int) -> object:
@@ -68,11 +68,11 @@ def told(system: str, seed: int, place: Any, slots: int) -> object:
 
 def any_place(system: str, seed: int, make: Callable[[int], Any], slots: int) -> None:
     """Asserts that the games of a place are those that are played in this process."""
-    pool = EnginePool()
+    shelf = EnginePool()
     try:
-        expected = told(system, seed, Inline(lambda task: here(task, pool)), 1)
+        expected = told(system, seed, Inline(lambda task: here(task, shelf)), 1)
     finally:
-        pool.close_all()
+        shelf.close_all()
     with closing(make(slots)) as place:
         assert told(system, seed, place, slots) == expected
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from enginetour.model.game import Game, MoveMade, Outcome, Pairing, SideRecord, Termination
-from enginetour.openings.positions import Written, written_at
+from enginetour.openings.positions import WrittenOpening, read_position
 from enginetour.reports import pgn
 
 MOVES = (("f2f3", "f3"), ("e7e5", "e5"), ("g2g4", "g4"), ("d8h4", "Qh4#"))
@@ -95,7 +95,7 @@ def test_every_final_position_is_one_line_of_epd(game: Game, event: str) -> None
     assert "\n" not in line
     assert board.fen() == END
     assert (operations["hmvc"], operations["fmvn"]) == (1, 3)
-    assert isinstance(written_at(1, line), Written)
+    assert isinstance(read_position(1, line), WrittenOpening)
 
 
 def test_the_final_position_tells_whose_game_it_was() -> None:

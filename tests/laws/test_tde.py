@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from enginetour.formats.pairing.field import WHITE, Field, Kind, Member, Turn, Unpairable
 from enginetour.interop import tde
-from enginetour.interop.pairers import next_round, pairer
-from enginetour.interop.roundfiles import Played, register
+from enginetour.interop.foreign import next_round
+from enginetour.interop.pairers import make_pairing_system
+from enginetour.interop.roundfiles import PlayedTournament, register
 from enginetour.model.errors import InputRefused
 from tests.support.databases import random_field
 
@@ -46,11 +47,11 @@ def test_a_field_written_as_tde_reads_back(seed: int, count: int, end: str, data
     """Ratings, clubs, games, colours, byes; half-point byes become absences, names one line each."""
     names = data.draw(st.lists(NAMES, min_size=count, max_size=count))
     field = renamed(random_field(seed, count, 3), names)
-    texts = register(Played("T", "dutch", field, {}))
+    texts = register(PlayedTournament("T", "dutch", field, {}))
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             (Path(folder) / name).write_bytes(text.replace("\n", end).encode())
-        found = tde.foreign(tde.read(Path(folder) / "register.tde"), rounds=5).field
+        found = tde.read_tournament(tde.read(Path(folder) / "register.tde"), rounds=5).field
     assert [member.rating for member in found.members] == [member.rating for member in field.members]
     assert [member.family for member in found.members] == [member.family for member in field.members]
     assert all(member.name and member.name == " ".join(member.name.split()) for member in found.members)
@@ -109,7 +110,7 @@ def test_directives_and_marks_mean_what_they_say(made: Made, end: str, results: 
         (folder / "register.tde").write_bytes(end.join(made.lines).encode())
         register = tde.read(folder / "register.tde")
         for number in range(1, 4):
-            before = tde.foreign(register, rounds=4)
+            before = tde.read_tournament(register, rounds=4)
             assert before.field.number == number
             marked = tuple(f"Name {at[1:]}" for at, (bye, _) in made.listed.items() if bye)
             later = {f"Name {at[1:]}": sorted(n for n in drops if n > number) for at, (_, drops) in made.listed.items()}
@@ -120,7 +121,7 @@ def test_directives_and_marks_mean_what_they_say(made: Made, end: str, results: 
             assert {before.labels[place] for place in before.field.present} == there
             given_ = {"method": "best"} if before.settings.get("method") != "round_robin" else {"handicaps": "min"}
             try:
-                system, _ = pairer("gopair", before, given_)
+                system, _ = make_pairing_system("gopair", before, given_)
                 paired = next_round(system, before.field)
             except (InputRefused, Unpairable):
                 return  # one or nobody is left, or a round robin of so many rounds does not exist
@@ -137,7 +138,7 @@ def test_directives_and_marks_mean_what_they_say(made: Made, end: str, results: 
             while tde.UNPLAYED in text:
                 text = text.replace(tde.UNPLAYED, results.choice("wWbBdD"), 1)
             (folder / f"{number}.tde").write_bytes(text.replace("\n", end).encode())
-            row = tde.foreign(register, rounds=4).field.history[-1]
+            row = tde.read_tournament(register, rounds=4).field.history[-1]
             for board in paired.boards:
                 assert (row[board.white].opponent, row[board.white].colour) == (board.black, WHITE)
                 assert (row[board.white].handicap, row[board.black].handicap) == (odds, -odds)

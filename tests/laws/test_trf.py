@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.pairing.field import BLACK, WHITE
-from enginetour.interop.trf import Entry, Header, header, read
+from enginetour.interop.trf import TrfEntrant, TrfHeader, read, read_header
 
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 OLD_SCORES = {"W": "BBW", "D": "BBD", "L": "BBL", "A": "BBF", "P": "BBU"}
@@ -69,7 +69,7 @@ def tournaments(draw: st.DrawFn) -> Said:
     )
 
 
-def parted(found: Header, rounds: int) -> set[tuple[int, tuple[int, int]]]:
+def parted(found: TrfHeader, rounds: int) -> set[tuple[int, tuple[int, int]]]:
     """Each round and pair that must not meet in it."""
     return {(number, pair) for during, pair in found.forbidden for number in range(1, rounds + 1) if number in during}
 
@@ -78,11 +78,11 @@ def parted(found: Header, rounds: int) -> set[tuple[int, tuple[int, int]]]:
 @given(said=tournaments(), order=st.randoms(use_true_random=False), end=ENDS)
 def test_codes_of_both_years_say_the_same(said: Said, order: random.Random, end: str) -> None:
     """In any order of the lines, with any ends, and once more when it was written by us."""
-    entrants = [Entry(number, f"N{number}").text() for number in range(1, said.entrants + 1)]
+    entrants = [TrfEntrant(number, f"N{number}").text() for number in range(1, said.entrants + 1)]
     for lines in (said.new(), said.old()):
         order.shuffle(lines)
         report = read(end.join([*lines, *said.both(), *entrants]).encode())
-        for found in (header(report), header(read(report.text()))):
+        for found in (read_header(report), read_header(read(report.text()))):
             assert (found.rounds, found.colour) == (said.rounds, WHITE if said.white else BLACK)
             worths = {"W": 2, "D": 1, "L": 0, "A": 0} | said.scores
             assert {key: found.worth(key) for key in "WDLAPZ"} == {

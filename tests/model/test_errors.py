@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.interop.files import shipped
+from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import closest_match, did_you_mean, match_name, no_match_hint, suggest
 from tests.support.tournaments import config, tour
 
@@ -129,7 +129,9 @@ def test_pairing_files_take_the_beginning_of_a_name(tmp_path: Path) -> None:
 def test_match_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
     """In front of the dot of an option or setting; one that begins no name is of all engines."""
     (tmp_path / "engines").mkdir()
-    file = (shipped("engines") / "wren2.toml").read_text().replace("{here}", str(shipped("engines")))
+    file = (
+        (bundled_directory("engines") / "wren2.toml").read_text().replace("{here}", str(bundled_directory("engines")))
+    )
     (tmp_path / "engines" / "x1.toml").write_text(file.replace('"Wren 2"', '"Ada Lovelace"'))
     tour(tmp_path, "match", "wren1", "x1", "--games", "2", "--tc", "depth=1", "--entrant", "ada.rating=1234")
     (written,) = (tmp_path / "results").glob("*.toml")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.model.task import MAX_ODDS, EngineSpec, Side, divide_times, is_divisible, odds_divisor, with_time_odds
+from enginetour.model.task import MAX_ODDS, EngineSpec, Side, odds_divisor, with_time_odds
 from enginetour.model.timecontrol import TimeControl
 from tests.support.tournaments import config, read, tour
 
@@ -46,15 +46,15 @@ def test_table() -> None:
 )
 def test_divided(control: str, by: float, expected: str) -> None:
     """Times and nodes are divided, rounded down, never to nothing; depth and moves of a stage stay."""
-    shorter = divide_times(TimeControl.parse(control), by)
+    shorter = TimeControl.parse(control).divided(by)
     assert str(shorter) == expected
     assert TimeControl.parse(str(shorter)) == shorter
 
 
 def test_depth_alone_cannot_be_divided() -> None:
     """A depth is no time."""
-    assert not is_divisible(TimeControl.parse("depth=4"))
-    assert all(is_divisible(TimeControl.parse(text)) for text in ("1+0", "movetime=1", "nodes=5", "1,depth=4"))
+    assert not TimeControl.parse("depth=4").is_divisible
+    assert all(TimeControl.parse(text).is_divisible for text in ("1+0", "movetime=1", "nodes=5", "1,depth=4"))
 
 
 @given(bands=st.integers(-9, 9), base=st.integers(1, 80_000))
@@ -66,7 +66,7 @@ def test_only_the_giver_has_less(bands: int, base: int) -> None:
     assert (white.tc == tc) == (bands <= 0)
     assert (black.tc == tc) == (bands >= 0)
     giver = white if bands > 0 else black
-    assert giver.tc == divide_times(tc, odds_divisor(abs(bands)))
+    assert giver.tc == tc.divided(odds_divisor(abs(bands)))
     assert white.margin_ms == black.margin_ms == 70
 
 

@@ -19,8 +19,9 @@ from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.pairing import dutch_criteria
 from enginetour.formats.pairing.field import Field, Kind
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.pairers import foreign, next_round, pairer
-from enginetour.interop.roundfiles import Played, Sat, played, report
+from enginetour.interop.foreign import next_round
+from enginetour.interop.pairers import make_pairing_system, read_tournament
+from enginetour.interop.roundfiles import PlayedTournament, TableGame, played_tournament, trf_report
 from enginetour.interop.trf import read, virtual_lines
 from enginetour.model.game import Added, Entrant, GameFinished, Outcome, Withdrawn
 
@@ -187,9 +188,9 @@ def theirs(drawn: Drawn, file: Path) -> Round | None:
 
 def ours(text: str) -> Round | None:
     """The round of `pair`, None where it breaks the law."""
-    found = foreign(read(text.encode()))
+    found = read_tournament(read(text.encode()))
     assert not found.warnings, text
-    paired = next_round(pairer("dutch", found, {})[0], found.field)
+    paired = next_round(make_pairing_system("dutch", found, {})[0], found.field)
     if "fallback" in paired.guarantee:
         return None
     return {(board.white, board.black) for board in paired.boards}, next(iter(paired.byes), None)
@@ -237,7 +238,7 @@ def test_rounds_of_drawn_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyP
     print(f"where a bye is worth no more than a loss, 1.4.3 changes {by_letter} of {unpaid_rounds} rounds")
 
 
-def own(seed: int) -> tuple[Played, bool]:
+def own(seed: int) -> tuple[PlayedTournament, bool]:
     """A tournament of enginetour's own with absences, byes of any worth, entrants that come and go; unpaid byes?"""
     rng = random.Random(f"own {seed}")
     size, points = rng.randint(5, 16), rng.choice((None, 0.0, 0.5, 1.0))
@@ -249,7 +250,7 @@ def own(seed: int) -> tuple[Played, bool]:
     settings |= {"acceleration": rng.choice(("none", "baku")), "initial_colour": rng.choice(("lot", "black"))}
     format_ = Rounds(Dutch(DutchOptions.model_validate(settings)), seed)
     state = format_.start(tuple(Entrant(name) for name in names))
-    kept: dict[tuple[int, frozenset[str]], list[Sat]] = {}
+    kept: dict[tuple[int, frozenset[str]], list[TableGame]] = {}
     while games := format_.offers(state):
         drawn, present = rng.random(), [state.field.members[place].name for place in state.present]
         if drawn < 0.02 and len(present) > 5:
@@ -258,9 +259,9 @@ def own(seed: int) -> tuple[Played, bool]:
             state = format_.step(state, Added(Entrant(f"Late{len(state.field.members)}")))
         else:
             game, outcome = rng.choice(games), rng.choice((Outcome.WHITE, Outcome.DRAW, Outcome.BLACK))
-            kept.setdefault((game.round, frozenset(game.pair)), []).append(Sat(game.white, outcome))
+            kept.setdefault((game.round, frozenset(game.pair)), []).append(TableGame(game.white, outcome))
             state = format_.step(state, GameFinished(game, outcome))
-    return played("own", "dutch", format_, state, kept), points == 0
+    return played_tournament("own", "dutch", format_, state, kept), points == 0
 
 
 def test_exports_of_own_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +273,7 @@ def test_exports_of_own_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 patched.setattr(dutch_criteria, "_float", unpaid_byes_float_nowhere)
             one, _ = own(seed)
         file = tmp_path / "own.trf"
-        file.write_bytes(report(one).content())
+        file.write_bytes(trf_report(one).content())
         done = subprocess.run(
             [os.environ["BBP_PAIRINGS"], "--dutch", str(file), "-c"], capture_output=True, text=True, timeout=60
         )

@@ -17,7 +17,7 @@ from unittest import mock
 import pytest
 
 from enginetour.engines import safeguards
-from enginetour.interop.files import shipped
+from enginetour.interop.files import bundled_directory
 from enginetour.model.task import Sandbox
 from enginetour.tournament.control import socket_path
 from tests.support.tournaments import audit, config, read, typed
@@ -25,7 +25,7 @@ from tests.support.tournaments import audit, config, read, typed
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 INTRUDER = Path(__file__).parents[1] / "programs" / "proc_intruder.py"
-WREN = shipped("engines") / "wren.py"
+WREN = bundled_directory("engines") / "wren.py"
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -15,14 +14,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from enginetour.formats.pairing.schedule import match_games
-from enginetour.interop.files import shipped_suite
+from enginetour.interop.files import bundled_openings
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.openings import choice, suites
-from enginetour.openings.choice import OpeningSettings, OpeningSuite, load, shuffled
-from enginetour.openings.positions import Written, checked
+from enginetour.openings.choice import OpeningSettings, OpeningSuite, load_suite, shuffled_places
+from enginetour.openings.positions import WrittenOpening, check_opening
 from enginetour.openings.suites import read_suite
-from enginetour.tournament.config import load as config_module
+from enginetour.tournament.config import load
 from tests.support.tournaments import audit, config, entrant, read, tour
 
 # Which opening a game starts from.
@@ -39,7 +38,7 @@ def _after(opening: Opening) -> chess.Board:
 
 def test_own_suite() -> None:
     """Our own suite: 60 named lines of 6 to 10 plies from the start, all different, quiet and even in material."""
-    suite = load(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
+    suite = load_suite(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
     assert [opening.name for opening in suite.openings] == [f"balanced {number}" for number in range(1, 61)]
     boards = [_after(opening) for opening in suite.openings]
     assert len({board.epd() for board in boards}) == 60
@@ -53,7 +52,7 @@ def test_own_suite() -> None:
 
 def test_own_suite_is_balanced() -> None:
     """Each line of our own suite tells its judgement, and none is beyond 0.35 pawns."""
-    lines = shipped_suite().read_text().splitlines()
+    lines = bundled_openings().read_text().splitlines()
     evals = [float(line.split('"')[1]) for line in lines if line.startswith("[Eval ")]
     assert len(evals) == 60
     assert max(map(abs, evals)) <= 0.35
@@ -74,22 +73,22 @@ def test_pairings_compare() -> None:
 def test_single_games_vary() -> None:
     """Encounters of a single game have a fresh opening each, unless the configuration says otherwise."""
     settings = OpeningSettings(order="sequential")
-    single = load(settings, seed=1, legs=1, folder=Path("/"))
+    single = load_suite(settings, seed=1, legs=1, folder=Path("/"))
     assert [single.pick(Pairing("a", "b", encounter=n)).index for n in (1, 2, 3)] == [1, 2, 3]
-    asked = load(OpeningSettings(order="sequential", per="pairing"), seed=1, legs=1, folder=Path("/"))
+    asked = load_suite(OpeningSettings(order="sequential", per="pairing"), seed=1, legs=1, folder=Path("/"))
     assert [asked.pick(Pairing("a", "b", encounter=n)).index for n in (1, 2, 3)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(("listed", "indices"), [(False, [1, 2, 3]), (True, [1, 1, 1])])
 def test_pairs_that_results_make_vary(listed: bool, indices: list[int]) -> None:
     """In a list all pairs play the same openings; where two meet once by results, all would be played from one."""
-    suite = load(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
+    suite = load_suite(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
     assert [suite.pick(Pairing("a", name, encounter=n)).index for n, name in enumerate("bcd", 1)] == indices
 
 
 def test_both_games_of_a_decider_have_one_opening() -> None:
     """A knock-out of single games decides a level match by pairs: with each colour from the same position."""
-    single = load(OpeningSettings(order="sequential"), seed=1, legs=1, listed=False, folder=Path("/"))
+    single = load_suite(OpeningSettings(order="sequential"), seed=1, legs=1, listed=False, folder=Path("/"))
     games = [match_games("a", "b", games=count, encounter=n, number=1) for n, count in enumerate((1, 2, 2, 1), 1)]
     assert [[single.pick(game).index for game in match] for match in games] == [[1], [2, 2], [3, 3], [4]]
 
@@ -97,10 +96,8 @@ def test_both_games_of_a_decider_have_one_opening() -> None:
 def test_rounds() -> None:
     """With `per` round all games of a round share an opening and the next round has the next."""
     suite = OpeningSuite(OPENINGS, per="round")
-    picks = [
-        suite.pick(Pairing(w, "z", round=r, encounter=e)).index for r, e, w in [(1, 1, "a"), (1, 2, "b"), (2, 3, "a")]
-    ]
-    assert picks == [1, 1, 2]
+    games = (Pairing(white, "z", round=r, encounter=e) for r, e, white in ((1, 1, "a"), (1, 2, "b"), (2, 3, "a")))
+    assert [suite.pick(game).index for game in games] == [1, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +129,7 @@ def test_every_pass_uses_all(seed: int, start: int, cycle: int, order: str) -> N
 
 def test_passes_differ() -> None:
     """Random order is a new one for every pass and every seed."""
-    assert len({shuffled(seed, cycle, 30) for seed in range(5) for cycle in range(5)}) == 25
+    assert len({shuffled_places(seed, cycle, 30) for seed in range(5) for cycle in range(5)}) == 25
 
 
 def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
@@ -140,21 +137,14 @@ def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
     suite = OpeningSuite(OPENINGS, seed=5, order="random")
     dealt = [suite.pick(Pairing("a", "b", meeting=n)) for n in range(1, 15)]
     for cycle in (0, 1):
-        assert dealt[7 * cycle : 7 * cycle + 7] == [OPENINGS[place] for place in shuffled(5, cycle, 7)]
+        assert dealt[7 * cycle : 7 * cycle + 7] == [OPENINGS[place] for place in shuffled_places(5, cycle, 7)]
     assert dealt[:7] != dealt[7:] != list(OPENINGS)
 
 
 def test_order_is_fixed_for_ever() -> None:
     """A permutation depends neither on Python's hash seed nor on its version."""
-    assert shuffled(7, 0, 10) == (7, 6, 3, 8, 1, 4, 2, 5, 0, 9)
-    code = "from enginetour.openings.choice import shuffled; print(shuffled(7, 1, 10))"
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in ("0", "1")
-    }
-    assert told == {f"{shuffled(7, 1, 10)}\n".encode()}
+    assert shuffled_places(7, 0, 10) == (7, 6, 3, 8, 1, 4, 2, 5, 0, 9)
+    assert shuffled_places(7, 1, 10) == (0, 7, 8, 6, 4, 5, 9, 1, 3, 2)
 
 
 def test_settings_are_strict() -> None:
@@ -168,8 +158,8 @@ def test_bad_openings(tmp_path: Path) -> None:
     """A bad opening refuses the run with file and line; `skip_bad` leaves it out and says so."""
     (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n")
     with pytest.raises(InputRefused, match=r"s\.epd:2: bad opening, impossible position .*skip_bad"):
-        load(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
-    suite = load(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
+        load_suite(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
+    suite = load_suite(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
     assert len(suite.openings) == 1
     words = f"openings: 1 of 2 left out as they cannot be played: {tmp_path / 's.epd'}:2: impossible position "
     assert suite.left_out.count == 1
@@ -199,57 +189,56 @@ def test_no_openings(tmp_path: Path) -> None:
     """A file without a single opening is refused."""
     (tmp_path / "s.epd").write_text("\n# nothing\n")
     with pytest.raises(InputRefused, match="no openings in it"):
-        load(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
+        load_suite(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
 
 
 def test_start_wraps() -> None:
     """`start` beyond the end counts on from the beginning."""
-    suite = load(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
+    suite = load_suite(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
     assert suite.pick(Pairing("a", "b")).index == 3
     assert suite.dealing.uses(Pairing("a", "b")) == 0
 
 
 def test_plies_cut() -> None:
     """`plies` cuts every line, and never lengthens one."""
-    cut = load(OpeningSettings(plies=7), seed=1, legs=2, folder=Path("/"))
-    whole = tuple(read_suite(shipped_suite()))
+    cut = load_suite(OpeningSettings(plies=7), seed=1, legs=2, folder=Path("/"))
+    whole = tuple(read_suite(bundled_openings()))
     assert [o.moves for o in cut.openings] == [o.moves[:7] for o in whole if isinstance(o, Opening)]
 
 
 def test_moves_cut(tmp_path: Path) -> None:
     """`moves` are whole ones, two plies each, counted from where a line begins."""
-    cut = load(OpeningSettings(moves=2), seed=1, legs=2, folder=Path("/"))
-    whole = tuple(read_suite(shipped_suite()))
+    cut = load_suite(OpeningSettings(moves=2), seed=1, legs=2, folder=Path("/"))
+    whole = tuple(read_suite(bundled_openings()))
     assert [o.moves for o in cut.openings] == [o.moves[:4] for o in whole if isinstance(o, Opening)]
     assert {len(o.moves) for o in cut.openings} == {4}
     fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
     (tmp_path / "s.pgn").write_text(f'[SetUp "1"]\n[FEN "{fen}"]\n\n1... e5 2. Nf3 Nc6 3. Bb5 *\n')
-    (opening,) = load(OpeningSettings(file="s.pgn", moves=1), seed=1, legs=2, folder=tmp_path).openings
+    (opening,) = load_suite(OpeningSettings(file="s.pgn", moves=1), seed=1, legs=2, folder=tmp_path).openings
     assert opening.moves == ("e7e5", "g1f3")
 
 
 def test_a_line_cut_to_nothing_has_no_name() -> None:
     """The usual start is no opening of the suite's; a position of its own keeps its name."""
-    cut = load(OpeningSettings(plies=0), seed=1, legs=2, folder=Path("/"))
+    cut = load_suite(OpeningSettings(plies=0), seed=1, legs=2, folder=Path("/"))
     assert {(opening.name, opening.eco) for opening in cut.openings} == {("", "")}
-    written = Written(1, "Catalan", "E04", None, ((1, "d4"),))
-    assert checked(written, 0) == Opening()
-    assert checked(written, 1) == Opening("Catalan", moves=("d2d4",), eco="E04")
+    written = WrittenOpening(1, "Catalan", "E04", None, ((1, "d4"),))
+    assert check_opening(written, 0) == Opening()
+    assert check_opening(written, 1) == Opening("Catalan", moves=("d2d4",), eco="E04")
     fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
-    assert checked(replace(written, name="1. e4", fen=fen, sans=()), 0) == Opening("1. e4", fen=fen, eco="E04")
+    assert check_opening(replace(written, name="1. e4", fen=fen, sans=()), 0) == Opening("1. e4", fen=fen, eco="E04")
 
 
 def test_init_takes_openings_and_variant(tmp_path: Path) -> None:
     """What is asked for stands in the new configuration; an unknown variant is refused before it is written."""
-    new = tmp_path / "new.toml"
-    wish = [sys.executable, "-m", "enginetour", "init", str(new), "--openings", "my book.bin", "--variant"]
-    refused = subprocess.run([*wish, "atom"], capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert "did you mean 'atomic'" in refused.stderr
+    new, here = tmp_path / "new.toml", tmp_path / "here"
+    here.mkdir()
+    wish = ("init", str(new), "--openings", "my book.bin", "--variant")
+    assert "did you mean 'atomic'" in tour(here, *wish, "atom", expect=2).stderr
     assert not new.exists()
-    subprocess.run([*wish, "chess960"], capture_output=True, check=True)
-    play = config_module.load(new).play
-    assert (play.openings.file, play.variant) == (str(Path("my book.bin").absolute()), "chess960")  # typed from here
+    tour(here, *wish, "chess960")
+    play = load.load(new).play
+    assert (play.openings.file, play.variant) == (str(here / "my book.bin"), "chess960")  # typed from here
 
 
 def test_a_suite_that_was_used_up_is_told() -> None:
@@ -275,30 +264,29 @@ def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None
 def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
     """Pairs that meet once on the same openings play one of a suite of sixty: nobody expects that of a Swiss."""
     suite = OpeningSuite(OPENINGS)
-    assert suite.shared(2) == (
-        ', of which all pairs play the same one; per = "encounter" under openings takes fresh ones'
-    )
+    fresh = 'per = "encounter" under openings takes fresh ones'
+    assert suite.shared(2) == f", of which all pairs play the same one; {fresh}"
     assert "the same 2;" in suite.shared(4)
     assert suite.shared(2 * len(OPENINGS)) == replace(suite, per="encounter").shared(2) == ""
 
 
 def test_positions_by_number(tmp_path: Path) -> None:
     """Chess960 has all its starts in the seed's order, or those named; other variants have none."""
-    drawn = load(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="chess960")
+    drawn = load_suite(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="chess960")
     picks = [drawn.pick(Pairing("a", "b", meeting=n)) for n in range(1, 961)]
     assert {pick.index for pick in picks} == set(range(1, 961))
     named = OpeningSettings(positions=(518, 0), order="sequential")
-    suite = load(named, seed=4, legs=2, folder=tmp_path, variant="chess960")
+    suite = load_suite(named, seed=4, legs=2, folder=tmp_path, variant="chess960")
     assert [opening.name for opening in suite.openings] == ["SP 518", "SP 0"]
     assert suite.openings[0].fen == chess.STARTING_FEN
-    double = load(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="double-chess960")
+    double = load_suite(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="double-chess960")
     assert len(double.openings) == 960 * 960
     fen = double.pick(Pairing("a", "b")).fen
     assert chess.Board(fen, chess960=True).status() == chess.STATUS_VALID
     with pytest.raises(InputRefused, match="standard is played"):
-        load(named, seed=4, legs=2, folder=tmp_path)
+        load_suite(named, seed=4, legs=2, folder=tmp_path)
     with pytest.raises(InputRefused, match="no start number 960"):
-        load(OpeningSettings(positions=(960,)), seed=4, legs=2, folder=tmp_path, variant="chess960")
+        load_suite(OpeningSettings(positions=(960,)), seed=4, legs=2, folder=tmp_path, variant="chess960")
 
 
 @pytest.mark.parametrize("wrong", [{"plies": 3, "moves": 2}, {"positions": [1], "file": "x"}, {"positions": []}])
@@ -374,7 +362,7 @@ def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
     written(tmp_path)
     path = tournament(tmp_path, ("wren1", "wren2"), dealt="random")
     read = OpeningSettings(file="suite.epd")
-    suite = choice.load(read, seed=4, legs=1, folder=tmp_path)
+    suite = choice.load_suite(read, seed=4, legs=1, folder=tmp_path)
     first, second = (suite.seeded(4 + (number - 1) * (1 << 32))._place(0) + 1 for number in (1, 2))
     assert first != second
     written(tmp_path, second)

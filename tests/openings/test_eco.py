@@ -13,7 +13,7 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Game, MoveMade, Opening
-from enginetour.openings.eco import OpeningNames, read_names
+from enginetour.openings.eco import OpeningNames, read_opening_names
 from tests.support.databases import game
 from tests.support.tournaments import config, tour
 
@@ -62,7 +62,7 @@ def names(request: pytest.FixtureRequest, tmp_path: Path) -> OpeningNames:
     """Both kinds of files, saying the same."""
     path = tmp_path / request.param
     path.write_text(CODES if path.suffix == ".pgn" else TABLE)
-    return read_names(path, "eco")
+    return read_opening_names(path, "eco")
 
 
 def test_the_deepest_position_counts(names: OpeningNames) -> None:
@@ -126,7 +126,7 @@ def test_what_names_nothing_is_refused(tmp_path: Path, name: str, text: str | No
     refused = tour(tmp_path, "check", str(path), expect=3).stderr
     assert re.search(rf"trial\.toml:\d+: .*{name} {told}", refused)
     with pytest.raises(InputRefused, match="--eco"):
-        read_names(tmp_path / name, "--eco")
+        read_opening_names(tmp_path / name, "--eco")
 
 
 def test_names_go_with_pgn(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_the_file_of_pgn_extract_gives_its_codes(tmp_path: Path) -> None:
     done = subprocess.run(
         [program, "--quiet", f"-e{codes}", suite], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    names, text, seen = read_names(codes, "eco"), iter(done.stdout.split("[Event ")[1:]), 0
+    names, text, seen = read_opening_names(codes, "eco"), iter(done.stdout.split("[Event ")[1:]), 0
     with suite.open() as source:
         while (one := chess.pgn.read_game(source)) is not None:
             found = names.of(replace(game(), opening=Opening(), moves=tuple(

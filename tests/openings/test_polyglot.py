@@ -10,11 +10,11 @@ import chess.polyglot
 import pytest
 
 from enginetour.model.errors import InputRefused, MachineFailure
-from enginetour.model.game import Opening, Pairing
+from enginetour.model.game import Game, Pairing
 from enginetour.model.task import GameTask, OwnBook, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.openings.choice import OpeningSettings, load
-from enginetour.openings.polyglot import Book, BookLines, draw
+from enginetour.openings.choice import OpeningSettings, load_suite
+from enginetour.openings.polyglot import BookLines, PolyglotBook, draw_number
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EnginePool
@@ -53,17 +53,14 @@ def test_best_and_cut(tmp_path: Path) -> None:
     best = BookLines(book(tmp_path / "b.bin"), "best", 1)
     assert len(best) == 1
     assert best[0].moves == ("e2e4", "e7e5")
-    assert {line.moves for line in BookLines(tmp_path / "b.bin", "weight", 1, 1)[:50]} == {
-        ("e2e4",),
-        ("d2d4",),
-        ("c2c4",),
-    }
+    cut = {line.moves for line in BookLines(tmp_path / "b.bin", "weight", 1, 1)[:50]}
+    assert cut == {("e2e4",), ("d2d4",), ("c2c4",)}
 
 
 def test_both_legs_have_one_line_and_it_is_a_matter_of_numbers(tmp_path: Path) -> None:
     """Asked in any order, an encounter has its line; the next has another draw."""
     settings = OpeningSettings(file=str(book(tmp_path / "b.bin")), per="encounter")
-    suite = load(settings, seed=4, legs=2, folder=tmp_path)
+    suite = load_suite(settings, seed=4, legs=2, folder=tmp_path)
     games = [Pairing("a", "b", encounter=number, leg=leg) for number in range(1, 30) for leg in (1, 2)]
     there = [suite.pick(game) for game in games]
     back = [suite.pick(game) for game in reversed(games)]
@@ -93,12 +90,12 @@ def test_a_book_is_for_standard_chess(tmp_path: Path) -> None:
     """Its keys say nothing of other starts and rules."""
     settings = OpeningSettings(file=str(book(tmp_path / "b.bin")))
     with pytest.raises(InputRefused, match="Polyglot book begins at the usual start"):
-        load(settings, seed=1, legs=2, folder=tmp_path, variant="atomic")
+        load_suite(settings, seed=1, legs=2, folder=tmp_path, variant="atomic")
 
 
 def test_draws_do_not_depend_on_python() -> None:
     """Fixed for ever, as openings of a tournament that goes on next year are."""
-    assert [draw(f"7:{place}", 10) for place in range(8)] == [4, 5, 7, 6, 9, 4, 9, 7]
+    assert [draw_number(f"7:{place}", 10) for place in range(8)] == [4, 5, 7, 6, 9, 4, 9, 7]
 
 
 def _own(path: Path, protocol: str, plies: int = 40) -> tuple[Side, Side]:
@@ -110,15 +107,18 @@ def _own(path: Path, protocol: str, plies: int = 40) -> tuple[Side, Side]:
     )
 
 
+def _played(white: Side, black: Side) -> Game:
+    pool = EnginePool()
+    try:
+        return play(GameTask(Pairing("sound", "other"), white, black), Link(), pool)
+    finally:
+        pool.close_all()
+
+
 @pytest.mark.parametrize("protocol", ["uci", "cecp"])
 def test_an_own_book_is_played_for_its_engine(tmp_path: Path, protocol: str) -> None:
     """Book moves are no searches and take no time; both engines are told them and go on from there."""
-    white, black = _own(book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5}), protocol)
-    pool = EnginePool()
-    try:
-        game = play(GameTask(Pairing("sound", "other"), white, black), Link(), pool)
-    finally:
-        pool.close_all()
+    game = _played(*_own(book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5}), protocol))
     assert [move.uci for move in game.moves[:5]] == ["e2e4", "e7e5", "g1f3", "g8f6", "b1c3"]
     assert [move.book for move in game.moves[:5]] == [True, True, True, False, False]
     assert game.category == ""
@@ -129,30 +129,19 @@ def test_an_own_book_is_played_for_its_engine(tmp_path: Path, protocol: str) -> 
 def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:
     """Whoever is out of book stays out of it; the other goes on with its own."""
     path = book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5})
-    white, _ = _own(path, "uci", plies=1)
-    _, black = _own(path, "uci")
-    pool = EnginePool()
-    try:
-        game = play(GameTask(Pairing("sound", "other"), white, black, Opening()), Link(), pool)
-    finally:
-        pool.close_all()
+    game = _played(_own(path, "uci", plies=1)[0], _own(path, "uci")[1])
     assert [move.uci for move in game.moves[:4]] == ["e2e4", "e7e5", "b1c3", "g8f6"]
     assert [move.book for move in game.moves[:4]] == [True, True, False, False]
 
 
 def test_a_book_that_is_gone_is_the_machines_fault(tmp_path: Path) -> None:
     """It was there before game 1: the game does not exist, nobody loses."""
-    white, black = _own(tmp_path / "gone.bin", "uci")
-    pool = EnginePool()
-    try:
-        with pytest.raises(MachineFailure, match="own book"):
-            play(GameTask(Pairing("sound", "other"), white, black), Link(), pool)
-    finally:
-        pool.close_all()
+    with pytest.raises(MachineFailure, match="own book"):
+        _played(*_own(tmp_path / "gone.bin", "uci"))
 
 
 def test_moves_of_a_book_are_legal(tmp_path: Path) -> None:
     """An entry under a key that does not fit the position is passed over."""
     path = tmp_path / "b.bin"
     path.write_bytes(struct.pack(">QHHI", chess.polyglot.zobrist_hash(chess.Board()), chess.E4 << 6 | chess.E5, 5, 0))
-    assert Book(path).move(chess.Board(), "weight", "1", 0) is None
+    assert PolyglotBook(path).move(chess.Board(), "weight", "1", 0) is None

@@ -10,8 +10,8 @@ import pytest
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.openings import choice, suites
-from enginetour.openings.choice import OpeningSettings, load, scattered
-from enginetour.openings.positions import IndexedPositions, position
+from enginetour.openings.choice import OpeningSettings, load_suite, permuted_place
+from enginetour.openings.positions import IndexedPositions, parse_position
 
 KINGS = "4k3/8/8/8/8/8/P7/4K3 w - -"
 
@@ -37,10 +37,10 @@ def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pyt
     raw = _text(60).encode()
     (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
     settings = OpeningSettings(file=name, per="encounter")
-    held = load(settings, seed=3, legs=1, folder=tmp_path)
+    held = load_suite(settings, seed=3, legs=1, folder=tmp_path)
     monkeypatch.setattr(suites, "LARGE", 10)
     monkeypatch.setattr(suites, "PACKED_LARGE", 10)
-    large = load(settings, seed=3, legs=1, folder=tmp_path)
+    large = load_suite(settings, seed=3, legs=1, folder=tmp_path)
     assert isinstance(large.openings, IndexedPositions)
     games = [Pairing("a", "b", encounter=number) for number in range(1, 130)]
     assert [large.pick(game) for game in games] == [held.pick(game) for game in games]
@@ -51,12 +51,12 @@ def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pyt
 def test_a_bad_line_of_a_large_file(tmp_path: Path) -> None:
     """It is named by its line before game 1 if the games can come to it, or left out for the next good one."""
     (tmp_path / "s.epd").write_text(f'{KINGS}\n\n{KINGS} id "x";\n8/8/8/8/8/8/8/8 w - -\n{KINGS} id "y";\n')
-    suite = load(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
+    suite = load_suite(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
     suite.check(2)
     with pytest.raises(InputRefused, match=r"s\.epd:4: bad opening, impossible position .*skip_bad"):
         suite.check(3)
     wished = OpeningSettings(file="s.epd", order="sequential", skip_bad=True)
-    skipping = load(wished, seed=1, legs=2, folder=tmp_path)
+    skipping = load_suite(wished, seed=1, legs=2, folder=tmp_path)
     assert not skipping.left_out.count
     skipping.check(4)
     words = f"openings: at least 1 of 4 left out as they cannot be played: {tmp_path / 's.epd'}:4: impossible position "
@@ -79,34 +79,34 @@ def test_an_endless_line_is_one_bad_opening(tmp_path: Path) -> None:
 
 def test_positions_of_variants() -> None:
     """Checks still to give and pockets are parts of a position; what is over in its variant is no opening."""
-    three = position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1", "3check")
+    three = parse_position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1", "3check")
     assert isinstance(three, Opening)
     assert three.fen == "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1"
-    given = position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 0 1 +1+2;id lichess", "3check")
+    given = parse_position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 0 1 +1+2;id lichess", "3check")
     assert (getattr(given, "fen", ""), getattr(given, "name", "")) == ("4k3/8/8/8/8/8/P7/4K3 w - - 2+1 0 1", "lichess")
     for text in ("+1+2 5 9", "+1+2 hmvc 5; fmvn 9;"):  # in front of the counters: they were read as none
-        ahead = position(1, f"4k3/8/8/8/8/8/P7/4K3 w - - {text}", "3check")
+        ahead = parse_position(1, f"4k3/8/8/8/8/8/P7/4K3 w - - {text}", "3check")
         assert getattr(ahead, "fen", "") == "4k3/8/8/8/8/8/P7/4K3 w - - 2+1 5 9"
-    house = position(1, "4k3/8/8/8/8/8/P7/4K3[Qn] w - - 0 1", "crazyhouse")
+    house = parse_position(1, "4k3/8/8/8/8/8/P7/4K3[Qn] w - - 0 1", "crazyhouse")
     assert isinstance(house, Opening)
     assert house.variant == "crazyhouse"
-    hill = position(1, "4k3/8/8/8/4K3/8/P7/8 b - - 0 1", "kingofthehill")
+    hill = parse_position(1, "4k3/8/8/8/4K3/8/P7/8 b - - 0 1", "kingofthehill")
     assert "is over" in getattr(hill, "why", "")
 
 
 def test_a_keyed_permutation_is_one() -> None:
     """Every place once, another order for each seed and pass, the same for ever."""
     for size in (1, 2, 3, 7, 100, 1000):
-        assert sorted(scattered(5, 0, size, place) for place in range(size)) == list(range(size))
-    orders = {tuple(scattered(seed, cycle, 50, n) for n in range(50)) for seed in range(4) for cycle in range(4)}
+        assert sorted(permuted_place(5, 0, size, place) for place in range(size)) == list(range(size))
+    orders = {tuple(permuted_place(seed, cycle, 50, n) for n in range(50)) for seed in range(4) for cycle in range(4)}
     assert len(orders) == 16
-    assert [scattered(7, 0, 1000, place) for place in range(4)] == [666, 347, 614, 268]
+    assert [permuted_place(7, 0, 1000, place) for place in range(4)] == [666, 347, 614, 268]
 
 
 def test_a_suite_too_large_to_order_is_scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each pass still has every opening once."""
     monkeypatch.setattr(choice, "HELD_ORDER", 10)
-    suite = load(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
+    suite = load_suite(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
     picks = [suite.pick(Pairing("a", "b", encounter=number)).index for number in range(1, 121)]
     assert sorted(picks[:60]) == sorted(picks[60:]) == list(range(1, 61))
     assert picks[:60] != picks[60:]

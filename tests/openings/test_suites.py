@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.interop.files import shipped_suite
+from enginetour.interop.files import bundled_openings
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.openings import choice
 from enginetour.openings.choice import OpeningSettings, OpeningSuite
-from enginetour.openings.positions import Bad
+from enginetour.openings.positions import BadOpening
 from enginetour.openings.suites import HeldGames, read_suite
 from tests.support.tournaments import config, tour
 
@@ -35,15 +35,15 @@ def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningSuite:
     """Those games, dealt in their order, one an encounter."""
     (tmp_path / "a.pgn").write_text("".join(games))
     read = OpeningSettings(file="a.pgn", order="sequential", **settings)  # type: ignore[arg-type]
-    return choice.load(read, seed=1, legs=1, folder=tmp_path)
+    return choice.load_suite(read, seed=1, legs=1, folder=tmp_path)
 
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("plies", [None, 4, 0])
 def test_they_are_those_that_are_checked_at_once(plies: int | None) -> None:
     """Place for place, numbers and names too."""
-    held = HeldGames(shipped_suite(), plies)
-    assert list(held) == list(read_suite(shipped_suite(), plies))
+    held = HeldGames(bundled_openings(), plies)
+    assert list(held) == list(read_suite(bundled_openings(), plies))
     assert held[-1] == held[59]
     assert held[3:9:2] == [held[3], held[5], held[7]]
     with pytest.raises(IndexError):
@@ -84,10 +84,8 @@ def test_a_tournament_from_a_large_suite(tmp_path: Path) -> None:
     tour(tmp_path, "run", path.name)
     assert '[OpeningPlies "4"]' in tour(tmp_path, "export", "pgn").stdout
     path.write_text(path.read_text().replace("[play]\n", "[play]\nmax_moves = 2\n"))
-    assert (
-        "max_moves 2 is reached within the opening 'x' of 4 plies"
-        in tour(tmp_path, "check", path.name, expect=3).stderr
-    )
+    words = "max_moves 2 is reached within the opening 'x' of 4 plies"
+    assert words in tour(tmp_path, "check", path.name, expect=3).stderr
 
 
 # Opening suites as text.
@@ -95,7 +93,7 @@ def test_a_tournament_from_a_large_suite(tmp_path: Path) -> None:
 MATED = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
 
 
-def _read(tmp_path: Path, text: str, name: str, plies: int | None = None) -> list[Opening | Bad]:
+def _read(tmp_path: Path, text: str, name: str, plies: int | None = None) -> list[Opening | BadOpening]:
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     return list(read_suite(tmp_path / name, plies))
 
@@ -128,9 +126,9 @@ def test_pgn(tmp_path: Path) -> None:
     """Games with comments, variations, glyphs, either zero castling, or tags alone are read as written."""
     found = _read(tmp_path, PGN, "s.pgn")
     assert found == [
-        Bad(7, "illegal or unreadable move 'O-O-O' after 4 plies"),
+        BadOpening(7, "illegal or unreadable move 'O-O-O' after 4 plies"),
         Opening("A00", 1, "4k3/8/8/8/8/8/P7/4K2R w K - 3 40", ("e1g1",), "A00"),
-        Bad(14, "illegal or unreadable move 'Ke7' after 2 plies"),
+        BadOpening(14, "illegal or unreadable move 'Ke7' after 2 plies"),
         Opening("Kings", 2, "4k3/8/8/8/8/8/P7/4K2R b K - 0 40", ()),
         Opening("", 3, None, ("d2d4",)),
     ]
@@ -164,17 +162,8 @@ def test_epd(tmp_path: Path) -> None:
         Opening("", 3, "4k3/8/8/8/8/8/P7/4K3 b - - 5 60"),
         Opening("both", 4, "4k3/8/8/8/8/8/P7/4K3 b - - 5 60"),
     ]
-    bad = [(one.line, one.why) for one in found if isinstance(one, Bad)]
-    words = [
-        "neither FEN",
-        "neither side can mate",
-        "checkmate",
-        "fifty",
-        "stalemate",
-        "castling",
-        "no position",
-        "whole num",
-    ]
+    bad = [(one.line, one.why) for one in found if isinstance(one, BadOpening)]
+    words = ("neither FEN", "neither side", "checkmate", "fifty", "stalemate", "castling", "no position", "whole num")
     assert [line for line, _ in bad] == list(range(6, 14))
     assert [word for (_, why), word in zip(bad, words, strict=True) if word not in why] == []
 
@@ -182,27 +171,27 @@ def test_epd(tmp_path: Path) -> None:
 def test_repetition(tmp_path: Path) -> None:
     """A line that has stood three times the same is refused, for some engines end there."""
     knights = "Nf3 Nf6 Ng1 Ng8 " * 2
-    assert _read(tmp_path, knights + "*", "s.pgn") == [Bad(1, "a threefold repetition after 8 plies")]
+    assert _read(tmp_path, knights + "*", "s.pgn") == [BadOpening(1, "a threefold repetition after 8 plies")]
     assert isinstance(_read(tmp_path, knights + "*", "s.pgn", plies=7)[0], Opening)
 
 
 def test_whole_games(tmp_path: Path) -> None:
     """A game played to its end is refused with the way out, and taken when cut."""
     game = "1. f3 e5 2. g4 Qh4# 0-1"
-    assert _read(tmp_path, game, "s.pgn") == [Bad(1, "checkmate at its end, set plies to cut whole games")]
+    assert _read(tmp_path, game, "s.pgn") == [BadOpening(1, "checkmate at its end, set plies to cut whole games")]
     assert _read(tmp_path, game, "s.pgn", plies=3) == [Opening("", 1, None, ("f2f3", "e7e5", "g2g4"))]
 
 
 def test_no_reply(tmp_path: Path) -> None:
     """A position whose only move is stalemate leaves one side without a move and is refused."""
     found = _read(tmp_path, "7K/7q/8/8/1Q6/8/p7/k7 w - - 0 1", "s.fen")
-    assert found == [Bad(1, "every move ends the game")]
+    assert found == [BadOpening(1, "every move ends the game")]
 
 
 def test_variants(tmp_path: Path) -> None:
     """Suites of other variants are refused by name."""
     found = _read(tmp_path, '[Variant "Crazyhouse"]\n\n1. e4 *', "s.pgn")
-    assert found == [Bad(1, "variant 'Crazyhouse', and standard is played")]
+    assert found == [BadOpening(1, "variant 'Crazyhouse', and standard is played")]
 
 
 @pytest.mark.parametrize("name", ["s.pgn.gz", "s.gz", "suite"])
@@ -217,14 +206,14 @@ def test_hostile(tmp_path: Path) -> None:
     """A line of a megabyte costs one message and the rest of the file stays readable; broken gzip is refused."""
     fen = "4k3/8/8/8/8/8/P7/4K3 w - - 0 1"
     found = _read(tmp_path, "x" * 1_000_000 + "\n" + fen + "\n", "s.epd")
-    assert found == [Bad(1, "a line longer than 65,536 bytes"), Opening("", 1, fen)]
+    assert found == [BadOpening(1, "a line longer than 65,536 bytes"), Opening("", 1, fen)]
     (tmp_path / "s.epd.gz").write_bytes(gzip.compress(b"hello " * 1000)[:30])
     with pytest.raises(InputRefused, match="broken gzip"):
         list(read_suite(tmp_path / "s.epd.gz"))
-    for name, words in (("none.pgn", "no such file"), ("none.epd", "no such file")):
-        with pytest.raises(InputRefused, match=words):
+    for name in ("none.pgn", "none.epd"):
+        with pytest.raises(InputRefused, match="no such file"):
             list(read_suite(tmp_path / name))
-    assert _read(tmp_path, "1. e4 {never closed", "s.pgn") == [Bad(1, "a comment or variation without end")]
+    assert _read(tmp_path, "1. e4 {never closed", "s.pgn") == [BadOpening(1, "a comment or variation without end")]
 
 
 def test_names_are_clean(tmp_path: Path) -> None:
@@ -276,7 +265,7 @@ def test_packed_otherwise(tmp_path: Path) -> None:
 def test_an_opening_behind_a_wall_of_pawns_is_no_game(tmp_path: Path) -> None:
     """Neither side can ever mate, whatever they play (FIDE 5.2.2); with a knight that takes pawns they can."""
     wall = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 w - - 0 1"
-    assert _read(tmp_path, wall, "s.fen") == [Bad(1, "neither side can mate any more")]
+    assert _read(tmp_path, wall, "s.fen") == [BadOpening(1, "neither side can mate any more")]
     open_ = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K1N1 w - - 0 1"
     assert _read(tmp_path, open_, "s.fen") == [Opening("", 1, open_)]
 
@@ -318,4 +307,4 @@ def test_signs_behind_moves(tmp_path: Path, moves: str) -> None:
 def test_what_is_no_sign_stays_unreadable(tmp_path: Path, moves: str, word: str) -> None:
     """A null move, and words that nobody writes behind a move."""
     (bad,) = _read(tmp_path, moves, "s.pgn")
-    assert isinstance(bad, Bad) and word in bad.why
+    assert isinstance(bad, BadOpening) and word in bad.why

@@ -4,8 +4,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from enginetour.ratings.elo import EloSettings, begin, expected_score, rate
-from enginetour.ratings.incremental import RatedGame, RatingEvent, Version, close, lineage, step
+from enginetour.ratings.elo import EloSettings, expected_score
+from enginetour.ratings.incremental import RatedGame, RatingEvent, Version, lineage
+from enginetour.ratings.systems import SYSTEMS
+
+rate = SYSTEMS["elo"].rate
 
 THREE = (RatedGame("A", "B", 2, 1), RatedGame("A", "C", 1, 2), RatedGame("A", "D", 0, 3))
 FIELD = {"A": 2000.0, "B": 2100.0, "C": 2000.0, "D": 1900.0}
@@ -84,19 +87,6 @@ def test_batch_keeps_events_whole() -> None:
     assert [(event.event, event.engine, event.games) for event in events] == [
         ("x", "A", 2), ("x", "B", 2), ("y", "A", 3), ("y", "B", 3),
     ]  # fmt: skip
-
-
-def test_stepping_is_rating() -> None:
-    """Game by game with a close at the end writes what rating all at once writes."""
-    for settings in (EloSettings(), EloSettings(mode="batch")):
-        written: list[RatingEvent] = []
-        state = begin(settings, FIELD)
-        for game in THREE:
-            state, events = step(state, game)
-            written += events
-        state, events = close(state)
-        assert written + events == rate(THREE, settings, FIELD)
-        assert state.ratings()["A"] == last(written + events, "A").after
 
 
 def test_no_game_against_oneself() -> None:

@@ -27,10 +27,11 @@ from enginetour.ratings.gor import (
     expected_score,
     expected_total_change,
     grade_rating,
-    rate,
-    rate_egf2021,
 )
 from enginetour.ratings.incremental import Mode, RatedGame, RatingEvent
+from enginetour.ratings.systems import SYSTEMS
+
+rate, rate_egf2021 = SYSTEMS["gor"].rate, SYSTEMS["egf2021"].rate
 
 SIX = {"A": 509.0, "B": 902.0, "C": 464.0, "D": 800.0, "E": 340.0, "F": 646.0}
 TABLE = """
@@ -367,13 +368,8 @@ def test_no_rating_from_3300_up() -> None:
         rate_egf2021([RatedGame("A", "B", 2, n) for n in range(99)], Egf2021Settings(mode="batch"), {})
     with pytest.raises(ValidationError):
         Egf2021Settings(start_value=3300)
-    assert (
-        max(
-            event.after
-            for event in rate_egf2021([RatedGame("A", "B", 2, n) for n in range(999)], Egf2021Settings(), {})
-        )
-        < 3300
-    )
+    many = rate_egf2021([RatedGame("A", "B", 2, n) for n in range(999)], Egf2021Settings(), {})
+    assert max(event.after for event in many) < 3300
 
 
 def test_floor_only_when_asked() -> None:

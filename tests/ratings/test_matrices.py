@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import get_args
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from enginetour.model.errors import UsageRefused
 from enginetour.ratings import ratinglist
-from enginetour.ratings.matrices import FURTHEST, Matrix, MatrixName, _normal, matrix_of
+from enginetour.ratings.matrices import Matrix, MatrixName, matrix_of
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.ratings.ratinglist import RatingList, rating_list
 
@@ -22,27 +21,19 @@ def made(kind: MatrixName, counts: Counts, found: RatingList | None = None) -> M
     return matrix_of(kind, found or rating_list(counts), pairs_of(counts))
 
 
-def test_the_table_is_the_normal_distribution() -> None:
-    """To 1e-10 everywhere, and nothing outside 0 and 1."""
-    numbers = np.concatenate((np.linspace(-12, 12, 20011), [0.0, -FURTHEST, FURTHEST, np.inf, -np.inf]))
-    exact = np.array([NormalDist().cdf(number) for number in numbers.tolist()])
-    assert np.abs(_normal(numbers) - exact).max() < 1e-10
-    assert ((_normal(numbers) >= 0) & (_normal(numbers) <= 1)).all()
-
-
 @pytest.mark.parametrize("model", ["logistic", "davidson"])
 def test_every_cell_is_the_errors_own(model: str) -> None:
     """LOS, difference and its error as the pool's errors give them for that pair alone."""
     found = rating_list(FIELD, model=model)  # type: ignore[arg-type]
-    ground = found.rows[0].ground
-    assert ground is not None
+    basis = found.rows[0].basis
+    assert basis is not None
     cells = {kind: made(kind, FIELD, found) for kind in ("los", "diff", "errors")}
     for i, one in enumerate(found.rows):
         for j, other in enumerate(found.rows):
             if i != j:
-                places = (ground.fit.names.index(one.name), ground.fit.names.index(other.name))
-                error = 1.959964 * ground.errors.difference_sd(*places) * found.point
-                assert cells["los"].values[i, j] == pytest.approx(ground.errors.los(*places), abs=1e-9)
+                places = (basis.fit.names.index(one.name), basis.fit.names.index(other.name))
+                error = 1.959964 * basis.errors.difference_sd(*places) * found.point
+                assert cells["los"].values[i, j] == pytest.approx(basis.errors.los(*places), abs=1e-9)
                 assert cells["diff"].values[i, j] == pytest.approx(one.rating - other.rating)
                 assert cells["errors"].values[i, j] == pytest.approx(error)
                 assert cells["diff"].errors is not None
@@ -50,8 +41,8 @@ def test_every_cell_is_the_errors_own(model: str) -> None:
     assert found.rows[0].los == pytest.approx(cells["los"].values[0, 1], abs=1e-9)
 
 
-def test_a_large_matrix_is_made_in_parts() -> None:
-    """More rows than are worked on at once: LOS of both ways add up to 1, off the diagonal."""
+def test_likelihoods_of_both_ways_add_up() -> None:
+    """LOS of both ways add up to 1, off the diagonal."""
     names = [f"e{number:02}" for number in range(75)]
     counts = dict.fromkeys(zip(names, [*names[1:], names[0]], strict=True), (3, 2, 2))
     values = made("los", counts).values

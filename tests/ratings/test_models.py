@@ -26,8 +26,8 @@ from enginetour.ratings.models import (
     with_virtual_draws,
 )
 from enginetour.ratings.pairs import Counts, pairs_of
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.store.tournaments import Store
 from tests.support.databases import draft, record, row
 from tests.support.tournaments import tour
@@ -146,12 +146,12 @@ def test_slopes_are_the_derivatives(name: str) -> None:
     for each in range(3):
         nudge = h * np.eye(3)[each]
         up, down = (model.slopes(ROWS, GAPS + sign * nudge, draw) for sign in (1, -1))
-        rise = model.height(ROWS, GAPS + nudge, draw) - model.height(ROWS, GAPS - nudge, draw)
+        rise = model.log_likelihood(ROWS, GAPS + nudge, draw) - model.log_likelihood(ROWS, GAPS - nudge, draw)
         assert slopes.score[each] == pytest.approx(rise / (2 * h), abs=1e-6)
         assert slopes.curve[each] == pytest.approx((down.score[each] - up.score[each]) / (2 * h), abs=1e-6)
         assert slopes.cross[each] == pytest.approx((down.draw_score - up.draw_score) / (2 * h), abs=1e-6)
     up, down = (model.slopes(ROWS, GAPS, draw + sign * h) for sign in (1, -1))
-    rise = model.height(ROWS, GAPS, draw + h) - model.height(ROWS, GAPS, draw - h)
+    rise = model.log_likelihood(ROWS, GAPS, draw + h) - model.log_likelihood(ROWS, GAPS, draw - h)
     assert slopes.draw_score == pytest.approx(rise / (2 * h), abs=1e-6)
     assert slopes.draw_curve == pytest.approx((down.draw_score - up.draw_score) / (2 * h), abs=1e-6)
 
@@ -160,8 +160,8 @@ def test_slopes_are_the_derivatives(name: str) -> None:
 def test_row_heights_are_the_height_in_the_gap(name: str) -> None:
     """Row by row the height differs from the whole by what the gap does not move."""
     model, draw = MODELS[name], DRAW[name]
-    rows = model.row_heights(ROWS, GAPS, draw).sum() - model.row_heights(ROWS, GAPS / 2, draw).sum()
-    whole = model.height(ROWS, GAPS, draw) - model.height(ROWS, GAPS / 2, draw)
+    rows = model.row_log_likelihoods(ROWS, GAPS, draw).sum() - model.row_log_likelihoods(ROWS, GAPS / 2, draw).sum()
+    whole = model.log_likelihood(ROWS, GAPS, draw) - model.log_likelihood(ROWS, GAPS / 2, draw)
     assert rows == pytest.approx(whole, rel=1e-12)
 
 
@@ -171,7 +171,7 @@ def test_far_out_nothing_overflows(name: str) -> None:
     model, draw = MODELS[name], DRAW[name]
     far = np.array([3000.0, -3000.0, 900.0])
     slopes = model.slopes(ROWS, far, draw)
-    assert np.isfinite(model.height(ROWS, far, draw))
+    assert np.isfinite(model.log_likelihood(ROWS, far, draw))
     assert np.isfinite([slopes.score, slopes.curve, slopes.cross]).all()
     mirrored = model.slopes(ResultColumns(ROWS.losses, ROWS.draws, ROWS.wins), -GAPS, draw)
     assert mirrored.score == pytest.approx(-model.slopes(ROWS, GAPS, draw).score, abs=1e-12)
@@ -187,7 +187,7 @@ def test_guess_is_the_draw_rate_of_equals(name: str) -> None:
     elif name == "raokupper":
         assert 1 - 2 / (1 + exp(natural)) == pytest.approx(0.4)
     if model.draws:
-        assert model.taken(model.told(natural, 100.0), 100.0) == pytest.approx(natural)
+        assert model.natural(model.published(natural, 100.0), 100.0) == pytest.approx(natural)
 
 
 def test_logistic_curve_and_its_integral() -> None:
@@ -222,7 +222,7 @@ MATCH_SD = 27.455981  # of the difference
 def test_words(words: str) -> None:
     """However plus and minus are typed it is one belief, and what is told reads back."""
     assert parse_loose_anchor(words) == LooseAnchor(2784, 15)
-    assert parse_loose_anchor(parse_loose_anchor(words).told) == parse_loose_anchor(words)
+    assert parse_loose_anchor(parse_loose_anchor(words).text) == parse_loose_anchor(words)
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def test_pull_and_stiffness_are_the_derivatives(prior: PhantomDraws | GaussianPr
     lift = belief.weights**2 / belief.weights.sum() if belief.floating else np.zeros(3)
     for place in range(3):
         nudge = h * np.eye(3)[place]
-        rise = belief.height(ratings + nudge) - belief.height(ratings - nudge)
+        rise = belief.log_likelihood(ratings + nudge) - belief.log_likelihood(ratings - nudge)
         assert belief.pull(ratings)[place] == pytest.approx(rise / (2 * h), abs=1e-7)
         bent = (belief.pull(ratings - nudge) - belief.pull(ratings + nudge))[place] / (2 * h)
         assert (belief.stiffness(ratings) - lift)[place] == pytest.approx(bent, abs=1e-7)

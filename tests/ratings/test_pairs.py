@@ -54,4 +54,4 @@ def test_few_pairs_hardly_count() -> None:
 @pytest.mark.parametrize(("pairs", "words"), [(1, "1 pair"), (2, "2 pairs")])
 def test_a_pair_alone_is_one(pairs: int, words: str) -> None:
     """The caption of a list counts in English."""
-    assert PairScoreSpread(0.2, 0.4, 0.4, pairs).told.endswith(f", {words}")
+    assert PairScoreSpread(0.2, 0.4, 0.4, pairs).note.endswith(f", {words}")

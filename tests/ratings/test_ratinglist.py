@@ -14,6 +14,7 @@ from enginetour.ratings import ratinglist
 from enginetour.ratings.likelihood import ModelName, fit
 from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
 from enginetour.ratings.pairs import Counts, pairs_of
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.ratinglist import (
     FEW,
     TOO_FEW,
@@ -25,7 +26,7 @@ from enginetour.ratings.ratinglist import (
     quantile,
     rating_list,
 )
-from enginetour.ratings.uncertainty import NORMAL_95, errors_of
+from enginetour.ratings.uncertainty import errors_of
 from tests.support.databases import row
 
 # Bounds at other confidences than 95 %.
@@ -47,9 +48,8 @@ def test_normal_errors_grow_with_the_quantile() -> None:
     for before, after in zip(usual.rows, wide.rows, strict=True):
         for key in ("plus", "minus", "error", "opponents_error"):
             assert getattr(after, key) == pytest.approx(getattr(before, key) * ratio)
-        assert replace(after, plus=0, minus=0, error=0, opponents_error=0) == replace(
-            before, plus=0, minus=0, error=0, opponents_error=0
-        )
+        same: dict[str, Any] = dict.fromkeys(("plus", "minus", "error", "opponents_error"))
+        assert replace(after, **same) == replace(before, **same)
 
 
 def test_a_profile_bound_is_where_the_likelihood_has_fallen_so_far() -> None:
@@ -57,8 +57,6 @@ def test_a_profile_bound_is_where_the_likelihood_has_fallen_so_far() -> None:
 
     One number was fitted to nine games: the fall is 9/8 of that of a sample without end.
     """
-    from math import exp, log
-
     won, lost, unit = 7, 2, 400 / log(10)
 
     def height(points: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterable, Sequence
 from itertools import product
 from math import exp, isfinite, log, sqrt
 
@@ -144,9 +145,7 @@ def test_nothing_played_says_nothing() -> None:
 def test_a_verdict_is_the_first_one(outcome: int, verdict: str) -> None:
     """What is played after the stop changes the ratio, never the verdict."""
     test = Sprt(0, 40)
-    walk = Walk((0, 0, 0))
-    while not walk.verdict:
-        walk = step(test, walk, outcome)
+    walk = _until_verdict(test, 3, itertools.repeat(outcome))
     assert walk.verdict == verdict
     assert walk.stopped == walk.counts
     later = walk
@@ -176,12 +175,7 @@ def test_error_rates(model: str, classes: int) -> None:
     even = [0.25, 0.5, 0.25] if classes == 3 else [0.06, 0.24, 0.4, 0.24, 0.06]
     test, wrong = Sprt(0, 160, model=model), 0  # type: ignore[arg-type]
     for _ in range(200):
-        walk = Walk((0,) * classes)
-        for outcome in rolled(dice, even):
-            walk = step(test, walk, outcome)
-            if walk.verdict:
-                break
-        wrong += walk.verdict == "H1"
+        wrong += _played(test, even, dice).verdict == "H1"
     assert wrong <= 18  # 10 expected, 2.6 standard deviations
 
 
@@ -283,14 +277,7 @@ def test_against_simulated_tests(truth: float, classes: int) -> None:
     """Within a tenth and the noise of 150 tests, on either side of the bounds and between them."""
     test, dice = Sprt(0, 60), np.random.default_rng(2)
     chances = test.likeliest(assumed_chances(classes), truth)
-    lengths = []
-    for _ in range(150):
-        walk = Walk((0,) * classes)
-        for outcome in rolled(dice, chances):
-            walk = step(test, walk, outcome)
-            if walk.verdict:
-                break
-        lengths.append(sum(walk.stopped))
+    lengths = [sum(_played(test, chances, dice).stopped) for _ in range(150)]
     noise = 3 * float(np.std(lengths)) / 150**0.5
     assert sample_number(test, chances) == pytest.approx(float(np.mean(lengths)), abs=noise + 0.1 * np.mean(lengths))
 
@@ -376,9 +363,7 @@ def test_no_stop_no_correction() -> None:
 def test_one_kind_of_outcome(outcome: int) -> None:
     """All lost, all drawn, all won: an end that is not there is None, the others are in order."""
     test = Sprt(0, 60)
-    walk = Walk((0, 0, 0))
-    while not walk.verdict:
-        walk = step(test, walk, outcome)
+    walk = _until_verdict(test, 3, itertools.repeat(outcome))
     found = estimate(test, walk)
     assert found is not None
     ends = [end for end in (found.low, found.elo, found.high) if end is not None]
@@ -428,9 +413,13 @@ def test_the_plain_score_after_a_stop_is_too_good_or_too_bad() -> None:
     assert sum(won > lost for lost, _, won in counts) < 100
 
 
-def _played(test: Sprt, chances: tuple[float, ...], dice: np.random.Generator) -> Walk:
-    walk = Walk((0,) * len(chances))
-    for outcome in rolled(dice, chances):
+def _played(test: Sprt, chances: Sequence[float], dice: np.random.Generator) -> Walk:
+    return _until_verdict(test, len(chances), rolled(dice, chances))
+
+
+def _until_verdict(test: Sprt, classes: int, outcomes: Iterable[int]) -> Walk:
+    walk = Walk((0,) * classes)
+    for outcome in outcomes:
         walk = step(test, walk, outcome)
         if walk.verdict:
             break

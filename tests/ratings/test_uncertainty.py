@@ -10,8 +10,9 @@ import pytest
 from enginetour.ratings.likelihood import Fit, ModelName, fit
 from enginetour.ratings.models import MODELS, GaussianPrior, ResultColumns, VirtualDraws
 from enginetour.ratings.pairs import Counts, OpeningDependence, Vector, opening_pairs
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.ratings.uncertainty import NORMAL_95, ErrorsOnRequest, draw_rate, errors_of, moments, pair_score_spread
+from enginetour.ratings.uncertainty import ErrorsOnRequest, draw_rate, errors_of, moments, pair_score_spread
 
 MATCH = {("A", "B"): (30, 40, 15)}
 
@@ -173,7 +174,7 @@ def test_bounds_of_models_with_draws(model: ModelName) -> None:
     down, up = errors.bounds(0) or (0, 0)
     for end in (-down, up):
         at = made.at + np.array([end, -end, 0, 0]) / made.unit
-        assert made.problem.height(made.at) - made.problem.height(at) == pytest.approx(drop, abs=1e-6)
+        assert made.problem.log_likelihood(made.at) - made.problem.log_likelihood(at) == pytest.approx(drop, abs=1e-6)
     assert up > down
     many = errors_of(fit({("A", "B"): (3000, 4000, 2800)}, model=model))
     assert many.bounds(0) == pytest.approx([NORMAL_95 * many.sd[0]] * 2, rel=1e-3)
@@ -224,7 +225,7 @@ def test_moments_are_those_of_the_model(model: ModelName) -> None:
         """Up to a factor that all results share."""
         rows = ResultColumns(*(np.full(3, one) for one in result))
         constant = {"davidson": draw, "raokupper": np.log(np.expm1(2 * draw))}[model] * result[1]
-        return np.asarray(np.exp(MODELS[model].row_heights(rows, gap, draw) + constant))
+        return np.asarray(np.exp(MODELS[model].row_log_likelihoods(rows, gap, draw) + constant))
 
     won, drawn, lost = (chances(result) for result in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     assert won + drawn + lost == pytest.approx(1, rel=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log, tanh
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -252,6 +253,7 @@ def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:
     from enginetour.ratings.ratinglist import NOT_ASKED, Row
     from enginetour.reports.ratinglist import _shown
 
-    row = Row(1, "Ada", 12.0, None, None, 500, 0.5, 200, 100, 200, 0.0, 12.0, None, 1, (NOT_ASKED,))
+    record: dict[str, Any] = {"games": 500, "score": 0.5, "wins": 200, "draws": 100, "losses": 200}
+    row = Row(rank=1, name="Ada", rating=12.0, opponents=0.0, performance=12.0, remarks=(NOT_ASKED,), **record)
     shown = _shown(row, [NOT_ASKED])
     assert (shown["plus"], shown["minus"], shown["remarks"]) == ("", "", "[1]")

@@ -135,10 +135,10 @@ def test_best_of_family(store: Store) -> None:
         ("Toga", next(row.rating for row in whole.rows if row.name == "Toga"), 2),
     ]
     assert found.games == whole.games
-    ground = first.ground
-    assert ground is not None
-    best, other = (ground.fit.names.index(row.name) for row in found.rows)
-    assert [row.los for row in found.rows] == [ground.errors.los(best, other), None]
+    basis = first.basis
+    assert basis is not None
+    best, other = (basis.fit.names.index(row.name) for row in found.rows)
+    assert [row.los for row in found.rows] == [basis.errors.los(best, other), None]
     assert "the best of each family: 2 of 4 engines; the games of all count" in found.caption
 
 

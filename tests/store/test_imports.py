@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from enginetour.cli.main import cli
-from enginetour.interop.gamefilter import Naming
+from enginetour.interop.gamefilter import EngineNames
 from enginetour.model.errors import StorageFailed, UsageRefused
 from enginetour.model.game import Outcome
-from enginetour.ratings.gor import CzechSettings, rate
-from enginetour.ratings.incremental import RatedGame
+from enginetour.ratings.gor import CzechSettings, begin
+from enginetour.ratings.incremental import RatedGame, rate
 from enginetour.ratings.pentanomial import pair_half_points
 from enginetour.reports.pgn import export_pgn
 from enginetour.store import sqlite
@@ -115,7 +115,7 @@ def test_names_and_aliases(tmp_path: Path, file: Path) -> None:
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game())
-        enter(store, file, naming=Naming({"Rebel": "Rebel 6"}, exclude=["T*"]))
+        enter(store, file, naming=EngineNames({"Rebel": "Rebel 6"}, exclude=["T*"]))
         assert counted_pairs(store) == {("Fruit [f1]", "Toga"): (1, 0, 0), ("Fruit [imported]", "Rebel 6"): (0, 0, 1)}
         assert store.tournament("CCRL").config["aliases"] == {"Rebel": "Rebel 6"}
 
@@ -280,7 +280,7 @@ def test_a_tournament_is_rated_with_the_ratings_before_it(tmp_path: Path) -> Non
             RatedGame(white, black, points[result], number, event or own)
             for number, (white, black, result, own) in enumerate(games, 1)
         ]
-        wanted = {one.engine: one.after for one in rate(rated, CzechSettings(), {})}
+        wanted = {one.engine: one.after for one in rate(rated, begin(CzechSettings(), {}))}
         assert {row["name"]: row["rating"] for row in found} == pytest.approx(wanted, abs=1e-6), words
 
 

@@ -24,7 +24,7 @@ import pytest
 from hypothesis import given, settings
 from sqlalchemy import Connection, text
 
-from enginetour.interop.gamefilter import Naming, ratable
+from enginetour.interop.gamefilter import EngineNames, ratable_games
 from enginetour.interop.pgn import read_games
 from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.model.game import (
@@ -890,6 +890,6 @@ def test_an_import_takes_no_games_of_ours(tmp_path: Path) -> None:
     path.write_text('[White "Fruit"]\n[Black "Toga"]\n[Result "1-0"]\n\n')
     with Store.open(tmp_path / "x.db") as store:
         games = read_games([path])
-        import_games(store.database, "CCRL", games, ratable(games, Naming()), [str(path)])
+        import_games(store.database, "CCRL", games, ratable_games(games, EngineNames()), [str(path)])
         with pytest.raises(UsageRefused, match="is an import"):
             store.tournament("CCRL").record_games([(game(), ())])

@@ -35,7 +35,7 @@ from enginetour.engines.launch import call
 from enginetour.formats.base import Format, S, make_format, options_model
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
 from enginetour.formats.rounds import Rounds, RoundsState
-from enginetour.interop.gamefilter import Naming, ratable
+from enginetour.interop.gamefilter import EngineNames, ratable_games
 from enginetour.interop.pgn import read_games
 from enginetour.model.game import (
     Entrant,
@@ -934,10 +934,10 @@ def pgn(*games: tuple[str, str, str], event: str = "E", moves: str = "1. e4 ") -
 
 
 def enter(
-    store: Store, path: Path, name: str = "CCRL", naming: Naming | None = None, *, write: bool = True
+    store: Store, path: Path, name: str = "CCRL", naming: EngineNames | None = None, *, write: bool = True
 ) -> Imported:
     games = read_games([path], export_titles(store.database))
-    rated = ratable(games, naming or Naming())
+    rated = ratable_games(games, naming or EngineNames())
     return import_games(store.database, name, games, rated, [str(path)], write=write)[0]
 
 

@@ -26,14 +26,13 @@ from unittest import mock
 
 from distributed import Scheduler, Security, SpecCluster, Worker
 from starlette.applications import Starlette
-from starlette.types import ASGIApp, Message, Scope
 
 from enginetour.engines.launch import call
 from enginetour.model.game import Game, Note
 from enginetour.tournament.control import ControlServer, PendingRequest, socket_path
 from enginetour.web import app
-from enginetour.web.hub import TournamentHub
-from enginetour.web.pages import DatabaseReader
+from enginetour.web.hall import DatabaseReader, TournamentHub
+from enginetour.web.server import App, Message, Scope
 from tests.support.databases import add_game, open_log
 from tests.support.engines import SHUFFLE
 from tests.support.tournaments import FORKS, LONG_S, Forked, default_signals, left_running, started, until
@@ -54,23 +53,23 @@ def raised(error: Exception) -> None:
     raise error
 
 
-def in_a_hub(
+def in_a_hall(
     database: Path,
     scene: Callable[[TournamentHub, Starlette], Coroutine[Any, Any, T]],
     tell: Callable[[str], None] = print,
     failed: Callable[[Exception], None] = raised,
 ) -> T:
-    """What a scene saw of the application, with its hub open; `tell` and `failed` hear what the hub could not do."""
+    """What a scene saw of the application, with its hall open; `tell` and `failed` hear what the hall could not do."""
 
     async def play() -> T:
-        reader = DatabaseReader(database)
-        hub = TournamentHub(reader, tell, failed)
-        await hub.open()
+        library = DatabaseReader(database)
+        hall = TournamentHub(library, tell, failed)
+        await hall.open()
         try:
-            return await scene(hub, app.create_app(hub, reader))
+            return await scene(hall, app.create_app(hall, library))
         finally:
-            hub.close()
-            reader.close()
+            hall.close()
+            library.close()
 
     return looped(play())
 
@@ -103,7 +102,7 @@ def scope_of(path: str, method: str = "GET", *, host: str | None = "localhost:83
     }
 
 
-async def answered(app: ASGIApp, scope: Scope) -> Answer:
+async def answered(app: App, scope: Scope) -> Answer:
     """The answer to a request without a body."""
     sent: list[Message] = []
 
@@ -119,7 +118,7 @@ async def answered(app: ASGIApp, scope: Scope) -> Answer:
     return Answer(sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:]))
 
 
-def ask(app: ASGIApp, path: str, method: str = "GET", *, host: str | None = "localhost:8390", **headers: str) -> Answer:
+def ask(app: App, path: str, method: str = "GET", *, host: str | None = "localhost:8390", **headers: str) -> Answer:
     """The same in a loop of its own."""
     return looped(answered(app, scope_of(path, method, host=host, **headers)))
 

@@ -12,8 +12,8 @@ from enginetour.formats.pairing.blossom import Numbers
 from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Member, Unpairable
 from enginetour.formats.pairing.matching import Unpairable as NoMatching
 from enginetour.formats.pairing.matching import relaxed_matching
-from enginetour.ratings.gor import GorSettings, rate
-from enginetour.ratings.incremental import RatedGame
+from enginetour.ratings.gor import GorSettings, begin
+from enginetour.ratings.incremental import RatedGame, rate
 from enginetour.ratings.likelihood import fit
 
 CERTIFIED = "maximum weight, certified"
@@ -158,7 +158,7 @@ def by_gor(field: Field, entry: Sequence[float], *, integer_steps: bool = False)
                 games.append(RatedGame(str(one), str(other), points, len(games) + 1, str(number)))
     settings = GorSettings(variant="egf", eps=0.0, integer_steps=integer_steps)
     start = {str(place): rating for place, rating in enumerate(entry)}
-    found = start | {event.engine: event.after for event in rate(games, settings, start)}
+    found = start | {event.engine: event.after for event in rate(games, begin(settings, start))}
     return [found[str(place)] for place in range(len(entry))]
 
 

@@ -100,11 +100,15 @@ def wins(name: str, cross: Cross, scores: _Scores) -> int:
     return sum(against(cross, name, other).wins for other in scores if other != name)
 
 
+def _each(one: Callable[[str, Cross, _Scores], int]) -> Callable[[Collection[str], Cross, _Scores], dict[str, int]]:
+    return lambda tied, cross, scores: {name: one(name, cross, scores) for name in tied}
+
+
 # code -> (tied, cross, scores) -> value of each of the tied
 CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = {
-    "SB": lambda tied, cross, scores: {name: sonneborn_berger(name, cross, scores) for name in tied},
+    "SB": _each(sonneborn_berger),
     "DE": lambda tied, cross, _: direct_encounter(tied, cross),
-    "WIN": lambda tied, cross, scores: {name: wins(name, cross, scores) for name in tied},
+    "WIN": _each(wins),
 }
 
 

@@ -12,7 +12,7 @@ from math import ceil
 
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.ratinglist import RatingList
 from enginetour.reports.charts import output
 from enginetour.reports.charts.canvas import (

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from enginetour.model.game import StandingsRow
 from enginetour.model.task import EngineSpec
-from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.ratinglist import SHARED, Row
 from enginetour.reports.html.tables import RESULT_SIGNS, Site, engine_link, game_link, scroll_box
 from enginetour.reports.sheet import Sheet, format_points, format_whole

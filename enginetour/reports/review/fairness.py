@@ -9,8 +9,8 @@ from math import erfc, exp, gamma, sqrt
 
 from enginetour.model.game import GameFinished, Outcome
 from enginetour.model.task import EngineSpec
-from enginetour.openings.choice import dealing_of
-from enginetour.ratings.uncertainty import NORMAL_95
+from enginetour.openings.choice import stored_policy
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.reports.charts.curves import quantile
 from enginetour.reports.sheet import Column, Sheet, format_count
 from enginetour.store.games import TournamentReader
@@ -196,7 +196,7 @@ def fairness_of(
 
 def reused_openings_note(log: TournamentReader) -> str:
     """Whether its openings came again; an empty text where they did not, or it is not known how many there are."""
-    dealing = dealing_of(log.config)
+    dealing = stored_policy(log.config)
     return (
         dealing.used_up(event.pairing for event in log.events() if isinstance(event, GameFinished)) if dealing else ""
     )

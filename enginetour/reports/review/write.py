@@ -19,7 +19,7 @@ from glob import escape
 from itertools import chain
 from pathlib import Path
 
-from enginetour.interop.files import naming, replace_file
+from enginetour.interop.files import named_errors, replace_file
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.html import game
 from enginetour.reports.html.game import GamePage, game_page
@@ -171,7 +171,7 @@ def write_directory(
     """
     check_target(target)
     count = 0
-    with naming(target), _beside(target) as folder:
+    with named_errors(target), _beside(target) as folder:
         for address, make in pages:
             before_page()
             _write_text(folder / address, make())

@@ -17,13 +17,13 @@ from enginetour.engines import identity
 from enginetour.engines.identity import is_path
 from enginetour.engines.machine import allowed_processors, memory_mb
 from enginetour.engines.registry import Registry, load, of_workspace, to_spec
-from enginetour.interop.files import file_digest, shipped
+from enginetour.interop.files import bundled_directory, file_digest
 from enginetour.model.errors import InputRefused, TourError
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.tablebases import find_tables
-from enginetour.tournament.config.entrants import engines_of, table_folders
 from enginetour.tournament.config.entrants import find_tables as entrants_find_tables
+from enginetour.tournament.config.entrants import table_folders
 from enginetour.tournament.config.workspace import workspace_of
 from enginetour.tournament.limits import processors_wanted
 from enginetour.tournament.places import START_PARALLEL
@@ -377,7 +377,7 @@ def _origins(plan: Plan) -> dict[str, Origin]:
             (name, str(value).lower() if isinstance(value, bool) else str(value))
             for name, value in section.options.items()
         )
-        for entry in engines_of(section, registry, folder):
+        for entry in registry.matching(section, folder):
             found[section.name or entry.name] = Origin(entry.id, options)
     return found
 
@@ -421,7 +421,7 @@ def _candidates(spec: EngineSpec, origin: Origin | None, engines: Path) -> Itera
         yield spec
     else:
         yield f"no program {spec.command[0]}"
-    ours = load([shipped("engines")])
+    ours = load([bundled_directory("engines")])
     if origin is not None and origin.engine in ours.paths:
         yield _by_file(spec, origin, ours)
 

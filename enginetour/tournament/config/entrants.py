@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from enginetour.engines.enginefile import EngineEntry, override
 from enginetour.engines.identity import fingerprint
-from enginetour.engines.registry import Registry
 from enginetour.interop.files import file_digest
 from enginetour.interop.toml import toml_value
 from enginetour.model import task
@@ -24,48 +21,14 @@ from enginetour.model.task import (
     Side,
     TablebaseRule,
     TimeTerms,
-    is_divisible,
 )
 from enginetour.model.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl, seconds_text
 from enginetour.model.variants import VARIANTS
-from enginetour.openings.polyglot import Book
+from enginetour.openings.polyglot import PolyglotBook
 from enginetour.referee import tablebases
 from enginetour.referee.tablebases import FEWEST_PIECES, TableFiles
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, TableSettings
-
-# Engines of an entrant: the engine file it names, those of a glob, or a command of its own.
-
-
-def engines_of(section: EntrantSection, registry: Registry, folder: Path, place: str = "") -> Iterator[EngineEntry]:
-    """Yield the engines that a section means, its own settings put over those of the engine file.
-
-    Relative paths of its command, and `dir`, begin at `folder`, the configuration's. Options are the caller's.
-    """
-    if section.command and section.protocol:
-        name = section.name or Path(section.command[0]).name
-        found = [EngineEntry(name, name, section.command, section.protocol, folder=folder)]
-    elif section.glob:
-        found = [registry.get(engine) for engine in registry.ids if fnmatch.fnmatchcase(engine, section.glob)]
-        if not found:
-            step = "list them by: enginetour engines list"
-            raise InputRefused(f"no engine file matches {section.glob!r}", place=place, step=step)
-    else:
-        found = [registry.get(section.engine or "", place)]
-    for entry in found:
-        path = section.dir if section.dir in (None, "scratch") else str(folder / section.dir)
-        yield replace(
-            entry,
-            dir=path or entry.dir,
-            limits=frozenset(section.limits) if section.limits else entry.limits,
-            env={**entry.env, **section.env},
-            pass_env=(*entry.pass_env, *section.pass_env),
-            keep_scratch=entry.keep_scratch or section.keep_scratch,
-            sandbox=section.sandbox or entry.sandbox,
-            resources=override(entry.resources, section.resources, place),
-            quirks=override(entry.quirks, section.quirks, place),
-        )
-
 
 # Time control of an entrant with each color.
 #
@@ -89,7 +52,7 @@ def control_of(config: Config, section: EntrantSection, name: str, *, white: boo
     if section.tc_factor is None:
         return tc, place
     at = place if number is None else config.at("entrants", number, "tc_factor")
-    if not is_divisible(tc):
+    if not tc.is_divisible:
         step = "give it a clock, a movetime or nodes, or leave tc_factor out"
         raise InputRefused(f"{name} plays by {tc}, which no factor changes", place=at, step=step)
     try:
@@ -299,7 +262,7 @@ def _own_book(config: Config, own: EntrantSection) -> OwnBook | None:
     if not VARIANTS[config.play.variant].is_usual:
         what = f"a Polyglot book knows chess and Chess960 only, and {config.play.variant} is played"
         raise InputRefused(what, place=str(path), step="leave own_book out")
-    Book(path).close()
+    PolyglotBook(path).close()
     return OwnBook(str(path), own.own_book.choice, own.own_book.plies, digest=file_digest(path))
 
 
@@ -341,12 +304,12 @@ def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
             step = "add handicap = {} under [format], or leave odds out"
             raise InputRefused("odds without a handicap", place=config.at("play", "odds"), step=step)
         return
-    if not task.is_divisible(tc):
+    if not tc.is_divisible:
         step = "give it a clock, a movetime or nodes, or leave handicap out"
         raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
     try:
         for bands in range(1, handicap.ceiling + 1):
-            refuse_limits(spec, task.divide_times(tc, task.odds_divisor(bands, table)), place)
+            refuse_limits(spec, tc.divided(task.odds_divisor(bands, table)), place)
     except InputRefused as error:
         error.step = 'give it a clock such as "10+0.1", or leave handicap out'
         raise

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
-from enginetour.interop.toml import known_keys, read_toml, refusal, toml_place
+from enginetour.interop.toml import known_keys, line_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused, did_you_mean, suggest
 from enginetour.ratings import grades
 from enginetour.tournament.config.sections import (
@@ -169,7 +169,7 @@ def load(path: Path) -> Config:
     try:
         config = Config.model_validate({**table, "path": path, "text": text, "format_options": options})
     except ValidationError as error:
-        raise refusal(error, path, text, Config, meant=_meant) from None
+        raise validation_error(error, path, text, Config, meant=_meant) from None
     _refuse_impossible(config)
     return config
 
@@ -235,7 +235,7 @@ def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
     try:
         return model.model_validate(settings)
     except ValidationError as error:
-        raise refusal(error, path, text, model, under=("format",), meant=_meant) from None
+        raise validation_error(error, path, text, model, under=("format",), meant=_meant) from None
 
 
 def _refuse_impossible(config: Config) -> None:
@@ -247,5 +247,5 @@ def _refuse_impossible(config: Config) -> None:
 
 def _at(path: Path, text: str, keys: tuple[str | int, ...]) -> str:
     """``file:line`` of the deepest key that is in the text."""
-    line = toml_place(text, tuple(keys))
+    line = line_of_key(text, tuple(keys))
     return f"{path}:{line}" if line else str(path)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any, Literal
 
-from enginetour.interop.toml import found_here, read_option, read_value
+from enginetour.interop.toml import absolute_if_exists, read_option, read_value
 from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 
@@ -256,7 +256,7 @@ class PeerEngine:
         if self.options:
             # fastchess starts engines here, or where `dir` says.
             starts_here = self.program == "fastchess" and "dir" not in given
-            found = {name: found_here(value, Path.cwd()) for name, value in self.options.items()}
+            found = {name: absolute_if_exists(value, Path.cwd()) for name, value in self.options.items()}
             entrant["options"] = found if starts_here else self.options
         quirks: dict[str, Any] = {"init": self.lines} if self.lines else {}
         if given.get("whitepov") == "true":

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enginetour.interop.toml import Draft, read_value, told_apart
+from enginetour.interop.toml import ConfigDraft, read_value, unique_names
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.tournament.config.peeroptions import (
     ELSEWHERE,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Configurations written by commands: a file that is not valid is removed.
 
 
-def write_draft(draft: Draft, path: Path, words: Mapping[str, str] | None = None) -> None:
+def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None = None) -> None:
     """Write and validate it; a refusal takes the file away again.
 
     `words` has for a key, for one of the n-th entrant (``1.tc``), for that entrant (``1.``) or for all (``*``) what was
@@ -159,7 +159,9 @@ class _Translation:
     srand: str = ""
 
 
-def translate_command(text: str, name: str, find_id: Callable[[str], str | None]) -> tuple[Draft, tuple[str, ...]]:
+def translate_command(
+    text: str, name: str, find_id: Callable[[str], str | None]
+) -> tuple[ConfigDraft, tuple[str, ...]]:
     """The configuration, and what was left out or is other than there, a line each.
 
     `name` is the tournament's without ``-event``; `find_id` gives our engine file of a name in their list.
@@ -186,7 +188,7 @@ def translate_command(text: str, name: str, find_id: Callable[[str], str | None]
         said += [line for line in engine.said if line not in said]
     tournament = {"name": name, "seed": 1, **reading.tournament}
     remarks = (f"from a command of {program}", *said)
-    return Draft(tournament, reading.format, entrants, reading.play, remarks), tuple(said)
+    return ConfigDraft(tournament, reading.format, entrants, reading.play, remarks), tuple(said)
 
 
 def _take(reading: _Translation, given: PeerOption) -> None:
@@ -377,7 +379,7 @@ def _unsaid(reading: _Translation) -> None:
 def _entrants(reading: _Translation, find_id: Callable[[str], str | None]) -> tuple[Mapping[str, Any], ...]:
     """The engines in their order; what all share goes to [play]."""
     engines = reading.engines
-    names = told_apart([engine.name or f"engine {n}" for n, engine in enumerate(engines, 1)])
+    names = unique_names([engine.name or f"engine {n}" for n, engine in enumerate(engines, 1)])
     entrants = [engine.entrant(name, find_id) for engine, name in zip(engines, names, strict=True)]
     shared: dict[str, list[Any]] = {
         "tc": [engine.control() for engine in engines],

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from enginetour.engines.registry import Registry, find_program, no_program
-from enginetour.interop.toml import Draft, found_here, read_option, read_value, told_apart
+from enginetour.interop.toml import ConfigDraft, absolute_if_exists, read_option, read_value, unique_names
 from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.model.task import EngineSpec, ProbeResult
 from enginetour.ratings.sequential import OPEN_GAMES
@@ -151,13 +151,13 @@ class _MatchEngine:
     called: frozenset[str]
 
 
-def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _Detect) -> Draft:
+def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _Detect) -> ConfigDraft:
     """The configuration that plays what was asked; commands are started once to learn what they speak."""
     if len(asked.engines) < 2:
         found = f"found {len(asked.engines)}" if asked.engines else "found none"
         raise UsageRefused(f"a match needs two engines, {found}", step="name them by id, name or command")
     seats = _seats(asked.engines, registry, base, detect)
-    names = told_apart(_full_names([seat.name for seat in seats]))
+    names = unique_names(_full_names([seat.name for seat in seats]))
     entrants: list[dict[str, Any]] = []
     for seat, name in zip(seats, names, strict=True):
         named = {} if name == seat.name.short and "engine" in seat.section else {"name": name}
@@ -165,7 +165,7 @@ def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _De
     seats = [replace(seat, called=_called(seat, name, names)) for seat, name in zip(seats, names, strict=True)]
     for text in asked.options:
         for number, key, value in _meant(text, seats, "--option"):
-            entrants[number].setdefault("options", {})[key] = found_here(read_option(value), base)
+            entrants[number].setdefault("options", {})[key] = absolute_if_exists(read_option(value), base)
     for text in asked.settings:
         for number, key, value in _meant(text, seats, "--entrant"):
             entrants[number][key] = parse_setting(EntrantSection, key, value)
@@ -173,7 +173,7 @@ def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _De
     shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     name = asked.name or " vs ".join(shown)[:LONGEST_NAME].strip()
     tournament = {"name": name, "seed": asked.seed}
-    return Draft(tournament, _format(asked, len(entrants)), tuple(entrants), asked.play).anchored(base)
+    return ConfigDraft(tournament, _format(asked, len(entrants)), tuple(entrants), asked.play).anchored(base)
 
 
 def parse_setting(section: type[BaseModel], key: str, text: str) -> Any:
@@ -230,7 +230,7 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in listed.split(",") if part.strip()]
 
 
-def with_number(draft: Draft, number: int) -> Draft:
+def with_number(draft: ConfigDraft, number: int) -> ConfigDraft:
     """The same under a name of its own."""
     if number == 1:
         return draft

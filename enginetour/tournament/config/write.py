@@ -12,7 +12,7 @@ from enginetour.engines.registry import of_workspace, to_spec
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import Member
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.toml import told_apart
+from enginetour.interop.toml import unique_names
 from enginetour.model.errors import EngineRefused, UsageRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades
@@ -56,7 +56,7 @@ def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
         name if first == engine else f"{name} ({engine})"
         for name, first, engine in zip(own, firsts, engines, strict=True)
     ]
-    return tuple(new if new != name else "" for new, name in zip(told_apart(apart), own, strict=True))
+    return tuple(new if new != name else "" for new, name in zip(unique_names(apart), own, strict=True))
 
 
 def uses_ratings(system: str) -> bool:

@@ -19,7 +19,7 @@ from enginetour.formats.pairing.tiebreaks import (
     sonneborn_berger,
     wins,
 )
-from enginetour.interop.pairers import ranking
+from enginetour.interop.pairers import rank_report
 from enginetour.interop.trf import read
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
@@ -221,7 +221,7 @@ def test_a_file_is_ranked_by_the_rules_of_2023() -> None:
     """All published values of the exercises: with the rules of their year, from the tournament as a TRF."""
     wanted = rows("exercises-2023")
     codes = "BH:GP/C1,BH,SB,AOB,PS,ARO,TPR,WIN,WON,BPG"
-    found = ranking(read(report_of(wanted, "012 Exercises", "142 5", f"202 {codes}")), None, "fide-2023")
+    found = rank_report(read(report_of(wanted, "012 Exercises", "142 5", f"202 {codes}")), None, "fide-2023")
     assert found.title == "Exercises" and found.finished and len(found.placed) == 16
     by_name = {line.name: line for line in found.placed}
     for row in wanted:
@@ -247,7 +247,7 @@ def test_virtual_opponents_of_2009() -> None:
     text = ["142 3", "212 PTS,BH"]
     for number, (points, rounds) in enumerate(cells.items(), 1):
         text.append(f"{f'001 {number:4d}      E{number}':80}{points.strip():>4}       " + "  ".join(rounds))
-    found = ranking(read("\n".join(text), "f.trf"), None, "fide-2009")
+    found = rank_report(read("\n".join(text), "f.trf"), None, "fide-2009")
     assert {line.name: dict(line.tiebreaks)["BH"] / 2 for line in found.placed} == {
         "E1": 1.5 + 1.0 + 2.0,
         "E2": 1.5 + (0.0 + (1 - 1) + 0.5) + 1.0,
@@ -261,15 +261,15 @@ def test_what_a_file_says_of_its_table() -> None:
     """212 goes before 202; a code that does not exist ends the order; an open round and other ranks are noted."""
     wanted = rows("exercises-2023")
     text = report_of(wanted, "142 6", "202 BH", "212 PTS, SB/C9, BH")
-    found = ranking(read(text, "f.trf"), None, "fide")
+    found = rank_report(read(text, "f.trf"), None, "fide")
     assert not found.finished and found.title == "f.trf"
     assert found.notes[0] == "tie-break SB/C9 of the file is not available: the table ends before it"
     assert all(not line.tiebreaks for line in found.placed)
     lines = [f"{line[:85]}{number:4d}{line[89:]}" for number, line in enumerate(text.splitlines()[3:], 1)]
-    ranked = ranking(read("\n".join(lines), "f.trf"), ("PTS", "BH"), "fide")
+    ranked = rank_report(read("\n".join(lines), "f.trf"), ("PTS", "BH"), "fide")
     assert ranked.notes[-1].startswith("the file has other ranks for 15 entrants: E")
     with pytest.raises(UsageRefused, match="NOPE"):
-        ranking(read(text), ("NOPE",), "fide")
+        rank_report(read(text), ("NOPE",), "fide")
 
 
 def test_a_draw_that_is_not_half_a_win() -> None:
@@ -283,7 +283,7 @@ def test_a_draw_that_is_not_half_a_win() -> None:
     }
     for number, (points, cells) in enumerate(rounds.items(), 1):
         lines.append(f"{f'001 {number:4d}      E{number}':80}{points.strip():>4}       {cells}")
-    found = ranking(read("\n".join(lines)), None, "fide")
+    found = rank_report(read("\n".join(lines)), None, "fide")
     assert [(line.name, dict(line.tiebreaks)["BH"] / 2) for line in found.placed] == [
         ("E1", 1.0 + 2.0),  # the absence of E2 at the end is a draw; two draws are less than the own score
         ("E3", 4.0),

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.base import make_format
-from enginetour.interop.toml import Draft
+from enginetour.interop.toml import ConfigDraft
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Entrant, Termination
-from enginetour.openings.choice import load
+from enginetour.openings.choice import load_suite
 from enginetour.store.tournaments import Store
-from enginetour.tournament.config.load import load as config_load
+from enginetour.tournament.config.load import load
 from enginetour.tournament.config.peeroptions import parse_limits
 from enginetour.tournament.config.peers import known_keys, translate_command
 from tests.support.tournaments import tour
@@ -32,7 +32,7 @@ def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypat
     ours, _ = draft.without_unknown(known_keys())
     file = tmp_path / "it.toml"
     file.write_text(ours.text())
-    assert len(config_load(file).entrants) == len(draft.entrants)
+    assert len(load(file).entrants) == len(draft.entrants)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_their_clocks(theirs: str, ours: str) -> None:
     assert str(parse_limits(tc=theirs, nodes="0", depth="10")) == f"{ours},depth=10"  # 0 is no limit
 
 
-def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[Draft, str]:
+def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[ConfigDraft, str]:
     """A command with engines a, b, ... and a book; its draft, and all that was said."""
     given = " ".join(f"-engine name={name} cmd={name} proto=uci" for name in "abcd"[:engines])
     draft, said = translate_command(
@@ -142,11 +142,11 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
     (tmp_path / "b.epd").write_text("".join(f"k7/8/8/8/8/8/{n}P{7 - n}/7K w - - 0 1\n" for n in range(1, 7)))
     file = tmp_path / "it.toml"
     file.write_text(draft.text())
-    config = config_load(file)
+    config = load(file)
     system = make_format(draft.format["system"], config.format_options)
     offers = system.offers(system.start(tuple(Entrant(name) for name in "abcd"[:engines])))
     legs = min(2, draft.format["games_per_pairing"])
-    suite = load(config.play.openings, seed=1, legs=legs, folder=tmp_path)
+    suite = load_suite(config.play.openings, seed=1, legs=legs, folder=tmp_path)
     dealt = [suite.pick(offer).index for offer in sorted(offers, key=lambda offer: (offer.encounter, offer.leg))]
     assert "".join(map(str, dealt[: len(openings)])) == openings
 
@@ -270,7 +270,7 @@ def test_a_name_of_its_own(tmp_path: Path) -> None:
     command = "fastchess -engine cmd=a -engine cmd=b -each tc=1 -event Kite"
     tour(tmp_path, "init", "it.toml", "--from-command", command)
     tour(tmp_path, "init", "mine.toml", "--name", "Mine", "--from-command", command)
-    assert [config_load(tmp_path / name).tournament.name for name in ("it.toml", "mine.toml")] == ["Kite", "Mine"]
+    assert [load(tmp_path / name).tournament.name for name in ("it.toml", "mine.toml")] == ["Kite", "Mine"]
 
 
 def test_a_command_says_it_all(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.base import SYSTEMS
-from enginetour.interop.files import shipped
+from enginetour.interop.files import bundled_directory
 from enginetour.model.game import Entrant
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.write import known_ratings, starter_text, uses_ratings
@@ -36,7 +36,11 @@ def test_two_entrants_of_one_name_get_names_of_their_own(tmp_path: Path) -> None
     """Of several engine files that share a name, and of one that is named twice; the configuration is fit to run."""
     (tmp_path / "engines").mkdir()
     for engine in ("a", "b"):
-        copy = (shipped("engines") / "wren1.toml").read_text().replace("{here}", str(shipped("engines")))
+        copy = (
+            (bundled_directory("engines") / "wren1.toml")
+            .read_text()
+            .replace("{here}", str(bundled_directory("engines")))
+        )
         (tmp_path / "engines" / f"{engine}.toml").write_text(copy)
     named = [word for engine in ("a", "b", "a", "b", "wren2") for word in ("--engine", engine)]
     tour(tmp_path, "init", "five.toml", "--format", "roundrobin", *named)

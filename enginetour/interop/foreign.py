@@ -1,0 +1,141 @@
+"""Tournaments that another program runs, as pairing systems see them, and the next round of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from enginetour.formats.pairing.field import WHITE, Board, Field, Kind, Paired, Turn, Unpairable
+from enginetour.formats.rounds import PairingSystem
+from enginetour.model.errors import match_name
+
+Pairs = tuple[tuple[int, int | None], ...]
+
+
+@dataclass(frozen=True)
+class SeparatedField(Field):
+    """A field in which some must not meet: they count as having met in the round to be paired, so nobody is tempted."""
+
+    apart: frozenset[tuple[int, int]] = frozenset()  # places, lower first
+
+    @cached_property
+    def meetings(self) -> tuple[dict[int, int], ...]:
+        """As those of any field, with the pairs apart met in this very round."""
+        found = tuple(map(dict, super().meetings))
+        for one, other in self.apart:
+            found[one][other] = found[other][one] = self.number
+        return found
+
+    def parted(self, one: int, other: int) -> SeparatedField:
+        """The same with one pair more apart."""
+        return replace(self, apart=self.apart | {(min(one, other), max(one, other))})
+
+    def resting(self, place: int) -> SeparatedField:
+        """The same with the bye of this round fixed for a member that is there."""
+        there = {*self.present, *([] if self.bye is None else [self.bye])} - {place}
+        return replace(self, bye=place, present=tuple(sorted(there)))
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignTournament:
+    """A file's tournament before its next round.
+
+    `labels` are the file's names of the members, by place; `settings` what the file says of the pairing, by the
+    systems' keys; `asked` the unplayed rounds that absent members asked for, others are just not there. `one_dan` is
+    the rating at which 1 dan begins, where the file has a scale of grades.
+    """
+
+    field: SeparatedField
+    labels: tuple[str, ...]
+    settings: Mapping[str, object]
+    asked: Mapping[int, Kind]
+    warnings: tuple[str, ...] = ()
+    one_dan: float | None = None
+    existing: Paired | None = None  # this round as the file has it already
+    colorless: frozenset[tuple[int, int]] = frozenset()  # pairs of it that the file gives no colors
+
+    def differing(self, paired: Paired) -> tuple[Pairs, Pairs]:
+        """Pairs of a round that the file does not have, and those that it has instead, White first; a bye has None."""
+        assert self.existing is not None
+        mine, theirs = (
+            {*((board.white, board.black) for board in one.boards), *((place, None) for place in one.byes)}
+            for one in (paired, self.existing)
+        )
+        mine = {(b, w) if b is not None and (b, w) in theirs and (b, w) in self.colorless else (w, b) for w, b in mine}
+        return tuple(sorted(mine - theirs, key=_first)), tuple(sorted(theirs - mine, key=_first))
+
+    def place(self, label: str) -> int | None:
+        """Of the member of that label or name, zeros and case aside, or of the only one whose name begins so."""
+        wanted = plain_label(label)
+        for place, known in enumerate(self.labels):
+            if plain_label(known) == wanted or self.field.members[place].name.lower() == label.strip().lower():
+                return place
+        names = [member.name for member in self.field.members]
+        name = None if label.strip().isdigit() else match_name(label.strip(), names)
+        return None if name is None or names.count(name) > 1 else names.index(name)
+
+
+def existing_round(row: Sequence[Turn]) -> tuple[Paired, frozenset[tuple[int, int]]]:
+    """A round that a file has already, and its pairs without colors."""
+    pairs = [(at, turn) for at, turn in enumerate(row) if turn.opponent is not None]
+    boards = [
+        Board(at, turn.opponent, max(turn.handicap, 0))
+        for at, turn in pairs
+        if turn.opponent is not None and (turn.colour == WHITE or (not turn.colour and at < turn.opponent))
+    ]
+    byes = tuple(at for at, turn in enumerate(row) if turn.kind is Kind.BYE)
+    colorless = frozenset((board.white, board.black) for board in boards if not row[board.white].colour)
+    return Paired(tuple(boards), byes), colorless
+
+
+def is_as_heavy(system: PairingSystem, field: Field, one: Paired, other: Paired) -> bool:
+    """Whether two rounds have the same sum of weights and bars, where the system makes the sum as large as it can."""
+    weighed = system.weighed(field)
+    if weighed is None:
+        return False
+    at = {member: place for place, member in enumerate(weighed.members)}
+    if any({place for board in paired.boards for place in board.pair} != at.keys() for paired in (one, other)):
+        return False
+    first, second = (
+        (
+            sum(int(weighed.weights[at[board.white], at[board.black]]) for board in paired.boards),
+            sorted(int(weighed.barred[at[board.white], at[board.black]]) for board in paired.boards),
+        )
+        for paired in (one, other)
+    )
+    return first == second
+
+
+def plain_label(text: str) -> str:
+    """A label as all ways to write it have it in common: lower case, without zeros before the number."""
+    return re.sub(r"^([^0-9]*)0+(?=[0-9])", r"\1", text.strip().lower())
+
+
+def _first(pair: tuple[int, int | None]) -> tuple[bool, int]:
+    return pair[1] is None, min(place for place in pair if place is not None)
+
+
+def next_round(system: PairingSystem, field: SeparatedField) -> Paired:
+    """The round by this system; Unpairable if nobody or only one is there, or if some apart would have to meet."""
+    there = len(field.present)
+    rests = "" if field.bye is None else field.members[field.bye].name
+    if rests and there % 2:
+        raise Unpairable(f"{there} entrants are left besides {rests}, who has the bye: an even number is needed")
+    if there < 2:
+        who = f"only {field.members[field.present[0]].name} is" if there else "nobody is"
+        raise Unpairable(f"{who} there for round {field.number}: two are needed")
+    paired = system.paired(field)
+    if not paired.boards:
+        raise Unpairable(f"the system has no round {field.number}: it is over")
+    for board in paired.boards:
+        if board.pair in field.apart:
+            one, other = (field.members[place].name for place in board.pair)
+            raise Unpairable(f"it has {one} - {other}, who must not meet, says the file")
+    if field.bye is None:
+        return paired
+    turns = field.turns(field.bye)
+    again = any(turn.kind is Kind.BYE or (not turn.met and turn.points >= field.win) for turn in turns)
+    remark = (f"{rests} has the bye by decision, but already had a bye or a win without a game (C2)",) * again
+    return replace(paired, byes=(field.bye,), remarks=(*paired.remarks, *remark))
