@@ -34,7 +34,7 @@ from enginetour.model.game import (
     Replaced,
     Withdrawn,
 )
-from tests.support.databases import field, played, surplus
+from tests.support.databases import field, played, rated, shown, surplus
 
 
 def test_six_play_the_printed_table() -> None:
@@ -79,12 +79,7 @@ def test_table_of_a_finished_round_robin() -> None:
     """Points with Sonneborn-Berger, direct encounter and wins behind them."""
     format_ = RoundRobin(RoundRobinOptions())
     lines = format_.standings(played(format_, format_.start(field(4))))
-    assert [(line.rank, line.name, line.half_points, line.games) for line in lines] == [
-        (1, "E0", 6, 3),
-        (2, "E1", 4, 3),
-        (3, "E2", 2, 3),
-        (4, "E3", 0, 3),
-    ]
+    assert shown(lines) == ["1 E0 6 3", "2 E1 4 3", "3 E2 2 3", "4 E3 0 3"]
     assert lines[0].tiebreaks == (("SB", 2 * 4 + 2 * 2), ("DE", 0), ("WIN", 3))
 
 
@@ -132,9 +127,7 @@ def test_every_code_orders_a_round_robin(code: str) -> None:
 
 def test_the_least_predictable_game_is_removed() -> None:
     """A and B are level; without the game between the nearest ratings A has more."""
-    entrants = tuple(
-        Entrant(name, rating=rating) for name, rating in zip("ABCD", (2000, 1990, 1700, 1650), strict=True)
-    )
+    entrants = tuple(Entrant(member.name, rating=member.rating) for member in rated(2000, 1990, 1700, 1650))
     format_ = RoundRobin(RoundRobinOptions(placement=("PTS", "LPR")))
     state = format_.start(entrants)
     won = {"AB": "B", "AC": "A", "AD": "A", "BC": "C", "BD": "B", "CD": "D"}
@@ -142,12 +135,8 @@ def test_the_least_predictable_game_is_removed() -> None:
         is_white = won["".join(sorted(game.pair))] == game.white
         state = format_.step(state, GameFinished(game, Outcome.WHITE if is_white else Outcome.BLACK))
     lines = format_.standings(state)
-    assert [(line.name, line.half_points, dict(line.tiebreaks)["LPR"]) for line in lines] == [
-        ("A", 4, 4),
-        ("B", 4, 2),
-        ("C", 2, 2),
-        ("D", 2, 0),
-    ]
+    assert shown(lines, "name half_points") == ["A 4", "B 4", "C 2", "D 2"]
+    assert [dict(line.tiebreaks)["LPR"] for line in lines] == [4, 2, 2, 0]
 
 
 def test_rounds_of_rest_are_not_cut() -> None:
@@ -178,13 +167,8 @@ def test_a_withdrawn_entrant_leaves_the_table_of_the_others() -> None:
     late = format_.step(state, GameFinished(flying, Outcome.WHITE))
     assert format_.standings(late) == format_.standings(state)
     lines = format_.standings(played(format_, late))
-    assert [(line.rank, line.name, line.half_points, line.games, line.status) for line in lines] == [
-        (1, "E0", 4, 2, ""),
-        (2, "E1", 2, 2, ""),
-        (3, "E2", 0, 2, ""),
-        (None, "E3", 0, lines[3].games, "withdrawn"),
-    ]
-    assert lines[3].games > 0
+    assert shown(lines[:3], "rank name half_points games status") == ["1 E0 4 2", "2 E1 2 2", "3 E2 0 2"]
+    assert shown(lines[3:], "rank name half_points status") == ["None E3 0 withdrawn"] and lines[3].games > 0
     with pytest.raises(ValueError, match="withdrawn already"):
         format_.step(late, Withdrawn("E3"))
     with pytest.raises(ValueError, match="not in this tournament"):
@@ -304,12 +288,7 @@ def test_gauntlet_table_has_the_seeds_on_top() -> None:
     """A seed that lost all its games still stands above the field it played; ranks run through."""
     gauntlet = Gauntlet(GauntletOptions(seeds=["E3"]))
     lines = gauntlet.standings(played(gauntlet, gauntlet.start(field(4))))
-    assert [(line.rank, line.name, line.half_points) for line in lines] == [
-        (1, "E3", 0),
-        (2, "E0", 2),
-        (2, "E1", 2),
-        (2, "E2", 2),
-    ]
+    assert shown(lines, "rank name half_points") == ["1 E3 0", "2 E0 2", "2 E1 2", "2 E2 2"]
 
 
 def test_gauntlet_newcomers_meet_whom_they_should() -> None:
@@ -358,18 +337,11 @@ def test_the_winning_team_stands_first() -> None:
     format_ = Scheveningen(ScheveningenOptions(team=["E2", "E3"]))
     state = format_.start(field(4))
     lines = format_.standings(state)
-    assert [(line.rank, line.name, line.status) for line in lines][:3] == [
-        (1, "E2", "team 1: 0 of 0"),
-        (1, "E3", "team 1: 0 of 0"),
-        (3, "E0", "team 2: 0 of 0"),
-    ]
-    lines = format_.standings(played(format_, state))
-    assert [(line.rank, line.name, line.half_points, line.status) for line in lines] == [
-        (1, "E0", 4, "team 2: 4 of 4"),
-        (1, "E1", 4, "team 2: 4 of 4"),
-        (3, "E2", 0, "team 1: 0 of 4"),
-        (3, "E3", 0, "team 1: 0 of 4"),
-    ]
+    level = shown(lines[:3], "rank name status")
+    assert level == ["1 E2 team 1: 0 of 0", "1 E3 team 1: 0 of 0", "3 E0 team 2: 0 of 0"]
+    second = shown(format_.standings(played(format_, state)), "rank name half_points status")
+    assert second[:2] == ["1 E0 4 team 2: 4 of 4", "1 E1 4 team 2: 4 of 4"]
+    assert second[2:] == ["3 E2 0 team 1: 0 of 4", "3 E3 0 team 1: 0 of 4"]
 
 
 def test_newcomers_join_the_smaller_team() -> None:

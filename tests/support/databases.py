@@ -15,7 +15,7 @@ import sqlite3
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclasses_field
@@ -48,6 +48,7 @@ from enginetour.model.game import (
     Outcome,
     Pairing,
     SideRecord,
+    StandingsRow,
     Termination,
     Withdrawn,
 )
@@ -368,6 +369,11 @@ def played(format_: Format[S], state: S, games: int = 10**6, judge: Callable[[Pa
         state = format_.step(state, GameFinished(offers[0], judge(offers[0])))
         games -= 1
     return state
+
+
+def shown(lines: Iterable[StandingsRow], fields: str = "rank name half_points games") -> list[str]:
+    """These fields of each line of a table."""
+    return [" ".join(str(getattr(line, field)) for field in fields.split()).strip() for line in lines]
 
 
 def surplus(games: tuple[Pairing, ...]) -> Counter[str]:

@@ -44,10 +44,6 @@ class Scored:
         """0, 1 or 2 for one of the two."""
         return self.outcome.half_points(white=name == self.white)
 
-    def opponent(self, name: str) -> str:
-        """The other one."""
-        return self.black if name == self.white else self.white
-
 
 def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
     """The grid with one game more (`sign` 1) or less (-1); a void game changes nothing."""
