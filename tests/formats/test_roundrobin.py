@@ -40,15 +40,8 @@ from tests.support.databases import field, played, rated, shown, surplus
 def test_six_play_the_printed_table() -> None:
     """The first two rounds of Berger's table for six."""
     state = RoundRobin(RoundRobinOptions()).start(field(6))
-    first = [(game.round, game.white, game.black) for game in state.schedule.games[:6]]
-    assert first == [
-        (1, "E0", "E5"),
-        (1, "E1", "E4"),
-        (1, "E2", "E3"),
-        (2, "E5", "E3"),
-        (2, "E4", "E2"),
-        (2, "E0", "E1"),
-    ]
+    first = shown(state.schedule.games[:6], "round white black")
+    assert first == ["1 E0 E5", "1 E1 E4", "1 E2 E3", "2 E5 E3", "2 E4 E2", "2 E0 E1"]
 
 
 @pytest.mark.parametrize(("cycles", "games"), [(1, 1), (2, 1), (3, 1), (1, 2), (2, 4)])

@@ -48,7 +48,6 @@ from enginetour.model.game import (
     Outcome,
     Pairing,
     SideRecord,
-    StandingsRow,
     Termination,
     Withdrawn,
 )
@@ -371,8 +370,8 @@ def played(format_: Format[S], state: S, games: int = 10**6, judge: Callable[[Pa
     return state
 
 
-def shown(lines: Iterable[StandingsRow], fields: str = "rank name half_points games") -> list[str]:
-    """These fields of each line of a table."""
+def shown(lines: Iterable[object], fields: str = "rank name half_points games") -> list[str]:
+    """These fields of each line of a table, or of each game."""
     return [" ".join(str(getattr(line, field)) for field in fields.split()).strip() for line in lines]
 
 

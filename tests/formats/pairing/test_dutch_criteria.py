@@ -104,14 +104,8 @@ def test_floats_where_a_loss_is_worth_points() -> None:
     """A round without a game is down with more points than a loss is worth, a bye always (1.4.3)."""
     row = (Turn(Kind.HALF_BYE, points=1), Turn(points=1), Turn(Kind.BYE), Turn(Kind.FULL_BYE, points=2), ABSENT)
     worth = replace(field(row), loss=1)
-    assert [card.floats[0] for card in sorted(player_cards(worth), key=lambda c: c.place)] == ["", "", "D", "D", ""]
-    assert [card.floats[0] for card in sorted(player_cards(field(row)), key=lambda c: c.place)] == [
-        "D",
-        "D",
-        "D",
-        "D",
-        "",
-    ]
+    for given, floats in ((worth, ["", "", "D", "D", ""]), (field(row), ["D", "D", "D", "D", ""])):
+        assert [card.floats[0] for card in sorted(player_cards(given), key=lambda c: c.place)] == floats
 
 
 def test_virtual_points_of_a_file() -> None:

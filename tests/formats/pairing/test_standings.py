@@ -268,12 +268,8 @@ def test_direct_encounters() -> None:
     assert order_by_codes(CIRCLE, ("DC",), tied) == [((0,), tied)]
     assert one(played("A1B", "B1C", "C1A", "A1D"), "DC") == (1, 1, 1, 0)
     level = played("A1B C1D", "B1C A1D")
-    assert order_by_codes(level, ("PTS", "DE"), range(4)) == [
-        ((4, 0), [0]),
-        ((2, 2), [1]),
-        ((2, 0), [2]),
-        ((0, 0), [3]),
-    ]
+    split = order_by_codes(level, ("PTS", "DE"), range(4))
+    assert split == [((4, 0), [0]), ((2, 2), [1]), ((2, 0), [2]), ((0, 0), [3])]
     assert one(played("A1B", members=3), "DC") == (1, 0, 1)  # strangers stand as high as they can
 
 
