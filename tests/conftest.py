@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from enginetour.referee.startup import EnginePool
 from enginetour.store.address import Address, parse_address
 from tests.support import databases
 
@@ -106,3 +107,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
         return tmp_path / "t.db"
     made: databases.Server = request.getfixturevalue("server")
     return parse_address(made.schema())
+
+
+@pytest.fixture
+def pool() -> Iterator[EnginePool]:
+    """Where engines wait between the games of a test; they end with it."""
+    kept = EnginePool()
+    yield kept
+    kept.close_all()

@@ -2,70 +2,155 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import (
+from enginetour.cli.options import (
     COUNTED,
-    ask_run,
-    choose_tournament,
+    TournamentChoice,
     config_home,
+    json_option,
     open_store,
-    print_answer,
-    say,
+    quote_command,
     tournament_argument,
     tournament_option,
     tournament_options,
 )
-from enginetour.model.errors import TourError, UsageRefused
-from enginetour.store.address import Address
+from enginetour.cli.printing import echo, output_form, print_json
+from enginetour.model.errors import StoreRefused, TourError, UsageRefused
+from enginetour.reports.sheet import format_count
+from enginetour.store.address import Address, slug_of
+from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
 
 if TYPE_CHECKING:
+    from enginetour.store.dialect import Lock
     from enginetour.store.log import TournamentLog
+
+
+# Requests to a running tournament through its socket, and the output of the answer.
+
+_NOTICE_S = 2.0  # of waiting for a run that does not listen, after which that is told
+# A run probes its engines before it listens, and writes its ratings and its report after its last game.
+PATIENCE_S = 120.0
+
+
+@contextmanager
+def _ask_run(
+    database: Address, log: TournamentLog, request: dict[str, Any]
+) -> Iterator[tuple[dict[str, Any] | None, Lock]]:
+    """The answer, and the tournament's lock; None where nobody runs it: the lock is ours to the end of this.
+
+    UsageRefused, and nothing is asked, for what is no valid request.
+    A run that begins or ends holds the lock without listening: it is waited for, then StoreRefused.
+    """
+    from enginetour.store.database import lock_of
+    from enginetour.tournament.control import ConnectionClosed, ask, socket_path
+    from enginetour.tournament.requests import parsed
+
+    asked, slug = parsed(request).to_json(), slug_of(log.name)
+    lock = lock_of(database, slug)
+    begun, noticed = time.monotonic(), False
+    while True:
+        answer = None
+        with suppress(ConnectionClosed):  # it ended before it answered
+            answer = ask(socket_path(database, slug), asked)
+        if answer is not None:
+            break
+        try:
+            lock.acquire()
+            break
+        except StoreRefused:
+            waited = time.monotonic() - begun
+            if waited >= PATIENCE_S:
+                raise
+            if waited >= _NOTICE_S and not noticed:
+                noticed = True
+                echo(f"waiting for the run of {log.title}, which begins or ends at this moment", err=True)
+        time.sleep(0.1)
+    try:
+        yield answer, lock
+    finally:
+        lock.release()
+
+
+def _print_answer(answer: Mapping[str, Any]) -> int:
+    """Print it; the exit code. A refusal is TourError with that of the run, in JSON it is printed as it is."""
+    code = 0 if answer["ok"] else int(answer.get("exit", 1))
+    if output_form() == "json":
+        print_json(answer)
+        return code
+    if not answer["ok"]:
+        refused = TourError(str(answer["error"]))
+        refused.exit_code = code
+        raise refused
+    for line in [answer["said"]] if isinstance(answer["said"], str) else machine_lines(answer["said"]):
+        echo(line)
+    return 0
+
+
+def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Format the machines of a cluster: one line a worker, then what is missing where."""
+    for row in rows:
+        busy = f", {row['busy']} in the air" if row.get("busy") else ""
+        played = f"{format_count(row['played'], 'game')} played{busy}"
+        if row["state"] == "gone":
+            yield f"{row['machine']}: gone, {played}" + (f" ({row['why']})" if row["why"] else "")
+            continue
+        speed = f", speed {row['speed']:g}" if row["speed"] else ""
+        states = {
+            "aside": f"set aside: {row['why']}",
+            "drained": "drained",
+            "fit": format_count(row["slots"], "slot"),
+            "lacking": "gets no games",
+        }
+        state = states.get(row["state"], "looks what it has")
+        yield f"{row['machine']} ({row['processor'] or row['address']}{speed}): {state}, {played}"
+        for words in row["lacks"]:
+            yield f"  {row['machine']} lacks {words}"
 
 
 # Commands that add an event to a tournament, through its socket while it runs.
 
 
-def _send(db: Address | None, name: str | None, edition: int | None, request: dict[str, Any], *, as_json: bool) -> int:
+def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
     """Ask the running tournament, else do it ourselves under its lock; a `joining` engine is tried first."""
     from enginetour.store.replay import fold
-    from enginetour.tournament.changes import editor_of
-    from enginetour.tournament.changes import find_newcomer as joining
-    from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
+    from enginetour.tournament.changes import editor_of, find_newcomer
     from enginetour.tournament.requests import parsed
 
-    database = database_of(Path.cwd(), db)
+    database, db = chosen.database, chosen.db
     workspace = workspace_of(db.resolve().parent if isinstance(db, Path) else config_home())
+    results = results_of(config_home(), database)
     with open_store(db, change=True) as store:
-        log = choose_tournament(store, name, None)
-        if edition not in (None, log.edition):
+        log = TournamentChoice(db, chosen.name).log(store)
+        if chosen.edition not in (None, log.edition):
             what = f"only the newest edition of {log.name} can change, number {log.edition}"
             raise UsageRefused(what, place="--edition", step="leave it out")
         if "joining" in request:
             engine, new_name = request.pop("joining")
-            request |= _tried(engine, new_name, log, workspace, results_of(config_home(), database))
-        with ask_run(database, log, request) as (answer, lock):
+            request |= _tried(engine, new_name, log, workspace, results)
+        with _ask_run(database, log, request) as (answer, lock):
             if answer is None:
                 log.require_lock(lock)
-                answer = editor_of(log, *fold(log), partial(joining, workspace=workspace)).carry_out(parsed(request))
+                editor = editor_of(log, *fold(log), partial(find_newcomer, workspace=workspace))
+                answer = editor.carry_out(parsed(request))
                 if answer["ok"]:
-                    there = [] if database == database_of(Path.cwd(), None) else ["--db", str(database)]
-                    _bring_along(results_of(config_home(), database), log, there)
-    return print_answer(answer, as_json=as_json)
+                    other = None if database == database_of(Path.cwd(), None) else database
+                    _update_results(results, log, other)
+    return _print_answer(answer)
 
 
-def _bring_along(results: Path, log: TournamentLog, there: list[str]) -> None:
+def _update_results(results: Path, log: TournamentLog, database: Address | None) -> None:
     """Bring the PGN that a run left up to the log; name what else is out of date. The change itself is made already.
 
-    Where nobody has played there is nothing that could disagree. What cannot be written is told on stderr. `there` is
-    what a command is told of the database from here.
+    Where nobody has played there is nothing that could disagree. What cannot be written is told on stderr. `database`
+    is what a command from here must name.
     """
     from enginetour.cli.report import has_report
     from enginetour.reports.pgn import PgnFile
@@ -73,24 +158,25 @@ def _bring_along(results: Path, log: TournamentLog, there: list[str]) -> None:
     path = results / f"{log.slug}.pgn"
     try:
         if path.exists():
-            PgnFile(path, log, tell=lambda words: say(f"warning: {words}", err=True)).mend()
+            PgnFile(path, log, tell=lambda words: echo(f"warning: {words}", err=True)).mend()
     except (OSError, TourError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        say(f"warning: {path} not written ({why}); the store has the change, the next run brings it", err=True)
+        echo(f"warning: {path} not written ({why}); the store has the change, the next run brings it", err=True)
     with suppress(OSError):  # of a folder that may not be looked into
         if has_report(results, log):
-            again = shlex.join(["enginetour", "report", *there, "-t", log.name])
-            say(f"the report of {log.title} does not know of this yet; {again} writes it anew", err=True)
+            where = [] if database is None else ["--db", database]
+            again = quote_command("report", *where, "-t", log.name)
+            echo(f"the report of {log.title} does not know of this yet; {again} writes it anew", err=True)
 
 
 def _change(command: Callable[..., dict[str, Any]]) -> Any:
     """Add the options that all four share; the function makes the request, which is sent with the reason."""
 
     @click.option("--why", default="", help="The reason, kept in the log.")
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    @json_option
     @wraps(command)
-    def sent(db: Address | None, name: str | None, edition: int | None, why: str, as_json: bool, **given: Any) -> int:
-        return _send(db, name, edition, {**command(**given), "why": why}, as_json=as_json)
+    def sent(chosen: TournamentChoice, why: str, **given: Any) -> int:
+        return _send(chosen, {**command(**given), "why": why})
 
     return tournament_options(sent)
 
@@ -157,7 +243,7 @@ def _tried(engine: str, name: str | None, log: TournamentLog, workspace: Path, r
     probes = probe_all(sides, hidden=results)
     refuse_unfit(probes, sides)
     for words in release_warnings(probes, {entrant.name: of_workspace(workspace).get(engine)}):
-        say(f"warning: {words}", err=True)
+        echo(f"warning: {words}", err=True)
     return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
 
 
@@ -171,19 +257,16 @@ def _steering(command: Callable[..., dict[str, Any]]) -> Any:
     """
 
     @wraps(command)
-    def steer(db: Address | None, name: str | None, as_json: bool, **given: Any) -> int:
-        from enginetour.tournament.config.workspace import database_of
-
+    def steer(chosen: TournamentChoice, **given: Any) -> int:
         request = command(**given)
-        with open_store(db, lasting=True) as store:
-            log = choose_tournament(store, name, None, quiet=as_json)
-            with ask_run(database_of(Path.cwd(), db), log, request) as (answer, _):
-                if answer is None:
-                    also = ", and has --slots" if request["do"] == "slots" else ""
-                    raise UsageRefused(f"{log.title} is not running", step=f"enginetour run starts it{also}")
-        return print_answer(answer, as_json=as_json)
+        quiet = output_form() == "json"
+        with chosen.open(lasting=True, quiet=quiet) as log, _ask_run(chosen.database, log, request) as (answer, _):
+            if answer is None:
+                also = ", and has --slots" if request["do"] == "slots" else ""
+                raise UsageRefused(f"{log.title} is not running", step=f"enginetour run starts it{also}")
+        return _print_answer(answer)
 
-    return tournament_option(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(steer))
+    return tournament_option(json_option(steer))
 
 
 @click.command()

@@ -5,45 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import choose_tournament, open_store, picture_ending, put_picture, tournament_options
-from enginetour.cli.listoptions import given, list_options
+from enginetour.cli.listoptions import list_options
+from enginetour.cli.lists import ListSelection
+from enginetour.cli.options import PATH, F, TournamentChoice, open_store, tournament_options
+from enginetour.cli.printing import picture_ending, put_picture
 from enginetour.model.errors import UsageRefused
-from enginetour.store.address import Address
 
 if TYPE_CHECKING:
     from enginetour.reports.charts.canvas import Picture
     from enginetour.store.games import TournamentReader
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _picture_options(command: F) -> F:
-    """``-o FILE`` as `output`, which is .png or .svg, and ``--title``."""
-    title = click.option("--title", metavar="TEXT", help="Above the picture, instead of its own.")
-    words = "The picture: FILE.png or FILE.svg."
-    output = click.option(
-        "-o", "--output", required=True, type=click.Path(path_type=Path), callback=_picture, help=words
-    )
-    return output(title(command))
-
-
-def _of_log(draw: Callable[..., Picture]) -> Any:
-    """Add the picture's options; the function draws the tournament that is asked for from its log."""
-
-    @wraps(draw)
-    def drawn(
-        db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None, **given: Any
-    ) -> None:
-        with open_store(db) as store:
-            picture = draw(choose_tournament(store, name, edition), **given)
-        put_picture(output, picture, title)
-
-    return _picture_options(drawn)
 
 
 def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
@@ -56,6 +30,25 @@ def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
     if not value.parent.is_dir():
         raise UsageRefused(f"there is no folder {value.parent}", place=param.opts[-1], step="make it first")
     return value
+
+
+def _picture_options(command: F) -> F:
+    """Add ``-o FILE`` as `output`, which is .png or .svg, and ``--title``."""
+    words = "The picture: FILE.png or FILE.svg."
+    output = click.option("-o", "--output", required=True, type=PATH, callback=_picture, help=words)
+    return output(click.option("--title", metavar="TEXT", help="Above the picture, instead of its own.")(command))
+
+
+def _of_log(draw: Callable[..., Picture]) -> Any:
+    """Add the options of a picture; the function draws the tournament that is asked for from its log."""
+
+    @wraps(draw)
+    def drawn(chosen: TournamentChoice, output: Path, title: str | None, **given: Any) -> None:
+        with chosen.open() as log:
+            picture = draw(log, **given)
+        put_picture(output, picture, title)
+
+    return _picture_options(drawn)
 
 
 @click.group()
@@ -77,14 +70,12 @@ def chart() -> None:
 @_picture_options
 def list_(
     list_name: str | None,
-    db: Address | None,
-    name: str | None,
-    edition: int | None,
+    chosen: TournamentChoice,
     everything: bool,
     as_of: str | None,
     output: Path,
     title: str | None,
-    **asked: Any,
+    fields: dict[str, Any],
 ) -> None:
     """A rating list with error bars.
 
@@ -93,16 +84,14 @@ def list_(
 
     Example: enginetour chart list --time-class blitz -o blitz.png
     """
-    from enginetour.cli.lists import ListSelection, requested_list
-
-    which = ListSelection(list_name, name, edition, everything, as_of)
-    if list_name is None and given(asked).get("system") not in (None, "ml"):
+    which = ListSelection(list_name, chosen, everything, as_of)
+    if list_name is None and fields.get("system") not in (None, "ml"):
         step = "leave out --system, or enginetour chart history --system"
         raise UsageRefused("incremental ratings have no errors to draw", place="--system", step=step)
     from enginetour.reports.charts.lists import list_chart
 
-    with open_store(db) as store:
-        heading, found = requested_list(store, which, asked)
+    with open_store(chosen.db) as store:
+        heading, found = which.rate(store, fields)
     put_picture(output, list_chart(found, heading), title)
 
 
@@ -114,9 +103,9 @@ def crosstable(log: TournamentReader) -> Picture:
 
     Example: enginetour chart crosstable -o crosstable.png
     """
-    from enginetour.reports.review import charts as posters
+    from enginetour.reports.review import charts
 
-    return posters.crosstable(log)
+    return charts.crosstable(log)
 
 
 @chart.command()
@@ -128,9 +117,9 @@ def ladder(log: TournamentReader, by: str | None) -> Picture:
 
     Example: enginetour chart ladder -o ladder.svg
     """
-    from enginetour.reports.review import charts as posters
+    from enginetour.reports.review import charts
 
-    return posters.ladder(log, by_games=None if by is None else by == "games")
+    return charts.ladder(log, by_games=None if by is None else by == "games")
 
 
 @chart.command()
@@ -141,9 +130,7 @@ def ladder(log: TournamentReader, by: str | None) -> Picture:
 @_picture_options
 def history(
     list_name: str | None,
-    db: Address | None,
-    name: str | None,
-    edition: int | None,
+    chosen: TournamentChoice,
     system: str | None,
     engines: tuple[str, ...],
     output: Path,
@@ -155,17 +142,17 @@ def history(
 
     Game by game: enginetour chart history --system elo -o elo.svg
     """
-    from enginetour.reports.review import charts as posters
+    from enginetour.reports.review import charts
 
     if (list_name is None) == (system is None):
         raise UsageRefused("give LIST for its editions, or --system for a tournament", step="enginetour lists")
-    if list_name is not None and (name or edition):
+    if list_name is not None and (chosen.name or chosen.edition):
         raise UsageRefused("a list names its tournaments itself", place="-t", step="leave it out")
-    with open_store(db) as store:
+    with open_store(chosen.db) as store:
         if list_name is not None:
-            picture = posters.editions(store, list_name, engines)
+            picture = charts.editions(store, list_name, engines)
         else:
-            picture = posters.paths(store, choose_tournament(store, name, edition), system or "", engines)
+            picture = charts.paths(store, chosen.log(store), system or "", engines)
     put_picture(output, picture, title)
 
 
@@ -180,9 +167,9 @@ def score(log: TournamentReader, engines: tuple[str, ...]) -> Picture:
 
     Example: enginetour chart score -t autumn-swiss -o score.png
     """
-    from enginetour.reports.review import charts as posters
+    from enginetour.reports.review import charts
 
-    return posters.scores(log, engines)
+    return charts.scores(log, engines)
 
 
 @chart.command()
@@ -194,9 +181,9 @@ def opponents(log: TournamentReader, engine: str) -> Picture:
 
     Example: enginetour chart opponents "Toga II" -o toga.png
     """
-    from enginetour.reports.review import charts as posters
+    from enginetour.reports.review import charts
 
-    return posters.opponents(log, engine)
+    return charts.opponents(log, engine)
 
 
 @chart.command()
@@ -215,6 +202,6 @@ def fairness(log: TournamentReader, kind: str) -> Picture:
 
     Example: enginetour chart fairness --of relay -o relay.png
     """
-    from enginetour.reports.review import charts as posters
+    from enginetour.reports.review import charts
 
-    return posters.fairness(log, kind)
+    return charts.fairness(log, kind)

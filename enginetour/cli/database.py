@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 
 import click
 
-from enginetour.cli.common import Database, database_option, say, say_json
+from enginetour.cli.options import PATH, Database, database_option, json_option, quote_command
+from enginetour.cli.printing import echo, output_form, print_json
 from enginetour.model.errors import StoreRefused
 from enginetour.store.address import Address
+from enginetour.tournament.config.workspace import database_of
 
 
 @click.group()
@@ -23,8 +25,8 @@ def db() -> None:
 
 @db.command()
 @database_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(db: Address | None, as_json: bool) -> int:
+@json_option
+def check(db: Address | None) -> int:
     """Go over everything that is kept; one line a finding, exit 5 if any.
 
     Pages and references; the order of every log; every game read back; pair
@@ -34,43 +36,41 @@ def check(db: Address | None, as_json: bool) -> int:
 
     Example: enginetour db check --json
     """
-    from enginetour.reports.sheet import safe_text as safe
     from enginetour.store.check import inspect
     from enginetour.store.tournaments import Store
 
-    database = _there(db)
+    database = _existing(db)
     _refuse_older(database)
     with Store.open(database, create=False, readonly=True) as store:
         found = inspect(store)
-    if as_json:
-        say_json({"database": str(database), **found.to_json()})
+    if output_form() == "json":
+        print_json({"database": str(database), **found.to_json()})
         return StoreRefused.exit_code if found.findings else 0
     for finding in found.findings:
-        click.echo(safe(f"{finding.place}: {finding.what}"))
+        echo(f"{finding.place}: {finding.what}")
     for finding in found.unreplayed:
-        click.echo(safe(f"{finding.place}: not replayed, {finding.what}"), err=True)
-    parts = (
+        echo(f"{finding.place}: not replayed, {finding.what}", err=True)
+    counts = (
         (found.tournaments, "tournament"),
         (found.games, "game"),
         (found.imports, "import"),
         (found.editions, "edition"),
     )
-    told = ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in parts)
+    content = ", ".join(f"{number} {noun}{'s' * (number != 1)}" for number, noun in counts)
     if not found.findings:
-        say(f"sound: {database}; {told}")
+        echo(f"sound: {database}; {content}")
         return 0
-    count = len(found.findings)
     step = "put a backup in its place, or go on knowing this"
     if found.repairable:
-        there = [] if db is None else ["--db", str(db)]
-        step = f"repair what can be repaired: {shlex.join(['enginetour', 'db', 'repair', *there])}"
-    raise StoreRefused(f"{count} finding{'s' * (count != 1)} in {told}", place=str(database), step=step)
+        step = f"repair what can be repaired: {quote_command('db', 'repair', db=db)}"
+    findings = len(found.findings)
+    raise StoreRefused(f"{findings} finding{'s' * (findings != 1)} in {content}", place=str(database), step=step)
 
 
 @db.command(short_help="Repair entrants that cannot be read.")
 @database_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def repair(db: Address | None, as_json: bool) -> None:
+@json_option
+def repair(db: Address | None) -> None:
     """Repair the entrants that `db check` finds damaged.
 
     A damaged specification (how an engine is started) is written again from
@@ -82,42 +82,37 @@ def repair(db: Address | None, as_json: bool) -> None:
 
     Example: enginetour db repair
     """
-    from enginetour.reports.sheet import safe_text as safe
+    from enginetour.store import check
     from enginetour.store.backup import back_up
-    from enginetour.store.check import damages
-    from enginetour.store.check import repair as repaired
     from enginetour.store.tournaments import Store
 
-    database = _there(db)
+    database = _existing(db)
     _refuse_older(database)
     kept: Path | None = None
     with Store.open(database, create=False) as store:
-        found = damages(store.database)
+        found = check.damages(store.database)
         if found and isinstance(database, Path):
             database = database.resolve()
             names = (database.with_name(f"{database.name}.before-repair-{number}") for number in count(1))
             kept = back_up(database, next(name for name in names if not name.exists())).path
-        found = repaired(store.database)
-    if as_json:
+        found = check.repair(store.database)
+    if output_form() == "json":
         rows = [{"tournament": one.tournament, "damage": one.what, "repair": one.repair} for one in found]
-        say_json({"database": str(database), "repairs": rows, "backup": kept and str(kept)})
+        print_json({"database": str(database), "repairs": rows, "backup": kept and str(kept)})
         return
     for one in found:
-        click.echo(safe(f"{one.tournament}: {one.what}; {one.repair}"))
+        echo(f"{one.tournament}: {one.what}; {one.repair}")
     before = f"; the database as it was: {kept}" if kept else ""
-    say(
-        f"{database}: {len(found)} repair{'s' * (len(found) != 1)}{before}"
-        if found
-        else f"{database}: nothing to repair"
-    )
+    repairs = f"{len(found)} repair{'s' * (len(found) != 1)}{before}" if found else "nothing to repair"
+    echo(f"{database}: {repairs}")
 
 
 @db.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @database_option
 @click.option("--replace", is_flag=True, help="Put the copy in the place of an older one.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def backup(file: Path, db: Address | None, replace: bool, as_json: bool) -> None:
+@json_option
+def backup(file: Path, db: Address | None, replace: bool) -> None:
     """Copy the database to FILE, also while a tournament runs.
 
     The copy is one state of the whole, checked page by page and row by row,
@@ -127,21 +122,19 @@ def backup(file: Path, db: Address | None, replace: bool, as_json: bool) -> None
 
     Example: enginetour db backup /mnt/disk/enginetour.db --replace
     """
-    from dataclasses import asdict
-
     from enginetour.store.backup import back_up
 
-    made = back_up(_there(db), file, replace=replace)
-    if as_json:
-        say_json({**asdict(made), "path": str(made.path)})
+    made = back_up(_existing(db), file, replace=replace)
+    if output_form() == "json":
+        print_json({**asdict(made), "path": str(made.path)})
     else:
-        say(f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.schema}")
+        echo(f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.schema}")
 
 
 @db.command()
 @database_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def upgrade(db: Address | None, as_json: bool) -> None:
+@json_option
+def upgrade(db: Address | None) -> None:
     """Bring an older database up to this version; a backup is made first.
 
     Every command does the same when it opens one: versions only add tables
@@ -156,27 +149,27 @@ def upgrade(db: Address | None, as_json: bool) -> None:
     from enginetour.store.tables import SCHEMA_VERSION
     from enginetour.store.tournaments import Store
 
-    database = _there(db)
+    database = _existing(db)
     before = schema_version(database)
     kept: Path | None = None
     if 0 < before < SCHEMA_VERSION and isinstance(database, Path):
         database = database.resolve()
         kept = back_up(database, database.with_name(f"{database.name}.schema-{before}")).path
     Store.open(database, create=False).close()
-    if as_json:
-        say_json({"database": str(database), "from": before, "to": SCHEMA_VERSION, "backup": kept and str(kept)})
+    if output_form() == "json":
+        print_json({"database": str(database), "from": before, "to": SCHEMA_VERSION, "backup": kept and str(kept)})
     elif not 0 < before < SCHEMA_VERSION:
-        say(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
+        echo(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
     else:
         was = f"as it was: {kept}" if kept is not None else "in one transaction"
-        say(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; {was}")
+        echo(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; {was}")
 
 
 @db.command()
 @click.argument("source", type=Database())
 @click.argument("target", type=Database())
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def copy(source: Address, target: Address, as_json: bool) -> None:
+@json_option
+def copy(source: Address, target: Address) -> None:
     """Copy everything of SOURCE into TARGET, which must be empty.
 
     Each is a file or postgresql://USER@HOST:PORT/NAME. One state of SOURCE is
@@ -185,22 +178,19 @@ def copy(source: Address, target: Address, as_json: bool) -> None:
 
     Example: enginetour db copy results/enginetour.db postgresql://me@host/chess
     """
-    from dataclasses import asdict
-
     from enginetour.store.backup import copy_store
 
     made = copy_store(source, target)
-    if as_json:
-        say_json({"source": str(source), "target": str(target), **asdict(made)})
+    if output_form() == "json":
+        print_json({"source": str(source), "target": str(target), **asdict(made)})
         return
     words = f"{made.tournaments:,} tournament{'s' * (made.tournaments != 1)}, {made.rows:,} rows"
-    say(f"{target} written and verified: {words} of {made.tables} tables, digest {made.digest[:16]}")
+    echo(f"{target} written and verified: {words} of {made.tables} tables, digest {made.digest[:16]}")
 
 
-def _there(db: Address | None) -> Address:
+def _existing(db: Address | None) -> Address:
     """The database asked for; StoreRefused where there is none."""
     from enginetour.store.database import schema_version
-    from enginetour.tournament.config.workspace import database_of
 
     database = database_of(Path.cwd(), db)
     schema_version(database)
@@ -212,8 +202,6 @@ def _refuse_older(database: Address) -> None:
     from enginetour.store.database import schema_version
     from enginetour.store.tables import SCHEMA_VERSION
 
-    version = schema_version(database)
-    if 0 < version < SCHEMA_VERSION:
-        raise StoreRefused(
-            f"has schema {version}, this is {SCHEMA_VERSION}", place=str(database), step="enginetour db upgrade"
-        )
+    if 0 < (version := schema_version(database)) < SCHEMA_VERSION:
+        what = f"has schema {version}, this is {SCHEMA_VERSION}"
+        raise StoreRefused(what, place=str(database), step="enginetour db upgrade")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import markup, output_options, say, show_sheet
-from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused
+from enginetour.cli.options import PATH, output_options
+from enginetour.cli.printing import echo, output_form, print_sheet
+from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, match_name, suggest
+from enginetour.reports.sheet import Column, Sheet, safe_text
+from enginetour.tournament.config.workspace import workspace_of
 
 if TYPE_CHECKING:
     from enginetour.engines.enginefile import EngineEntry
     from enginetour.engines.registry import Registry
-    from enginetour.referee.compliance.exam import HintValue
 
 
 @click.group()
@@ -27,13 +33,11 @@ def engines() -> None:
 
 @engines.command("list", short_help="Every engine file; is its program here?")
 @output_options
-def list_(as_json: bool, as_csv: bool) -> None:
+def list_() -> None:
     """Every engine file, and whether its program is on this machine.
 
     Example: enginetour engines list
     """
-    from enginetour.reports.sheet import Column, Sheet
-
     columns = (
         Column("id", "id", left=True),
         Column("name", "name", left=True, flexible=True),
@@ -42,11 +46,21 @@ def list_(as_json: bool, as_csv: bool) -> None:
         Column("here", "here", left=True),
     )
     entries = _registry().entries(_passed_over)
-    rows = tuple(_row(entry) for entry in entries)
-    shown = tuple(
-        {"here": "yes" if _is_here(entry) else "no", "limits": " ".join(sorted(entry.obeyed))} for entry in entries
+    rows = tuple(
+        {
+            "id": entry.id,
+            "name": entry.name,
+            "protocol": entry.protocol,
+            "limits": sorted(entry.obeyed),
+            "here": _is_here(entry),
+        }
+        for entry in entries
     )
-    show_sheet(Sheet("", columns, rows, shown), as_json=as_json, as_csv=as_csv, value={"engines": list(rows)})
+    shown = tuple(
+        {"here": "yes" if row["here"] else "no", "limits": " ".join(sorted(entry.obeyed))}
+        for row, entry in zip(rows, entries, strict=True)
+    )
+    print_sheet(Sheet("", columns, rows, shown), {"engines": rows})
 
 
 @engines.command(short_help="Find known engines here and write their files.")
@@ -59,26 +73,24 @@ def find(dry_run: bool) -> None:
     Example: enginetour engines find --dry-run
     """
     from enginetour.engines import registry
-    from enginetour.engines import registry as enginesearch
     from enginetour.engines.enginefile import write_entry
     from enginetour.model.task import Side
     from enginetour.model.timecontrol import TimeControl
-    from enginetour.tournament.config.workspace import workspace_of
     from enginetour.tournament.probing import probe_all
 
-    folder = workspace_of(Path.cwd()) / "engines"
-    found = enginesearch.find(folder)
+    folder = _folder()
+    found = registry.find(folder)
     sides = {entry.id: Side(registry.to_spec(entry, name=entry.id), TimeControl.parse("1+0")) for entry in found}
     probes = probe_all(sides)
     taken = [entry.name for entry in registry.load([folder]).entries()]
-    for entry in enginesearch.named(found, {engine: probe.own_name for engine, probe in probes.items()}, taken):
+    for entry in registry.named(found, {engine: probe.own_name for engine, probe in probes.items()}, taken):
         if not dry_run:
             write_entry(folder, entry)
-        say(f"{entry.id:<26}{entry.protocol:<6}{entry.name}: {shlex.join(entry.command)}")
+        echo(f"{entry.id:<26}{entry.protocol:<6}{entry.name}: {shlex.join(entry.command)}")
         if problems := probes[entry.id].problems:
-            say(f"{entry.id}: it does not start, and its name is not known for certain: {problems[0]}", err=True)
+            echo(f"{entry.id}: it does not start, and its name is not known for certain: {problems[0]}", err=True)
     verb = "would be written" if dry_run else "written"
-    say(f"{len(found)} engine files {verb} to {folder}" if found else "no engine that has no file yet")
+    echo(f"{len(found)} engine files {verb} to {folder}" if found else "no engine that has no file yet")
 
 
 @engines.command(short_help="Write an engine file for a command.", context_settings={"ignore_unknown_options": True})
@@ -91,21 +103,20 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     Example: enginetour engines add my-engine ./my-engine --own-flag
     """
     from enginetour.engines.enginefile import EngineEntry, write_entry
-    from enginetour.tournament.config.workspace import workspace_of
     from enginetour.tournament.probing import detect
 
-    folder = workspace_of(Path.cwd()) / "engines"
+    folder = _folder()
     if (folder / f"{engine}.toml").exists():
         raise InputRefused("there is an engine file of this name", place=str(folder / f"{engine}.toml"))
     spec, probe = detect(command, protocol, Path.cwd())
     name = probe.own_name or engine
     entry = EngineEntry(engine, name, spec.command, spec.protocol, author=probe.author)
     path = write_entry(folder, entry)
-    say(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} tries it")
+    echo(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} tries it")
 
 
 @engines.command("import", short_help="Take over the engines of Cute Chess.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 def import_(file: Path) -> None:
     """Write an engine file for every engine in engines.json of Cute Chess.
 
@@ -116,23 +127,22 @@ def import_(file: Path) -> None:
     from enginetour.engines.enginefile import write_entry
     from enginetour.engines.enginesjson import read_engines
     from enginetour.engines.registry import load
-    from enginetour.tournament.config.workspace import workspace_of
 
-    folder = workspace_of(Path.cwd()) / "engines"
+    folder = _folder()
     found, skipped = read_engines(file)
     there, written = load([folder]).paths, 0
     for engine in found:
         if engine.entry.id in there:
-            say(f"{engine.entry.id}: there is an engine file of this name, left as it is", err=True)
+            echo(f"{engine.entry.id}: there is an engine file of this name, left as it is", err=True)
             continue
         write_entry(folder, engine.entry)
         written += 1
-        say(f"{engine.entry.id:<26}{engine.entry.protocol:<6}{shlex.join(engine.entry.command)}")
+        echo(f"{engine.entry.id:<26}{engine.entry.protocol:<6}{shlex.join(engine.entry.command)}")
         for words in engine.said:
-            say(f"{engine.entry.id}: {words}", err=True)
+            echo(f"{engine.entry.id}: {words}", err=True)
     for words in skipped:
-        say(f"left out, {words}", err=True)
-    say(f"{written} engine file{'s' * (written != 1)} written to {folder}")
+        echo(f"left out, {words}", err=True)
+    echo(f"{written} engine file{'s' * (written != 1)} written to {folder}")
 
 
 @engines.command(short_help="Does an engine keep to its protocol?")
@@ -141,9 +151,7 @@ def import_(file: Path) -> None:
 @click.option("--step", "only", multiple=True, metavar="KEY", help="Only this step; repeat for more.")
 @click.option("--verbose", is_flag=True, help="Tell the steps that are ok, too.")
 @output_options
-def check(
-    engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: bool, as_json: bool, as_csv: bool
-) -> int:
+def check(engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: bool) -> int:
     """Take engines through the course of their protocol: about sixty steps, UCI or CECP.
 
     Handshake, options at their bounds, legal moves in odd positions, every
@@ -154,13 +162,11 @@ def check(
 
     Example: enginetour engines check stockfish fairymax --verbose
     """
-    from enginetour.cli.common import StepLine
+    from enginetour.engines.enginefile import write_hints
     from enginetour.engines.registry import to_spec
     from enginetour.engines.safeguards import describe_safeguards
-    from enginetour.model.errors import suggest
     from enginetour.referee.compliance.course import steps_of
-    from enginetour.reports.games import compliance_lines as story
-    from enginetour.reports.games import compliance_sheet
+    from enginetour.reports.games import compliance_lines, compliance_sheet
     from enginetour.tournament.probing import examine_each
 
     keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}
@@ -176,56 +182,41 @@ def check(
         if rows and key not in theirs:
             spoken = " and ".join(sorted({entry.protocol for entry in rows}))
             raise UsageRefused(f"{key!r} is no step of {spoken}, the protocol spoken here", place="--step")
-    found, table_only = [], as_json or as_csv or markup() is not None
-    under_way = StepLine([entry.id for entry in rows])
-    courses = examine_each((to_spec(entry) for entry in rows), only, under_way.step)
-    for entry, told in zip(rows, courses, strict=True):
-        under_way.clear()
-        found.append((entry, told))
+    found, table_only = [], output_form() != "text"
+    progress = StepLine([entry.id for entry in rows])
+    courses = examine_each((to_spec(entry) for entry in rows), only, progress.step)
+    for entry, course in zip(rows, courses, strict=True):
+        progress.clear()
+        found.append((entry.id, course))
         if not table_only:
-            for line in story(entry.id, told, verbose=verbose):
-                say(line)
-        if write and told.hints:
-            say(f"{_write(entry, dict(told.hints))} written", err=table_only)
-        elif told.hints and not table_only:
-            say(f"  enginetour engines check {entry.id} --write puts that into its engine file")
-    sheet, value = compliance_sheet([(entry.id, told) for entry, told in found])
+            for line in compliance_lines(entry.id, course, verbose=verbose):
+                echo(line)
+        if write and course.hints:
+            assert entry.path is not None  # every entry of the registry has a file
+            target = _folder() / entry.path.name  # of the workspace, made from the bundled one where there is none
+            write_hints(entry.path, target, dict(course.hints))
+            echo(f"{target} written", err=table_only)
+        elif course.hints and not table_only:
+            echo(f"  enginetour engines check {entry.id} --write puts that into its engine file")
+    sheet, value = compliance_sheet(found)
     if table_only:
-        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        print_sheet(sheet, value)
     else:
         if len(found) > 1:
             click.echo("")
-            show_sheet(sheet, as_json=False, as_csv=False)
+            print_sheet(sheet)
         click.echo(describe_safeguards())
-    return 0 if all(told.fit for _, told in found) else EngineRefused.exit_code
+    return 0 if all(course.fit for _, course in found) else EngineRefused.exit_code
 
 
-def _write(entry: EngineEntry, hints: dict[str, HintValue]) -> Path:
-    """Put hints into the workspace's file of an engine, made from the one we ship where there is none."""
-    from enginetour.engines.enginefile import write_hints
-    from enginetour.tournament.config.workspace import workspace_of
-
-    assert entry.path is not None  # every entry of the registry has a file
-    target = workspace_of(Path.cwd()) / "engines" / entry.path.name
-    write_hints(entry.path, target, hints)
-    return target
+def _folder() -> Path:
+    return workspace_of(Path.cwd()) / "engines"
 
 
 def _registry() -> Registry:
     from enginetour.engines.registry import of_workspace
-    from enginetour.tournament.config.workspace import workspace_of
 
     return of_workspace(workspace_of(Path.cwd()))
-
-
-def _row(entry: EngineEntry) -> dict[str, object]:
-    return {
-        "id": entry.id,
-        "name": entry.name,
-        "protocol": entry.protocol,
-        "limits": sorted(entry.obeyed),
-        "here": _is_here(entry),
-    }
 
 
 def _is_here(entry: EngineEntry) -> bool:
@@ -240,17 +231,46 @@ def _is_here(entry: EngineEntry) -> bool:
 
 def _by_id_or_name(word: str) -> EngineEntry:
     """The engine file of that id or name, or the only one whose id or name begins so."""
-    from enginetour.model.errors import match_name
-
     registry = _registry()
     if word in registry.paths:
         return registry.get(word)
     entries = registry.entries()
     name = match_name(word, [entry.name for entry in entries])
-    return next((entry for entry in entries if entry.name == name), None) or registry.get(
-        match_name(word, registry.ids) or word
-    )
+    named = next((entry for entry in entries if entry.name == name), None)
+    return named or registry.get(match_name(word, registry.ids) or word)
 
 
 def _passed_over(broken: InputRefused) -> None:
-    say(f"passed over: {broken}", err=True)
+    echo(f"passed over: {broken}", err=True)
+
+
+# Progress line of a compliance check, on terminals only.
+
+ERASE = "\r\x1b[K"  # to the beginning of the line, and erase to its end: ECMA-48, EL
+
+
+class StepLine:
+    """On stderr, so that a report on stdout stays clean; `names` are examined one after the other."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        self._shown = False
+        self._is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+    def step(self, number: int, count: int, what: str) -> None:
+        """Show that the first of the names has come to this step."""
+        if self._is_live:
+            words = safe_text(f"{self._names[0]}: step {number} of {count}, {what}")
+            self._write(words[: shutil.get_terminal_size((80, 24)).columns - 1])
+            self._shown = True
+
+    def clear(self) -> None:
+        """Erase the line of the first name, which has ended; the next one is on."""
+        self._names.pop(0)
+        if self._shown:
+            self._write("")
+            self._shown = False
+
+    def _write(self, words: str) -> None:
+        sys.stderr.write(f"{ERASE}{words}")
+        sys.stderr.flush()

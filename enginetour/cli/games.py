@@ -1,48 +1,54 @@
-"""Commands for games: list, show, export (PGN, CSV, JSON) and replay a game; reading PGN files."""
+"""Commands for games: list, show, export (PGN, CSV, JSON) and replay a game."""
 
 from __future__ import annotations
 
-import gc
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
-from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from enginetour.cli.common import (
+from enginetour.cli.options import (
     COUNTED,
-    choose_tournament,
-    open_store,
+    PATH,
+    TournamentChoice,
     output_options,
-    print_text,
-    refuse_tables,
-    say,
-    say_json,
-    show_sheet,
     tournament_argument,
     tournament_options,
+)
+from enginetour.cli.printing import (
+    echo,
+    output_form,
+    print_json,
+    print_sheet,
+    print_text,
+    refuse_tables,
     width,
 )
-from enginetour.model.errors import UsageRefused
-from enginetour.reports.sheet import safe_text
-from enginetour.store.address import Address
+from enginetour.interop.files import refuse_valuable, replace_file
+from enginetour.model.errors import (
+    EngineRefused,
+    StoreRefused,
+    TaskFailed,
+    TourError,
+    UsageRefused,
+    match_name,
+    no_match_hint,
+    suggest,
+)
+from enginetour.model.game import Pairing, Termination
+from enginetour.reports.sheet import Column, Sheet, json_text, safe_text
+from enginetour.reports.standings import iso_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from enginetour.interop.gamefilter import UnratedGames
     from enginetour.interop.roundfiles import PlayedTournament
-    from enginetour.interop.tally import Tally
     from enginetour.model.game import Game, GameKey, Incident
     from enginetour.model.task import EngineSpec, ReenactResult, ReenactTask
-    from enginetour.reports.sheet import Sheet
     from enginetour.store.games import GameLine, StoredGame
     from enginetour.store.log import TournamentLog
 
@@ -65,11 +71,7 @@ if TYPE_CHECKING:
 @click.option("--accept-change", is_flag=True, help="With --replay: though the engine's files have changed.")
 def games(
     number: int | None,
-    db: Address | None,
-    name: str | None,
-    edition: int | None,
-    as_json: bool,
-    as_csv: bool,
+    chosen: TournamentChoice,
     engine: str | None,
     termination: str | None,
     incidents: bool,
@@ -98,56 +100,47 @@ def games(
         if number is None:
             raise click.UsageError("--replay needs the NUMBER of a game; enginetour games --incidents lists them")
         wish = ReplayOptions(times, speed, last_search, accept_change, engine)
-        with open_store(db, lasting=True) as store:
-            _replay_incident(choose_tournament(store, name, edition), number, wish, as_json=as_json)
+        with chosen.open(lasting=True) as log:
+            _replay_incident(log, number, wish)
         return
     if times != 1 or speed != 1.0 or last_search or accept_change:
         raise click.UsageError("--times, --speed, --last-search and --accept-change go with --replay")
-    with open_store(db) as store:
-        log = choose_tournament(store, name, edition)
+    with chosen.open() as log:
         if number is not None:
             refuse_tables("one game is told as text or JSON")
             stored = log.game(number)
-            if as_json:
-                say_json(_whole(stored))
+            if output_form() == "json":
+                print_json(_game_json(stored))
             else:
-                print_text(_told(stored, log.title, log.known_ratings))
+                print_text(_game_text(stored, log.title, log.known_ratings))
             return
-        engine = _known(log, engine, termination)
+        engine = None if engine is None else entrant_named(log, engine)
+        endings_known = ["adjudication", *map(str, Termination)]
+        if termination is not None and termination not in endings_known:
+            what = f"no game ends by {termination!r}{suggest(termination, endings_known)}"
+            raise UsageRefused(what, place="--termination")
         lines = log.games(engine=engine, termination=termination, incidents=incidents)
         if not lines:
             click.echo("no such games", err=True)
         if endings:
-            from enginetour.reports import games as reports
+            from enginetour.reports.games import endings_sheet
 
-            sheet = reports.endings_sheet(f"endings · {log.title}", list(log.specs), lines)
-            show_sheet(sheet, as_json=as_json, as_csv=as_csv)
-            return
-        sheet = _games_sheet(f"games · {log.title}", lines)
-        show_sheet(sheet, as_json=as_json, as_csv=as_csv)
+            print_sheet(endings_sheet(f"endings · {log.title}", list(log.specs), lines))
+        else:
+            print_sheet(_games_sheet(f"games · {log.title}", lines))
 
 
-def _known(log: TournamentLog, word: str | None, termination: str | None) -> str | None:
-    """The entrant that is meant; UsageRefused for a word that means none, and for an unknown ending."""
-    from enginetour.model.errors import match_name, no_match_hint, suggest
-    from enginetour.model.game import Termination
-
-    engine = None if word is None else match_name(word, log.specs)
-    if word is not None and engine is None:
-        raise UsageRefused(
-            f"{word!r} is not in {log.title}{no_match_hint(word, log.specs) or suggest(word, log.specs)}",
-            place="--engine",
-        )
-    known = ["adjudication", *Termination]
-    if termination is not None and termination not in known:
-        what = f"no game ends by {termination!r}{suggest(termination, [str(one) for one in known])}"
-        raise UsageRefused(what, place="--termination")
-    return engine
+def entrant_named(log: TournamentLog, word: str, option: str = "--engine") -> str:
+    """Return the entrant that a word of an option means; UsageRefused for none."""
+    name = match_name(word, log.specs)
+    if name is None:
+        hint = no_match_hint(word, log.specs) or suggest(word, log.specs)
+        raise UsageRefused(f"{word!r} is not in {log.title}{hint}", place=option)
+    return name
 
 
-def _row(line: GameLine) -> dict[str, object]:
-    from enginetour.reports.standings import iso_timestamp as moment
-
+def game_row(line: GameLine) -> dict[str, object]:
+    """Return a game as JSON has it."""
     return {
         "number": line.number,
         "white": line.white,
@@ -163,21 +156,13 @@ def _row(line: GameLine) -> dict[str, object]:
         "handicap": line.handicap,
         "white_tc": line.white_tc,
         "black_tc": line.black_tc,
-        "started": moment(line.started),
-        "ended": moment(line.ended),
+        "started": iso_timestamp(line.started),
+        "ended": iso_timestamp(line.ended),
         "incident": bool(line.incidents),
     }
 
 
-def game_rows(lines: list[GameLine]) -> list[dict[str, object]]:
-    """The games as JSON has them."""
-    return [_row(line) for line in lines]
-
-
 def _games_sheet(title: str, lines: list[GameLine]) -> Sheet:
-    """The games as a table."""
-    from enginetour.reports.sheet import Column, Sheet
-
     columns = (
         Column("number", "#"),
         Column("white", "white", left=True, flexible=True),
@@ -200,7 +185,7 @@ def _games_sheet(title: str, lines: list[GameLine]) -> Sheet:
         }
         for line in lines
     )
-    return Sheet(title, columns, tuple(game_rows(lines)), shown)
+    return Sheet(title, columns, tuple(map(game_row, lines)), shown)
 
 
 def _odds(line: GameLine) -> str:
@@ -210,30 +195,24 @@ def _odds(line: GameLine) -> str:
     return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
 
 
-def _told(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> str:
-    from enginetour.reports import pgn
-    from enginetour.reports.games import claim_lines, incident_lines, machine_lines
-    from enginetour.reports.games import wrap_lines as wrapped
+def _game_text(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> str:
+    from enginetour.reports.games import claim_lines, incident_lines, machine_lines, wrap_lines
+    from enginetour.reports.pgn import game_pgn
 
-    parts = [pgn.game_pgn(stored.game, stored.number, title, ratings=ratings)]
-    if stored.voided:
-        parts.append("struck out afterwards\n")
+    lines = ["struck out afterwards"] if stored.voided else []
     for words in machine_lines(stored.game):
-        parts += [f"{line}\n" for line in wrapped("", words, width())]
-    parts += [f"{line}\n" for line in claim_lines(stored.game, width())]
+        lines += wrap_lines("", words, width())
+    lines += claim_lines(stored.game, width())
     for incident in stored.game.incidents:
-        parts += [f"{line}\n" for line in incident_lines(incident, width())]
-    return "".join(parts)
+        lines += incident_lines(incident, width())
+    return game_pgn(stored.game, stored.number, title, ratings=ratings) + "".join(f"{line}\n" for line in lines)
 
 
-def _whole(stored: StoredGame) -> dict[str, object]:
-    from dataclasses import asdict
-
-    from enginetour.reports.standings import iso_timestamp as moment
-
-    whole = {**asdict(stored.game), "moves": [move._asdict() for move in stored.game.moves]}
-    whole["started"], whole["ended"] = moment(stored.game.started), moment(stored.game.ended)
-    return {"number": stored.number, "voided": stored.voided, **whole}
+def _game_json(stored: StoredGame) -> dict[str, object]:
+    game = stored.game
+    times = {"started": iso_timestamp(game.started), "ended": iso_timestamp(game.ended)}
+    moves = [move._asdict() for move in game.moves]
+    return {"number": stored.number, "voided": stored.voided, **asdict(game), "moves": moves, **times}
 
 
 # `enginetour export`.
@@ -243,23 +222,10 @@ def _whole(stored: StoredGame) -> dict[str, object]:
 @click.argument("kind", type=click.Choice(["pgn", "epd", "csv", "json", "trf", "tde"]))
 @tournament_argument
 @tournament_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="File to replace, for tde a folder; default: standard output.",
-)
+@click.option("-o", "--output", type=PATH, help="File to replace, for tde a folder; default: standard output.")
 @click.option("--comments", metavar="NAMES", help="Of pgn: what a move tells more, as nodes,nps,pv; or all.")
-@click.option("--eco", type=click.Path(path_type=Path), help="Of pgn: names openings by this file, as eco.pgn.")
-def export(
-    kind: str,
-    db: Address | None,
-    name: str | None,
-    edition: int | None,
-    output: Path | None,
-    comments: str | None,
-    eco: Path | None,
-) -> None:
+@click.option("--eco", type=PATH, help="Of pgn: names openings by this file, as eco.pgn.")
+def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: str | None, eco: Path | None) -> None:
     """Games and results of a tournament as PGN, CSV or JSON.
 
     Their final positions as EPD; tournaments in rounds also as TRF (FIDE) or
@@ -270,18 +236,14 @@ def export(
 
     Example: enginetour export pgn -t autumn-bubble -o games.pgn
     """
-    from enginetour.interop.files import refuse_valuable, replace_file
     from enginetour.openings.eco import read_opening_names
-    from enginetour.reports.pgn import export_epd as final_positions
-    from enginetour.reports.pgn import export_pgn
-    from enginetour.reports.sheet import json_text as dumps
+    from enginetour.reports.pgn import export_epd, export_pgn
 
     if kind != "pgn" and (comments is not None or eco is not None):
         raise click.UsageError(f"{'--eco' if comments is None else '--comments'} goes with pgn")
     names = read_opening_names(eco, "--eco") if eco is not None else None
     paged = output is None and kind in ("pgn", "epd")  # games are read as they are told
-    with open_store(db, lasting=paged) as store:
-        log = choose_tournament(store, name, edition)
+    with chosen.open(lasting=paged) as log:
         if kind == "tde":
             _export_tde(log, output)
             return
@@ -292,13 +254,13 @@ def export(
         elif kind == "pgn":
             chunks = export_pgn(log, comments=_extras(comments), names=names)
         elif kind == "epd":
-            chunks = final_positions(log)
+            chunks = export_epd(log)
         elif kind == "csv":
             chunks = [_games_sheet(log.title, log.games()).csv()]
         else:
-            whole = {"tournament": log.title, "system": log.system, "games": game_rows(log.games())}
+            whole = {"tournament": log.title, "system": log.system, "games": list(map(game_row, log.games()))}
             whole["decisions"] = [note.text for _, note in log.notes()]
-            chunks = [dumps(whole), "\n"]
+            chunks = [json_text(whole), "\n"]
         if output is not None:
             if output.is_dir() or not output.absolute().parent.is_dir():
                 raise UsageRefused("not a file in a folder that is there", place=str(output), step="choose another -o")
@@ -306,7 +268,7 @@ def export(
             digest = sha256()
             replace_file(output, _digested(chunks, digest))
             told = f", SHA-256 {digest.hexdigest()}" if kind in ("pgn", "epd") else ""
-            say(f"{output} written{told}", err=True)
+            echo(f"{output} written{told}", err=True)
             return
         for chunk in chunks:
             print_text(chunk)
@@ -314,16 +276,15 @@ def export(
 
 def _extras(comments: str | None) -> tuple[str, ...]:
     """The names of --comments; UsageRefused for one that is none."""
-    from enginetour.model.errors import suggest
-    from enginetour.reports.pgn import COMMENT_FIELDS as EXTRAS
+    from enginetour.reports.pgn import COMMENT_FIELDS
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
     if names == ("all",):
-        return EXTRAS
+        return COMMENT_FIELDS
     for name in names:
-        if name not in EXTRAS:
-            what = f"no comment is called {name!r}{suggest(name, EXTRAS)}"
-            raise UsageRefused(what, place="--comments", step=f"choose of {', '.join(EXTRAS)}, or all")
+        if name not in COMMENT_FIELDS:
+            what = f"no comment is called {name!r}{suggest(name, COMMENT_FIELDS)}"
+            raise UsageRefused(what, place="--comments", step=f"choose of {', '.join(COMMENT_FIELDS)}, or all")
     return names
 
 
@@ -337,7 +298,6 @@ def _played(log: TournamentLog) -> PlayedTournament:
     """The tournament with its games by round and pair; UsageRefused unless it is one in rounds."""
     from enginetour.formats.rounds import Rounds
     from enginetour.interop.roundfiles import TableGame, played_tournament
-    from enginetour.model.game import Pairing
     from enginetour.store.replay import fold
 
     format_, state = fold(log)
@@ -357,7 +317,6 @@ def _played(log: TournamentLog) -> PlayedTournament:
 
 
 def _export_tde(log: TournamentLog, folder: Path | None) -> None:
-    from enginetour.interop.files import replace_file
     from enginetour.interop.roundfiles import register
     from enginetour.ratings import grades
 
@@ -370,94 +329,7 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
             raise UsageRefused("there is a file already", place=str(folder / name), step="choose another folder")
     for name, text in texts.items():
         replace_file(folder / name, [text])
-        say(f"{folder / name} written", err=True)
-
-
-# Reading PGN files: progress bar, duplicate files, games that cannot be counted.
-
-BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
-_BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
-
-
-@contextmanager
-def reading_bar(files: Sequence[Path]) -> Iterator[Callable[[int], object]]:
-    """A bar on stderr, on a terminal and for big files only: nothing to see is better than a flash."""
-    size = sum(path.stat().st_size for path in files if path.is_file())
-    if size < BIG or not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield lambda _: None
-        return
-    with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
-        yield bar.update
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Measured: a tenth of the reading goes to looking for cycles among millions of tuples that have none."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-def refuse_twice(files: Sequence[Path]) -> None:
-    """UsageRefused for a file that is given twice, under any of its names: each of its games would count twice."""
-    seen: dict[tuple[int, int], Path] = {}
-    for path in files:
-        try:
-            found = path.stat()
-        except OSError:
-            continue  # whoever reads it says so
-        first = seen.setdefault((found.st_dev, found.st_ino), path)
-        if first is not path and S_ISREG(found.st_mode):
-            named = f", first as {first}" if first != path else ""
-            what = f"is given twice{named}; its games would count twice"
-            raise UsageRefused(what, place=str(path), step="leave one out")
-
-
-def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
-    """Files with the same content, packed or not, in groups: each of their games counts more than once."""
-    if len(files) == 1:
-        return []
-    from enginetour.interop.files import same_content
-
-    return [list(map(str, group)) for group in same_content(files)]
-
-
-def describe_duplicates(twins: Sequence[Sequence[str]]) -> list[str]:
-    """One note for all of them."""
-    told = "; ".join(map(" = ".join, twins))
-    return [f"files with the same content, whose games count more than once: {told}"] if told else []
-
-
-def report_broken_games(tally: Tally) -> None:
-    """Where the games are that could not be counted, on stderr."""
-    for place, why in tally.broken[:_BROKEN_SHOWN]:
-        click.echo(safe_text(f"{place}: {why}"), err=True)
-    if tally.broken_games > _BROKEN_SHOWN:
-        click.echo(
-            f"... and {tally.broken_games - _BROKEN_SHOWN:,} more broken games; --json has their places", err=True
-        )
-
-
-def describe_left_out(left: UnratedGames) -> str:
-    """The games left out, by reason."""
-    first = {result: f" ({place})" for result, place in left.places.items()}
-    words = [f"{n:,} with result {result or 'blank'}{first.get(result, '')}" for result, n in left.others.items()]
-    reasons = {
-        "broken": left.broken,
-        "of an engine against itself": left.alone,
-        "of engines that are not wanted": left.unwanted,
-        "of engines with too few": left.few,
-    }
-    words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
-    names = ", ".join(f"{name} {count:,}" for name, count in left.variants.items())
-    said = {"odds": "at odds", "variant": f"of other variants ({names}; --variant NAME takes one)"}
-    words += [f"{count:,} {said.get(part, f'by {part}')}" for part, count in left.apart.items()]
-    return ", ".join(words)
+        echo(f"{folder / name} written", err=True)
 
 
 # `enginetour games N --replay`: send an engine the same input again to reproduce an incident; nothing is written.
@@ -476,15 +348,14 @@ class ReplayOptions:
     engine: str | None
 
 
-def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions, *, as_json: bool) -> None:
+def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions) -> None:
     """Replay it so often, one line each time, then how often it happened again."""
-    from enginetour.model.errors import TaskFailed, TourError
     from enginetour.tournament.places import LocalExecutor
 
     game = log.game(number).game
     incident = _incident(game, wish.engine, number)
     task = _task(log, number, game, incident, wish)
-    if not as_json:
+    if output_form() != "json":
         _announce(incident, task, wish)
     found: list[ReenactResult] = []
     with LocalExecutor(1) as place:
@@ -494,12 +365,12 @@ def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions, *, as
             except TaskFailed as failure:
                 raise TourError(f"the replay failed: {failure}", step=failure.step) from None
             found.append(one)
-            if not as_json:
-                click.echo(f"{turn}: {_words(incident, one)}")
+            if output_form() != "json":
+                click.echo(f"{turn}: {_verdict(incident, one)}")
     again = sum(is_reproduced(incident, one) for one in found)
-    if as_json:
-        runs = [{"again": is_reproduced(incident, one), **_plain(one)} for one in found]
-        say_json(
+    if output_form() == "json":
+        runs = [{"again": is_reproduced(incident, one), **asdict(one)} for one in found]
+        print_json(
             {"game": number, "engine": incident.engine, "category": incident.category, "again": again, "runs": runs}
         )
     else:
@@ -507,36 +378,25 @@ def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions, *, as
 
 
 def is_reproduced(incident: Incident, found: ReenactResult) -> bool:
-    """The same crash by its signal or exit code, the same illegal move, or the same kind of anything else."""
+    """Whether it is the same crash by its signal or exit code, the same illegal move, or else the same category."""
     if found.category == "crash" or incident.category == "crash":
-        return bool(found.status) and found.status in (incident.status, _tail(incident.cause))
+        # Incidents without a status of their own have it behind the last colon but one of a sentence.
+        cause = incident.cause
+        status = cause.partition("disconnects: ")[2] or cause.rpartition(": ")[2]
+        return bool(found.status) and found.status in (incident.status, status)
     if found.category == incident.category == "illegal-move":
         return f": {found.text or repr(found.text)} in " in incident.cause
     return found.category == incident.category
 
 
-def _tail(cause: str) -> str:
-    """What stands behind the last colon but one of a sentence: the status, in incidents that have none of their own."""
-    return cause.partition("disconnects: ")[2] or cause.rpartition(": ")[2]
-
-
-def _words(incident: Incident, found: ReenactResult) -> str:
-
+def _verdict(incident: Incident, found: ReenactResult) -> str:
     verdict = "again" if is_reproduced(incident, found) else "otherwise" if found.category else "not again"
     place = f" (at ply {found.ply}, then at {incident.ply})" if found.ply != incident.ply else ""
     return safe_text(f"{verdict}: {found.words}{place}")
 
 
-def _plain(found: ReenactResult) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(found)
-
-
 def _incident(game: Game, engine: str | None, number: int) -> Incident:
     """The last one that cost somebody a game."""
-    from enginetour.model.errors import match_name
-
     engine = None if engine is None else match_name(engine, game.pairing.pair) or engine
     grave = [one for one in game.incidents if one.is_repeatable]
     named = [one for one in grave if engine is None or one.engine == engine]
@@ -548,7 +408,6 @@ def _incident(game: Game, engine: str | None, number: int) -> Incident:
 
 
 def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish: ReplayOptions) -> ReenactTask:
-    from enginetour.model.errors import StoreRefused
     from enginetour.model.task import GameTask, ReenactTask, Rules, Side
     from enginetour.model.timecontrol import TimeControl
     from enginetour.store.games import spec_in_game
@@ -580,10 +439,9 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
 
 def _fit(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
     """EngineRefused when its program is gone, or is another than in the game."""
-    from enginetour.engines import identity
-    from enginetour.model.errors import EngineRefused
+    from enginetour.engines.identity import fingerprint
 
-    now = identity.fingerprint(spec)
+    now = fingerprint(spec)
     if spec.fingerprint and now != spec.fingerprint and not accept_change:
         what = f"its files have changed since the game ({spec.fingerprint} then, {now} now)"
         raise EngineRefused(what, place=spec.name, step="put them back, or --accept-change replays with what is there")
@@ -591,7 +449,6 @@ def _fit(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
 
 
 def _announce(incident: Incident, task: ReenactTask, wish: ReplayOptions) -> None:
-
     click.echo(safe_text(f"{incident.engine}, {incident.category} at ply {incident.ply}: {incident.cause}"))
     if wish.last_search:
         how = "the last search alone, from its position, with the clocks as they stood"

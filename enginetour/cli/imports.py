@@ -12,20 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import (
+from enginetour.cli.listoptions import without_collecting
+from enginetour.cli.options import (
+    PATH,
     database_option,
     open_store,
     output_options,
-    refuse_tables,
     rows_of_others,
-    say,
-    say_json,
-    show_sheet,
+    usage_errors,
 )
-from enginetour.cli.games import describe_left_out, reading_bar, report_broken_games, without_collecting
-from enginetour.model.errors import InputRefused, UsageRefused
-from enginetour.reports.sheet import safe_text
+from enginetour.cli.printing import echo, output_form, print_json, print_sheet, refuse_tables
+from enginetour.cli.rate import describe_left_out, reading_bar, report_broken_games
+from enginetour.model.errors import InputRefused
+from enginetour.model.variants import variant_named
+from enginetour.reports.sheet import Column, Sheet, format_count
+from enginetour.reports.standings import iso_timestamp
 from enginetour.store.address import Address
+from enginetour.tournament.config.workspace import database_of
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import RatableGames
@@ -39,63 +42,62 @@ if TYPE_CHECKING:
 @click.command()
 @database_option
 @output_options
-def imports(db: Address | None, as_json: bool, as_csv: bool) -> None:
+def imports(db: Address | None) -> None:
     """What was imported: when, from which files, how many games.
 
     Example: enginetour imports --csv
     """
-    show_imports(db, as_json=as_json, as_csv=as_csv)
+    _print_imports(db)
 
 
-def show_imports(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
+def _print_imports(db: Address | None) -> None:
     """The imports of a store, also those struck out."""
-    from enginetour.reports.sheet import Column, Sheet
-    from enginetour.reports.standings import iso_timestamp as moment
     from enginetour.store.imports import imports_of
 
     with open_store(db) as store:
         lines = imports_of(store.database)
-        rows = tuple(
-            {
-                **asdict(line),
-                "made": moment(line.made),
-                "files": list(line.files),
-                "removed": None if line.removed is None else moment(line.removed),
-            }
-            for line in lines
-        )
-        shown = tuple({"files": ", ".join(line.files)} for line in lines)
-        struck, odds = any(line.removed is not None for line in lines), any(line.odds for line in lines)
-        columns = (
-            Column("name", "import", left=True, flexible=True),
-            Column("edition", "#"),
-            Column("made", "made", left=True),
-            Column("games", "games"),
-            *((Column("odds", "at odds"),) if odds or as_csv else ()),
-            Column("duplicates", "there"),
-            Column("engines", "engines"),
-            *((Column("removed", "struck out", left=True),) if struck or as_csv else ()),
-            Column("files", "files", left=True, flexible=True),
-        )
-        notes = ["there: games of the files that the store had already"] if lines else ["nothing was imported yet"]
-        notes += [f"{line.name} #{line.edition} was struck out: {line.why}" for line in lines if line.why]
-        show_sheet(Sheet("imports", columns, rows, shown, tuple(notes)), as_json=as_json, as_csv=as_csv)
+    rows = tuple(
+        {
+            **asdict(line),
+            "made": iso_timestamp(line.made),
+            "files": list(line.files),
+            "removed": None if line.removed is None else iso_timestamp(line.removed),
+        }
+        for line in lines
+    )
+    shown = tuple({"files": ", ".join(line.files)} for line in lines)
+    whole = output_form() == "csv"
+    columns = (
+        Column("name", "import", left=True, flexible=True),
+        Column("edition", "#"),
+        Column("made", "made", left=True),
+        Column("games", "games"),
+        *((Column("odds", "at odds"),) if whole or any(line.odds for line in lines) else ()),
+        Column("duplicates", "there"),
+        Column("engines", "engines"),
+        *((Column("removed", "struck out", left=True),) if whole or any(row["removed"] for row in rows) else ()),
+        Column("files", "files", left=True, flexible=True),
+    )
+    notes = ["there: games of the files that the store had already"] if lines else ["nothing was imported yet"]
+    notes += [f"{line.name} #{line.edition} was struck out: {line.why}" for line in lines if line.why]
+    print_sheet(Sheet("imports", columns, rows, shown, tuple(notes)))
 
 
-def _remove_import(db: Address | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
-    """Strike out imports by their names, or tell what would go."""
-    from enginetour.reports.standings import iso_timestamp as moment
+def _remove_imports(db: Address | None, names: tuple[str, ...], why: str, *, dry_run: bool) -> None:
     from enginetour.store.counts import remove_imports
 
     with open_store(db, change=not dry_run) as store:
-        struck = remove_imports(store.database, words, why=why, write=not dry_run)
-    if as_json:
-        told = [{"name": one.name, "edition": one.edition, "games": one.games, "at": moment(one.at)} for one in struck]
-        say_json({"removed": told, "why": why, "dry_run": dry_run})
+        removed = remove_imports(store.database, names, why=why, write=not dry_run)
+    if output_form() == "json":
+        rows = [
+            {"name": one.name, "edition": one.edition, "games": one.games, "at": iso_timestamp(one.at)}
+            for one in removed
+        ]
+        print_json({"removed": rows, "why": why, "dry_run": dry_run})
         return
     done = "would be struck out" if dry_run else "struck out"
-    for one in struck:
-        say(f"{one.title}: {one.games:,} game{'s' * (one.games != 1)} {done}; editions stay as they were published")
+    for one in removed:
+        echo(f"{one.title}: {format_count(one.games, 'game')} {done}; editions stay as they were published")
 
 
 # `enginetour import`: add games of PGN files to the database.
@@ -104,13 +106,13 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # no part of an event's name
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, metavar="[FILE.pgn...]", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, metavar="[FILE.pgn...]", type=PATH)
 @click.option("--list", "listing", is_flag=True, help="Tell what was imported, as enginetour imports does.")
 @click.option("--remove", multiple=True, metavar="NAME", help="Strike out an import, or 'NAME #2' of several; repeat.")
 @click.option("--why", default="", metavar="TEXT", help="With --remove: words that stand with it.")
 @click.option("--name", metavar="EVENT", help="What the games are an event of; default: the first file's name.")
 @click.option("--by-event", is_flag=True, help="Make a tournament of each Event tag; rating systems rate it as one.")
-@click.option("--aliases", type=click.Path(path_type=Path), help='Lines of "name","alias","alias".')
+@click.option("--aliases", type=PATH, help='Lines of "name","alias","alias".')
 @click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
 @click.option(
@@ -135,8 +137,6 @@ def import_(
     variant: str,
     match_names: bool,
     dry_run: bool,
-    as_json: bool,
-    as_csv: bool,
     db: Address | None,
 ) -> None:
     """Take the games of PGN files (also .gz, .zst) into the store.
@@ -160,24 +160,23 @@ def import_(
     given = {"--by-event": by_event, "--match-names": match_names, "--variant": variant != "standard"}
     if not files and (only := [option for option, there in given.items() if there]):
         raise click.UsageError(f"{only[0]} is for files")
-    if as_csv and not listing:
-        raise click.UsageError("--csv is for --list")
-    if not listing:
-        refuse_tables("leave it out, or ask for --list")
     if listing:
-        show_imports(db, as_json=as_json, as_csv=as_csv)
+        _print_imports(db)
         return
+    if output_form() == "csv":
+        raise click.UsageError("--csv is for --list")
+    refuse_tables("leave it out, or ask for --list")
     if remove:
-        _remove_import(db, remove, why, dry_run=dry_run, as_json=as_json)
+        _remove_imports(db, remove, why, dry_run=dry_run)
         return
-    from enginetour.interop.gamefilter import EngineNames, ratable_games, read_aliases
+    from enginetour.interop.gamefilter import EngineNames, list_few, ratable_games, read_aliases, spelling_notes
     from enginetour.interop.pgn import read_games
     from enginetour.store.imports import check_event_name
-    from enginetour.tournament.config.workspace import database_of
 
     event = _event(files[0]) if name is None else " ".join(name.split())
     check_event_name(event)
-    _refuse_unknown(variant)
+    with usage_errors("--variant"):
+        variant_named(variant)
     naming = EngineNames(read_aliases(aliases) if aliases else {}, include, exclude)
     database = database_of(Path.cwd(), db)
     events = _titles(database)
@@ -191,10 +190,9 @@ def import_(
     options: dict[str, Any] = {"variant": variant, "match_names": match_names, "write": not dry_run}
     made, anchors = _entered(database, event, games, rated, files, **options)
     for line in _warnings(made, anchors, match_names=match_names):
-        click.echo(safe_text(f"warning: {line}"), err=True)
-    if as_json:
-        broken = [{"place": place, "why": why} for place, why in games.broken]
-        value = {
+        echo(f"warning: {line}", err=True)
+    if output_form() == "json":
+        print_json({
             **({"events": list(map(asdict, made))} if by_event else asdict(made[0])),
             "anchors": [{"name": anchor, "list": name} for anchor, name in anchors],
             "dry_run": dry_run,
@@ -202,19 +200,17 @@ def import_(
             "left_out": asdict(rated.left_out),
             "respelled": dict(games.respelled),
             "contradicted": games.contradicted,
-        }
-        say_json({**value, "broken": broken})
+            "broken": [{"place": place, "why": why} for place, why in games.broken],
+        })  # fmt: skip
         return
     for found in made:
-        say(_told(found, dry_run=dry_run, alone=not by_event))
+        echo(_describe(found, dry_run=dry_run, alone=not by_event))
     if left:
-        say(f"games left out: {left}")
-    from enginetour.interop.gamefilter import list_few, spelling_notes
-
+        echo(f"games left out: {left}")
     if matched := list(dict.fromkeys(name for found in made for name in found.matched)):
-        say(f"counted for the engine of this store that has the name: {list_few(matched)}")
+        echo(f"counted for the engine of this store that has the name: {list_few(matched)}")
     for note in spelling_notes(games, rated.names):
-        say(note)
+        echo(note)
 
 
 def _refuse_mixture(
@@ -230,15 +226,6 @@ def _refuse_mixture(
         raise click.UsageError("--why belongs to --remove")
     if not files and any(others):
         raise click.UsageError(f"--name, --aliases, --include and --exclude are for files, not for {asked[0]}")
-
-
-def _refuse_unknown(variant: str) -> None:
-    from enginetour.model.variants import variant_named
-
-    try:
-        variant_named(variant)
-    except ValueError as error:
-        raise UsageRefused(str(error), place="--variant") from None
 
 
 def _event(path: Path) -> str:
@@ -298,8 +285,8 @@ def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, m
     if namesakes and match_names:
         yield f"several engines of this store have the name, so these are counted apart: {list_few(namesakes)}"
     elif namesakes:
-        told = "other engines of this store have the same name, so lists show two versions"
-        yield f"{told}: {list_few(namesakes)}. Hint: --match-names counts the games for the engine that is there"
+        what = "other engines of this store have the same name, so lists show two versions"
+        yield f"{what}: {list_few(namesakes)}. Hint: --match-names counts the games for the engine that is there"
     for anchor, name in anchors:
         yield (
             f"the anchor {anchor} of the list {name} is now ambiguous. Hint: name one version, "
@@ -308,13 +295,14 @@ def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, m
         )
 
 
-def _told(found: Imported, *, dry_run: bool, alone: bool) -> str:
+def _describe(found: Imported, *, dry_run: bool, alone: bool) -> str:
     if not found.games:
         name = "" if alone else f"{found.name}: "
         return f"{name}nothing new: all {found.duplicates:,} games are in the store already"
     title = found.name if found.edition <= 1 else f"{found.name} #{found.edition}"
     done = "would be imported" if dry_run else "imported"
-    there = f"{found.duplicates:,} are there already" if dry_run else f"{found.duplicates:,} were there already"
-    games = f"{found.games:,} game{'s' * (found.games != 1)} {done}, {there}"
+    games = (
+        f"{format_count(found.games, 'game')} {done}, {found.duplicates:,} {'are' if dry_run else 'were'} there already"
+    )
     odds = f"; {found.odds:,} games at odds, which no list of even games counts" if found.odds else ""
     return f"{title}: {games}; {found.engines:,} engines, {found.new_engines:,} of them new{odds}"

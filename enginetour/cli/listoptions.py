@@ -5,9 +5,11 @@ An option that is not given leaves the list's own value, an empty one (``--engin
 
 from __future__ import annotations
 
+import gc
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import wraps
@@ -16,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.common import format_sheet, markup
+from enginetour.cli.options import PATH
+from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean, match_name, no_match_hint
 from enginetour.ratings.incremental import LARGEST
 from enginetour.reports.columns import COLUMN_KEYS, WIDE_COLUMNS
@@ -32,11 +35,25 @@ if TYPE_CHECKING:
 # Filters and model terms, shared by every command that computes a list.
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
 MODELS = ("logistic", "davidson", "raokupper")
 TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "loose", "average", "scale", "by")
 _TAKEN_BACK = ""
 _SMALLEST_SCALE = 1  # points at ten to one
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Measured: a tenth of the reading goes to looking for cycles among millions of tuples that have none."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
@@ -70,19 +87,19 @@ def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date 
 
 def table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """``NAME=VALUE`` each; the last ``=`` divides."""
-    pairs = [] if values == (_TAKEN_BACK,) else [value.rpartition("=") for value in values]
-    for (name, _, text), value in zip(pairs, values, strict=False):
-        if not name.strip() or not text.strip():
+    if values == (_TAKEN_BACK,):
+        return ((_TAKEN_BACK, _TAKEN_BACK),)
+    pairs: list[tuple[str, str]] = []
+    for value in values:
+        name, _, text = (part.strip() for part in value.rpartition("="))
+        if not name or not text:
             raise click.BadParameter(f"write {param.metavar}, found {value!r}", ctx, param)
-    said: dict[str, str] = {}
-    for name, text in ((name.strip(), text.strip()) for name, _, text in pairs):
-        if said.setdefault(name, text) != text:
-            raise click.BadParameter(f"{name!r} is given as {said[name]} and as {text}; leave one out", ctx, param)
-    return (
-        ((_TAKEN_BACK, _TAKEN_BACK),)
-        if values == (_TAKEN_BACK,)
-        else tuple((n.strip(), t.strip()) for n, _, t in pairs)
-    )
+        pairs.append((name, text))
+    given: dict[str, str] = {}
+    for name, text in pairs:
+        if given.setdefault(name, text) != text:
+            raise click.BadParameter(f"{name!r} is given as {given[name]} and as {text}; leave one out", ctx, param)
+    return tuple(pairs)
 
 
 def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
@@ -96,88 +113,67 @@ def ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     return tuple((name, name and number(ctx, param, text)) for name, text in pairs)
 
 
-_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--system",), {"type": click.Choice(SYSTEMS), "help": "Likelihood (ml, default), Elo, Czech GoR, EGF GoR."}),
-    (
-        ("--setting", "settings"),
-        {"multiple": True, "metavar": "KEY=VALUE", "callback": table, "help": "Of an incremental system; repeat."},
+def _many(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    return words, {"multiple": True, **settings}
+
+
+def _one(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    return words, settings
+
+
+_OPTIONS = (
+    _one("--system", type=click.Choice(SYSTEMS), help="Likelihood (ml, default), Elo, Czech GoR, EGF GoR."),
+    _many("--setting", "settings", metavar="KEY=VALUE", callback=table, help="Of an incremental system; repeat."),
+    _one(
+        "--model",
+        "likelihood",
+        type=click.Choice(MODELS),
+        help="Draws as half a win (default), by Davidson, or BayesElo's.",
     ),
-    (
-        ("--model", "likelihood"),
-        {"type": click.Choice(MODELS), "help": "Draws as half a win (default), by Davidson, or BayesElo's."},
+    _one("--prior", metavar="PRIOR", help="auto (default), none, gaussian=SD, draws=W, virtual=P."),
+    _one("--advantage", metavar="ELO|fit", callback=_number, help="White's advantage; default 0."),
+    _many("--anchor", "anchors", metavar="NAME=RATING", callback=ratings, help="Fix an engine's rating; repeat."),
+    _many(
+        "--loose-anchor",
+        "loose",
+        metavar="NAME=RATING+-SD",
+        callback=table,
+        help="Believe an engine near a rating; repeat.",
     ),
-    (("--prior",), {"metavar": "PRIOR", "help": "auto (default), none, gaussian=SD, draws=W, virtual=P."}),
-    (("--advantage",), {"metavar": "ELO|fit", "callback": _number, "help": "White's advantage; default 0."}),
-    (
-        ("--anchor", "anchors"),
-        {"multiple": True, "metavar": "NAME=RATING", "callback": ratings, "help": "Fix an engine's rating; repeat."},
+    _one("--average", metavar="ELO", callback=_number, help="Average of each pool; default 0, or by anchors."),
+    _one("--scale", metavar="POINTS", callback=_number, help="Points at ten to one; default 400, Ordo's are 403.514."),
+    _many("--tournaments", metavar="GLOB", help="Only games of such tournaments; 'NAME #2' is one edition."),
+    _many("--not-tournaments", metavar="GLOB", help="No games of such tournaments; repeat."),
+    _many("--engine", "--include", "engines", metavar="GLOB", help="Only games between such engines; repeat."),
+    _many("--not-engine", "--exclude", "not_engines", metavar="GLOB", help="No games of such engines; repeat."),
+    _one("--since", metavar="DAY", callback=_day, help="First day (UTC), as 2026-11-01."),
+    _one("--until", metavar="DAY", callback=_day, help="Last day (UTC)."),
+    _many(
+        "--time-class",
+        "time_classes",
+        metavar="CLASS",
+        help="bullet, blitz, rapid, ..., nodes, depth, movetime; repeat.",
     ),
-    (
-        ("--loose-anchor", "loose"),
-        {
-            "multiple": True,
-            "metavar": "NAME=RATING+-SD",
-            "callback": table,
-            "help": "Believe an engine near a rating; repeat.",
-        },
+    _many("--tc", metavar="GLOB", help="Only games at such controls; repeat."),
+    _many(
+        "--exclude-termination",
+        metavar="WORD,...",
+        callback=_words,
+        help="Leave out games that ended by time, crash, stall, illegal-move or adjudication.",
     ),
-    (
-        ("--average",),
-        {"metavar": "ELO", "callback": _number, "help": "Average of each pool; default 0, or by anchors."},
+    _many("--hardware", metavar="GLOB", help="Only games on such processors; repeat."),
+    _one("--odds/--even", "odds", default=None, help="Count games at time odds, too; default even ones only."),
+    _one("--variant", metavar="NAME", help="Games of that variant: chess960, crazyhouse, ...; default standard."),
+    _one("--min-games", type=click.IntRange(min=0), help="Leave out engines with fewer games."),
+    _one(
+        "--best-of-family/--whole-families",
+        "best_of_family",
+        default=None,
+        help="Show only the best engine of each family.",
     ),
-    (
-        ("--scale",),
-        {"metavar": "POINTS", "callback": _number, "help": "Points at ten to one; default 400, Ordo's are 403.514."},
-    ),
-    (
-        ("--tournaments",),
-        {"multiple": True, "metavar": "GLOB", "help": "Only games of such tournaments; 'NAME #2' is one edition."},
-    ),
-    (("--not-tournaments",), {"multiple": True, "metavar": "GLOB", "help": "No games of such tournaments; repeat."}),
-    (
-        ("--engine", "--include", "engines"),
-        {"multiple": True, "metavar": "GLOB", "help": "Only games between such engines; repeat."},
-    ),
-    (
-        ("--not-engine", "--exclude", "not_engines"),
-        {"multiple": True, "metavar": "GLOB", "help": "No games of such engines; repeat."},
-    ),
-    (("--since",), {"metavar": "DAY", "callback": _day, "help": "First day (UTC), as 2026-11-01."}),
-    (("--until",), {"metavar": "DAY", "callback": _day, "help": "Last day (UTC)."}),
-    (
-        ("--time-class", "time_classes"),
-        {"multiple": True, "metavar": "CLASS", "help": "bullet, blitz, rapid, ..., nodes, depth, movetime; repeat."},
-    ),
-    (("--tc",), {"multiple": True, "metavar": "GLOB", "help": "Only games at such controls; repeat."}),
-    (
-        ("--exclude-termination",),
-        {
-            "multiple": True,
-            "metavar": "WORD,...",
-            "callback": _words,
-            "help": "Leave out games that ended by time, crash, stall, illegal-move or adjudication.",
-        },
-    ),
-    (("--hardware",), {"multiple": True, "metavar": "GLOB", "help": "Only games on such processors; repeat."}),
-    (("--odds/--even", "odds"), {"default": None, "help": "Count games at time odds, too; default even ones only."}),
-    (
-        ("--variant",),
-        {"metavar": "NAME", "help": "Games of that variant: chess960, crazyhouse, ...; default standard."},
-    ),
-    (("--min-games",), {"type": click.IntRange(min=0), "help": "Leave out engines with fewer games."}),
-    (
-        ("--best-of-family/--whole-families", "best_of_family"),
-        {"default": None, "help": "Show only the best engine of each family."},
-    ),
-    (
-        ("--by",),
-        {"type": click.Choice(["version", "name"]), "help": "Rate engine versions (default) or add them up by name."},
-    ),
-    (
-        ("--alias", "alias"),
-        {"multiple": True, "metavar": "OTHER=NAME", "callback": table, "help": "Rate OTHER as NAME; repeat."},
-    ),
-    (("--aliases",), {"type": click.Path(path_type=Path), "help": 'The same from lines of "name","alias","alias".'}),
+    _one("--by", type=click.Choice(["version", "name"]), help="Rate engine versions (default) or add them up by name."),
+    _many("--alias", "alias", metavar="OTHER=NAME", callback=table, help="Rate OTHER as NAME; repeat."),
+    _one("--aliases", type=PATH, help='The same from lines of "name","alias","alias".'),
 )
 
 
@@ -185,38 +181,51 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 _STORE_ONLY = ("tournaments", "not_tournaments", "hardware", "best_of_family", "by")
 
 
-def list_options(command: F) -> F:
-    """Every filter and term; the command takes them as ``**asked`` and hands them to `definition_from`."""
-    for words, settings in reversed(_OPTIONS):
-        command = click.option(*words, **settings)(command)
-    return command
+def list_options(command: F, without: Sequence[str] = ()) -> F:
+    """Add every filter and term, as `fields` of a definition; a field taken back is None."""
+    options = [(words, settings) for words, settings in _OPTIONS if _field(words) not in without]
+
+    @wraps(command)
+    def gathered(*args: Any, **given: Any) -> Any:
+        asked = {_field(words): given.pop(_field(words)) for words, _ in options}
+        return command(*args, fields=_fields(asked), **given)
+
+    for words, settings in reversed(options):
+        gathered = click.option(*words, **settings)(gathered)
+    return gathered  # type: ignore[return-value]
 
 
 def file_list_options(command: F) -> F:
-    """Those that a list straight from files can have."""
-    for words, settings in reversed(_OPTIONS):
-        if _field(words) not in _STORE_ONLY:
-            command = click.option(*words, **settings)(command)
-    return command
+    """Add those that a list straight from files can have."""
+    return list_options(command, _STORE_ONLY)
 
 
-def given(asked: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a definition that were asked for, with their values; a field taken back has None."""
+def _fields(asked: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in asked.items():
-        if value is None or value == () or name in ("alias", "aliases", "settings", "anchors", "loose"):
+        if value is None or value == () or name in ("alias", "aliases"):
             continue
         field = "model" if name == "likelihood" else name  # --sprt-model is called model
-        fields[field] = None if value in (_TAKEN_BACK, (_TAKEN_BACK,)) else value
-    if asked.get("settings"):
-        fields["settings"] = {name: _value(text) for name, text in asked["settings"] if name} or None
-    if asked["anchors"]:
-        fields["anchors"] = {name: rating for name, rating in asked["anchors"] if name} or None
-    if asked["loose"]:
-        fields["loose"] = {name: words for name, words in asked["loose"] if name} or None
+        if name == "settings":
+            fields[field] = {key: _value(text) for key, text in value if key} or None
+        elif name in ("anchors", "loose"):
+            fields[field] = {engine: rating for engine, rating in value if engine} or None
+        else:
+            fields[field] = None if value in (_TAKEN_BACK, (_TAKEN_BACK,)) else value
     if asked["alias"] or asked["aliases"]:
         fields["aliases"] = _aliases(asked["alias"], asked["aliases"]) or None
     return fields
+
+
+def resolve_names(fixed: Mapping[str, T], find: Callable[[str], str], place: str = "--anchor") -> dict[str, T]:
+    """Return what is fixed by the names that `find` finds; UsageRefused for two words of one name."""
+    resolved: dict[str, T] = {}
+    for word, value in fixed.items():
+        name = find(word)
+        if name in resolved:
+            raise UsageRefused(f"{name!r} is fixed twice, the second time as {word!r}", place=place)
+        resolved[name] = value
+    return resolved
 
 
 def flags(fields: Iterable[str]) -> str:
@@ -230,16 +239,14 @@ def _field(words: tuple[str, ...]) -> str:
     return words[-1].partition("/")[0].lstrip("-").replace("-", "_")
 
 
-def definition_from(asked: dict[str, Any], base: ListDefinition | None = None) -> ListDefinition:
-    """The definition asked for, on top of `base` or the defaults; UsageRefused for what does not fit together."""
+def definition_from(fields: Mapping[str, Any], base: ListDefinition | None = None) -> ListDefinition:
+    """Return the definition of `fields` on top of `base` or the defaults; UsageRefused for what does not fit."""
     from enginetour.store.definition import ListDefinition, parse_definition
 
-    fields = given(asked)
     before = (base or ListDefinition()).model_dump()
+    kept = {name: value for name, value in before.items() if name not in fields}
     changed = {name: value for name, value in fields.items() if value is not None}
-    return parse_definition(
-        {**{name: value for name, value in before.items() if name not in fields}, **changed}, "list options"
-    )
+    return parse_definition({**kept, **changed}, "list options")
 
 
 def _aliases(pairs: tuple[tuple[str, str], ...], path: Path | None) -> dict[str, str]:
@@ -275,20 +282,19 @@ class Display:
     versus: str | None = None
     confidence: float = 95.0
 
-    def check(self, *, as_json: bool, as_csv: bool) -> None:
-        """Click's refusal of what cannot be had together."""
+    def check(self, form: str) -> None:
+        """Raise UsageError for what does not go together, or not with this form of output."""
         asked = {"--matrix": self.matrix, "--head-to-head": self.versus, "--columns": self.columns}
         asked["--layout"] = self.layout if self.layout != "plain" else None
         given = [name for name, value in asked.items() if value]
         if len(given) > 1 and (given != ["--columns", "--layout"] or self.layout != "ordo"):
             raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
-        if self.layout != "plain" and as_json:
-            raise click.UsageError("--layout is for text, and ordo's for --csv; leave out --json")
-        if self.layout in ("ccrl", "bayeselo") and as_csv:
+        if self.layout != "plain" and form not in ("text", "csv"):
+            flag = "--json" if form == "json" else f"--format {form}"
+            raise click.UsageError(f"--layout is for text, and ordo's for --csv; leave out {flag}")
+        if self.layout in ("ccrl", "bayeselo") and form == "csv":
             raise click.UsageError(f"--layout {self.layout} is text: leave out --csv, or take --layout ordo")
-        if self.layout != "plain" and (form := markup()):
-            raise click.UsageError(f"--layout is for text, and ordo's for --csv; leave out --format {form}")
-        if self.columns and as_json:
+        if self.columns and form == "json":
             raise click.UsageError("--json has all columns: leave out --columns")
 
 
@@ -309,108 +315,93 @@ def present(
     found: RatingList,
     pairs: Pairs | None,
     display: Display,
+    form: str,
+    columns: int,
     *,
     title: str = "",
-    room: int,
-    as_json: bool,
-    as_csv: bool,
     value: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """The text, CSV or JSON to print. `value` is more for the JSON, `notes` for the text.
+    """Return what to print in a form, text in so many columns; `value` is more for the JSON, `notes` for the text.
 
     `pairs` has all games; without it those between engines rated apart are not known, and the text says so.
     """
-    from enginetour.ratings.ratinglist import at_confidence, quantile
+    from enginetour.ratings.ratinglist import at_confidence, fit_bases, quantile, rated_games
+    from enginetour.reports import ratinglist as sheets
 
-    found = at_confidence(found, display.confidence)
+    confidence = display.confidence
+    found = at_confidence(found, confidence)
     if pairs is None and (display.matrix == "score" or display.versus is not None):
-        from enginetour.ratings.ratinglist import fit_bases, rated_games
-
         pairs = rated_games(list(fit_bases(found.rows).values()))
         notes = (*notes, *(("games between engines rated apart are not shown",) if len(found.pools) > 1 else ()))
-    more: dict[str, object] = {"confidence": display.confidence, **(value or {})}
+    json = {**found.to_json(), "confidence": confidence, **(value or {})} if form == "json" else {}
     if display.matrix is not None:
         from enginetour.ratings.matrices import matrix_of
-        from enginetour.reports import ratinglist as matrices
 
-        made = matrix_of(display.matrix, found, pairs, quantile(display.confidence))
-        if as_json:
-            told = matrices.matrix_json(made, confidence=display.confidence)
-            return json_text({**found.to_json(), **more, "matrix": told}) + "\n"
-        from enginetour.reports.ratinglist import list_footer as footing
-        from enginetour.reports.ratinglist import remark_notes as remarks
-        from enginetour.reports.ratinglist import unrated_notes as unrated
-
-        below = (*remarks(found), *unrated(found), *found.caption, footing(found, display.confidence), *notes)
-        sheet = matrices.matrix_sheet(title, made, confidence=display.confidence, notes=below)
-        return sheet.csv() if as_csv else format_sheet(sheet, room)
+        matrix = matrix_of(display.matrix, found, pairs, quantile(confidence))
+        if form == "json":
+            return json_text({**json, "matrix": sheets.matrix_json(matrix, confidence=confidence)}) + "\n"
+        remarks = (*sheets.remark_notes(found), *sheets.unrated_notes(found), *found.caption)
+        below = (*remarks, sheets.list_footer(found, confidence), *notes)
+        return format_sheet(sheets.matrix_sheet(title, matrix, confidence=confidence, notes=below), form, columns)
     if display.versus is not None and pairs is not None:
-        return _head_to_head(found, pairs, display, title, room, as_json=as_json, as_csv=as_csv, more=more, notes=notes)
-    if as_json:
-        return json_text({**found.to_json(), **more}) + "\n"
+        return _head_to_head(found, pairs, display, form, columns, title=title, json=json, notes=notes)
+    if form == "json":
+        return json_text(json) + "\n"
     if display.layout != "plain":
-        from enginetour.reports.ratinglist import ORDO_COLUMNS as ORDO_ALL
-        from enginetour.reports.ratinglist import ORDO_DEFAULT as ORDO_USUAL
-        from enginetour.reports.ratinglist import ordo_csv
-        from enginetour.reports.ratinglist import render_layout as laid_out
-
-        columns = ORDO_ALL if display.columns == COLUMN_KEYS else display.columns or ORDO_USUAL
-        if lost := sorted(set(columns) - set(ORDO_ALL)):
-            raise UsageRefused(f"Ordo's layout has no column {lost[0]}", place="--columns", step=", ".join(ORDO_ALL))
-        if as_csv:
-            return ordo_csv(found, columns)
-        return laid_out(display.layout, found, room, columns=columns, confidence=display.confidence, notes=notes)
-    from enginetour.reports.ratinglist import fitting_columns as roomy
-    from enginetour.reports.ratinglist import likelihood_sheet as likelihood
-
-    pool = ("pool",) if len(found.pools) > 1 else ()
-    columns = display.columns or ((*pool, *WIDE_COLUMNS) if as_csv else roomy(found, room))
-    sheet = likelihood(title, found, columns, confidence=display.confidence, notes=notes)
-    return sheet.csv() if as_csv else format_sheet(sheet, room)
+        keys = sheets.ORDO_COLUMNS if display.columns == COLUMN_KEYS else display.columns or sheets.ORDO_DEFAULT
+        if lost := sorted(set(keys) - set(sheets.ORDO_COLUMNS)):
+            what = f"Ordo's layout has no column {lost[0]}"
+            raise UsageRefused(what, place="--columns", step=", ".join(sheets.ORDO_COLUMNS))
+        if form == "csv":
+            return sheets.ordo_csv(found, keys)
+        return sheets.render_layout(display.layout, found, columns, columns=keys, confidence=confidence, notes=notes)
+    wide = ((*(("pool",) if len(found.pools) > 1 else ()), *WIDE_COLUMNS)) if form == "csv" else ()
+    keys = display.columns or wide or sheets.fitting_columns(found, columns)
+    return format_sheet(sheets.likelihood_sheet(title, found, keys, confidence=confidence, notes=notes), form, columns)
 
 
 def _head_to_head(
     found: RatingList,
     pairs: Pairs,
     display: Display,
-    title: str,
-    room: int,
+    form: str,
+    columns: int,
     *,
-    as_json: bool,
-    as_csv: bool,
-    more: dict[str, object],
+    title: str,
+    json: dict[str, object],
     notes: Sequence[str],
 ) -> str:
     from enginetour.ratings.ratinglist import fit_bases, opponents_of, quantile
-    from enginetour.reports import ratinglist as headtohead
+    from enginetour.reports import ratinglist as sheets
 
-    word, wide = display.versus or _EVERYBODY, quantile(display.confidence)
-    name = word if word == _EVERYBODY else match_name(word, pairs.names)
-    if name is None:
-        raise UsageRefused(f"{word!r} has no games here{no_match_hint(word, pairs.names)}", place="--against")
-    only = None if name == _EVERYBODY else name
+    word, confidence, wide = display.versus or _EVERYBODY, display.confidence, quantile(display.confidence)
+    only = None if word == _EVERYBODY else name_with_games(word, pairs.names, "--against")
     met = dict(opponents_of(pairs, list(fit_bases(found.rows).values()), only=only))
-    if as_json:
-        told = headtohead.head_to_head_json(met, found, quantile=wide, confidence=display.confidence)
-        return json_text({**found.to_json(), **more, "head_to_head": told}) + "\n"
-    if as_csv:
-        return headtohead.head_to_head_sheet(met, found, quantile=wide).csv()
-    if only is None and markup():
-        return format_sheet(headtohead.head_to_head_sheet(met, found, quantile=wide), room)
+    if form == "json":
+        records = sheets.head_to_head_json(met, found, quantile=wide, confidence=confidence)
+        return json_text({**json, "head_to_head": records}) + "\n"
+    if form == "csv" or (only is None and form != "text"):
+        return format_sheet(sheets.head_to_head_sheet(met, found, quantile=wide), form, columns)
     if only is None:
-        return headtohead.head_to_head_text(met, found, room, confidence=display.confidence, notes=notes)
+        return sheets.head_to_head_text(met, found, columns, confidence=confidence, notes=notes)
     heading = f"{only} · {title}" if title else only
-    sheet = headtohead.engine_sheet(
-        heading, only, met[only], found, quantile=wide, confidence=display.confidence, notes=notes
-    )
-    return format_sheet(sheet, room)
+    sheet = sheets.engine_sheet(heading, only, met[only], found, quantile=wide, confidence=confidence, notes=notes)
+    return format_sheet(sheet, form, columns)
 
 
-def errors_option(command: F) -> F:
-    """``--errors-for GLOB`` as `errors_for`, patterns for `asked_errors`."""
-    words = "Whose errors, in pools of over 4,000; repeat."
-    return click.option("--errors-for", multiple=True, metavar="GLOB", help=words)(command)
+def name_with_games(word: str, names: Sequence[str], place: str = "--anchor") -> str:
+    """Return the engine that a word means; UsageRefused for none."""
+    name = match_name(word, names)
+    if name is None:
+        raise UsageRefused(f"{word!r} has no games here{no_match_hint(word, names)}", place=place)
+    return name
+
+
+# Patterns for `requested_errors`.
+errors_option = click.option(
+    "--errors-for", multiple=True, metavar="GLOB", help="Whose errors, in pools of over 4,000; repeat."
+)
 
 
 def requested_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:

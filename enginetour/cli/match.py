@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import lru_cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from enginetour.cli.common import database_option, quote_command, say, show_sheet
+from enginetour.cli.options import database_option, open_store, quote_command
+from enginetour.cli.printing import echo, output_form, print_sheet
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address
+from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
 
 if TYPE_CHECKING:
+    from enginetour.cli.session import Run
     from enginetour.interop.gametags import GameColumns
     from enginetour.interop.toml import ConfigDraft
     from enginetour.ratings.sequential import Sprt
@@ -145,7 +149,6 @@ def match(
     from enginetour.tournament.config.peers import locate_typed, remove_draft
     from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting, parse_value
     from enginetour.tournament.config.sections import PlaySection
-    from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
     from enginetour.tournament.probing import detect_each, probe_executor
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
@@ -168,17 +171,17 @@ def match(
     draft = draft_match(asked, of_workspace(workspace), Path.cwd(), partial(detect_each, place=place))
     folder = workspace / "results"
     fresh = not folder.exists()
-    path, made = _written(draft, folder, words := _words(draft, engine))
+    path, made = _written(draft, folder, words := _typed(draft, engine))
     kept = not made  # a new file stays if there will be a tournament
 
     def announce() -> None:
         nonlocal kept
         kept = True
-        say(f"configuration {path}{'' if made else ', as before'}")
+        echo(f"configuration {path}{'' if made else ', as before'}")
 
     if write_only:
         announce()
-        say(f"{quote_command('run', path, db=db)} plays it")
+        echo(f"{quote_command('run', path, db=db)} plays it")
         return 0
     try:
         run = Run(path, db, place, new=True, resume_new=True, accept_change=False, live=False, settled=announce)
@@ -188,7 +191,7 @@ def match(
         if not kept:
             remove_draft(path, with_folder=fresh)
         raise
-    _tell_result(run)
+    _print_result(run)
     return code
 
 
@@ -201,16 +204,10 @@ def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
     return suite if order is None else {**suite, "order": order}
 
 
-def _words(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
-    """What was typed for each key of the configuration, as `drafts` asks for it."""
-    words = {key: f"--{key.replace('_', '-')}" for key in draft.play} | {"sprt": "--sprt", "games": "--games"}
-    words |= {
-        "error": "--error",
-        "games_per_pairing": "--games",
-        "system": "--format",
-        "seeds": "--seeds",
-        "name": "--name",
-    }
+def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
+    """What was typed for each key of the configuration."""
+    words = {key: f"--{key.replace('_', '-')}" for key in (*draft.play, "sprt", "games", "error", "seeds", "name")}
+    words |= {"games_per_pairing": "--games", "system": "--format"}
     for number, (entrant, typed) in enumerate(zip(draft.entrants, engines, strict=True), 1):
         own = {key: "--option" if key == "options" else "--entrant" for key in entrant}
         words |= {f"{number}.{key}": option for key, option in own.items()}
@@ -235,10 +232,9 @@ def _written(draft: ConfigDraft, folder: Path, words: Mapping[str, str]) -> tupl
     raise UsageRefused(f"{_MOST_FILES} configurations of this name", place=str(folder), step="choose another --name")
 
 
-def _tell_result(run: Any) -> None:
+def _print_result(run: Run) -> None:
     """The figures of a match without a test, once it has a game; a test has told its own."""
-    from enginetour.cli.common import open_store
-    from enginetour.reports.sprt import match_sheet as result
+    from enginetour.reports.sprt import match_sheet
     from enginetour.store.database import database_exists
     from enginetour.store.games import head_to_head
 
@@ -252,17 +248,39 @@ def _tell_result(run: Any) -> None:
         one, other = (entrant.name for entrant in log.entrants)
         if log.pair_counts():
             met = head_to_head(store.database, one, other, tournament=log.id)
-            show_sheet(result(f"{one} against {other}", met.scheduled), as_json=False, as_csv=False)
+            print_sheet(match_sheet(f"{one} against {other}", met.scheduled))
 
 
 # `--sprt`: sequential test of two engines over their games in the database or in files.
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-TestRequest = tuple[str, str, float, float]  # engine, opponent, elo0, elo1
+
+
+@dataclass(frozen=True, slots=True)
+class TestRequest:
+    """A sequential test between two engines, instead of a list."""
+
+    engines: tuple[str, str]
+    test: Sprt
 
 
 def sprt_options(command: Command) -> Command:
-    """The options of a test: `sprt`, `model`, `alpha`, `beta`, all None where they are not given."""
+    """Add the options of a test, as `test`: a TestRequest, None without ``--sprt``."""
+
+    @wraps(command)
+    def requested(
+        *args: Any,
+        sprt: tuple[str, str, float, float] | None,
+        model: str | None,
+        alpha: float | None,
+        beta: float | None,
+        **given: Any,
+    ) -> Any:
+        for word, value in (("--sprt-model", model), ("--alpha", alpha), ("--beta", beta)):
+            if sprt is None and value is not None:
+                raise click.UsageError(f"{word} belongs to --sprt")
+        return command(*args, test=None if sprt is None else _requested(sprt, model, alpha, beta), **given)
+
     options = (
         click.option(
             "--sprt",
@@ -280,88 +298,72 @@ def sprt_options(command: Command) -> Command:
         click.option("--beta", type=float, metavar="P", help="Chance of H0 when ELO1 is true, 0.05 unless told."),
     )
     for option in reversed(options):
-        command = option(command)
-    return command
+        requested = option(requested)
+    return requested  # type: ignore[return-value]
 
 
-def requested_test(sprt: TestRequest | None, model: str | None, alpha: float | None, beta: float | None) -> Sprt | None:
-    """The test that was asked for, None without ``--sprt``; UsageError where it cannot be made."""
-    for word, value in (("--sprt-model", model), ("--alpha", alpha), ("--beta", beta)):
-        if sprt is None and value is not None:
-            raise click.UsageError(f"{word} belongs to --sprt")
-    if sprt is None:
-        return None
+def _requested(
+    sprt: tuple[str, str, float, float], model: str | None, alpha: float | None, beta: float | None
+) -> TestRequest:
     from enginetour.ratings.sequential import ERROR, Sprt
 
     errors = (ERROR if alpha is None else alpha, ERROR if beta is None else beta)
     try:
-        return Sprt(*sprt[2:], model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
+        test = Sprt(*sprt[2:], model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
     except ValueError as error:
         raise click.UsageError(f"--sprt: {error}") from None
+    return TestRequest(sprt[:2], test)
 
 
-def show_test(
-    store: Store, log: TournamentLog | None, engines: tuple[str, str], test: Sprt, *, as_json: bool, as_csv: bool
-) -> None:
-    """The test over the games of two engines in one tournament, or in the whole store without `log`.
+def print_test(store: Store, log: TournamentLog | None, asked: TestRequest) -> None:
+    """Print the test over the games of two engines in one tournament, or in the whole store without `log`.
 
     Pairs are looked at in the order of the schedule, as a match under the test looks at them.
     """
+    from enginetour.reports.sheet import format_count
     from enginetour.store.games import head_to_head
 
-    met = head_to_head(store.database, *engines, tournament=None if log is None else log.id)
+    met = head_to_head(store.database, *asked.engines, tournament=None if log is None else log.id)
     notes = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
-    notes += [_unopened_told(*each) for each in met.unopened.items()]
+    for imported, games in met.unopened.items():  # before openings were kept
+        again = f"enginetour import --remove {shlex.quote(imported)}, then import its files again"
+        count = format_count(games, "game")
+        notes.append(f"{count} of {imported} counted one by one: no openings were kept then; {again}")
     title = "all tournaments" if log is None else log.title
     value = {"versions": [list(versions) for versions in met.versions], "openings_not_kept": dict(met.unopened)}
-    _tell(test, met.names, met.scheduled, title, notes, value, as_json=as_json, as_csv=as_csv)
+    _print_figures(asked.test, met.names, met.scheduled, title, notes, value)
 
 
-def _unopened_told(title: str, games: int) -> str:
-    """Of an import that was made before openings were kept."""
-    from enginetour.reports.sheet import format_count as counted
-
-    again = f"enginetour import --remove {shlex.quote(title)}, then import its files again"
-    return f"{counted(games, 'game')} of {title} counted one by one: no openings were kept then; {again}"
-
-
-def show_file_test(
+def print_file_test(
     files: Sequence[Path],
     games: GameColumns,
     naming: Callable[[str], str | None],
-    engines: tuple[str, str],
-    test: Sprt,
+    asked: TestRequest,
     notes: Sequence[str],
-    *,
-    as_json: bool,
-    as_csv: bool,
 ) -> None:
-    """The test over the games of two engines in files, in their order."""
+    """Print the test over the games of two engines in files, in their order."""
     from enginetour.interop.gamepairs import match_games, meant_engines
 
-    engines = meant_engines(games, naming, engines)
+    engines = meant_engines(games, naming, asked.engines)
     met = match_games(games, naming, *engines)
-    value = {"files": list(map(str, files))}
-    _tell(test, engines, met, ", ".join(path.name for path in files), notes, value, as_json=as_json, as_csv=as_csv)
+    title = ", ".join(path.name for path in files)
+    _print_figures(asked.test, engines, met, title, notes, {"files": list(map(str, files))})
 
 
-def _tell(
+def _print_figures(
     test: Sprt,
     engines: tuple[str, str],
     games: Sequence[tuple[Hashable, int]],
     title: str,
     notes: Sequence[str],
     value: Mapping[str, object],
-    *,
-    as_json: bool,
-    as_csv: bool,
 ) -> None:
     from enginetour.ratings.sequential import match_test
-    from enginetour.reports import sprt as sheets
+    from enginetour.reports.sprt import sprt_row, sprt_sheet
 
     found = match_test(test, games)
-    if as_csv:
-        show_sheet(sheets.sprt_row(engines, found), as_json=False, as_csv=True)
-        return
-    sheet = sheets.sprt_sheet(f"{engines[0]} against {engines[1]} · {title}", engines, found, notes)
-    show_sheet(sheet, as_json=as_json, as_csv=False, value={"engines": list(engines), **value, **found.to_json()})
+    if output_form() == "csv":
+        print_sheet(sprt_row(engines, found))
+    else:
+        sheet = sprt_sheet(f"{engines[0]} against {engines[1]} · {title}", engines, found, notes)
+        print_sheet(sheet, {"engines": list(engines), **value, **found.to_json()})

@@ -42,7 +42,7 @@ class Console(Watcher):
 
     def __init__(self) -> None:
         self.screen = Watcher()
-        self._complained = False
+        self._lost_output = False
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Pass it on."""
@@ -62,18 +62,18 @@ class Console(Watcher):
         """Pass it on."""
         self.try_to(lambda: self.screen.progress(scheduler))
 
-    def say(self, text: str) -> None:
+    def echo(self, text: str) -> None:
         """A line on stderr."""
         self.try_to(lambda: click.echo(safe_text(text), err=True))
 
-    def try_to(self, speak: Callable[[], None]) -> None:
-        """Say something that may be lost; the first loss is told on stderr."""
+    def try_to(self, output: Callable[[], None]) -> None:
+        """Print something that may be lost; the first loss is reported on stderr."""
         try:
-            speak()
+            output()
         except (OSError, UnicodeError) as error:
             _give_up_the_gone()
-            if not self._complained:
-                self._complained = True
+            if not self._lost_output:
+                self._lost_output = True
                 words = f"the screen cannot be written to ({error}); the tournament goes on"
                 with contextlib.suppress(OSError, UnicodeError):
                     click.echo(words, err=True)
@@ -250,7 +250,7 @@ class SignalState:
     def __init__(self) -> None:
         self.numbers: list[int] = []
         self.act: Callable[[], None] | None = None  # wakes the loop, once there is one
-        self.last_words = ""  # of whoever could not be stopped in time
+        self.last_line = ""  # on stderr if the run cannot be stopped in time
         self._until: float | None = None  # CLOCK_MONOTONIC s at which this process ends, whatever it does
         self._is_noting = False
 
@@ -259,16 +259,16 @@ class SignalState:
 
     @property
     def code(self) -> int:
-        """The exit code of who was ended by the last one, as shells count."""
+        """The exit code of a process that the last signal ended, as shells count."""
         return 128 + self.numbers[-1]
 
     @property
     def name(self) -> str:
-        """The last one's."""
+        """The name of the last signal."""
         return signal.Signals(self.numbers[-1]).name
 
     def is_hard(self) -> bool:
-        """Asked for twice, or by one that does not ask twice."""
+        """Whether the games in progress are dropped: after SIGTERM, SIGHUP, or a second signal."""
         return len(self.numbers) > 1 or any(number in _HARD for number in self.numbers)
 
     @contextmanager
@@ -318,9 +318,9 @@ class SignalState:
                     signal.pthread_sigmask(signal.SIG_BLOCK, noted)
                     return
             if self.numbers:
-                self._heed()
+                self._act()
 
-    def _heed(self) -> None:
+    def _act(self) -> None:
         if self._until is None and (self.act is None or self.is_hard()):
             self._until = time.monotonic() + (_BEFORE_S if self.act is None else _PLAYING_S)
         if self.act is not None:
@@ -328,7 +328,7 @@ class SignalState:
 
     def _give_up(self) -> None:
         """End now, as by SIGKILL: nothing announced is lost, and slots end with us, their engines with them."""
-        words = f"enginetour: {self.last_words}\n".encode() if self.last_words else b""
+        words = f"enginetour: {self.last_line}\n".encode() if self.last_line else b""
         poll = select.poll()
         poll.register(2, select.POLLOUT)
         if words and poll.poll(0):

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import output_options, refuse_tables, say, say_json, show_sheet
-from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused
+from enginetour.cli.options import PATH, output_options, usage_errors
+from enginetour.cli.printing import echo, output_form, print_json, print_sheet, refuse_tables
+from enginetour.formats.pairing.field import Kind, Unpairable
+from enginetour.interop.files import read_whole, refuse_valuable, replace_bytes
+from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused, no_match_hint, suggest
+from enginetour.reports.standings import (
+    CheckedRound,
+    checked_json,
+    checked_sheet,
+    round_json,
+    round_sheet,
+    scores_json,
+    why_json,
+    why_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,14 +35,13 @@ if TYPE_CHECKING:
     from enginetour.interop.foreign import ForeignTournament
     from enginetour.interop.pairers import FinalTable
     from enginetour.interop.tde import Register
-    from enginetour.interop.trf import TrfReport
 
     Write = Callable[[ForeignTournament, Paired, Path], list[Path]]
     Table = Callable[[tuple[str, ...] | None, Unplayed | None], FinalTable]
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=PATH, required=False)
 @click.option("--system", help="Pairing system; default: dutch for TRF, gopair for TDE, as in the file for XML and H9.")
 @click.option("--set", "words", multiple=True, metavar="KEY=VALUE", help="A setting of the system; repeat.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Rounds in all; default: as the file says.")
@@ -35,7 +49,7 @@ if TYPE_CHECKING:
 @click.option("--absent", multiple=True, metavar="ENTRANT", help="Not there in this round; number, id or name; repeat.")
 @click.option("--bye", metavar="ENTRANT", help="Entrant that has the bye of this round; number, id or name.")
 @click.option("--seed", default=1, show_default=True, help="Of all chance.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="TRF with the new round, or folder for N.tde.")
+@click.option("-o", "--output", type=PATH, help="TRF with the new round, or folder for N.tde.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
 @click.option(
     "--unfinished-ok", is_flag=True, help="TDE, XML, H9: games without a result count as played, for nothing."
@@ -59,8 +73,6 @@ def pair(
     check_all: bool,
     why: tuple[str, str] | None,
     xboard: bool,
-    as_json: bool,
-    as_csv: bool,
 ) -> None:
     """Pair the next round of FILE: TRF, OpenGotha XML, H9, register.tde.
 
@@ -76,14 +88,13 @@ def pair(
 
     Example: enginetour pair club.trf --check-all
     """
-    from enginetour.formats.pairing.field import Unpairable
     from enginetour.interop.foreign import next_round
     from enginetour.interop.pairers import make_pairing_system, on_rating_scale, parse_settings
-    from enginetour.reports.standings import round_json, round_sheet, scores_json
 
     given = parse_settings(words)
     one_round = {"--round": number, "--absent": absent, "--bye": bye, "-o": output, "--why": why}
-    _refuse_idle("--xboard" if xboard else "", {"FILE": file, "--check-all": check_all, **one_round, "--json": as_json})
+    beside_xboard = {"FILE": file, "--check-all": check_all, **one_round, "--json": output_form() == "json"}
+    _refuse_idle("--xboard" if xboard else "", beside_xboard)
     _refuse_idle("--why" if why else "", {"-o": output})
     _refuse_idle("--check-all" if check_all else "", one_round)
     _refuse_idle("" if output else "a round that goes into no file", {"--overwrite": overwrite})
@@ -95,7 +106,7 @@ def pair(
     outside = open_tournament_file(file, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
     name = system or outside.system
     if check_all:
-        _check_all(outside, file, name, given, seed, as_json=as_json, as_csv=as_csv)
+        _check_all(outside, file, name, given, seed)
         return
     foreign = _without(_by_setting(outside.before(number), given, seed), absent)
     foreign = _resting(foreign, bye, forced=name != "gopair")
@@ -108,7 +119,7 @@ def pair(
         raise InputRefused(f"round {field.number}: {error}", place=str(file)) from None
     if why is not None:
         refuse_tables("--why is told as text or JSON")
-        _explain(made, foreign, paired, why, as_json=as_json)
+        _explain(made, foreign, paired, why)
         return
     starts = tuple(text for kind, text in made.starting_notes(field) if kind == "starts")
     warnings = (*foreign.warnings, *told, *(text for kind, text in made.starting_notes(field) if kind == "warning"))
@@ -118,8 +129,8 @@ def pair(
     value = round_json(name, field, labels, paired, warnings) | scores_json(made.score, scores, labels, starts)
     if output is not None:
         for path in outside.write(foreign, paired, output):
-            say(f"{path} written", err=True)
-    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
+            echo(f"{path} written", err=True)
+    print_sheet(sheet, value)
 
 
 def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
@@ -152,7 +163,7 @@ def open_tournament_file(
 
     InputRefused for a file that cannot be read or is none.
     """
-    from enginetour.interop import h9, opengotha, tde
+    from enginetour.interop import h9, opengotha, tde, trf
     from enginetour.interop.pairers import rank_by_system, rank_report, read_tournament, rounds_paired, with_round
 
     kind = file.suffix.lower()
@@ -163,14 +174,17 @@ def open_tournament_file(
             texts = tde.round_files(register, before, paired)
             return _written({folder / name: text.encode() for name, text in texts.items()}, overwrite=overwrite)
 
-        def before_tde(number: int | None) -> ForeignTournament:
-            return tde.read_tournament(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok)
-
         def table_tde(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> FinalTable:
             ended = tde.read_tournament(register, rounds=rounds, unfinished_ok=True, ended=True)
             return rank_by_system("gopair", register.title or str(register.path.parent), ended, {}, codes, unplayed)
 
-        return TournamentFile(before_tde, tde.rounds_paired(register), "gopair", write_tde, table_tde)
+        return TournamentFile(
+            lambda number: tde.read_tournament(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok),
+            tde.rounds_paired(register),
+            "gopair",
+            write_tde,
+            table_tde,
+        )
     if kind in (".xml", ".h9"):
         read, largest = (h9.read, h9.LARGEST_FILE) if kind == ".h9" else (opengotha.read, opengotha.LARGEST_FILE)
         tournament = read(_content(file, largest), str(file))
@@ -179,54 +193,36 @@ def open_tournament_file(
             step = "leave -o out; --json has the round for programs"
             raise UsageRefused(f"{kind} files are read, but not written", place=str(path), step=step)
 
-        def before(number: int | None) -> ForeignTournament:
-            return tournament.foreign(number=number, rounds=rounds, unfinished_ok=unfinished_ok)
-
         def table(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> FinalTable:
             ended = tournament.foreign(rounds=rounds, unfinished_ok=True, ended=True)
             title = tournament.name or str(file)
             return rank_by_system(tournament.system, title, ended, tournament.values, codes, unplayed)
 
-        return TournamentFile(before, len(tournament.history), tournament.system, write_none, table)
+        return TournamentFile(
+            lambda number: tournament.foreign(number=number, rounds=rounds, unfinished_ok=unfinished_ok),
+            len(tournament.history),
+            tournament.system,
+            write_none,
+            table,
+        )
     _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
-    report = report_of(file)
-
-    def write_trf(before: ForeignTournament, paired: Paired, path: Path) -> list[Path]:
-        return _written({path: with_round(report, before, paired).content()}, overwrite=overwrite)
-
+    report = trf.read(_content(file, trf.LARGEST_FILE), str(file))
     return TournamentFile(
         lambda number: read_tournament(report, number=number, rounds=rounds),
         rounds_paired(report),
         "dutch",
-        write_trf,
+        lambda before, paired, path: _written(
+            {path: with_round(report, before, paired).content()}, overwrite=overwrite
+        ),
         lambda codes, unplayed: rank_report(report, codes, unplayed or "fide"),
         by_lot=False,
     )
 
 
-def report_of(file: Path) -> TrfReport:
-    """A TRF as it stands; InputRefused for a file that cannot be read or is none."""
-    from enginetour.interop import trf
-
-    return trf.read(_content(file, trf.LARGEST_FILE), str(file))
-
-
-def _check_all(
-    outside: TournamentFile,
-    file: Path,
-    name: str,
-    given: Mapping[str, object],
-    seed: int,
-    *,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
+def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[str, object], seed: int) -> None:
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
-    from enginetour.formats.pairing.field import Unpairable
     from enginetour.interop.foreign import is_as_heavy, next_round
     from enginetour.interop.pairers import make_pairing_system, on_rating_scale
-    from enginetour.reports.standings import CheckedRound as Checked
-    from enginetour.reports.standings import checked_json, checked_sheet
 
     found, notes = [], []
     for number in range(1, outside.paired + 1):
@@ -253,14 +249,14 @@ def _check_all(
             ):
                 notes.append(f"round {number}: the file has another round of the same weight")
                 expected, instead = (), ()
-            found.append(Checked(number, len(stood.boards), expected, instead))
+            found.append(CheckedRound(number, len(stood.boards), expected, instead))
         except Unpairable as error:
-            found.append(Checked(number, len(stood.boards), (), (), str(error)))
-    notes = list(dict.fromkeys(notes))
-    sheet = checked_sheet(f"rounds checked · {name}", found, at.labels, notes) if found else None
-    if sheet is None:
+            found.append(CheckedRound(number, len(stood.boards), (), (), str(error)))
+    if not found:
         raise InputRefused("no round is paired yet", place=str(file), step=f"enginetour pair {file}")
-    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=checked_json(name, found, at.labels, notes))
+    notes = list(dict.fromkeys(notes))
+    sheet = checked_sheet(f"rounds checked · {name}", found, at.labels, notes)
+    print_sheet(sheet, checked_json(name, found, at.labels, notes))
     if any(one.differs for one in found):
         click.get_current_context().exit(PAIRINGS_DIFFER)
 
@@ -272,8 +268,6 @@ def _by_setting(foreign: ForeignTournament, given: Mapping[str, object], seed: i
 
 
 def _content(file: Path, largest: int) -> bytes:
-    from enginetour.interop.files import read_whole
-
     try:
         return read_whole(file, largest)
     except OSError as error:
@@ -282,8 +276,6 @@ def _content(file: Path, largest: int) -> bytes:
 
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
     """Each file whole; UsageRefused before the first if one is there already."""
-    from enginetour.interop.files import refuse_valuable, replace_bytes
-
     for path in texts:
         refuse_valuable(path, "--output")
         if path.is_dir() or not path.absolute().parent.is_dir():
@@ -296,8 +288,6 @@ def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
 
 
 def _without(foreign: ForeignTournament, absent: tuple[str, ...]) -> ForeignTournament:
-    from enginetour.formats.pairing.field import Kind
-
     away = {_place(foreign, label, "--absent") for label in absent}
     asked = dict(foreign.asked) | {place: Kind.ABSENT for place in away if place not in foreign.asked}
     present = tuple(place for place in foreign.field.present if place not in away)
@@ -320,41 +310,30 @@ def _resting(foreign: ForeignTournament, bye: str | None, *, forced: bool) -> Fo
 
 
 def _place(foreign: ForeignTournament, label: str, option: str) -> int:
-    from enginetour.model.errors import no_match_hint, suggest
-
     place = foreign.place(label)
     if place is None:
         known = [*foreign.labels, *(member.name for member in foreign.field.members)]
-        raise UsageRefused(
-            f"no entrant {label!r}{no_match_hint(label, known) or suggest(label, foreign.labels)}", place=option
-        )
+        hint = no_match_hint(label, known) or suggest(label, foreign.labels)
+        raise UsageRefused(f"no entrant {label!r}{hint}", place=option)
     return place
 
 
-def _explain(
-    system: PairingSystem, foreign: ForeignTournament, paired: Paired, pair: tuple[str, str], *, as_json: bool
-) -> None:
+def _explain(system: PairingSystem, foreign: ForeignTournament, paired: Paired, pair: tuple[str, str]) -> None:
     from enginetour.interop.roundfiles import explain_pair
-    from enginetour.reports.standings import why_json, why_lines
 
     one, other = (_place(foreign, label, "--why") for label in pair)
     if one == other:
         raise UsageRefused("nobody meets itself: name two", place="--why")
-    try:
+    with usage_errors("--why"):
         found = explain_pair(system, foreign.field, paired, one, other)
-    except ValueError as error:
-        raise UsageRefused(str(error), place="--why") from None
-    if as_json:
-        say_json(why_json(found, foreign.field, foreign.labels))
+    if output_form() == "json":
+        print_json(why_json(found, foreign.field, foreign.labels))
     else:
         click.echo("\n".join(why_lines(found, foreign.field)))
 
 
 def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int) -> None:
     """Xboard's pairing program until it says quit or ends."""
-    import io
-    import sys
-
     from enginetour.interop.foreign import ForeignTournament, SeparatedField
     from enginetour.interop.pairers import check_system, make_pairing_system
     from enginetour.interop.xboard import answer_xboard

@@ -1,39 +1,35 @@
-"""`enginetour rate`: a list straight from PGN files, without a store."""
+"""`enginetour rate`: a list straight from PGN files, without a store; reading PGN files."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from enginetour.cli.common import ListOutput, list_output, output_option, output_options, size_words
-from enginetour.cli.games import (
-    describe_duplicates,
-    describe_left_out,
-    duplicate_files,
-    reading_bar,
-    refuse_twice,
-    report_broken_games,
-    without_collecting,
-)
 from enginetour.cli.listoptions import (
     Display,
     display_options,
     errors_option,
     file_list_options,
     flags,
-    given,
+    name_with_games,
     present,
     requested_errors,
+    resolve_names,
     table,
+    without_collecting,
 )
-from enginetour.cli.match import requested_test, show_file_test, sprt_options
+from enginetour.cli.match import TestRequest, print_file_test, sprt_options
+from enginetour.cli.options import PATH, output_option, output_options, usage_errors
+from enginetour.cli.printing import ListOutput, echo, list_output, output_form, progress_bar, size_of
 from enginetour.interop.tally import normal_name
-from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused, match_name, no_match_hint
+from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import GameFilter, SelectedGames, UnratedGames
@@ -41,7 +37,6 @@ if TYPE_CHECKING:
     from enginetour.interop.tally import Tally
     from enginetour.ratings.models import LooseAnchors, Prior
     from enginetour.ratings.pairs import Openings, Pairs
-    from enginetour.ratings.sequential import Sprt
 
 
 _NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
@@ -50,7 +45,7 @@ T = TypeVar("T")
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE.pgn...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE.pgn...", type=PATH)
 @output_options
 @display_options
 @output_option
@@ -70,8 +65,6 @@ T = TypeVar("T")
 @without_collecting()
 def rate(
     files: tuple[Path, ...],
-    as_json: bool,
-    as_csv: bool,
     display: Display,
     output: Path | None,
     errors_for: tuple[str, ...],
@@ -79,11 +72,8 @@ def rate(
     start: tuple[tuple[str, str], ...],
     by_event: bool,
     strict: bool,
-    sprt: tuple[str, str, float, float] | None,
-    model: str | None,
-    alpha: float | None,
-    beta: float | None,
-    **asked: Any,
+    test: TestRequest | None,
+    fields: dict[str, Any],
 ) -> None:
     """The rating list of PGN files (also .gz, .zst), by maximum likelihood.
 
@@ -98,17 +88,17 @@ def rate(
     A sequential test: enginetour rate night.pgn --sprt "My engine 2" Fruit 0 5
     """
     refuse_twice(files)
-    if strict and sprt is not None:
+    if strict and test is not None:
         raise click.UsageError("--strict is for a list: leave it or --sprt out")
-    into = list_output(output, as_json=as_json, as_csv=as_csv, sources=files)
-    display.check(as_json=into.as_json, as_csv=into.as_csv)
-    test, fields = requested_test(sprt, model, alpha, beta), {k: v for k, v in given(asked).items() if v is not None}
+    into = list_output(output, files)
+    display.check(output_form())
+    fields = {name: value for name, value in fields.items() if value is not None}
     incremental = {"--start": start, "--by-event": by_event, "--setting": "settings" in fields}
     if fields.get("system", "ml") == "ml" and (only := [option for option, there in incremental.items() if there]):
         raise click.UsageError(f"{only[0]} is for --system elo, gor, egf or egf2021")
-    if sprt is not None and test is not None:
+    if test is not None:
         others = "--pairs" if by_pairs else "how to show one" if display != Display() or errors_for else ""
-        _test(files, fields, sprt[:2], test, into, others)
+        _test(files, fields, test, into, others)
         return
     if fields.get("system", "ml") != "ml":
         if display != Display() or errors_for or by_pairs:
@@ -116,21 +106,15 @@ def rate(
         code = _incremental(files, fields, dict(start), into, by_event=by_event)
         sys.exit(code if strict else 0)
     fixed, loose = _anchors(fields)
-    from enginetour.interop.gamefilter import GameFilter, select_games
-
-    wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
-    wanted.check()
+    wanted = _game_filter(fields)
     with reading_bar(files) as progress:
         tally, taken = _read(files, wanted, progress, games=by_pairs)
-    report_broken_games(tally)
-    from enginetour.ratings.ratinglist import rating_list
-
     names = {"aliases": fields.get("aliases"), "include": fields.get("engines", ())}
     names["exclude"] = fields.get("not_engines", ())
-    pairs, left = select_games(tally, **names, min_games=fields.get("min_games", 0), taken=taken)
-    if not len(pairs.games):
-        raise InputRefused(f"no game to rate; left out: {describe_left_out(left)}", place=", ".join(map(str, files)))
-    fixed, loose = _known(fixed, pairs.names), _known(loose, pairs.names)
+    pairs, left = _select(files, tally, taken, **names, min_games=fields.get("min_games", 0))
+    from enginetour.ratings.ratinglist import rating_list  # here: numpy loads while a second process reads
+
+    fixed, loose = _resolved(fixed, pairs.names), _resolved(loose, pairs.names)
     openings = _openings(tally, names["aliases"], pairs, taken) if by_pairs else None
     found = rating_list(
         pairs,
@@ -143,17 +127,36 @@ def rate(
         errors_for=requested_errors(errors_for, pairs),
         skipped=left.games,
     )
-    code = GAMES_LEFT_OUT if strict and left.games else 0
-    if into.put_picture(found, f"ratings · {', '.join(path.name for path in files)}", shown=display != Display()):
-        sys.exit(code)
-    value = _read_told(files, tally, left, twins := duplicate_files(files))
-    notes = [*describe_duplicates(twins), *_notes(tally, left, pairs.names)]
-    if by_pairs and not openings:
-        notes.append(_NO_PAIRS)
-    form: dict[str, Any] = {"room": into.room, "as_json": into.as_json, "as_csv": into.as_csv}
-    text = present(found, pairs, display, **form, value=value, notes=notes)
-    into.put(text, size_words(found))
-    sys.exit(code)
+    title = f"ratings · {', '.join(path.name for path in files)}"
+    if not into.put_picture(found, title, display=display != Display()):
+        value = _read_json(files, tally, left, twins := duplicate_files(files))
+        notes = [*describe_duplicates(twins), *_notes(tally, left, pairs.names)]
+        if by_pairs and not openings:
+            notes.append(_NO_PAIRS)
+        text = present(found, pairs, display, output_form(), into.columns, value=value, notes=notes)
+        into.put(text, size_of(found))
+    sys.exit(GAMES_LEFT_OUT if strict and left.games else 0)
+
+
+def _game_filter(fields: Mapping[str, Any]) -> GameFilter:
+    from enginetour.interop.gamefilter import GameFilter
+
+    wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
+    wanted.check()
+    return wanted
+
+
+def _select(
+    files: tuple[Path, ...], tally: Tally, taken: SelectedGames | None, **names: Any
+) -> tuple[Pairs, UnratedGames]:
+    """The games to rate, and those left out; InputRefused for none to rate."""
+    from enginetour.interop.gamefilter import select_games
+
+    report_broken_games(tally)
+    pairs, left = select_games(tally, **names, taken=taken)
+    if not len(pairs.games):
+        raise InputRefused(f"no game to rate; left out: {describe_left_out(left)}", place=", ".join(map(str, files)))
+    return pairs, left
 
 
 def _anchors(fields: Mapping[str, Any]) -> tuple[dict[str, float], LooseAnchors]:
@@ -183,42 +186,35 @@ def _incremental(
     files: tuple[Path, ...], fields: dict[str, Any], start: Mapping[str, str], into: ListOutput, *, by_event: bool
 ) -> int:
     """A list by a system that rates game by game or tournament by tournament; the exit code of --strict."""
-    from enginetour.interop.gamefilter import EngineNames, GameFilter, rated_games, select_games
+    from enginetour.interop.gamefilter import EngineNames, rated_games
     from enginetour.interop.pgn import read_games
     from enginetour.ratings.incremental import Version, lineage
     from enginetour.ratings.ratinglist import incremental_list
-    from enginetour.reports.editions import list_sheet as listed
+    from enginetour.reports.editions import list_sheet
     from enginetour.reports.ratinglist import SYSTEM_NAMES
     from enginetour.store.definition import parse_definition
     from enginetour.store.ratings import system_named
 
     definition = parse_definition(fields, "list options")
     known, settings = system_named(definition.system), definition.system_settings()
-    wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
-    wanted.check()
+    wanted = _game_filter(fields)
     with reading_bar(files) as progress:
         games = read_games(files, progress=progress, by_event=by_event)
-    report_broken_games(games)
-    names: dict[str, Any] = {
-        "aliases": definition.aliases,
-        "include": definition.engines,
-        "exclude": definition.not_engines,
-    }
+    names: dict[str, Any] = {"aliases": definition.aliases, "include": definition.engines}
+    names["exclude"] = definition.not_engines
     taken = wanted.taken(games)
-    pairs, left = select_games(games, **names, min_games=definition.min_games, taken=taken)
-    if not len(pairs.games):
-        raise InputRefused(f"no game to rate; left out: {describe_left_out(left)}", place=", ".join(map(str, files)))
-    brought = {normal_name(name): _entry(words, definition.system) for name, words in start.items()}
-    entered = _known(brought, pairs.names, place="--start")
+    pairs, left = _select(files, games, taken, **names, min_games=definition.min_games)
+    entered = {normal_name(name): _entry(words, definition.system) for name, words in start.items()}
+    entered = _resolved(entered, pairs.names, "--start")
     rated = rated_games(games, EngineNames(**names), set(pairs.names), taken[0], list(map(str, files)))
     relatives = lineage(Version(name, name) for name in pairs.names)
     ratings = {event.engine: event.after for event in known.rate(rated, settings, entered, relatives)}
     notes = [*describe_duplicates(twins := duplicate_files(files)), *_notes(games, left, pairs.names)]
     found = incremental_list(pairs, ratings, definition.system, skipped=left.games, notes=notes)
     title = f"{SYSTEM_NAMES[definition.system]} · {', '.join(path.name for path in files)}"
-    value = {**found.to_json(), "start": entered, **_read_told(files, games, left, twins)}
-    if not into.put_picture(found, title, shown=False):
-        into.put_sheet(listed(title, found), value, size_words(found))
+    value = {**found.to_json(), "start": entered, **_read_json(files, games, left, twins)}
+    if not into.put_picture(found, title, display=False):
+        into.put_sheet(list_sheet(title, found), value, found)
     return GAMES_LEFT_OUT if left.games else 0
 
 
@@ -227,20 +223,19 @@ def _entry(words: str, system: str) -> float:
     from enginetour.ratings import grades
     from enginetour.ratings.gor import grade_rating
 
-    graded = system != "elo" and grades.parse(words) is not None
+    graded = grades.parse(words) is not None
+    if graded and system == "elo":
+        raise UsageRefused(f"{words!r} is a grade of Go, and Elo has none", place="--start", step="write a number")
     try:
-        if graded and system != "egf2021":
-            return grade_rating(words, "egf" if system == "egf" else "czech")
-        if system == "elo" and grades.parse(words) is not None:
-            raise UsageRefused(f"{words!r} is a grade of Go, and Elo has none", place="--start", step="write a number")
-        return grades.rating(words)
+        with usage_errors("--start"):
+            if graded and system != "egf2021":
+                return grade_rating(words, "egf" if system == "egf" else "czech")
+            return grades.rating(words)
     except InputRefused as refusal:
         raise UsageRefused(refusal.what, place="--start", step=refusal.step) from None
-    except ValueError as error:
-        raise UsageRefused(str(error), place="--start") from None
 
 
-def _read_told(files: tuple[Path, ...], tally: Tally, left: UnratedGames, twins: Sequence[object]) -> dict[str, object]:
+def _read_json(files: tuple[Path, ...], tally: Tally, left: UnratedGames, twins: Sequence[object]) -> dict[str, object]:
     """What was read and left out, for JSON."""
     return {
         "files": list(map(str, files)),
@@ -265,9 +260,7 @@ def _openings(
     return openings_of_games(tally, EngineNames(aliases), pairs.names, taken[0])
 
 
-def _test(
-    files: tuple[Path, ...], fields: dict[str, Any], engines: tuple[str, str], test: Sprt, into: ListOutput, others: str
-) -> None:
+def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, into: ListOutput, others: str) -> None:
     """Instead of a list: the sequential test of two engines, under their aliases. `others` is what a list alone has."""
     words = flags(name for name in fields if name != "aliases") or ("--output" if into.path is not None else others)
     if words:
@@ -279,16 +272,7 @@ def _test(
         games = read_games(files, progress=progress)
     report_broken_games(games)
     naming = EngineNames(fields.get("aliases"))
-    show_file_test(
-        files,
-        games,
-        naming,
-        engines,
-        test,
-        describe_duplicates(duplicate_files(files)),
-        as_json=into.as_json,
-        as_csv=into.as_csv,
-    )
+    print_file_test(files, games, naming, asked, describe_duplicates(duplicate_files(files)))
 
 
 def _loose(words: dict[str, str]) -> LooseAnchors:
@@ -296,19 +280,15 @@ def _loose(words: dict[str, str]) -> LooseAnchors:
         return {}  # numpy is imported while a second process reads
     from enginetour.ratings.models import parse_loose_anchor
 
-    try:
-        return {name: parse_loose_anchor(told) for name, told in words.items()}
-    except ValueError as error:
-        raise UsageRefused(str(error), place="--loose-anchor") from None
+    with usage_errors("--loose-anchor"):
+        return {name: parse_loose_anchor(text) for name, text in words.items()}
 
 
 def _prior(words: str) -> Literal["auto", "none"] | Prior:
     from enginetour.ratings.models import parse_prior
 
-    try:
+    with usage_errors("--prior"):
         return parse_prior(words)
-    except ValueError as error:
-        raise UsageRefused(str(error), place="--prior") from None
 
 
 def _notes(tally: Tally, left: UnratedGames, names: tuple[str, ...]) -> list[str]:
@@ -325,13 +305,72 @@ def _notes(tally: Tally, left: UnratedGames, names: tuple[str, ...]) -> list[str
     return notes + spelling_notes(tally, names)
 
 
-def _known(fixed: Mapping[str, T], names: tuple[str, ...], place: str = "--anchor") -> dict[str, T]:
-    """What is fixed, by the names of the engines that are meant."""
-    meant: dict[str, T] = {}
-    for word, rating in fixed.items():
-        if (name := match_name(word, names)) is None:
-            raise UsageRefused(f"{word!r} has no games here{no_match_hint(word, names)}", place=place)
-        if name in meant:
-            raise UsageRefused(f"{name!r} is fixed twice, the second time as {word!r}", place=place)
-        meant[name] = rating
-    return meant
+def _resolved(fixed: Mapping[str, T], names: tuple[str, ...], place: str = "--anchor") -> dict[str, T]:
+    return resolve_names(fixed, lambda word: name_with_games(word, names, place), place)
+
+
+# Reading PGN files: progress bar, duplicate files, games that cannot be counted.
+
+BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
+_BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
+
+
+def reading_bar(files: Sequence[Path]) -> AbstractContextManager[Callable[[int], object]]:
+    """Show a bar for big files only: nothing to see is better than a flash."""
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    return nullcontext(lambda _: None) if size < BIG else progress_bar(size, "reading")
+
+
+def refuse_twice(files: Sequence[Path]) -> None:
+    """UsageRefused for a file that is given twice, under any of its names: each of its games would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in files:
+        try:
+            found = path.stat()
+        except OSError:
+            continue  # whoever reads it says so
+        first = seen.setdefault((found.st_dev, found.st_ino), path)
+        if first is not path and S_ISREG(found.st_mode):
+            named = f", first as {first}" if first != path else ""
+            what = f"is given twice{named}; its games would count twice"
+            raise UsageRefused(what, place=str(path), step="leave one out")
+
+
+def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
+    """Files with the same content, packed or not, in groups: each of their games counts more than once."""
+    if len(files) == 1:
+        return []
+    from enginetour.interop.files import same_content
+
+    return [list(map(str, group)) for group in same_content(files)]
+
+
+def describe_duplicates(twins: Sequence[Sequence[str]]) -> list[str]:
+    """Return one note for all of them."""
+    groups = "; ".join(map(" = ".join, twins))
+    return [f"files with the same content, whose games count more than once: {groups}"] if groups else []
+
+
+def report_broken_games(tally: Tally) -> None:
+    """Where the games are that could not be counted, on stderr."""
+    for place, why in tally.broken[:_BROKEN_SHOWN]:
+        echo(f"{place}: {why}", err=True)
+    if (more := tally.broken_games - _BROKEN_SHOWN) > 0:
+        echo(f"... and {more:,} more broken games; --json has their places", err=True)
+
+
+def describe_left_out(left: UnratedGames) -> str:
+    """The games left out, by reason."""
+    first = {result: f" ({place})" for result, place in left.places.items()}
+    words = [f"{n:,} with result {result or 'blank'}{first.get(result, '')}" for result, n in left.others.items()]
+    reasons = {
+        "broken": left.broken,
+        "of an engine against itself": left.alone,
+        "of engines that are not wanted": left.unwanted,
+        "of engines with too few": left.few,
+    }
+    words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+    names = ", ".join(f"{name} {count:,}" for name, count in left.variants.items())
+    said = {"odds": "at odds", "variant": f"of other variants ({names}; --variant NAME takes one)"}
+    words += [f"{count:,} {said.get(part, f'by {part}')}" for part, count in left.apart.items()]
+    return ", ".join(words)

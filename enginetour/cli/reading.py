@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import (
-    choose_tournament,
-    markup,
-    open_store,
+from enginetour.cli.options import (
+    TournamentChoice,
+    json_option,
     output_options,
-    print_text,
-    say_json,
-    show_sheet,
     tournament_argument,
     tournament_options,
-    width,
-    wrap_sentences,
 )
+from enginetour.cli.printing import output_form, print_json, print_sheet, print_text, width, wrap_sentences
+from enginetour.formats.pairing.standings import Scored, cross, table
+from enginetour.formats.pairing.standings import crosstable as cross_rows
 from enginetour.model.errors import UsageRefused
-from enginetour.store.address import Address
+from enginetour.model.game import GameFinished, GameKey, GameVoided, Note, StandingsRow
+from enginetour.reports.games import averages_sheet, count_endings, pairings_sheet
+from enginetour.reports.ladder import ladder_sheet, ladder_steps, round_robin_text
+from enginetour.reports.standings import (
+    crosstable_sheet,
+    pairing_figures,
+    pairing_report,
+    points_notes,
+    standings_sheet,
+    tiebreak_values,
+)
+from enginetour.store.address import slug_of
 
 if TYPE_CHECKING:
     from enginetour.formats.base import Format
@@ -35,52 +45,46 @@ if TYPE_CHECKING:
 @click.command()
 @tournament_argument
 @tournament_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.option("--watch", is_flag=True, help="Again every two seconds, until Ctrl-C.")
-def status(db: Address | None, name: str | None, edition: int | None, as_json: bool, watch: bool) -> None:
+def status(chosen: TournamentChoice, watch: bool) -> None:
     """How far a tournament is: games, estimate, what is being played.
 
     Example: enginetour status --json
     """
-    import time
-
-    from enginetour.reports.progress import format_status as status_words
+    from enginetour.reports.progress import format_status
 
     while True:
-        found, name, edition = _status(db, name, edition)  # a later look is at the same one, whatever has come since
-        if as_json:
-            say_json(found)
+        found, chosen = _status(chosen)  # a later look is at the same one, whatever has come since
+        if output_form() == "json":
+            print_json(found)
         else:
-            click.echo(wrap_sentences(status_words(found)))
+            click.echo(wrap_sentences(format_status(found)))
         if not watch or found["state"] not in ("running", "stopping", "paused"):
             return
         time.sleep(2.0)
 
 
-def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[dict[str, object], str, int]:
-    """What there is to tell, and of which tournament and edition."""
-    from enginetour.cli.screen import status as told
-    from enginetour.reports.games import count_endings as endings_counted
+def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoice]:
+    """The status, and the very tournament that it is of."""
+    from enginetour.cli.screen import status as status_json
     from enginetour.reports.progress import Progress
-    from enginetour.store.address import slug_of
     from enginetour.store.replay import fold
-    from enginetour.tournament.config.workspace import database_of
     from enginetour.tournament.control import ask, socket_path
 
-    database = database_of(Path.cwd(), db)
-    with open_store(db, lasting=True) as store:
-        log = choose_tournament(store, name, edition)
-        answer = ask(socket_path(database, slug_of(log.name)), {"do": "status"})
+    with chosen.open(lasting=True) as log:
+        same = replace(chosen, name=log.name, edition=log.edition)
+        answer = ask(socket_path(chosen.database, slug_of(log.name)), {"do": "status"})
         if answer is not None and answer.get("tournament") == log.title:
-            return {key: value for key, value in answer.items() if key != "ok"}, log.name, log.edition
-        with store.database.snapshot():  # not before: a run that ends in this moment has ended in it
+            return {key: value for key, value in answer.items() if key != "ok"}, same
+        with log.database.snapshot():  # not before: a run that ends in this moment has ended in it
             format_, state = fold(log)
-            picture = Progress(system=log.system, name=log.title)
-            picture.stand(format_, state)
-            picture.endings = endings_counted(log.games(counting=True))
-            picture.done = picture.endings.total()
-            picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
-            return told(picture, "stopped" if format_.offers(state) else "finished"), log.name, log.edition
+            progress = Progress(system=log.system, name=log.title)
+            progress.stand(format_, state)
+            progress.endings = count_endings(log.games(counting=True))
+            progress.done = progress.endings.total()
+            progress.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
+            return status_json(progress, "stopped" if format_.offers(state) else "finished"), same
 
 
 @click.command()
@@ -98,15 +102,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
     help="What rounds without a game count in the tie-breaks of a file.  [default: fide for a TRF]",
 )
 def standings(
-    db: Address | None,
-    name: str | None,
-    edition: int | None,
-    as_json: bool,
-    as_csv: bool,
-    pairing_report: bool,
-    engines: bool,
-    placement: str | None,
-    unplayed: Unplayed | None,
+    chosen: TournamentChoice, pairing_report: bool, engines: bool, placement: str | None, unplayed: Unplayed | None
 ) -> None:
     """The table, with tie-breaks where the format has them.
 
@@ -120,34 +116,34 @@ def standings(
 
     Example: enginetour standings --engines
     """
-    from enginetour.reports import standings as text
     from enginetour.store.replay import fold
 
     if engines and pairing_report:
         raise click.UsageError("--engines and --pairing-report are two tables: ask for one")
-    if name is not None and _is_outside(name):
-        idle = {"--db": db, "--edition": edition, "--pairing-report": pairing_report, "--engines": engines}
-        for word in (word for word, given in idle.items() if given):
+    if chosen.name is not None and _is_outside(chosen.name):
+        idle = {"--db": chosen.db, "--edition": chosen.edition, "--pairing-report": pairing_report}
+        for word in (word for word, given in {**idle, "--engines": engines}.items() if given):
             raise UsageRefused(f"{word} does nothing with the file of another program", step="leave one of them out")
-        _show_report(Path(name), placement, unplayed, as_json=as_json, as_csv=as_csv)
+        _print_file(Path(chosen.name), placement, unplayed)
         return
     for word, given in (("--placement", placement), ("--unplayed", unplayed)):
         if given is not None:
             step = "a configuration sets it under [format]"
             raise UsageRefused(f"{word} is for the file of another program", step=step)
-    with open_store(db) as store:
-        log = choose_tournament(store, name, edition)
+    with chosen.open() as log:
         if engines:
-            _show_engines(log, as_json=as_json, as_csv=as_csv)
+            from enginetour.store.games import side_records
+
+            sheet = averages_sheet(f"engines · {log.title}", _names(log), side_records(log))
+            print_sheet(sheet, {"engines": sheet.rows})
             return
         format_, state = fold(log)
         if pairing_report:
             sheet = _pairing_report(log, format_, state)
-            show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"rounds": [dict(row) for row in sheet.rows]})
+            print_sheet(sheet, {"rounds": sheet.rows})
             return
-        sheet = text.standings_sheet(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
-        value = {"table": [dict(row) for row in sheet.rows], "finished": not format_.offers(state)}
-        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        sheet = standings_sheet(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
+        print_sheet(sheet, {"table": sheet.rows, "finished": not format_.offers(state)})
 
 
 def _is_outside(name: str) -> bool:
@@ -158,16 +154,14 @@ def _is_outside(name: str) -> bool:
     return path.suffix.lower() in (".trf", ".xml", ".h9", ".tde") and (os.sep in name or path.is_file())
 
 
-def _show_report(file: Path, placement: str | None, unplayed: Unplayed | None, *, as_json: bool, as_csv: bool) -> None:
+def _print_file(file: Path, placement: str | None, unplayed: Unplayed | None) -> None:
     from enginetour.cli.pairing import open_tournament_file
-    from enginetour.reports import standings as text
 
     codes = None if placement is None else tuple(code.strip().upper() for code in placement.split(",") if code.strip())
     found = open_tournament_file(file).table(codes, unplayed)
-    sheet = text.standings_sheet(f"standings · {found.title}", found.placed)
-    sheet = replace(sheet, notes=(*sheet.notes, *found.notes))
-    value = {"table": [dict(row) for row in sheet.rows], "finished": found.finished, "notes": list(found.notes)}
-    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
+    sheet = standings_sheet(f"standings · {found.title}", found.placed)
+    value = {"table": sheet.rows, "finished": found.finished, "notes": found.notes}
+    print_sheet(replace(sheet, notes=(*sheet.notes, *found.notes)), value)
 
 
 def _names(log: TournamentLog) -> list[str]:
@@ -175,23 +169,14 @@ def _names(log: TournamentLog) -> list[str]:
     return list(dict.fromkeys([*(entrant.name for entrant in log.entrants), *log.specs]))
 
 
-def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
-    from enginetour.reports.games import averages_sheet as averages
-    from enginetour.store.games import side_records
-
-    sheet = averages(f"engines · {log.title}", _names(log), side_records(log))
-    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"engines": [dict(row) for row in sheet.rows]})
-
-
 def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> Sheet:
     from enginetour.formats.rounds import Rounds
-    from enginetour.reports.review.tournament import pairing_field as field_of
-    from enginetour.reports.standings import pairing_figures, pairing_report
+    from enginetour.reports.review.tournament import pairing_field
 
     if not isinstance(format_, Rounds):
         step = "enginetour standings, or ladder for a bubble"
         raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
-    figures = pairing_figures(*field_of(format_, state))
+    figures = pairing_figures(*pairing_field(format_, state))
     return pairing_report(f"pairing report · {log.title}", figures, format_.notes(state))
 
 
@@ -200,31 +185,48 @@ def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> She
 @tournament_options
 @output_options
 @click.option("--pairs", is_flag=True, help="Every two that met: W, D, L and Ptnml(0-2), pairs of games by points.")
-def crosstable(
-    db: Address | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, pairs: bool
-) -> None:
+def crosstable(chosen: TournamentChoice, pairs: bool) -> None:
     """Who did what against whom: 1 won, = drawn, 0 lost, from the row's view.
 
     Example: enginetour crosstable
 
     Example: enginetour crosstable --pairs --csv
     """
-    from enginetour.cli import screen as tell
+    from enginetour.store.replay import fold
 
-    with open_store(db) as store:
+    with chosen.open() as log:
         if pairs:
-            _show_pairs(choose_tournament(store, name, edition), as_json=as_json, as_csv=as_csv)
+            _print_pairs(log)
             return
-        sheet, value = tell.crosstable(choose_tournament(store, name, edition))
-        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        format_, state = fold(log)
+        placed = format_.standings(state)
+        names = [line.name for line in placed]
+        games = [Scored(game.white, game.black, game.outcome) for game in log.games(counting=True)]
+        cells = _cells(names, games)
+        rows = [
+            {"rank": n, "name": line.name, "points": line.half_points / 2, "against": _against(line.name, names, cells)}
+            for n, line in enumerate(placed, 1)
+        ]
+        sums = {row.name: row.half_points for row in cross_rows(names, games)}
+        notes = points_notes(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
+        print_sheet(crosstable_sheet(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows})
 
 
-def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
-    from enginetour.reports.games import pairings_sheet as pairings
+def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str], str]:
+    """Row and column to ``1=0``, for those who met."""
+    met = ((row, name, cell) for row in cross_rows(names, games) for name, cell in zip(names, row.cells, strict=True))
+    return {(row.name, name): cell for row, name, cell in met if cell}
+
+
+def _against(one: str, names: Sequence[str], cells: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    return {other: cells[one, other] for other in names if (one, other) in cells}
+
+
+def _print_pairs(log: TournamentLog) -> None:
     from enginetour.store.selection import pentanomials_of_tournament
 
-    sheet = pairings(f"pairings · {log.title}", _names(log), log.pair_counts(), pentanomials_of_tournament(log))
-    show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"pairings": [dict(row) for row in sheet.rows]})
+    sheet = pairings_sheet(f"pairings · {log.title}", _names(log), log.pair_counts(), pentanomials_of_tournament(log))
+    print_sheet(sheet, {"pairings": sheet.rows})
 
 
 @click.command()
@@ -232,44 +234,94 @@ def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
 @tournament_options
 @output_options
 @click.option("--step", "step", type=click.IntRange(min=1), help="Round robin N in full: crosstable, parking, ranking.")
-def ladder(
-    db: Address | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, step: int | None
-) -> None:
+def ladder(chosen: TournamentChoice, step: int | None) -> None:
     """The bubble's story: sections, who was parked, who dropped out, and why.
 
     Example: enginetour ladder --step 3
     """
-    from enginetour.cli import screen as tell
-    from enginetour.reports import ladder as ladders
+    from enginetour.cli.screen import format_history
     from enginetour.reports.review.tournament import rating_order
     from enginetour.store.replay import fold
 
-    with open_store(db) as store:
-        log = choose_tournament(store, name, edition)
+    with chosen.open() as log:
         if log.system != "bubble":
             raise UsageRefused(
                 f"{log.title} is a {log.system}, only a bubble has a ladder", step="enginetour standings"
             )
+        form, title = output_form(), f"ladder · {log.title}"
         if step is not None:
-            told, sheet, lines = tell.round_robin(log, step)
-            if as_json or as_csv or markup():
-                show_sheet(sheet, as_json=as_json, as_csv=as_csv, value={"tournament": log.title, **told})
+            found, sheet, placed = _round_robin(log, step)
+            if form == "text":
+                print_text(round_robin_text(title, found, sheet, placed, width()))
             else:
-                print_text(ladders.round_robin_text(f"ladder · {log.title}", told, sheet, lines, width()))
+                print_sheet(sheet, {"tournament": log.title, **found})
             return
-        if not (as_json or as_csv or markup()):
-            print_text(tell.format_history(log))
+        if form == "text":
+            print_text(format_history(log))
             return
         format_, state = fold(log)
-        placed = format_.standings(state)
-        if not as_json:
-            sheet = ladders.ladder_sheet(f"ladder · {log.title}", format_.notes(state), placed)
-            show_sheet(sheet, as_json=False, as_csv=as_csv)
+        notes, placed = format_.notes(state), format_.standings(state)
+        if form != "json":
+            print_sheet(ladder_sheet(title, notes, placed))
             return
-        ranking = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
-        say_json({
-            "steps": ladders.ladder_steps(format_.notes(state)),
-            "ranking": ranking,
+        print_json({
+            "steps": ladder_steps(notes),
+            "ranking": _ranking(placed),
             "rating_order": list(rating_order(log, placed)),
             "finished": not format_.offers(state),
         })  # fmt: skip
+
+
+def _ranking(placed: Sequence[StandingsRow]) -> list[dict[str, object]]:
+    return [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
+
+
+def _round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[StandingsRow, ...]]:
+    """Round robin `number` of a bubble as its decision left it, or as it is now: its step, crosstable, ranking."""
+    from enginetour.store.replay import format_of
+
+    format_, games = format_of(log), dict[GameKey, Scored]()
+    state = format_.start(log.entrants)
+    for event in log.events():
+        if (found := _step(format_.notes(state), number)) and found["decision"]:
+            break
+        state = format_.step(state, event)
+        if isinstance(event, GameFinished):
+            games[event.pairing.key] = Scored(event.pairing.white, event.pairing.black, event.outcome)
+        elif isinstance(event, GameVoided) and event.pairing.key in {p.key for p in format_.offers(state)}:
+            games.pop(event.pairing.key, None)  # what was struck out later had decided by then, and stays
+    step = _step(format_.notes(state), number)
+    if step is None:
+        last = ladder_steps(format_.notes(state))[-1]["step"]
+        raise UsageRefused(f"there is no round robin {number} in {log.title}, the last is {last}", step="--step")
+    placed = format_.standings(state)
+    active = [line.name for line in placed if line.status == "active"]
+    lines = _deciding(step) if step["decision"] else table(active, cross(games.values()), ("SB",))
+    names = [line.name for line in lines]
+    cells = _cells(names, games.values())
+    step["table"] = [
+        {
+            "engine": line.name,
+            "points": line.half_points / 2,
+            "sonneborn_berger": tiebreak_values(line)["SB"],
+            "against": _against(line.name, names, cells),
+        }
+        for line in lines
+    ]
+    step["parked"] = [line.name for line in reversed(placed) if line.status == "parked"]
+    step["ranking"] = _ranking(placed)
+    return step, crosstable_sheet(f"round robin {number}", names, cells, lines, ("SB",)), placed
+
+
+def _step(notes: Sequence[Note], number: int) -> dict[str, Any] | None:
+    return next((step for step in ladder_steps(notes) if step["step"] == number), None)
+
+
+def _deciding(step: dict[str, Any]) -> tuple[StandingsRow, ...]:
+    """The lines of the table by which it was decided."""
+
+    def line(rank: int, row: Mapping[str, Any]) -> StandingsRow:
+        sonneborn = ("SB", round(row["sonneborn_berger"] * 4))
+        return StandingsRow(rank, row["engine"], round(row["points"] * 2), 0, "", (sonneborn,))
+
+    return tuple(line(rank, row) for rank, row in enumerate(step["table"], 1))

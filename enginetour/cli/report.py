@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import (
-    choose_tournament,
+from enginetour.cli.options import (
+    PATH,
+    TournamentChoice,
     config_home,
     database_option,
     open_store,
     rows_of_others,
-    say,
     tournament_options,
 )
+from enginetour.cli.printing import echo
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address
-from enginetour.tournament.config.workspace import report_of
+from enginetour.tournament.config.workspace import database_of, report_of, results_of
 
 if TYPE_CHECKING:
     from enginetour.store.games import TournamentReader
-    from enginetour.store.tournaments import Store
 
 
 # `enginetour report`: HTML pages of a tournament or a list.
@@ -32,15 +32,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Folder, or FILE.html for all in one; default: beside the database.",
-)
-def report(
-    list_name: str | None, db: Address | None, name: str | None, edition: int | None, output: Path | None
-) -> None:
+@click.option("-o", "--output", type=PATH, help="Folder, or FILE.html for all in one; default: beside the database.")
+def report(list_name: str | None, chosen: TournamentChoice, output: Path | None) -> None:
     """A report to look at in a browser, from the disk and without network.
 
     Who is best and how sure that is, what happened, was it fair, what went
@@ -52,28 +45,19 @@ def report(
 
     Example: enginetour report blitz -o blitz.html
     """
-    from enginetour.reports.review.write import list_report_dir as list_folder
-    from enginetour.reports.review.write import write_list_report, write_report
+    from enginetour.reports.review.write import list_report_dir, write_list_report, write_report
 
-    if list_name is not None and (name or edition):
+    if list_name is not None and (chosen.name or chosen.edition):
         raise click.UsageError("a list names its tournaments itself: leave out -t and --edition")
-    with open_store(db) as store:
+    with open_store(chosen.db) as store:
+        place = store.database.path
+        results = results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
         if list_name is not None:
-            target = output or list_folder(_results(store), list_name)
-            say(f"report: {write_list_report(store, list_name, target).start}")
-            return
-        log = choose_tournament(store, name, edition)
-        target = output or report_of(_results(store), log.slug)
-        written = write_report(log, target)
-        say(f"report: {written.start}")
-
-
-def _results(store: Store) -> Path:
-    """The folder of the database; where that is on a server, the usual one of this workspace."""
-    from enginetour.tournament.config.workspace import results_of
-
-    place = store.database.path
-    return results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
+            written = write_list_report(store, list_name, output or list_report_dir(results, list_name))
+        else:
+            log = chosen.log(store)
+            written = write_report(log, output or report_of(results, log.slug))
+        echo(f"report: {written.start}")
 
 
 class _StopRequested(Exception):
@@ -112,13 +96,14 @@ def report_at_end(
     """What `run` leaves for the morning. Nothing of it may harm the run: what fails is told in a line."""
     from enginetour.reports.review.write import write_report
 
-    def heed() -> None:
+    def check_hurry() -> None:
         if hurried():
             raise _StopRequested
 
     try:
-        heed()
-        written = write_report(log, report_of(results, log.slug), again=again, suspended=suspended, before_page=heed)
+        check_hurry()
+        folder = report_of(results, log.slug)
+        written = write_report(log, folder, again=again, suspended=suspended, before_page=check_hurry)
         tell(f"report: {written.start}")
     except _StopRequested:
         tell("no report: stopped in a hurry; enginetour report writes it")
@@ -167,45 +152,43 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     if lacking := [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]:
         step = "pip install 'enginetour[web]'"
         raise UsageRefused(f"serve needs {' and '.join(lacking)}", step=step)
-    from enginetour.tournament.config.workspace import database_of
     from enginetour.web import server
-    from enginetour.web.app import create_app as site
-    from enginetour.web.hall import DatabaseReader as Library
-    from enginetour.web.hall import TournamentHub as Hall
-    from enginetour.web.server import MIN_TOKEN_LENGTH as LEAST_TOKEN
-    from enginetour.web.server import RequestGuard as Guard
+    from enginetour.web.app import create_app
+    from enginetour.web.hub import TournamentHub
+    from enginetour.web.pages import DatabaseReader
 
     made = secrets.token_urlsafe(24) if token == NEW else ""
     token = made or token or ""
-    if token and len(token) < LEAST_TOKEN:
-        raise UsageRefused(f"a token has {LEAST_TOKEN} signs or more", place="--token", step=f"--token {NEW} makes one")
+    if token and len(token) < server.MIN_TOKEN_LENGTH:
+        what = f"a token has {server.MIN_TOKEN_LENGTH} signs or more"
+        raise UsageRefused(what, place="--token", step=f"--token {NEW} makes one")
     if not token and not server.is_loopback(host):
         what = "others can reach this address, so a page needs a token"
         raise UsageRefused(what, place=f"--host {host}", step=f"add --token {NEW}, or set ENGINETOUR_TOKEN")
     database = database_of(Path.cwd(), db)
     with rows_of_others(database):
-        library = Library(database)
+        reader = DatabaseReader(database)
         listener = server.open_socket(host, port)
-        failed = _tell_failure()
-        hall = Hall(library, lambda words: say(words, err=True), failed)
-        app = Guard(site(hall, library), hosts=(host, *names), token=token, failed=failed)
+        failed = _failure_reporter()
+        hub = TournamentHub(reader, lambda words: echo(words, err=True), failed)
+        app = server.RequestGuard(create_app(hub, reader), hosts=(host, *names), token=token, failed=failed)
         shown = f"[{host}]" if ":" in host else host
-        say(f"database {database}")
-        say(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   Ctrl-C ends it")
+        echo(f"database {database}")
+        echo(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   Ctrl-C ends it")
         os.nice(_NICENESS)
-        server.serve(app, hall, listener)
+        server.serve(app, hub, listener)
 
 
-def _tell_failure() -> Callable[[Exception], None]:
+def _failure_reporter() -> Callable[[Exception], None]:
     """A failure of ours is told once, with the file that has its traceback."""
-    told: set[str] = set()
+    reported: set[str] = set()
 
     def failed(error: Exception) -> None:
         from enginetour.cli.main import kept_traceback
 
         words = f"{type(error).__name__}: {error}"
-        if words not in told and len(told) < MOST_FAILURES:
-            told.add(words)
-            say(f"our own failure, {words}; where it happened: {kept_traceback()}; please report it", err=True)
+        if words not in reported and len(reported) < MOST_FAILURES:
+            reported.add(words)
+            echo(f"our own failure, {words}; where it happened: {kept_traceback()}; please report it", err=True)
 
     return failed

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from enginetour.cli.common import database_option, is_live_terminal
+from enginetour.cli.options import PATH, database_option
+from enginetour.cli.printing import is_live_terminal
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address
-from enginetour.tournament.config.workspace import database_of, results_of
+from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
 from enginetour.tournament.places import LocalExecutor
 from enginetour.tournament.probing import probe_executor
 
@@ -20,7 +21,7 @@ from enginetour.tournament.probing import probe_executor
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=PATH)
 @database_option
 @click.option("--new", is_flag=True, help="Start the next edition of a finished tournament.")
 @click.option("--slots", type=click.IntRange(min=1), help="Games at once; default: the configuration's.")
@@ -64,7 +65,7 @@ def run(
 
 
 @click.command()
-@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Where; default: the workspace's results.")
+@click.option("--dir", "folder", type=PATH, help="Where; default: the workspace's results.")
 def demo(folder: Path | None) -> int:
     """Play the quickstart: a small bubble between the engines we ship.
 
@@ -74,7 +75,6 @@ def demo(folder: Path | None) -> int:
     Example: enginetour demo
     """
     from enginetour.interop.files import bundled_directory
-    from enginetour.tournament.config.workspace import workspace_of
 
     config = bundled_directory("configs") / "quickstart.toml"
     results = folder if folder is not None else workspace_of(Path.cwd()) / "results"

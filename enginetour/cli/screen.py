@@ -5,27 +5,23 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import width
-from enginetour.formats.pairing.standings import Scored, cross, table
-from enginetour.formats.pairing.standings import crosstable as standings_crosstable
-from enginetour.model.errors import UsageRefused
-from enginetour.model.game import Game, GameFinished, GameKey, GameVoided, Note, Outcome, StandingsRow
+from enginetour.cli.printing import width
+from enginetour.model.game import Game, Note, Outcome
 from enginetour.reports import ladder, progress, sprt, standings
 from enginetour.reports.progress import Progress, headline, live_table, playing_line, sequential_lines
 from enginetour.reports.sheet import render, safe_text, wrap_sentence
-from enginetour.store.replay import fold, format_of
+from enginetour.store.replay import fold
 from enginetour.tournament.control import ControlServer
 from enginetour.tournament.scheduler import Scheduler, Watcher
 
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
 
 
@@ -51,17 +47,17 @@ def _print(lines: Sequence[str]) -> None:
 
 
 class WrongClaims:
-    """What engines said of their searches that was not so: each kind of each engine once."""
+    """Claims of engines about their searches that proved wrong: each kind of each engine once."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[str, str]] = set()
+        self._shown: set[tuple[str, str]] = set()
 
     def new(self, game: Game) -> Iterator[str]:
-        """Sentences about the game that just ended."""
+        """Yield sentences about the game that just ended."""
         for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
             for kind, number, words in record.claims:
-                if (name, kind) not in self._told:
-                    self._told.add((name, kind))
+                if (name, kind) not in self._shown:
+                    self._shown.add((name, kind))
                     more = f", {number} times" if number > 1 else ""
                     yield f"claim: {name}: {words} ({kind}{more}; told once)"
 
@@ -93,8 +89,8 @@ class Lines(Watcher):
             else:
                 click.echo(self._started(slot, names))
 
-    def _tell_begun(self, flying: Collection[tuple[str, str]]) -> None:
-        """Games whose slot has nothing else that is still to be told; what the machine failed never is."""
+    def _print_begun(self, flying: Collection[tuple[str, str]]) -> None:
+        """Games whose slot has nothing else that is still to be printed; what the machine failed never is."""
         with self._lock:
             begun, self._begun = self._begun, []
             lines = list[str]()
@@ -145,7 +141,7 @@ class Lines(Watcher):
         """A progress line every ten games, and not every moment."""
         self.picture.take(scheduler)
         self._planned = self._numbers()
-        self._tell_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
+        self._print_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
         if self.due <= 0 and self._clock() >= self._quiet_until:
             self._quiet_until = self._clock() + _PROGRESS_S
             self.due = max(_PROGRESS_GAMES, self.picture.done // 100)
@@ -154,7 +150,7 @@ class Lines(Watcher):
                 _print(lines)
 
     def strength(self) -> None:
-        """How far two engines are apart, as far as that can be told, unless it was told since the last game."""
+        """Print how far two engines are apart, unless it was printed since the last game."""
         lines = list(self._strength())
         with self._lock:
             _print(lines)
@@ -214,18 +210,16 @@ class LiveTable(Watcher):
         size = shutil.get_terminal_size((80, 24))
         if size != self.size:
             self.size = size
-            self._begin_anew()
-        told = (*self._banner(), headline(self.picture), *sequential_lines(self.picture))
-        above = [line for words in told for line in _wrapped(words, size.columns)]
-        said = (playing_line(self.picture), *self.words, *self.incident)
-        below = [line for words in said for line in _wrapped(words, size.columns)]
+            self.live.stop()  # its terminal has wrapped the old picture, nothing there can be redrawn
+            self.console.clear()
+            self.live = self._started()
+        banner = (f"WARNING: {self.picture.banner}",) if self.picture.banner else ()
+        above = self._wrapped(*banner, headline(self.picture), *sequential_lines(self.picture))
+        below = self._wrapped(playing_line(self.picture), *self.words, *self.incident)
         room = max(3, size.lines - 3 - len(above) - len(below))
         middle = render(live_table(self.picture, room), size.columns).splitlines()
         self.live.update(Text("\n".join([*above, *middle, *below])), refresh=True)
         self.due = self._clock() + REDRAW_S
-
-    def _banner(self) -> tuple[str, ...]:
-        return (f"WARNING: {banner}",) if (banner := self.picture.banner) else ()
 
     def close(self) -> None:
         """Draw the last picture and leave it standing."""
@@ -239,145 +233,29 @@ class LiveTable(Watcher):
         live.start()
         return live
 
-    def _begin_anew(self) -> None:
-        """Another size of the window: its terminal has wrapped the old picture, nothing there can be redrawn."""
-        self.live.stop()
-        self.console.clear()
-        self.live = self._started()
+    def _wrapped(self, *lines: str) -> list[str]:
+        return [part for line in lines for part in wrap_sentence(line, max(20, self.size.columns - 1))]
 
     def _say(self, text: str) -> None:
         self.words = [*self.words, safe_text(text)][-3:]
 
 
-def _wrapped(line: str, columns: int) -> list[str]:
-    return wrap_sentence(line, max(20, columns - 1))
-
-
-class WatcherGroup(Watcher):
-    """Several watchers, each told in order."""
-
-    def __init__(self, *watchers: Any) -> None:
-        self.watchers = watchers
-
-    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Tell all."""
-        for watcher in self.watchers:
-            watcher.game(number, game, notes)
-
-    def trouble(self, text: str) -> None:
-        """Tell all."""
-        for watcher in self.watchers:
-            watcher.trouble(text)
-
-    def withdrawn(self, name: str, why: str) -> None:
-        """Tell all."""
-        for watcher in self.watchers:
-            watcher.withdrawn(name, why)
-
-    def turn(self, scheduler: Scheduler) -> None:
-        """Tell all."""
-        for watcher in self.watchers:
-            watcher.turn(scheduler)
-
-    def progress(self, scheduler: Scheduler) -> None:
-        """Tell all."""
-        for watcher in self.watchers:
-            watcher.progress(scheduler)
-
-
-# Bubble ladder, crosstable and status, at the end of a run and later.
+# Bubble ladder, table and status, at the end of a run and later.
 
 
 def format_history(log: TournamentLog, *, most: int | None = None) -> str:
     """The ladder of a bubble (its last `most` round robins, or all), the table of everything else."""
     format_, state = fold(log)
     placed = format_.standings(state)
-    if log.system != "bubble":
-        told = render(standings.standings_sheet(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
-        if found := sprt.current_test(format_, state):
-            told += "\n" + render(sprt.sprt_sheet(f"test · {log.title}", *found), width())
-        return told
-    from enginetour.reports.review.tournament import rating_order  # here: a table does without what ratings need
+    if log.system == "bubble":
+        from enginetour.reports.review.tournament import rating_order  # here: a table does without what ratings need
 
-    return ladder.ladder_text(
-        f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most
-    )
-
-
-def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[StandingsRow, ...]]:
-    """Round robin `number` of a bubble as its decision left it, or as it stands: its story, crosstable, ranking."""
-    format_, games = format_of(log), dict[GameKey, Scored]()
-    state = format_.start(log.entrants)
-    for event in log.events():
-        if (found := _told(format_.notes(state), number)) and found["decision"]:
-            break
-        state = format_.step(state, event)
-        if isinstance(event, GameFinished):
-            games[event.pairing.key] = Scored(event.pairing.white, event.pairing.black, event.outcome)
-        elif isinstance(event, GameVoided) and event.pairing.key in {p.key for p in format_.offers(state)}:
-            games.pop(event.pairing.key, None)  # what was struck out later had decided by then, and stays
-    step = _told(format_.notes(state), number)
-    if step is None:
-        last = ladder.ladder_steps(format_.notes(state))[-1]["step"]
-        raise UsageRefused(f"there is no round robin {number} in {log.title}, the last is {last}", step="--step")
-    placed = format_.standings(state)
-    active = [line.name for line in placed if line.status == "active"]
-    lines = _members(step) if step["decision"] else table(active, cross(games.values()), ("SB",))
-    names = [line.name for line in lines]
-    cells = _cells(names, games.values())
-    step["table"] = [
-        {
-            "engine": line.name,
-            "points": line.half_points / 2,
-            "sonneborn_berger": standings.tiebreak_values(line)["SB"],
-            "against": _against(line.name, names, cells),
-        }
-        for line in lines
-    ]
-    step["parked"] = [line.name for line in reversed(placed) if line.status == "parked"]
-    step["ranking"] = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
-    return step, standings.crosstable_sheet(f"round robin {number}", names, cells, lines, ("SB",)), placed
-
-
-def _told(notes: Sequence[Note], number: int) -> dict[str, Any] | None:
-    return next((step for step in ladder.ladder_steps(notes) if step["step"] == number), None)
-
-
-def _members(step: dict[str, Any]) -> tuple[StandingsRow, ...]:
-    """The lines of the table by which it was decided."""
-    return tuple(
-        StandingsRow(
-            rank, row["engine"], round(row["points"] * 2), 0, "", (("SB", round(row["sonneborn_berger"] * 4)),)
-        )
-        for rank, row in enumerate(step["table"], 1)
-    )
-
-
-def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str], str]:
-    """Row and column to ``1=0``, for those who met."""
-    rows = standings_crosstable(names, games)
-    met = ((row.name, name, cell) for row in rows for name, cell in zip(names, row.cells, strict=True))
-    return {(one, other): cell for one, other, cell in met if cell}
-
-
-def _against(one: str, names: Sequence[str], cells: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    return {other: cells[one, other] for other in names if (one, other) in cells}
-
-
-def crosstable(log: TournamentLog) -> tuple[Sheet, dict[str, Any]]:
-    """Everybody against everybody, in the order of the table; the JSON names the opponents."""
-    format_, state = fold(log)
-    placed = format_.standings(state)
-    names = [line.name for line in placed]
-    games = [Scored(game.white, game.black, game.outcome) for game in log.games(counting=True)]
-    cells = _cells(names, games)
-    rows = [
-        {"rank": n, "name": line.name, "points": line.half_points / 2, "against": _against(line.name, names, cells)}
-        for n, line in enumerate(placed, 1)
-    ]
-    sums = {row.name: row.half_points for row in standings_crosstable(names, games)}
-    notes = standings.points_notes(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
-    return standings.crosstable_sheet(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows}
+        order = rating_order(log, placed)
+        return ladder.ladder_text(f"ladder · {log.title}", format_.notes(state), placed, order, most=most)
+    text = render(standings.standings_sheet(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
+    if test := sprt.current_test(format_, state):
+        text += "\n" + render(sprt.sprt_sheet(f"test · {log.title}", *test), width())
+    return text
 
 
 def status(picture: Progress, state: str) -> dict[str, Any]:
@@ -416,41 +294,35 @@ BROADCAST_S = 10.0  # between two tellings of an estimate although nothing else 
 
 
 class Broadcast(Watcher):
-    """Publishes what there is to hear; costs nothing while nobody has subscribed."""
+    """Publishes events to subscribers; costs nothing while there are none."""
 
     def __init__(self, picture: Progress) -> None:
         self.picture = picture
         self.server: ControlServer | None = None  # from the moment there is a socket
-        self._told: tuple[object, ...] = ()
+        self._published: tuple[object, ...] = ()
 
     def event(self, slot: int, name: str, payload: Any) -> None:
-        """A live event of a slot; called from the thread of the slots."""
+        """Publish an event of a slot; called from the thread of the slots."""
         if self.server is not None and self.server.listeners:
             self.server.publish({"event": name, "slot": slot, **payload})
 
     def publish(self, event: Mapping[str, Any]) -> None:
-        """One event to all."""
+        """Publish one event."""
         if self.server is not None and self.server.listeners:
             self.server.publish(event)
 
     def progress(self, scheduler: Scheduler) -> None:
         """How far it is, when that changed or was not told for a while; the picture was brought up to date before."""
         if self.server is None or not self.server.listeners:
-            self._told = ()
+            self._published = ()
             return
         picture = self.picture
         state = run_state(scheduler)
-        now = (
-            state,
-            picture.done,
-            picture.remaining,
-            picture.slots,
-            bool(picture.banner),
-            time.monotonic() // BROADCAST_S,
-        )
-        if now == self._told:
+        settings = picture.slots, bool(picture.banner)
+        now = state, picture.done, picture.remaining, *settings, time.monotonic() // BROADCAST_S
+        if now == self._published:
             return
-        self._told = now
+        self._published = now
         found = {key: value for key, value in status(picture, state).items() if key != "playing"}
         self.publish({"event": "progress", **found, "slots": scheduler.slots})
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour import __version__
-from enginetour.cli.common import machine_lines, rows_of_others, say, width
+from enginetour.cli.changing import machine_lines
+from enginetour.cli.options import quote_command, rows_of_others
 from enginetour.cli.output import EARLY, Console, SignalState, discard_output, nonblocking_output
+from enginetour.cli.printing import echo, width
 from enginetour.cli.report import has_newest_report, outdate_report, report_at_end
 from enginetour.cli.screen import Broadcast, Lines, LiveTable, format_history
 from enginetour.cli.watching import PgnExport, RequestHandler, RunProgress, RunWatcher
@@ -118,6 +120,13 @@ _FAILED_CODE = 1
 _INCIDENTS_CODE = 6
 
 
+_ENDS = {
+    RunEnd.BLOCKED: "only pairings that cannot be played are left",
+    RunEnd.BUSY: "the machine was too busy for the games that are left",
+    RunEnd.FAILED: "enginetour itself failed in games that stay open",
+}
+
+
 class _StoppedEarly(Exception):
     """A signal came before the first game."""
 
@@ -127,7 +136,7 @@ class _Dropped(Exception):
 
 
 class Run:
-    """`enginetour run`: prepare, open, play, tell."""
+    """`enginetour run`: prepare, open, play, print."""
 
     def __init__(
         self,
@@ -147,14 +156,13 @@ class Run:
         self.plan, self.signals = prepare(config, db, resumes=not new), SignalState()
         self._executor = executor
         self.place = place  # as --place has it; None: on this machine
-        more = [word for name, one in (("--db", db), ("--place", self.place)) if one for word in (name, str(one))]
-        self.again = shlex.join(["enginetour", "run", str(config), *more])
+        self.again = quote_command("run", config, db=db) + (f" {shlex.join(['--place', place])}" if place else "")
         self.new, self.accept_change, self.live = new, accept_change, live
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
         self.settled = settled  # called once nothing can be refused any more
         self.until: float | None = None
-        self.voice = Console()
-        self.farewell = ExitStack()  # what may take a while after everything has been told
+        self.console = Console()
+        self.closing = ExitStack()  # what may take a while after everything was printed
         self._playing = False
         self._cores: Cores | None = None
         self._cluster: DaskExecutor | None = None
@@ -170,24 +178,24 @@ class Run:
     ) -> int:
         """Play to the end, a stop, or `until` in UTC seconds; the exit code, `strict` on incidents."""
         self.until = until
-        count = slots or self.plan.config.play.slots
         play = self.plan.config.play
+        count = slots or play.slots
         self._cores = None
         if play.affinity is True and self.place is None:
             self._cores = own_cores(self.plan.sides.values(), count, self.plan.config.at("play", "affinity"))
         self._refuse_many(count, force)
-        self.signals.last_words = f"{EARLY}; {self.again} starts it"
+        self.signals.last_line = f"{EARLY}; {self.again} starts it"
         with (
             self.signals.noting(),
             nonblocking_output(lambda: bool(self.signals)),
-            self.farewell,
+            self.closing,
         ):
             try:
                 code, wrong = self._run(count, most_games, force=force)
-            except (_StoppedEarly, StoreBusy):  # SQLite itself waits for some locks and heeds nothing
+            except (_StoppedEarly, StoreBusy):  # SQLite itself waits for some locks and checks no signals
                 if not self.signals or self._playing:
                     raise
-                self.voice.say(self._last_words())
+                self._print_last_line()
                 return self.signals.code
             finally:
                 discard_output()
@@ -196,33 +204,34 @@ class Run:
     def _run(self, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
         """The exit code, and whether there were incidents."""
         new = self.new and not (self.resume_new and self._unfinished())
+        check, show = self._check_signals, self._print
         with (
             rows_of_others(self.plan.database),
-            machines_of(self.place, self.plan, slots, force=force, heed=self._heed, tell=self._tell) as self._cluster,
+            machines_of(self.place, self.plan, slots, force=force, heed=check, tell=show) as self._cluster,
             run.open_session(
                 replace(self.plan, away=self.place is not None),
                 self._executor,
                 new=new,
                 accept_change=self.accept_change,
-                tell=self._tell,
-                heed=self._heed,
+                tell=show,
+                heed=check,
             ) as session,
         ):
             self.settled()
-            self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
+            self.console.echo(f"database {self.plan.database}")  # after what may be refused in one line
             sides = session.sides.values()
             crowd = () if self.place else (*overload_warnings(sides, slots), *missing_paths(sides))
             for warning in filter(
                 str, (safeguards.root_warning(), safeguards.namespace_warning(), self.plan.suite.left_out, *crowd)
             ):
-                self.voice.say(f"warning: {warning}")
+                self.console.echo(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())
 
-    def _tell(self, text: str) -> None:
-        self.voice.try_to(lambda: say(text))
+    def _print(self, text: str) -> None:
+        self.console.try_to(lambda: echo(text))
 
-    def _heed(self) -> None:
+    def _check_signals(self) -> None:
         if self._playing and self.signals.is_hard():
             raise _Dropped
         if self.signals and not self._playing:
@@ -232,48 +241,58 @@ class Run:
         from enginetour.store.database import database_exists
         from enginetour.store.tournaments import Store
 
+        name = self.plan.config.tournament.name
         if not database_exists(self.plan.database):
             return False
         with Store.open(self.plan.database, create=False) as store:
-            name = self.plan.config.tournament.name
-            format_, state = fold(store.tournament(name)) if store.has(name) else (None, None)
-            return format_ is not None and bool(format_.offers(state))
+            if not store.has(name):
+                return False
+            format_, state = fold(store.tournament(name))
+            return bool(format_.offers(state))
 
-    def _play(self, session: run.Session, slots: int, most_games: int | None) -> int:
-        log = session.log
+    def _play(self, session: Session, slots: int, most_games: int | None) -> int:
+        log, results, settings = session.log, session.plan.results, self.plan.config.play
         sides = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
-        picture = RunProgress(log, session.plan.config.system, partial(overload_warnings, sides))
-        picture.look(*(session.folded or fold(log)))
+        progress = RunProgress(log, session.plan.config.system, partial(overload_warnings, sides))
+        progress.look(*(session.folded or fold(log)))
         if session.resumed:
-            self._say_resumed(picture)
+            self._print_resumed(progress)
         with suppress(OSError):  # then the PGN tells
-            session.plan.results.mkdir(parents=True, exist_ok=True)
-        idle = session.resumed and not picture.remaining[1]  # nothing will happen that anybody waits for
+            results.mkdir(parents=True, exist_ok=True)
+        idle = session.resumed and not progress.remaining[1]  # nothing will happen that anybody waits for
         if not idle:
-            outdate_report(session.plan.results, log)
-        path, settings = session.plan.results / f"{log.slug}.pgn", self.plan.config.play
-        hurry, tell, names = self.signals.is_hard, self.voice.trouble, self.plan.names
-        pgn = PgnFile(path, log, hurry, settings.pgn, tell, names, growing=not idle)
-        screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
-        self.voice.screen = screen
-        exports, broadcast = PgnExport(pgn, self.voice), Broadcast(picture)
-        journal = EventLog(pgn.path.with_suffix(".log.jsonl"), self.voice.trouble)
-        last = self._catch_up(log, journal)
-        sinks = () if idle else (*self._sinks(journal), broadcast.publish)
-        told = RunEvents(log.title, sinks)
-        watcher = RunWatcher(picture, exports, self.voice, broadcast, told, *self._beside(picture))
+            outdate_report(results, log)
+        hurry, trouble, names = self.signals.is_hard, self.console.trouble, self.plan.names
+        pgn = PgnFile(results / f"{log.slug}.pgn", log, hurry, settings.pgn, trouble, names, growing=not idle)
+        screen: LiveTable | Lines = LiveTable(progress) if self.live else Lines(progress)
+        self.console.screen = screen
+        exports, broadcast = PgnExport(pgn, self.console), Broadcast(progress)
+        event_log = EventLog(pgn.path.with_suffix(".log.jsonl"), trouble)
+        last = self._catch_up(log, event_log)
+        events = RunEvents(log.title, () if idle else (*self._sinks(event_log), broadcast.publish))
+        watcher = RunWatcher(progress, exports, self.console, broadcast, events, *self._stop_watcher(progress))
 
-        def ready(scheduler: Scheduler, desk: TournamentEditor) -> Sequence[AbstractContextManager[Any]]:
-            self.signals.last_words = f"stopped; {self.again} goes on"
+        def ready(scheduler: Scheduler, editor: TournamentEditor) -> Sequence[AbstractContextManager[Any]]:
+            self.signals.last_line = f"stopped; {self.again} goes on"
             self.signals.act = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self.signals.act()
-            helm = RunController(scheduler, self._refuse_many, self.voice.trouble, told.asked)
-            inbox = RequestHandler(helm, desk, self.plan.config.play.grace, watcher)
+            controller = RunController(scheduler, self._refuse_many, trouble, events.asked)
+            inbox = RequestHandler(controller, editor, settings.grace, watcher)
             broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
             return [broadcast.server, exports]
 
-        self._say_started(told, picture, session, last)
+        events.tell(
+            "started",
+            _games_so_far(progress),
+            games_done=progress.done,
+            last_game=last,
+            remaining=progress.remaining,
+            resumed=session.resumed,
+            paths=list(path_options(session.sides.values())),
+            pid=os.getpid(),
+            version=__version__,
+        )
         try:
             self._playing = True
             try:
@@ -288,99 +307,67 @@ class Run:
                 )
             except _Dropped:
                 end = RunEnd.STOPPED
-            self._tell_end(told, picture, "" if end is RunEnd.FINISHED else str(session.refusal or self._why(end)))
+            _publish_end(events, progress, "" if end is RunEnd.FINISHED else str(session.refusal or self._why(end)))
         except BaseException as error:
-            self._tell_end(told, picture, f"{type(error).__name__}: {error}")
+            _publish_end(events, progress, f"{type(error).__name__}: {error}")
             raise
         finally:
             if isinstance(screen, LiveTable):
-                self.voice.try_to(screen.close)
+                self.console.try_to(screen.close)
+        suspended = sorted(events.suspended)
         if not self.signals.is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             exports.finish()
             with suppress(_Dropped):
                 run.update_rating_systems(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
-                    self.voice.try_to(screen.strength)
-                self.voice.try_to(lambda: print_summary(session, pgn, end, picture.warnings))
-            if self.plan.config.report.write and not (idle and has_newest_report(path.parent, log)):
-                gone = sorted(told.suspended)
-                report_at_end(path.parent, log, self.voice.say, self.signals.is_hard, self.again, gone)
-        return self._code(end, session, sorted(told.suspended))
+                    self.console.try_to(screen.strength)
+                self.console.try_to(lambda: _print_summary(session, pgn, end, progress.warnings))
+            if self.plan.config.report.write and not (idle and has_newest_report(results, log)):
+                report_at_end(results, log, self.console.echo, hurry, self.again, suspended)
+        return self._code(end, session, suspended)
 
-    def _say_resumed(self, picture: RunProgress) -> None:
-        title = picture.log.title
-        if picture.remaining[1]:
-            self.voice.say(f"{title}: continuing after {self._far(picture)}")
+    def _print_resumed(self, progress: RunProgress) -> None:
+        title = progress.log.title
+        if progress.remaining[1]:
+            self.console.echo(f"{title}: continuing after {_games_so_far(progress)}")
         else:
-            self.voice.say(f"{title} has ended after {picture.done} games; {self.again} --new starts the next edition")
+            again = f"{self.again} --new starts the next edition"
+            self.console.echo(f"{title} has ended after {progress.done} games; {again}")
 
-    def _say_started(self, told: RunEvents, picture: RunProgress, session: run.Session, last_game: int) -> None:
-        """The first event."""
-        told.tell(
-            "started",
-            self._far(picture),
-            games_done=picture.done,
-            last_game=last_game,
-            remaining=picture.remaining,
-            resumed=session.resumed,
-            paths=list(path_options(session.sides.values())),
-            pid=os.getpid(),
-            version=__version__,
-        )
-
-    def _catch_up(self, log: TournamentLog, journal: EventLog) -> int:
-        """The number of the last game in the journal, once it has those that an earlier run could not write."""
+    def _catch_up(self, log: TournamentLog, event_log: EventLog) -> int:
+        """The number of the last game in the event log, once it has those that an earlier run could not write."""
         try:
-            return catch_up(log, journal, lambda: bool(self.signals))
+            return catch_up(log, event_log, lambda: bool(self.signals))
         except TourError as error:
-            self.voice.trouble(f"{journal.path} lacks games ({error})")
+            self.console.trouble(f"{event_log.path} lacks games ({error})")
             return log.last_number
 
-    def _sinks(self, journal: EventLog) -> Sequence[Sink]:
-        """Who is told of the events of the run."""
+    def _sinks(self, event_log: EventLog) -> Sequence[Sink]:
         settings = self.plan.config.notify
         if not settings.channels():
-            return (journal,)
+            return (event_log,)
         from enginetour.tournament.notify import Notifier
 
-        notifier = Notifier(settings, self.path.resolve().parent, self.voice.trouble)
-        self.farewell.callback(notifier.close, self.signals.is_hard)
-        return (journal, notifier)
-
-    def _tell_end(self, told: RunEvents, picture: RunProgress, cause: str) -> None:
-        """The last event; without a cause all was played."""
-        done = {"games_done": picture.done}
-        if cause:
-            words = f"stopped, {self._far(picture)}: {cause}"
-            told.tell("stopped", words, **done, remaining=picture.remaining, cause=cause)
-        else:
-            told.tell("finished", f"finished after {picture.done} game{'s' * (picture.done != 1)}", **done)
+        notifier = Notifier(settings, self.path.resolve().parent, self.console.trouble)
+        self.closing.callback(notifier.close, self.signals.is_hard)
+        return (event_log, notifier)
 
     def _why(self, end: RunEnd) -> str:
         """What ended a run before its tournament."""
-        if end is RunEnd.BLOCKED:
-            return "only pairings that cannot be played are left"
-        if end is RunEnd.BUSY:
-            return "the machine was too busy for the games that are left"
-        if end is RunEnd.FAILED:
-            return "enginetour itself failed in games that stay open"
+        if end in _ENDS:
+            return _ENDS[end]
         if self.signals:
             return self.signals.name
         if end is RunEnd.ENOUGH:
             return "--max-games"
         return "--stop-at" if self.until is not None and time.time() >= self.until else "asked through its socket"
 
-    @staticmethod
-    def _far(picture: RunProgress) -> str:
-        return format_games(picture.done, picture.remaining)
-
-    def _beside(self, picture: RunProgress) -> Sequence[Watcher]:
-        """Who else is told of everything."""
+    def _stop_watcher(self, progress: RunProgress) -> Sequence[Watcher]:
         if self.until is None:
             return ()
-        picture.stop_at = self.until
-        self.voice.trouble(f"no game begins from {format_clock(self.until)} on")
-        return (StopAt(self.until, self.voice),)
+        progress.stop_at = self.until
+        self.console.trouble(f"no game begins from {format_clock(self.until)} on")
+        return (StopAt(self.until, self.console),)
 
     def _refuse_many(self, slots: int, force: bool) -> None:
         """UsageRefused where processors, cores of their own or open files are too few for so many, on this machine."""
@@ -392,33 +379,32 @@ class Run:
         elif lacking := self._cores.lacking(slots):
             raise UsageRefused(f"affinity: {lacking}")
 
-    def _code(self, end: RunEnd, session: run.Session, suspended: Sequence[str]) -> int:
+    def _code(self, end: RunEnd, session: Session, suspended: Sequence[str]) -> int:
+        """Print how to go on; the exit code."""
         if end is RunEnd.FINISHED:
             return 0
         if session.refusal is not None:
             raise session.refusal
+        name, show = session.log.name, self.console.echo
         if end is RunEnd.FAILED:
-            incidents = shlex.join(["enginetour", "games", "-t", session.log.name, "--incidents"])
-            self.voice.say(
-                f"enginetour itself failed in games that stay open: {incidents} lists them; {self.again} tries again"
-            )
+            incidents = quote_command("games", "-t", name, "--incidents")
+            show(f"{_ENDS[end]}: {incidents} lists them; {self.again} tries again")
             return _FAILED_CODE
         if end is RunEnd.BUSY:
-            self.voice.say(f"the machine was too busy for the games that are left; {self.again} plays them")
+            show(f"{_ENDS[end]}; {self.again} plays them")
             return _BLOCKED_CODE
         if end is RunEnd.BLOCKED:
-            self.voice.say(f"only pairings that cannot be played are left; mend the engine and {self.again}")
-            for name in suspended or ("ENGINE",):
-                words = ["enginetour", "withdraw", "-t", session.log.name]
-                self.voice.say(f"or {shlex.join(words)} {shlex.quote(name)}")
+            show(f"{_ENDS[end]}; mend the engine and {self.again}")
+            for engine in suspended or ("ENGINE",):
+                show(f"or {quote_command('withdraw', '-t', name, engine)}")
             return _BLOCKED_CODE
-        self.voice.say(self._last_words())
+        self._print_last_line()
         return self.signals.code if self.signals else _ENOUGH_CODE
 
-    def _last_words(self) -> str:
-        """How to go on, said once."""
-        words, self.signals.last_words = self.signals.last_words, ""
-        return words
+    def _print_last_line(self) -> None:
+        """How to go on, printed once."""
+        self.console.echo(self.signals.last_line)
+        self.signals.last_line = ""
 
     def _stop(self, scheduler: Scheduler) -> None:
         """Act on the signals noted so far; called by the loop."""
@@ -426,33 +412,46 @@ class Run:
         if self.signals.is_hard() or grace == 0:
             scheduler.stop(now=True)
         elif scheduler.stopping != "now":
-            self.voice.trouble(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
+            self.console.trouble(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
             scheduler.stop(now=False, grace=grace)
+
+
+def _games_so_far(progress: RunProgress) -> str:
+    return format_games(progress.done, progress.remaining)
+
+
+def _publish_end(events: RunEvents, progress: RunProgress, cause: str) -> None:
+    """The last event; without a cause all was played."""
+    done = progress.done
+    if cause:
+        words = f"stopped, {_games_so_far(progress)}: {cause}"
+        events.tell("stopped", words, games_done=done, remaining=progress.remaining, cause=cause)
+    else:
+        events.tell("finished", f"finished after {done} game{'s' * (done != 1)}", games_done=done)
 
 
 # Summary at the end of a run.
 
-MOST_TOLD = 12  # round robins told at the end of a run: a screenful
+_MOST_SHOWN = 12  # round robins of a bubble: a screenful
 
 
-def print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
+def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
     """The ladder or the table, the rating lists, what to doubt, and where everything is."""
     from enginetour.reports import ratinglist
-    from enginetour.reports.review.fairness import repeated_games_note as over_again
-    from enginetour.reports.review.tournament import tournament_rating_list as tournament_list
+    from enginetour.reports.review.fairness import repeated_games_note
+    from enginetour.reports.review.tournament import tournament_rating_list
     from enginetour.store.ratings import ratings_of
 
     log, plan = session.log, session.plan
-    click.echo("")
-    click.echo(format_history(log, most=MOST_TOLD), nl=False)
+    click.echo(f"\n{format_history(log, most=_MOST_SHOWN)}", nl=False)
     for system in plan.config.ratings.systems:
-        click.echo("")
         if system == "ml":
-            rated = tournament_list(log, plan.config.ratings.anchor)
-            click.echo(render(ratinglist.likelihood_sheet(f"ratings · {log.title}", rated), width()), nl=False)
+            rated = tournament_rating_list(log, plan.config.ratings.anchor)
+            sheet = ratinglist.likelihood_sheet(f"ratings · {log.title}", rated)
         else:
             known = ratings_of(session.store, system, log.id)
-            click.echo(render(ratinglist.incremental_sheet(ratinglist.SYSTEM_NAMES[system], known), width()), nl=False)
+            sheet = ratinglist.incremental_sheet(ratinglist.SYSTEM_NAMES[system], known)
+        click.echo(f"\n{render(sheet, width())}", nl=False)
     found = [incident for _, incident in log.incidents()]
     wrong = sum(not incident.is_warning for incident in found)
     click.echo("")
@@ -460,10 +459,10 @@ def print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterabl
         click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong}   enginetour games --incidents")
     pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
     if wrapped := plan.suite.wrapped(pairings):
-        say(wrapped)
-    again = over_again(*repeated_games(log))
-    for words in (*((again,) if again else ()), *warnings):
-        say(f"warning: {words}")
+        echo(wrapped)
+    repeated = repeated_games_note(*repeated_games(log))
+    for words in (*((repeated,) if repeated else ()), *warnings):
+        echo(f"warning: {words}")
     lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all"
     for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):
-        say(line)
+        echo(line)

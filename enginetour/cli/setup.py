@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -12,31 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import (
-    database_option,
-    is_live_terminal,
-    quote_command,
-    rows_of_others,
-    say,
-    say_json,
-    show_sheet,
-)
-from enginetour.engines.machine import allowed_processors
-from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
+from enginetour.cli.options import PATH, database_option, json_option, quote_command, rows_of_others, usage_errors
+from enginetour.cli.printing import echo, is_live_terminal, output_form, print_json, print_sheet
+from enginetour.engines.identity import missing_paths, path_options
+from enginetour.engines.machine import allowed_processors, this_machine
+from enginetour.engines.safeguards import describe_safeguards
+from enginetour.formats.base import SYSTEMS, options_model, own_decisions
+from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, suggest
+from enginetour.model.timecontrol import TimeControl
+from enginetour.model.variants import variant_named
+from enginetour.reports.standings import format_duration, probes_sheet
 from enginetour.store.address import Address
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
-from enginetour.tournament import limits
+from enginetour.tournament import limits, probing
 from enginetour.tournament import plan as plans
-from enginetour.tournament.limits import refuse_few_files
+from enginetour.tournament.config.load import load
 from enginetour.tournament.plan import Plan
 from enginetour.tournament.resume import grown_settings, refuse_openings_to_come, same_engines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from enginetour.engines.machine import Machine
     from enginetour.model.task import ProbeResult
 
@@ -55,7 +53,7 @@ _WRITES = {  # by the key of a starter configuration, the option that says it
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path), default="tournament.toml")
+@click.argument("file", type=PATH, default="tournament.toml")
 @click.option("--name", help="Name of the tournament; default: the file's name.")
 @click.option("--format", "system", default="bubble", show_default=True, help="Format, see `enginetour systems`.")
 @click.option("--tc", default="10+0.1", show_default=True, help="Time control: 10+0.1, 40/60, nodes=1000, depth=8.")
@@ -100,39 +98,29 @@ def init(
                 step = "leave one of them out, or change the file that is written"
                 raise UsageRefused("the command says it all", place=f"{option.opts[0]} and --from-command", step=step)
         for line in written(from_command, file, name):
-            say(line, err=True)
-        say(f"{file} written; {quote_command('check', file)} tells the plan, {quote_command('run', file)} starts it")
+            echo(line, err=True)
+        _print_written(file)
         return
-    from enginetour.formats.base import SYSTEMS
-    from enginetour.model.errors import suggest
-    from enginetour.model.timecontrol import TimeControl
-    from enginetour.model.variants import variant_named
-    from enginetour.tournament.config import load as config
     from enginetour.tournament.config.peers import locate_typed
     from enginetour.tournament.config.write import chosen_engines, known_ratings, new_names, starter_text, uses_ratings
 
     if system not in SYSTEMS:
         raise UsageRefused(f"unknown format {system!r}{suggest(system, SYSTEMS)}", place="--format")
-    try:
+    with usage_errors("--tc"):
         control = TimeControl.parse(tc)
-    except ValueError as error:
-        raise UsageRefused(str(error), place="--tc") from None
-    try:
+    with usage_errors("--variant"):
         variant_named(variant)
-    except ValueError as error:
-        raise UsageRefused(str(error), place="--variant") from None
     if file.exists():
         raise UsageRefused("there is a file already", place=str(file), step="choose another name")
-    chosen = chosen_engines(engines, system, control, file.resolve().parent)
-    if openings is not None and file.parent.resolve() != Path.cwd().resolve():  # what is typed begins here
+    folder = file.resolve().parent
+    chosen = chosen_engines(engines, system, control, folder)
+    if openings is not None and folder != Path.cwd().resolve():  # what is typed begins here
         openings = str(Path(openings).expanduser().absolute())
     play = {"variant": variant, "openings": openings}
     ratings: tuple[Mapping[str, str], tuple[str, ...]] = ({}, ())
     if uses_ratings(system):
-        ratings = known_ratings(
-            chosen, file.resolve().parent, _asked if is_live_terminal() and sys.stdin.isatty() else None
-        )
-    names = new_names(chosen, file.resolve().parent)
+        ratings = known_ratings(chosen, folder, _asked if is_live_terminal() and sys.stdin.isatty() else None)
+    names = new_names(chosen, folder)
     text = starter_text(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings, names)
     try:
         with file.open("x", encoding="utf-8") as sink:
@@ -140,7 +128,7 @@ def init(
     except FileNotFoundError:
         raise UsageRefused("no such folder", place=str(file.parent)) from None
     try:
-        config.load(file)
+        load(file)
     except Exception as error:
         file.unlink()
         if isinstance(error, TourError):
@@ -148,8 +136,12 @@ def init(
         raise
     if lacking := ratings[1]:
         what = f"{system} uses the rating of every entrant: write rating = ... for {', '.join(lacking)} in {file}"
-        say(f'{what}, or order = "rating" under [tournament] if the database has their games')
-    say(f"{file} written; {quote_command('check', file)} tells the plan, {quote_command('run', file)} starts it")
+        echo(f'{what}, or order = "rating" under [tournament] if the database has their games')
+    _print_written(file)
+
+
+def _print_written(file: Path) -> None:
+    echo(f"{file} written; {quote_command('check', file)} tells the plan, {quote_command('run', file)} starts it")
 
 
 def _asked(engine: str) -> str:
@@ -158,26 +150,18 @@ def _asked(engine: str) -> str:
     return str(answer)
 
 
-def _told(default: object) -> str:
-    """A default as a configuration writes it; there is no word for one that is left out."""
-    return "(none)" if default is None else json.dumps(default)
-
-
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def systems(name: str | None, as_json: bool) -> None:
+@json_option
+def systems(name: str | None) -> None:
     """The formats, or one of them with its settings, defaults and sources.
 
     Example: enginetour systems bubble
     """
-    from enginetour.formats.base import SYSTEMS, options_model, own_decisions
-    from enginetour.model.errors import suggest
-
     if name is None:
-        rows = [{"name": s.name, "summary": s.summary, "source": s.source} for s in SYSTEMS.values()]
-        if as_json:
-            say_json({"systems": rows})
+        rows = [{"name": one, "summary": s.summary, "source": s.source} for one, s in SYSTEMS.items()]
+        if output_form() == "json":
+            print_json({"systems": rows})
         else:
             wide = max(len(row["name"]) for row in rows) + 2
             for row in rows:
@@ -192,15 +176,14 @@ def systems(name: str | None, as_json: bool) -> None:
         for key, entry in schema["properties"].items()
     ]
     own = own_decisions(name)
-    if as_json:
-        told = {"name": system.name, "summary": system.summary, "source": system.source}
-        say_json({**told, "settings": settings, "own": own})
+    if output_form() == "json":
+        about = {"name": name, "summary": system.summary, "source": system.source}
+        print_json({**about, "settings": settings, "own": own})
         return
-    click.echo(f"{system.name}: {system.summary}\nsource: {system.source}\n")
+    click.echo(f"{name}: {system.summary}\nsource: {system.source}\n")
     for setting in settings:
-        click.echo(click.wrap_text(
-            f"{setting['key']} = {_told(setting['default'])}  {setting['meaning']}", 78, "  ", "      "
-        ))  # fmt: skip
+        default = "(none)" if setting["default"] is None else json.dumps(setting["default"])
+        click.echo(click.wrap_text(f"{setting['key']} = {default}  {setting['meaning']}", 78, "  ", "      "))
     if own:
         click.echo("\nits own, where no setting says more:")
     for key, decision in own.items():
@@ -208,86 +191,79 @@ def systems(name: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=PATH)
 @database_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.option("--notify", is_flag=True, help="Send a test notification each way of [notify].")
-def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
+def check(config: Path, db: Address | None, notify: bool) -> int:
     """Validate CONFIG, start every engine once, tell the plan. Writes nothing.
 
     Example: enginetour check configs/debian-bubble.toml
     """
-    from enginetour.engines.identity import path_options
-    from enginetour.engines.machine import this_machine
-    from enginetour.engines.safeguards import describe_safeguards
-    from enginetour.reports import standings as text
-    from enginetour.tournament import probing
-    from enginetour.tournament.limits import own_cores
-
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
     how = _how_to_run(plan)
     if notify:
         _try_notify(plan)
-    found = probing.probe_all(plan.sides, hidden=plan.results)
-    sheet = text.probes_sheet(found)
+    probes = probing.probe_all(plan.sides, hidden=plan.results)
+    sheet = probes_sheet(probes)
     if plan.config.play.affinity is True:
-        own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
-    speed = this_machine(plan.config.play.speed)
-    told, paths = estimate_lines(replace(plan, speed=speed.speed)), path_options(plan.sides.values())
-    rows, left_out = [dict(row) for row in sheet.rows], plan.suite.left_out
-    value = {"engines": rows, "paths": list(paths), "openings_left_out": asdict(left_out), **told}
-    show_sheet(sheet, as_json=as_json, as_csv=False, value=value)
-    probing.refuse_unfit(found, plan.sides)
-    if not as_json and not told:
-        say(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
-    elif not as_json:
-        _show_plan(plan, told, found, speed)
-    if not as_json:
-        if left_out.count:
-            say(f"warning: {left_out}")
-        for line in paths:
-            say(f"may open files: {line}")
-        say(describe_safeguards())
-        say(f"fit to run: {quote_command('run', *how, config, db=db)}")
+        limits.own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
+    machine = this_machine(plan.config.play.speed)
+    estimate, paths = _estimate(replace(plan, speed=machine.speed)), path_options(plan.sides.values())
+    left_out = plan.suite.left_out
+    value = {"engines": sheet.rows, "paths": list(paths), "openings_left_out": asdict(left_out), **estimate}
+    print_sheet(sheet, value)
+    probing.refuse_unfit(probes, plan.sides)
+    if output_form() == "json":
+        return 0
+    if estimate:
+        _print_plan(plan, estimate, probes, machine)
+    else:
+        echo(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
+    if left_out.count:
+        echo(f"warning: {left_out}")
+    for line in paths:
+        echo(f"may open files: {line}")
+    echo(describe_safeguards())
+    echo(f"fit to run: {quote_command('run', *how, config, db=db)}")
     return 0
 
 
-def _show_plan(plan: Plan, told: dict[str, Any], found: Mapping[str, ProbeResult], speed: Machine) -> None:
+def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, ProbeResult], machine: Machine) -> None:
     """Print the estimate, the openings, the time controls and the warnings of `check`."""
-    from enginetour.engines.identity import missing_paths
-    from enginetour.reports import standings as text
-    from enginetour.tournament import probing
-    from enginetour.tournament.limits import silent_ponderers
     from enginetour.tournament.notify import command_fault
-    from enginetour.tournament.probing import unsupported_openings
 
-    fewest, most = told["fewest"], told["most"]
-    click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {told['likely']}")
-    if told["test"]:
-        lengths = ", ".join(f"{truth} {games:.0f}" for truth, games in told["test"].items())
+    fewest, most = estimate["fewest"], estimate["most"]
+    click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {estimate['likely']}")
+    if estimate["test"]:
+        lengths = ", ".join(f"{truth} {games:.0f}" for truth, games in estimate["test"].items())
         click.echo(f"games until a verdict, on average: {lengths} (Wald; half of the games drawn)")
-    hours, slots = told["longest_hours"], plan.config.play.slots
+    hours, slots = estimate["longest_hours"], plan.config.play.slots
     if hours is not None:
         at_once = f"{slots} at once" if slots > 1 else "one after another"
         moves = limits.long_game_moves(plan)
-        click.echo(f"time: at most {text.format_duration(hours * 3600)}, {at_once}, games of {moves} moves")
-    say(f"openings: {told['suite']}")
-    if len({*told["controls"].values()}) > 1 or " with " in next(iter(told["controls"].values())):
+        click.echo(f"time: at most {format_duration(hours * 3600)}, {at_once}, games of {moves} moves")
+    echo(f"openings: {estimate['suite']}")
+    controls = estimate["controls"]
+    if len({*controls.values()}) > 1 or " with " in next(iter(controls.values())):
         click.echo("time controls:")
-        for name, control in told["controls"].items():
+        for name, control in controls.items():
             click.echo(f"  {name}: {control}")
-    for line in (*told["starts"], *told["tables"]):
-        say(line)
-    unwilling = (silent_ponderers(plan.sides[name], probe.options) for name, probe in found.items())
-    if speed.speed is not None:
-        say(speed.words)
-    unsaid = unsupported_openings(plan.suite, plan.sides, found)
-    untold = filter(None, [command_fault(plan.config.notify, plan.config.path.resolve().parent)])
-    absent = chain(missing_paths(plan.sides.values()), untold)
-    renamed = probing.release_warnings(found, plan.files)
-    for warning in (*told["warnings"], *chain.from_iterable(unwilling), *renamed, *unsaid, *absent):
-        say(f"warning: {warning}")
+    for line in (*estimate["starts"], *estimate["tables"]):
+        echo(line)
+    if machine.speed is not None:
+        echo(machine.words)
+    fault = command_fault(plan.config.notify, plan.config.path.resolve().parent)
+    for warning in chain(
+        estimate["warnings"],
+        *(limits.silent_ponderers(plan.sides[name], probe.options) for name, probe in probes.items()),
+        probing.release_warnings(probes, plan.files),
+        probing.unsupported_openings(plan.suite, plan.sides, probes),
+        missing_paths(plan.sides.values()),
+        [fault] if fault else [],
+    ):
+        echo(f"warning: {warning}")
 
 
 def _try_notify(plan: Plan) -> None:
@@ -314,7 +290,7 @@ def _try_notify(plan: Plan) -> None:
 def _how_to_run(plan: Plan) -> list[str]:
     """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
     slots, name = plan.config.play.slots, plan.config.tournament.name
-    refuse_few_files(slots)
+    limits.refuse_few_files(slots)
     force = ["--force"] if slots > allowed_processors().count and plan.config.play.affinity is not True else []
     if not database_exists(plan.database):
         _refuse_openings(plan, 1)
@@ -342,7 +318,7 @@ def _grows(plan: Plan, log: TournamentLog) -> bool:
 
 
 def _refuse_openings(plan: Plan, edition: int) -> None:
-    """As `plan.refuse_openings`; nothing for a field that `foretold` has words for."""
+    """As `plan.refuse_openings`; nothing for a field that the estimate refuses."""
     try:
         plans.refuse_field(plan)
     except InputRefused:
@@ -350,8 +326,8 @@ def _refuse_openings(plan: Plan, edition: int) -> None:
     plans.refuse_openings(plan, edition)
 
 
-def estimate_lines(plan: Plan) -> dict[str, Any]:
-    """Estimate the games and hours of a plan; empty if an existing database may supply missing ratings."""
+def _estimate(plan: Plan) -> dict[str, Any]:
+    """The games and hours of a plan; empty if an existing database may supply missing ratings."""
     try:
         return limits.estimate_duration(plan)
     except InputRefused:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import database_option, markup, output_options, say, say_json, show_sheet
+from enginetour.cli.options import PATH, database_option, output_options
+from enginetour.cli.printing import echo, output_form, print_json, print_sheet, progress_bar
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
 from enginetour.model.errors import InputRefused, UsageRefused
@@ -31,8 +29,8 @@ NUMBER = click.FloatRange(min=0, max=10_000)
 
 
 @click.command()
-@click.argument("config", required=False, type=click.Path(path_type=Path))
-@click.option("--case", type=click.Path(path_type=Path), help="A bubble case (JSON): print its trace.")
+@click.argument("config", required=False, type=PATH)
+@click.option("--case", type=PATH, help="A bubble case (JSON): print its trace.")
 @click.option("--compare", "systems", metavar="NAME,NAME", help="Systems on the same fields; NAME:key=value sets.")
 @click.option("--entrants", type=click.IntRange(2, 2000), help="--compare: engines of a field; default 32.")
 @click.option("--rounds", type=click.IntRange(1, 1000), help="--compare: where a system has rounds; default 6.")
@@ -53,8 +51,6 @@ def simulate(
     noise: float | None,
     seed: int | None,
     db: Address | None,
-    as_json: bool,
-    as_csv: bool,
 ) -> None:
     """Play formats without engines: how many games, and how true the list.
 
@@ -67,6 +63,7 @@ def simulate(
     if len(chosen) != 1:
         found = " and ".join(chosen) or "none"
         raise UsageRefused(f"give one of CONFIG, --case, --compare; found {found}", step="enginetour simulate --help")
+    form = output_form()
     idle = {
         "--entrants": (entrants, systems),
         "--rounds": (rounds, systems),
@@ -74,101 +71,81 @@ def simulate(
         "--spread": (spread, not case),
         "--noise": (noise, not case),
         "--seed": (seed, not case),
-        "--csv": (as_csv or None, not case),
-        "--format": (markup(), not case),
+        "--csv": (form if form == "csv" else None, not case),
+        "--format": (form if form not in ("text", "csv", "json") else None, not case),
     }
     for option, (value, used) in idle.items():
         if value is not None and not used:
             raise UsageRefused(f"{option} does nothing with {chosen[0]}", step="leave it out")
     count, start = fields or 200, 1 if seed is None else seed
     if case is not None:
-        _case(case, as_json=as_json)
+        _case(case)
     elif systems is not None:
         world = _world(spread, 150.0 if noise is None else noise)
-        _compare(systems, world, entrants or 32, rounds or 6, count, start, as_json=as_json, as_csv=as_csv)
+        _compare(systems, world, entrants or 32, rounds or 6, count, start)
     elif config is not None:
-        _config(config, db, spread, noise, count, start, as_json=as_json, as_csv=as_csv)
+        _config(config, db, spread, noise, count, start)
 
 
 def _world(spread: float | None, noise: float) -> SimulationModel:
-    from enginetour.formats.simulation import SimulationModel as World
+    from enginetour.formats.simulation import SimulationModel
 
-    return World(noise=noise) if spread is None else World(spread=spread, noise=noise)
+    return SimulationModel(noise=noise) if spread is None else SimulationModel(spread=spread, noise=noise)
 
 
-def _compare(
-    systems: str,
-    world: SimulationModel,
-    entrants: int,
-    rounds: int,
-    count: int,
-    seed: int,
-    *,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
+def _compare(systems: str, world: SimulationModel, entrants: int, rounds: int, count: int, seed: int) -> None:
     from enginetour.formats.simulation import compare, parse_system
-    from enginetour.reports import sprt as simulation
+    from enginetour.reports import sprt as sheets
 
     contenders = [parse_system(words.strip(), rounds) for words in re.split(_COMMA, systems)]
-    with _bar(count) as told:
-        found = compare(contenders, world, entrants=entrants, count=count, seed=seed, progress=told)
-    if as_json or as_csv:
-        show_sheet(simulation.comparison_rows(found), as_json=as_json, as_csv=as_csv)
+    with progress_bar(count, "simulating") as advance:
+        found = compare(contenders, world, entrants=entrants, count=count, seed=seed, progress=advance)
+    if output_form() in ("json", "csv"):
+        print_sheet(sheets.comparison_rows(found))
         return
     of = f"{count} fields of {entrants} engines, {rounds} rounds"
     title = f"{of}, strengths ± {world.spread:g}, noise {world.noise:g}"
-    show_sheet(simulation.comparison_sheet(title, found), as_json=False, as_csv=False)
+    print_sheet(sheets.comparison_sheet(title, found))
 
 
-def _config(
-    path: Path,
-    db: Address | None,
-    spread: float | None,
-    noise: float | None,
-    count: int,
-    seed: int,
-    *,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
+def _config(path: Path, db: Address | None, spread: float | None, noise: float | None, count: int, seed: int) -> None:
     from enginetour.formats.base import make_format
     from enginetour.formats.simulation import simulate_many
-    from enginetour.reports import sprt as simulation
-    from enginetour.tournament import limits as outlook
-    from enginetour.tournament import plan as plans
+    from enginetour.reports import sprt as sheets
+    from enginetour.tournament.limits import estimate_duration
+    from enginetour.tournament.plan import prepare, refuse_few
 
-    plan = plans.prepare(path, db)
-    plans.refuse_few(plan)
+    plan = prepare(path, db)
+    refuse_few(plan)
     config = plan.config
     unrated = [entrant.name for entrant in plan.entrants if entrant.rating is None]
     if spread is not None and not unrated:
         raise UsageRefused("--spread does nothing: all entrants are rated", step="leave it out")
     world = replace(_world(spread, (150.0 if unrated else 0.0) if noise is None else noise), odds=config.play.odds)
-    with _bar(count) as told:
+    with progress_bar(count, "simulating") as advance:
         found = simulate_many(
             lambda number: make_format(config.system, config.format_options, number),
             plan.entrants,
             world,
             count=count,
             seed=seed,
-            progress=told,
+            progress=advance,
         )
-    foretold = outlook.estimate_duration(plan)
-    longest = foretold["longest_hours"]
-    hours = None if longest is None else longest * found.figures["games"].mean / foretold["most"]
-    if as_json or as_csv:
-        sheet = simulation.rehearsal_row(found, hours)
-        show_sheet(sheet, as_json=as_json, as_csv=as_csv, value=dict(sheet.rows[0]))
+    estimate = estimate_duration(plan)
+    longest = estimate["longest_hours"]
+    hours = None if longest is None else longest * found.figures["games"].mean / estimate["most"]
+    if output_form() in ("json", "csv"):
+        sheet = sheets.rehearsal_row(found, hours)
+        print_sheet(sheet, dict(sheet.rows[0]))
         return
     strengths = f"random strengths ± {world.spread:g} in the order of the file" if unrated else "strengths as rated"
     title = f"{config.tournament.name}: {count} simulations, {strengths}, noise {world.noise:g}"
-    show_sheet(simulation.rehearsal_sheet(title, found, hours), as_json=False, as_csv=False)
+    print_sheet(sheets.rehearsal_sheet(title, found, hours))
     if unrated and len(unrated) < len(plan.entrants):
-        say(f"{len(unrated)} entrants bring no rating ({unrated[0]} ...): all strengths are random", err=True)
+        echo(f"{len(unrated)} entrants bring no rating ({unrated[0]} ...): all strengths are random", err=True)
 
 
-def _case(case: Path, *, as_json: bool) -> None:
+def _case(case: Path) -> None:
     from enginetour.interop.bubblecase import LARGEST_FILE, trace_bubble
     from enginetour.interop.files import read_whole
 
@@ -177,20 +154,20 @@ def _case(case: Path, *, as_json: bool) -> None:
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror}", place=str(case)) from None
     notes = decisions(text, str(case))
-    if as_json:
-        say_json(trace_bubble(notes))
+    if output_form() == "json":
+        print_json(trace_bubble(notes))
         return
-    say("rules are the steps of H.G. Muller's article (2007): 1 start, 4 return from parking, 5 next of the list,")
-    say("8 return from parking once the list is used up")
+    echo("rules are the steps of H.G. Muller's article (2007): 1 start, 4 return from parking, 5 next of the list,")
+    echo("8 return from parking once the list is used up")
     step = 0
     for note in notes:
         fields: dict[str, Any] = dict(note.fields)
         lead = f"{fields['step']:>3}" if fields["step"] != step else ""
         step = fields["step"]
         for line in _told(note, fields):
-            say(f"{lead:>3}  {line}")
+            echo(f"{lead:>3}  {line}")
             lead = ""
-    say(f"ranking, best first: {', '.join(reversed(trace_bubble(notes)['ranking']))}")
+    echo(f"ranking, best first: {', '.join(reversed(trace_bubble(notes)['ranking']))}")
 
 
 def _told(note: Note, fields: Mapping[str, Any]) -> list[str]:
@@ -202,16 +179,6 @@ def _told(note: Note, fields: Mapping[str, Any]) -> list[str]:
     entries = fields.get("entered") or [fields["replacement"]] if note.kind in ("enter", "unpark", "withdraw") else []
     rules = "".join(f" (rule {rule})" for rule in sorted({entry["rule"] for entry in entries if entry}))
     return [note.text + rules]
-
-
-@contextmanager
-def _bar(count: int) -> Iterator[Callable[[int], object]]:
-    """A bar on stderr, on a terminal only."""
-    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield lambda _: None
-        return
-    with click.progressbar(length=count, label="simulating", file=sys.stderr) as bar:
-        yield bar.update
 
 
 # Play a bubble case through the contract of formats, one game at a time.

@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from enginetour.cli import screen
 from enginetour.cli.output import Console
-from enginetour.cli.screen import Broadcast, WatcherGroup, run_state
+from enginetour.cli.screen import Broadcast, run_state, status
 from enginetour.formats.base import Format
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Game, Incident, Note, Outcome
@@ -98,7 +97,7 @@ _APPEND_S = 0.25
 
 
 class PgnExport(Watcher):
-    """Appends each game to the PGN; a failure to write is told, never died of.
+    """Appends each game to the PGN; a failure to write is shown and ends nothing.
 
     As a context manager it leaves nothing that is due.
     """
@@ -107,7 +106,7 @@ class PgnExport(Watcher):
         self.pgn = pgn
         self.screen = screen
         self._clock = clock
-        self._told = False  # once until it can be written again
+        self._failed = False  # shown once until it can be written again
         self._looked = False
         self._due: list[tuple[int, Game]] = []
         self._quiet_until = 0.0
@@ -160,12 +159,44 @@ class PgnExport(Watcher):
         try:
             write()
         except (OSError, TourError) as error:
-            if not self._told:
+            if not self._failed:
                 why = error.strerror if isinstance(error, OSError) else error
                 self.screen.trouble(f"{what or self.pgn.path} not written ({why}){comfort}")
-            self._told = True
+            self._failed = True
         else:
-            self._told = False
+            self._failed = False
+
+
+class WatcherGroup(Watcher):
+    """Several watchers, each called in order."""
+
+    def __init__(self, *watchers: Any) -> None:
+        self.watchers = watchers
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.game(number, game, notes)
+
+    def trouble(self, text: str) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.trouble(text)
+
+    def withdrawn(self, name: str, why: str) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.withdrawn(name, why)
+
+    def turn(self, scheduler: Scheduler) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.turn(scheduler)
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.progress(scheduler)
 
 
 class RunWatcher(WatcherGroup):
@@ -186,11 +217,8 @@ class RunWatcher(WatcherGroup):
         banner = self.picture.banner
         if bool(banner) is not self._warned:
             self._warned = bool(banner)
-            self.trouble(
-                f"warning: {banner}"
-                if banner
-                else "the machine is less busy: engines no longer wait long for a processor"
-            )
+            less = "the machine is less busy: engines no longer wait long for a processor"
+            self.trouble(f"warning: {banner}" if banner else less)
         super().progress(scheduler)
 
     def changed(self) -> None:
@@ -227,14 +255,14 @@ class RunWatcher(WatcherGroup):
 
 
 class RequestHandler:
-    """Requests of the socket become acts of the loop."""
+    """Passes requests of the socket to the loop, and answers them."""
 
-    def __init__(self, helm: RunController, desk: TournamentEditor, grace: float, watching: RunWatcher) -> None:
-        self.helm, self.scheduler, self.desk, self.grace = helm, helm.scheduler, desk, grace
-        self.watching = watching
+    def __init__(self, controller: RunController, editor: TournamentEditor, grace: float, watcher: RunWatcher) -> None:
+        self.controller, self.scheduler, self.editor = controller, controller.scheduler, editor
+        self.grace, self.watcher = grace, watcher
 
     def put(self, item: PendingRequest, /) -> None:
-        """Called from the server's thread: the loop gets what is a request, whoever sent anything else a refusal."""
+        """Give the loop a request, or refuse what is none; called from the server's thread."""
         try:
             request = parsed({**item.arguments, "do": item.do})
         except UsageRefused as refused:
@@ -244,22 +272,15 @@ class RequestHandler:
 
     def _answer(self, request: Request) -> dict[str, Any]:
         if request.do == "status":
-            return self._status()
+            self.watcher.picture.take(self.scheduler)
+            found = status(self.watcher.picture, run_state(self.scheduler))
+            return {"ok": True, **found, "slots": self.scheduler.slots}
         if request.do == "stop":
-            return self._stop()
-        steered = self.helm.carry_out(request)
-        if steered is not None:
-            return steered
-        answer = self.desk.carry_out(request)
+            self.scheduler.stop(now=False, grace=self.grace)
+            return {"ok": True, "said": "no new games; running ones may end"}
+        if (controlled := self.controller.carry_out(request)) is not None:
+            return controlled
+        answer = self.editor.carry_out(request)
         if answer["ok"]:
-            self.watching.changed()
+            self.watcher.changed()
         return answer
-
-    def _status(self) -> dict[str, Any]:
-        self.watching.picture.take(self.scheduler)
-        told = screen.status(self.watching.picture, run_state(self.scheduler))
-        return {"ok": True, **told, "slots": self.scheduler.slots}
-
-    def _stop(self) -> dict[str, Any]:
-        self.scheduler.stop(now=False, grace=self.grace)
-        return {"ok": True, "said": "no new games; running ones may end"}

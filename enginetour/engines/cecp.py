@@ -12,6 +12,7 @@ from enginetour.engines import options
 from enginetour.engines.cecp_lines import CecpListener, Features
 from enginetour.engines.position import Position, castling, read_move, san_of, written
 from enginetour.engines.protocol import MS, POKE_NS, Ask, Hearing, Script, Setup
+from enginetour.engines.sandbox import expand_scratch
 from enginetour.engines.starting import Launch
 from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineStalled, InexpressiblePosition, StartFailed, Unsupported
@@ -178,7 +179,12 @@ class CecpEngine(CecpListener):
         """
         limit = self.handshake_deadline
         self.discard()
-        yield from self._greet()
+        if pause := self.spec.quirks.protover_delay_ms * MS:  # it drops what waits unread while it starts
+            yield from self.say(b"xboard")
+            yield from self.quiet(self._last_write_ns + pause)
+            yield from self.say(b"protover 2")
+        else:
+            yield from self.say(b"xboard", b"protover 2")
         self.awaited = ("its features", "handshake_timeout")
         until = limit if self.spec.quirks.tells_features else min(limit, time.monotonic_ns() + SILENT_NS)
         while (said := (yield from self._hear_features(until))) is None or said.what is not MessageKind.HELLO:
@@ -227,16 +233,6 @@ class CecpEngine(CecpListener):
         """It told no features though it surely does."""
         return self.spec.quirks.tells_features and not self.features.values
 
-    def _greet(self) -> Script:
-        """Both lines; `protover_delay_ms` apart to an engine that drops what waits unread while it starts."""
-        pause = self.spec.quirks.protover_delay_ms * MS
-        if not pause:
-            yield from self.say(b"xboard", b"protover 2")
-            return
-        yield from self.say(b"xboard")
-        yield from self.quiet(self._last_write_ns + pause)
-        yield from self.say(b"protover 2")
-
     def _hear_features(self, deadline: int) -> Hearing:
         """As `hear_poked`; one that may have lost `protover 2` is told it again until its first feature."""
         while self.spec.quirks.protover_delay_ms and not self.features.values:
@@ -250,30 +246,20 @@ class CecpEngine(CecpListener):
         return (yield from self.hear_poked(deadline))
 
     def _set_options(self) -> Script:
-        wanted, lines, self.problems = feature_wishes(self.spec, self.features)
-        chosen = (*options.standard_settings(self.declared, wanted, self.spec.offered), *wanted)
+        wanted, lines, problems = feature_wishes(self.spec, self.features)
         lines += table_paths(self.spec, self.features)
-        settings, problems = options.check_settings(self.declared, chosen)
-        self.problems = (*self.problems, *problems)
-        if self.problems:
-            raise StartFailed("; ".join(self.problems), category="bad-option")
-        for option, text in settings:
-            value = {"true": "1", "false": "0"}[text] if option.kind == "check" else self.process.expand(text)
+        for option, text in self._checked_settings(wanted, problems):
+            is_check = option.kind == "check"
+            value = {"true": "1", "false": "0"}[text] if is_check else expand_scratch(text, self.process.scratch)
             pressed = option.kind in options.PRESSED
             lines.append((f"option {option.name}" if pressed else f"option {option.name}={value}").encode("ascii"))
-        lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
-        try:
-            yield from self.fenced(self.ready_ns, *lines)
-        except EngineStalled as fault:
-            raise StartFailed(f"after the features: {fault.detail}", category="start-timeout") from fault
+        yield from self._settle_options(lines, "features")
 
     # A game.
 
     def new_game(self, setup: Setup) -> Script:
         """`new`, `force`, the time control, the position and the opening's moves, and a fence."""
-        asked = setup.tc.limits - self.spec.limits
-        if asked:
-            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
+        self._refuse_limits(setup.tc)
         self._limits = setup.tc.limits
         self._setup, self._rest, self._later = setup, None, []
         self._forget(())
@@ -295,8 +281,7 @@ class CecpEngine(CecpListener):
         if not self.spec.quirks.no_computer:
             lines.append(b"computer")
         if self.features.on("name"):
-            name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
-            lines.append(f"name {name or 'opponent'}".encode("ascii"))
+            lines.append(f"name {setup.opponent_ascii}".encode("ascii"))
         return lines
 
     def _placed(self, limit_ns: int, lines: Sequence[bytes]) -> Script:
@@ -439,7 +424,8 @@ class CecpEngine(CecpListener):
         # Two surveyed engines take `time` for a clock and forget `st`, so a fixed time stands alone.
         by_st = ask.tc.movetime_ms is not None and self.spec.quirks.movetime == "st"
         if self.features.on("time", default=True) and not by_st:
-            own, other = self._told_ms(ask)
+            own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or _UNLIMITED_MS
+            other = ask.other_ms if ask.other_ms is not None else own
             lines += [f"time {max(1, own // 10)}".encode("ascii"), f"otim {max(1, other // 10)}".encode("ascii")]
         if ask.draw_offered and self.features.on("draw"):  # only if declared: one surveyed engine moves at once on it
             lines.append(b"draw")
@@ -450,11 +436,6 @@ class CecpEngine(CecpListener):
         if self._force:
             lines.append(b"go")
         return lines
-
-    @staticmethod
-    def _told_ms(ask: Ask) -> tuple[int, int]:
-        own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or _UNLIMITED_MS
-        return own, ask.other_ms if ask.other_ms is not None else own
 
     def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
         """`result`, which may be unknown; then `easy`: two surveyed engines ponder on, for hours in an idle slot."""

@@ -16,7 +16,6 @@ from enginetour.engines.wire import (
     BUFFER_CAP,
     INVISIBLE,
     LONGEST_PV,
-    NO_SEARCH_INFO,
     PV_PLIES,
     Message,
     MessageKind,
@@ -100,7 +99,6 @@ def read_thinking(line: str) -> SearchInfo | None:
 
 
 def _known(text: str) -> int | None:
-    """A count; None for what is none."""
     number = parse_clamped_int(text)
     return None if number is None or number < 0 else number
 
@@ -114,7 +112,7 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
         if thought is not None and (bounds or not thought.bound):
             return thought
         end = start
-    return NO_SEARCH_INFO
+    return SearchInfo()
 
 
 # Features of the CECP: parsed leniently, at any time (protocol spec of XBoard 4.9, section "feature").
@@ -200,7 +198,9 @@ _CASTLING = frozenset({"O-O", "O-O-O"})
 
 
 class CecpListener(Engine):
-    """The ear of a CECP engine: lines to what they mean, against what was last sent."""
+    """Lines of a CECP engine to what they mean, against what was last sent."""
+
+    _last_search_info = staticmethod(last_search_info)
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
@@ -223,7 +223,6 @@ class CecpListener(Engine):
         self._listen()
 
     def _listen(self) -> None:
-        """A new search: nothing of it was heard yet."""
         self._held, self._by_number = None, ""
         self._heap.clear()
 
@@ -240,11 +239,6 @@ class CecpListener(Engine):
     def due_ns(self) -> int | None:
         """When a held numbered move becomes the answer."""
         return self._held_until if self._held is not None else super().due_ns
-
-    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
-        """Scores are from the engine's side, unless `whitepov` says otherwise."""
-        thought = last_search_info(text, bounds=bounds)
-        return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def _is_chatter(self) -> bool:
         return self._held is None and self.ready and self.intake.lacks_line(TELLING)
@@ -312,17 +306,14 @@ class CecpListener(Engine):
         accepted, unknown = self.features.read(line.split(None, 1)[1] if " " in line else "")
         # Engines that lose lines which come together get no replies: none of them waits for any. Nor does who has not
         # read those before it.
-        if not (self.spec.quirks.line_delay_ms or self.process.wants_write) and (accepted or unknown):
+        if not (self.spec.quirks.line_delay_ms or len(self.process.out)) and (accepted or unknown):
             replies = [f"accepted {name}\n" for name in accepted] + [f"rejected {name}\n" for name in unknown]
             self.process.write("".join(replies).encode("ascii"))
-        self._take_features()
+        self.declared = tuple(self.features.options.values())
+        self.own_name = escape_text(self.features.values.get("myname", ""))
         if "done" in accepted:
             return Message(MessageKind.HELLO if self.features.on("done") else MessageKind.WAIT)
         return Message(MessageKind.FEATURE)
-
-    def _take_features(self) -> None:
-        self.declared = tuple(self.features.options.values())
-        self.own_name = escape_text(self.features.values.get("myname", ""))
 
     def _pong(self, line: str) -> Message | None:
         if line.split()[-1] != str(self._pings):

@@ -13,73 +13,44 @@ import re
 import reprlib
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
 from enginetour.interop.toml import describe_findings, read_toml, toml_value, validation_error
 from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.game import Entrant
-from enginetour.model.task import EngineSpec, Quirks, Resources, Restart, Sandbox
+from enginetour.model.task import (
+    Bounds,
+    EngineSpec,
+    LimitName,
+    Line,
+    OptionValue,
+    Quirks,
+    Resources,
+    Sandbox,
+    VariableName,
+)
 
 # One engine, one TOML file: reading it with the place of each mistake, and writing a new one.
 
-LimitName = Literal["clock", "movetime", "nodes", "depth"]
-OptionValue = str | int | float | bool
 # What an engine obeys when its file does not say: all of UCI; `sd` and `nps` only where known (runner spec 8).
-USUAL_LIMITS: Mapping[str, frozenset[str]] = {
+USUAL_LIMITS: Mapping[str, frozenset[LimitName]] = {
     "uci": frozenset({"clock", "movetime", "nodes", "depth"}),
     "cecp": frozenset({"clock", "movetime"}),
 }
 LOST_COMMAND = ("/nonexistent/lost-command",)  # the command of an engine of which a damaged database has none left
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 LONGEST_NAME = 100  # characters of an engine's name
 # The first number of a name that is a version: 17.1 of "Stockfish 17.1 64-bit", 31 of "Lc0 v0.31" (not the 0 of Lc0).
 _RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*[a-z]?)(?![a-z\d]|-bit)", re.IGNORECASE)
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_Line = Annotated[str, Field(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
-_Word = Annotated[_Line, Field(min_length=1)]
-VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=256)]
-_Lines = Annotated[tuple[_Line, ...], Field(strict=False, max_length=64)]
-
-
-class QuirksSection(BaseModel):
-    """``[quirks]``: the fields of `Quirks`, with their bounds."""
-
-    model_config = _STRICT
-    line_delay_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
-    handshake_timeout: Annotated[float, Field(gt=0, le=600)] = 60.0
-    ready_timeout: Annotated[float, Field(gt=0, le=600)] = 60.0
-    fence: Literal["off", "inline", "wait"] = "off"
-    whitepov: bool = False
-    lenient_promotion: bool = False
-    rook_castling: bool = False
-    tells_features: bool = False
-    protover_delay_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
-    st_fraction: bool = False
-    movetime: Literal["st", "level"] = "st"
-    no_cores: bool = False
-    no_computer: bool = False
-    no_tablebases: bool = False
-    init: _Lines = ()
-    max_plies: Annotated[int, Field(ge=0, le=10_000)] = 0
-    restart: bool = False
-    movetime_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
-    clock_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
-
-
-class ResourcesSection(BaseModel):
-    """``[resources]``: the fields of `Resources`, with their bounds."""
-
-    model_config = _STRICT
-    memory: Annotated[int, Field(ge=16, le=10_000_000)] | None = None  # 16 MB: what a bare interpreter holds
-    files: Annotated[int, Field(ge=16, le=1_048_576)] | None = None  # 1 048 576: nr_open of Linux, proc_sys_fs(5)
-    file_size: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    nice: Annotated[int, Field(ge=0, le=19)] = 0
+_Table = TypeVar("_Table", bound=Quirks | Resources)
+_Word = Annotated[Line, Bounds(min_length=1)]
+_FileName = Annotated[str, Bounds(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
 
 def refuse_equal_options(options: Mapping[str, OptionValue]) -> Mapping[str, OptionValue]:
@@ -91,39 +62,65 @@ def refuse_equal_options(options: Mapping[str, OptionValue]) -> Mapping[str, Opt
     return options
 
 
-class _EngineFile(BaseModel):
-    """An engine file as written."""
+@dataclass(frozen=True)
+class EngineEntry:
+    """An engine of the registry: where its file is, and the keys of an engine file.
 
-    model_config = _STRICT
-    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-    command: Annotated[tuple[_Word, ...], Field(strict=False, min_length=1, max_length=256)]
-    args: Annotated[tuple[_Line, ...], Field(strict=False, max_length=256)] = ()
+    Relative paths and ``{here}`` begin at `folder`, `path` is its file if it has one.
+    """
+
+    id: str
+    name: Annotated[str, Bounds(min_length=1, max_length=LONGEST_NAME)]
+    command: Annotated[tuple[_Word, ...], Bounds(strict=False, min_length=1, max_length=256)]
     protocol: Literal["uci", "cecp"]
+    folder: Path = field(default_factory=Path.cwd)
+    path: Path | None = None
     dir: _Word | None = None
-    env: dict[_Word, _Line] = {}
-    version: _Line = ""
-    author: _Line = ""
-    family: _Line = ""
-    origin: _Line = ""
-    rating: Annotated[float, Field(ge=-100_000, le=100_000)] | None = None  # as in a configuration
-    package: Annotated[str, Field(pattern=r"^[a-z0-9.+ -]*$")] = ""  # for `apt install`, the next step
-    options: dict[_Word, _Line | int | float | bool] = {}
-    limits: Annotated[frozenset[LimitName], Field(strict=False, min_length=1)] | None = None
-    files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")], str] = {}
-    max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
+    env: Mapping[_Word, Line] = field(default_factory=dict)
+    version: Line = ""
+    author: Line = ""
+    family: Line = ""
+    origin: Line = ""
+    rating: Annotated[float, Bounds(ge=-100_000, le=100_000)] | None = None  # as in a configuration
+    package: Annotated[str, Bounds(pattern=r"^[a-z0-9.+ -]*$")] = ""  # for `apt install`, the next step
+    options: Mapping[_Word, Line | int | float | bool] = field(default_factory=dict)
+    limits: Annotated[frozenset[LimitName], Bounds(strict=False, min_length=1)] | None = None
+    files: Mapping[_FileName, str] = field(default_factory=dict)
+    max_copies: Annotated[int, Bounds(ge=0, le=1024)] = 0
     sandbox: Sandbox = "none"
-    pass_env: Annotated[tuple[VariableName, ...], Field(strict=False, max_length=64)] = ()
+    pass_env: Annotated[tuple[VariableName, ...], Bounds(strict=False, max_length=64)] = ()
     keep_scratch: bool = False
-    resources: ResourcesSection = ResourcesSection()
-    quirks: QuirksSection = QuirksSection()
-    _options = field_validator("options")(refuse_equal_options)
+    resources: Resources = field(default_factory=Resources)
+    quirks: Quirks = field(default_factory=Quirks)
 
-    @field_validator("command", mode="before")
+    @property
+    def obeyed(self) -> frozenset[LimitName]:
+        """The search limits it obeys, the protocol's usual ones when its file does not say."""
+        return self.limits if self.limits is not None else USUAL_LIMITS[self.protocol]
+
+    def contradicts(self, reported: str) -> bool:
+        """Whether the name and version in the file are those of another release than the name an engine reports."""
+        stated = version_in_name(self.name) or version_in_name(self.version)
+        if not stated or reported.casefold() == self.name.casefold():
+            return False
+        found = version_in_name(reported)
+        return found != stated if found else any(sign.isdigit() for sign in reported)
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _EngineFile(_Section):
+    args: Annotated[tuple[Line, ...], Bounds(strict=False, max_length=256)] = ()
+    _options = field_validator("options", check_fields=False)(refuse_equal_options)
+
+    @field_validator("command", mode="before", check_fields=False)
     @classmethod
     def _one_word(cls, value: object) -> object:
         return (value,) if isinstance(value, str) else value
 
-    @field_validator("name")
+    @field_validator("name", check_fields=False)
     @classmethod
     def _printable(cls, text: str) -> str:
         if not text.isprintable() or text != text.strip():
@@ -131,43 +128,19 @@ class _EngineFile(BaseModel):
         return text
 
 
-def _without_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("holds a null character, which no program can be given")
-    return text
-
-
-_Text = Annotated[str, AfterValidator(_without_nul)]  # no bounds: pydantic's refuse paths that are not UTF-8
-_Pairs = Annotated[tuple[Annotated[tuple[_Text, _Text], Field(strict=False)], ...], Field(strict=False)]
-
-
-class StoredSpec(BaseModel):
-    """How an engine is started, as a database keeps it; a field that is not there has its default.
-
-    Its words are wider than those of an engine file: placeholders are filled in, and older versions wrote it too.
-    """
-
+class _Stored(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-    name: _Text
-    command: Annotated[tuple[_Text, ...], Field(strict=False, min_length=1)]
-    protocol: Literal["uci", "cecp"]
-    dir: _Text | None = None
-    env: _Pairs = ()
-    options: _Pairs = ()
-    files: _Pairs = ()
-    limits: Annotated[frozenset[LimitName], Field(strict=False)]
-    quirks: QuirksSection = QuirksSection()
-    max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
-    fingerprint: _Text = ""
-    resources: ResourcesSection = ResourcesSection()
-    sandbox: Sandbox = "none"
-    pass_env: Annotated[tuple[VariableName, ...], Field(strict=False)] = ()
-    keep_scratch: bool = False
-    offered: _Pairs = ()
-    ponder: bool = False
-    restart: Restart = "auto"
 
-    @field_validator("command")
+    @field_validator("*")
+    @classmethod
+    def _without_nul(cls, value: object) -> object:
+        if _holds_nul(value):
+            raise ValueError("holds a null character, which no program can be given")
+        return value
+
+
+class _StoredSpec(_Stored):
+    @field_validator("command", check_fields=False)
     @classmethod
     def _program(cls, words: tuple[str, ...]) -> tuple[str, ...]:
         if not words[0].strip():
@@ -175,11 +148,43 @@ class StoredSpec(BaseModel):
         return words
 
 
-class _StoredEntrant(BaseModel):
-    """Who takes part, as a database keeps it."""
+def _holds_nul(value: object) -> bool:
+    return "\0" in value if isinstance(value, str) else isinstance(value, tuple) and any(map(_holds_nul, value))
 
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
-    name: _Text
+
+_TABLES: dict[Any, type[BaseModel]] = {}  # of the dataclasses that are tables of others
+
+
+def _model(
+    kind: Any, base: type[BaseModel], *, without: Collection[str] = (), required: Collection[str] = ()
+) -> type[BaseModel]:
+    """A model of pydantic with the fields and bounds of a dataclass; a dataclass among them is a table."""
+    hints = get_type_hints(kind, include_extras=True)
+    read: dict[str, Any] = {}
+    for one in fields(kind):
+        hint: Any = hints[one.name]
+        if one.name in without:
+            continue
+        if hint in _TABLES:
+            made = AfterValidator(lambda table, hint=hint: hint(**dict(table)))
+            read[one.name] = (Annotated[_TABLES[hint], made], hint())
+        elif one.default_factory is not MISSING:
+            read[one.name] = (hint, Field(default_factory=one.default_factory))
+        else:
+            read[one.name] = (hint, ... if one.default is MISSING or one.name in required else one.default)
+    return create_model(kind.__name__, __base__=base, **read)
+
+
+_TABLES |= {kind: _model(kind, _Section) for kind in (Quirks, Resources)}
+_FILE = _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
+# What a database has of an engine. Its words are wider than those of an engine file: placeholders are filled in, and
+# older versions wrote it too. A field that is not there has its default, but for `limits`, which every version wrote.
+_SPEC = _model(EngineSpec, _StoredSpec, required=("limits",))
+
+
+class _StoredEntrant(_Stored):
+    model_config = ConfigDict(extra="ignore")
+    name: str
     new: bool
     rating: float | None
     family: str
@@ -208,7 +213,7 @@ def parse_json(text: object) -> Any:
 def stored_spec(text: object) -> EngineSpec:
     """Back from the JSON of a database; ValueError with one line about the first thing that is wrong."""
     try:
-        return _spec(StoredSpec.model_validate(parse_json(text)))
+        return EngineSpec(**dict(_SPEC.model_validate(parse_json(text))))
     except ValidationError as error:
         raise ValueError(describe_error(error)) from None
 
@@ -219,27 +224,21 @@ def salvaged_spec(name: str, *sources: object) -> EngineSpec:
     Where no source has a command it is `LOST`, which no machine can run.
     """
     whole: dict[str, Any] = {"name": name, "command": LOST_COMMAND, "protocol": "uci", "limits": ()}
-    for key in StoredSpec.model_fields:
+    for key in _SPEC.model_fields:
         for source in sources if key != "name" else ():
             if isinstance(source, Mapping) and key in source and _is_valid({**whole, key: source[key]}):
                 whole[key] = source[key]
                 break
     whole["limits"] = whole["limits"] or tuple(USUAL_LIMITS["uci"])  # it was entered because it has the one it needs
-    return _spec(StoredSpec.model_validate(whole))
+    return EngineSpec(**dict(_SPEC.model_validate(whole)))
 
 
 def _is_valid(fields_: Mapping[str, Any]) -> bool:
     try:
-        StoredSpec.model_validate(fields_)
+        _SPEC.model_validate(fields_)
     except ValidationError:
         return False
     return True
-
-
-def _spec(read: StoredSpec) -> EngineSpec:
-    plain = {name: getattr(read, name) for name in StoredSpec.model_fields}
-    quirks, resources = Quirks(**plain.pop("quirks").model_dump()), Resources(**plain.pop("resources").model_dump())
-    return EngineSpec(**plain, quirks=quirks, resources=resources)
 
 
 def describe_error(error: ValidationError, *, skip: int = 0) -> str:
@@ -253,48 +252,6 @@ def describe_error(error: ValidationError, *, skip: int = 0) -> str:
     return f"{key}: {words}{found}" if key else f"{words}{found}"
 
 
-@dataclass(frozen=True)
-class EngineEntry:
-    """An engine of the registry; relative paths and ``{here}`` begin at `folder`, `path` is its file if it has one."""
-
-    id: str
-    name: str
-    command: tuple[str, ...]
-    protocol: Literal["uci", "cecp"]
-    folder: Path = field(default_factory=Path.cwd)
-    path: Path | None = None
-    dir: str | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
-    version: str = ""
-    author: str = ""
-    family: str = ""
-    origin: str = ""
-    rating: float | None = None
-    package: str = ""
-    options: Mapping[str, OptionValue] = field(default_factory=dict)
-    limits: frozenset[str] | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
-    max_copies: int = 0
-    sandbox: Sandbox = "none"
-    pass_env: tuple[str, ...] = ()
-    keep_scratch: bool = False
-    resources: Resources = field(default_factory=Resources)
-    quirks: Quirks = field(default_factory=Quirks)
-
-    @property
-    def obeyed(self) -> frozenset[str]:
-        """The search limits it obeys, the protocol's usual ones when its file does not say."""
-        return self.limits if self.limits is not None else USUAL_LIMITS[self.protocol]
-
-    def contradicts(self, reported: str) -> bool:
-        """Whether the name and version in the file are those of another release than the name an engine reports."""
-        stated = version_in_name(self.name) or version_in_name(self.version)
-        if not stated or reported.casefold() == self.name.casefold():
-            return False
-        found = version_in_name(reported)
-        return found != stated if found else any(sign.isdigit() for sign in reported)
-
-
 def version_in_name(name: str) -> str:
     """The version in the name of an engine, "" without one."""
     found = _RELEASE.search(name)
@@ -305,46 +262,25 @@ def read_entry(path: Path) -> EngineEntry:
     """An engine file; its id is the file's name. InputRefused names file, line and what is allowed."""
     table, text = read_toml(path, "an engine file")
     try:
-        read = _EngineFile.model_validate(table)
+        read = dict(_FILE.model_validate(table))
     except ValidationError as error:
-        raise validation_error(error, path, text, _EngineFile) from None
-    return EngineEntry(
-        id=path.stem,
-        path=path,
-        folder=path.parent,
-        command=(*read.command, *read.args),
-        resources=Resources(**read.resources.model_dump()),
-        quirks=Quirks(**read.quirks.model_dump()),
-        **{key: getattr(read, key) for key in _COPIED},
-    )
+        raise validation_error(error, path, text, _FILE) from None
+    command = (*read.pop("command"), *read.pop("args"))
+    return EngineEntry(id=path.stem, path=path, folder=path.parent, command=command, **read)
 
 
-_MADE = {"id", "path", "folder", "command", "resources", "quirks"}
-_COPIED = tuple(f.name for f in fields(EngineEntry) if f.name not in _MADE)
-
-
-def override_quirks(quirks: Quirks, changes: Mapping[str, object], place: str) -> Quirks:
-    """Quirks with those of a configuration put over them; InputRefused at `place` for unknown or impossible ones."""
-    return Quirks(**_changed("quirk", QuirksSection, quirks, changes, place))
-
-
-def override_resources(resources: Resources, changes: Mapping[str, object], place: str) -> Resources:
-    """The same for what an engine may use."""
-    return Resources(**_changed("resource", ResourcesSection, resources, changes, place))
-
-
-def _changed(
-    word: str, section: type[BaseModel], now: Quirks | Resources, changes: Mapping[str, object], place: str
-) -> dict[str, Any]:
-    known = {one.name: getattr(now, one.name) for one in fields(now)}
+def override(now: _Table, changes: Mapping[str, object], place: str) -> _Table:
+    """Quirks or resources with those of a configuration put over them; InputRefused for unknown or impossible ones."""
+    kind = type(now)
+    known, word = asdict(now), kind.__name__.lower()
     for key in changes:
         if key not in known:
-            raise InputRefused(f"unknown {word} {key!r}{suggest(key, known)}", place=place)
+            raise InputRefused(f"unknown {word[:-1]} {key!r}{suggest(key, known)}", place=place)
     try:
-        return section.model_validate({**known, **changes}).model_dump()
+        return kind(**dict(_TABLES[kind].model_validate({**known, **changes})))
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(key) for key in (f"{word}s", *first["loc"]))
+        name = ".".join(str(key) for key in (word, *first["loc"]))
         raise InputRefused(f"{name}: {first['msg']}, found {first['input']!r}", place=place) from None
 
 
@@ -403,10 +339,8 @@ def entry_text(entry: EngineEntry) -> str:
 
 
 def _odd(now: Quirks | Resources) -> dict[str, Any]:
-    """The fields that do not have their default."""
     usual = type(now)()
-    values = {one.name: getattr(now, one.name) for one in fields(now)}
-    return {key: value for key, value in values.items() if value != getattr(usual, key)}
+    return {key: value for key, value in asdict(now).items() if value != getattr(usual, key)}
 
 
 def _toml(value: object) -> str:

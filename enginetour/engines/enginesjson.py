@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from enginetour.engines.enginefile import EngineEntry, OptionValue, override_quirks
+from enginetour.engines.enginefile import EngineEntry, override
 from enginetour.interop.files import read_whole
 from enginetour.model.errors import InputRefused
-from enginetour.model.task import Quirks
+from enginetour.model.task import OptionValue, Quirks
 
 _LARGEST_FILE = 16_000_000  # bytes; ten thousand engines with all their options
 _MOST_ENGINES = 10_000
@@ -85,9 +85,7 @@ def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
         protocol=protocol,  # type: ignore[arg-type]  # one of two words, by the table above
         dir=(folder if "\\" in folder else str(base / folder)) if folder else None,
         options=_options(row.get("options", [])),
-        quirks=override_quirks(
-            Quirks(), {**quirks, "init": [line for line in lines if isinstance(line, str) and line]}, name
-        ),
+        quirks=override(Quirks(), {**quirks, "init": [line for line in lines if isinstance(line, str) and line]}, name),
     )
     said = [words for key, words in _ELSEWHERE.items() if key in row and row[key] != _USUAL.get(key, 1)]
     variants = [one for one in row.get("variants", []) if one != "standard"]

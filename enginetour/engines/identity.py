@@ -103,7 +103,6 @@ def _line(line: str, spec: EngineSpec, content: _Content) -> str:
 
 
 def _file(word: str, spec: EngineSpec) -> str | None:
-    """The file that a word names, from the engine's folder or beside its program; None if it names none."""
     return next(filter(os.path.isfile, _places(word, spec)), None)
 
 
@@ -121,7 +120,6 @@ def _read_by(name: str, value: str, spec: EngineSpec) -> str | None:
 
 
 def _places(word: str, spec: EngineSpec) -> Iterator[str]:
-    """Where a file of that name would be."""
     if not word or len(word) > 4096 or "{scratch}" in word or "\0" in word:
         return
     program = os.path.dirname(os.path.realpath(spec.command[0]))  # noqa: PTH120 - realpath is a text
@@ -188,7 +186,6 @@ class EngineFiles:
             raise changed_engines_error(changed, self._place)
 
     def _is_known(self, spec: EngineSpec) -> bool:
-        """Nothing has been written since it was last found to be the same."""
         fingerprint, files = self._seen.get(spec.name, ("", {}))
         try:
             return fingerprint == spec.fingerprint and all(file_state(path) == then for path, then in files.items())

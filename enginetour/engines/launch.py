@@ -4,15 +4,13 @@ The launcher becomes three processes: the *outer* one, which we started and watc
 and the engine, in a session of its own. Signals with default action do not reach an init, and its `abort` looks like a
 segmentation fault (reliability spec 4.2): hence an init that is not the engine. It passes SIGTERM on, reaps, hands the
 status to the outer one and goes, and the kernel ends whatever is left. The outer one then ends as the engine did.
-Part of the launcher: imports nothing of the package but `libc`.
+It imports nothing of the package.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # the plain module: its wrapper costs a third more
 import ctypes
 import os
 import resource
-
-# Calls of the C library from the launcher, which imports nothing else of the package.
 
 _library = ctypes.CDLL(None, use_errno=True)  # what this process has loaded: dlopen(3)
 
@@ -49,6 +47,7 @@ def call(name: str, *arguments: int | bytes | None) -> int:
 # landlock    the only folder in which it may write; no capabilities, sockets   landlock(7), seccomp(2)
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it the kernel restricts nobody but root
 _OOM_SCORE = "500"  # reliability spec 4.1: a lack of memory kills an engine, never us
 
 
@@ -68,7 +67,6 @@ def _forget_signals() -> None:
 
 
 def _limit(settings: dict[str, str]) -> None:
-    """What it may use; OSError or ValueError where it asks for more than we have ourselves."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for key, kind in (("files", resource.RLIMIT_NOFILE), ("file_size", resource.RLIMIT_FSIZE)):
         if key in settings:
@@ -78,7 +76,6 @@ def _limit(settings: dict[str, str]) -> None:
 
 
 def _yield_memory() -> None:
-    """First to go when memory lacks."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would double the start-up
             file.write(_OOM_SCORE)
@@ -111,8 +108,8 @@ def main(arguments: list[str]) -> None:
         os.chdir(directory)
         if "landlock" in settings:
             step = b"landlock"
+            call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
             _restrict(settings["landlock"])
-
             step = b"filter"
             _drop_capabilities()
             _forbid_calls()
@@ -225,7 +222,6 @@ def _tell(report: int, line: bytes) -> None:
 
 
 def _anybody() -> bool:
-    """Whether there is still somebody else in the namespace."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -273,13 +269,12 @@ def _write(path: str, text: str) -> None:
 
 # Landlock: an engine that writes in its scratch folder only and opens no TCP connection (landlock(7), uapi header).
 #
-# Part of the launcher: imports nothing of the package but `libc`. A right is asked for only where the kernel's version
-# of the interface (its ABI) knows it; what a kernel does not know stays allowed.
+# A right is asked for only where the kernel's version of the interface (its ABI) knows it; what a kernel does not know
+# stays allowed.
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls, the same on every architecture
 _VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION: tell the ABI
 _PATH_BENEATH = 1  # LANDLOCK_RULE_PATH_BENEATH
-_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it the kernel restricts nobody but root
 _WRITE_FILE = 1 << 1
 _CHANGES = _WRITE_FILE | 0x1FF0  # remove files and folders, make every kind of them
 _DEVICES = 1 << 6 | 1 << 11  # make character and block devices: allowed nowhere
@@ -308,7 +303,6 @@ def _restrict(folder: str) -> None:
         for path in _NEVER_FILES:
             if os.path.exists(path):  # noqa: PTH110 - pathlib would double the start-up
                 _allow(rules, path, _WRITE_FILE | (rights & _TRUNCATE) | devices)
-        call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         call("syscall", _RESTRICT_SELF, rules, 0)
     finally:
         os.close(rules)
@@ -328,7 +322,7 @@ def _allow(rules: int, path: str, rights: int) -> None:
 #
 # Landlock watches files, not sockets: a socket leads to the user's session bus, to agents and to the running
 # tournament, which act for whoever asks. It does not watch who owns a file or may read it either. A filter of system
-# calls refuses both (seccomp(2)). Part of the launcher: imports nothing of the package but `libc`.
+# calls refuses both (seccomp(2)).
 
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT = 24, 28, 47  # linux/prctl.h
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
@@ -372,7 +366,6 @@ def _drop_capabilities() -> None:
 
     For root that is: a user who owns the files of the system, and can do nothing else that others cannot.
     """
-    call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     try:
         for number in range(_LAST_CAPABILITY + 1):
             call("prctl", _PR_CAPBSET_DROP, number, 0, 0, 0)
@@ -388,15 +381,12 @@ def _drop_capabilities() -> None:
 
 
 def _forbid_calls() -> None:
-    """No socket, no change of rights, owners or times of files, no mount, no namespace. Raises OSError."""
     if os.uname().machine not in MACHINES:
         raise OSError(95, "no table of system calls for this machine")  # EOPNOTSUPP
     program = b"".join(
         code.to_bytes(2, "little") + bytes((then, otherwise)) + value.to_bytes(4, "little")
         for code, then, otherwise, value in _program()
     )
-    import ctypes  # here alone: an address has to be in a structure
-
     held = ctypes.create_string_buffer(program, len(program))
     # struct sock_fprog: how many instructions, and where they are
     where = (len(program) // 8).to_bytes(8, "little") + ctypes.addressof(held).to_bytes(8, "little")

@@ -18,7 +18,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from enginetour.engines.strays import MOST_PROCESSES, children, read_proc
+from enginetour.engines.strays import MOST_PROCESSES, children, process_tree, read_proc
 
 # The machine a game is played on, in the words of its own kernel.
 
@@ -47,7 +47,7 @@ def memory_mb() -> int:
 
 _DIGESTS = 10_000  # of 16 moves each: 0.8 MB, one block of bzip2, more than a second-level cache holds
 ROUNDS = 20  # the best counts: whatever else runs makes rounds longer, nothing makes them shorter
-REFERENCE = 17.0  # MB/s of an AMD EPYC with 2 processors at a load of 13 (measured): there the speed is 1
+_REFERENCE = 17.0  # MB/s of an AMD EPYC with 2 processors at a load of 13 (measured): there the speed is 1
 
 
 def speed_test_text() -> bytes:
@@ -66,7 +66,7 @@ def measure_speed(rounds: int = ROUNDS) -> float:
         begun = time.thread_time_ns()  # a worker of a cluster has other threads, and they work meanwhile
         bz2.compress(text, 9)
         spent.append(time.thread_time_ns() - begun)
-    return round(len(text) * 1000 / min(spent) / REFERENCE, 3)
+    return round(len(text) * 1000 / min(spent) / _REFERENCE, 3)
 
 
 # The processors that games may have: those of our affinity, or fewer where a control group has a quota.
@@ -102,27 +102,19 @@ def _quotas(own: Path, groups: Path) -> Iterator[tuple[float, Path]]:
     for line in _read(own).splitlines():
         number, controllers, place = line.split(":", 2)
         if number == "0":
-            folder, parse = groups, _second
+            # cpu.max: ``QUOTA PERIOD`` in us, or ``max PERIOD``. Source: Documentation/admin-guide/cgroup-v2.rst
+            folder, files = groups, ["cpu.max"]
         elif "cpu" in controllers.split(","):
-            folder, parse = groups / "cpu", _first
+            # -1 is no limit. Source: Documentation/scheduler/sched-bwc.rst
+            folder, files = groups / "cpu", ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
         else:
             continue
         steps = [step for step in place.split("/") if step not in ("", "..")]
         for depth in range(len(steps) + 1):
             group = folder.joinpath(*steps[:depth])
-            quota = parse(group)
-            if quota is not None:
-                yield quota, group
-
-
-def _second(folder: Path) -> float | None:
-    """``QUOTA PERIOD`` in microseconds, or ``max PERIOD``. Source: Documentation/admin-guide/cgroup-v2.rst, cpu.max."""
-    return _share(*_read(folder / "cpu.max").split()[:2])
-
-
-def _first(folder: Path) -> float | None:
-    """-1 is no limit. Source: Documentation/scheduler/sched-bwc.rst."""
-    return _share(*(_read(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")))
+            quota, period, *_ = *" ".join(_read(group / file) for file in files).split(), "", ""
+            if quota.isdigit() and period.isdigit() and int(period):
+                yield int(quota) / int(period), group
 
 
 def _mark(folder: Path) -> str:
@@ -132,10 +124,6 @@ def _mark(folder: Path) -> str:
     except OSError:
         return ""
     return f"{about.st_dev:x}-{about.st_ino:x}"
-
-
-def _share(quota: str = "", period: str = "") -> float | None:
-    return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
 
 
 def _read(path: Path) -> str:
@@ -251,11 +239,15 @@ def memory_excess(pids: Sequence[int], limit_mb: int | None) -> str:
     return f"{KILLED_PREFIX}{_size(held / MB)} over limit {_size(limit_mb)}" if held > limit_mb * MB else ""
 
 
+def peak_memory_kb(pid: int) -> int:
+    """Sum of the most memory (peak resident set size) of a process and of all it started; 0 where none is seen."""
+    return sum(_field(f"/proc/{one}/status", b"VmHWM:") for one in process_tree(pid)) // 1024
+
+
 def _field(path: str, key: bytes) -> int:
     """Bytes, from a line in kB of proc_pid_status(5) or proc_pid_smaps(5); 0 for a process that is gone."""
-    begin = (text := read_proc(path)).find(
-        b"\n" + key
-    ) + 1  # after a line break: a process chooses its name, without one
+    # Behind a line break: a process chooses its name, without one.
+    begin = (text := read_proc(path)).find(b"\n" + key) + 1
     return int(text[begin + len(key) :].split(None, 1)[0]) * 1024 if begin else 0
 
 
@@ -327,7 +319,7 @@ def process_cpu_ns(pid: int) -> int:
 
 # How busy the machine was while a game was played: what else wanted its processors, and what its host took of them.
 
-STAT = "/proc/stat"  # proc(5)
+_STAT = "/proc/stat"  # proc(5)
 _LOADAVG = "/proc/loadavg"  # proc(5)
 _PRESSURE = "/proc/pressure/cpu"  # Documentation/accounting/psi.rst; not every kernel has it
 _OVERLOAD = 1.25  # x the processors, from which a load leaves no game alone: ours are a part of it (our choice)
@@ -362,9 +354,7 @@ def is_busy() -> bool:
 def describe_overload(load: float | None = None) -> str:
     """``load 15 on 2 processors`` where that leaves no game its own processor, else ""."""
     load, here = load_average() if load is None else load, processor_count()
-    if load is None or here is None or load <= _OVERLOAD * here:
-        return ""
-    return describe_load(load, here)
+    return "" if load is None or here is None or load <= _OVERLOAD * here else describe_load(load, here)
 
 
 def describe_load(load: float, here: int) -> str:
@@ -379,7 +369,6 @@ def runnable_threads() -> int:
 
 
 def _cpu_pressure() -> float:
-    """Percent of the last 10 s in which something waited for a processor; 0 where the kernel does not tell."""
     _, _, rest = read_proc(_PRESSURE).partition(b"avg10=")
     return float(rest.split(None, 1)[0]) if rest else 0.0
 
@@ -400,7 +389,7 @@ def load_average() -> float | None:
 
 def _ticks() -> list[int]:
     """Time of all processors by what they did: user, nice, system, idle, iowait, irq, softirq, steal; [] for none."""
-    line = read_proc(STAT).partition(b"\n")[0].split()
+    line = read_proc(_STAT).partition(b"\n")[0].split()
     return [int(field) for field in line[1 : 1 + _COUNTERS]] if line[:1] == [b"cpu"] else []
 
 

@@ -241,15 +241,6 @@ class EngineProcess:
         self._status = ""
         running_engines.add(self)
 
-    def expand(self, text: str) -> str:
-        """``{scratch}`` replaced by the scratch folder's path."""
-        return sandbox.expand_scratch(text, self.scratch)
-
-    @property
-    def wants_write(self) -> bool:
-        """Bytes wait until the pipe has room."""
-        return len(self.out) > 0
-
     @property
     def broken(self) -> bool:
         """It closed its input, or left 64 KiB unread."""
@@ -261,10 +252,6 @@ class EngineProcess:
         stamp = time.monotonic_ns()
         self._traffic.append(">", stamp, data)
         return stamp
-
-    def flush(self) -> None:
-        """One write of what waits."""
-        self.out.push()
 
     def close_input(self) -> None:
         """End of file at its stdin; nothing more can be written."""
@@ -284,12 +271,9 @@ class EngineProcess:
         if data:
             self._traffic.append("<", stamp, data)
         elif data is not None or self.exited:  # a child that holds the pipe open says nothing for the engine
-            self._at_end()
+            self.eof = True
+            self.turns += 1
         return data or b"", stamp
-
-    def _at_end(self) -> None:
-        self.eof = True
-        self.turns += 1
 
     def drain_stderr(self) -> None:
         """At most 64 KiB of stderr into the ring."""
@@ -393,7 +377,7 @@ class EngineProcess:
             poll.register(self.pidfd, select.POLLIN)
             where[self.pidfd] = self
         if not self.broken:  # asked for nothing, a poll still tells when nobody reads any more
-            poll.register(self.stdin_fd, select.POLLOUT if self.wants_write else 0)
+            poll.register(self.stdin_fd, select.POLLOUT if len(self.out) else 0)
             where[self.stdin_fd] = self
 
     def beside(self) -> tuple[tuple[int, int, str], ...]:
@@ -412,8 +396,8 @@ class EngineProcess:
         if fd == self.stderr_fd:
             self.stderr_due = True
             return False
-        if self.wants_write:
-            self.flush()
+        if len(self.out):
+            self.out.push()
         else:
             self.out.gone()
         return self.broken

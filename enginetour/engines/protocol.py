@@ -2,21 +2,27 @@
 
 Nothing here waits. Whatever takes several lines (handshake, new game, fences) is a *script*: a generator that yields
 the absolute deadline up to which it listens and is sent the next thing said, or None when the deadline has passed.
-The referee runs the scripts of both engines side by side over one poll (`referee/converse.py`). Thinking has no
+The referee runs the scripts of both engines side by side over one poll (`referee/talk.py`). Thinking has no
 script: `go` writes and stamps; `pull` reads and stamps, `heard` tells what it meant (`wire.py`).
 """
 
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
-from collections.abc import Generator
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from enginetour.engines import options
+from enginetour.engines.options import Setting
 from enginetour.engines.position import Position
-from enginetour.engines.wire import EngineConnection, Message, MessageKind, SearchInfo
-from enginetour.model.errors import EngineStalled, StartFailed
+from enginetour.engines.process import EngineProcess
+from enginetour.engines.starting import Launch
+from enginetour.engines.wire import LINE_CAP, LineBuffer, Message, MessageKind, SearchInfo, escape_text
+from enginetour.model.errors import EngineStalled, StartFailed, Unsupported
+from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
@@ -27,6 +33,9 @@ POKE_NS = 500 * MS  # an empty line wakes a reader of single lines; survey: 200 
 WOKEN_NS = 100 * MS  # within this time after an empty line an engine that it woke writes something
 _MOST_EMPTY = 16  # empty lines to an engine that may have several lines unread
 _GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; more where `ready_timeout` is above a minute (runner spec 5.3)
+
+_STALE = MessageKind.STALE  # an enumeration looks its members up by name, which is too much for the path of every ply
+DISCARD_READS = 16  # reads of 64 KiB before a search at most: a flood must not keep the referee from it
 
 Script = Generator[int, Message | None, None]
 Hearing = Generator[int, Message | None, Message | None]
@@ -40,6 +49,11 @@ class Setup:
     position: Position  # after the opening's moves
     tc: TimeControl
     opponent: str = ""
+
+    @property
+    def opponent_ascii(self) -> str:
+        """The opponent's name in letters that every engine reads."""
+        return "".join(sign for sign in self.opponent if sign.isascii() and sign.isprintable()) or "opponent"
 
 
 class Ask(NamedTuple):
@@ -57,8 +71,160 @@ class Ask(NamedTuple):
     stage: int = 0  # of its control, from 0
 
 
-class Engine(EngineConnection):
-    """One engine process and what is known of it. Made by `open_engine`; ended by the shelf or by `kill`."""
+class Engine(ABC):
+    """One engine process, what it sent, and what is known of it: every answer and pong is counted.
+
+    Made by `open_engine`; ended by the engine pool or by `kill`.
+    """
+
+    def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
+        self.spec = spec
+        self.born_ns = time.monotonic_ns()
+        self.process = EngineProcess(spec, launch=launch)
+        self.intake = LineBuffer()
+        self.own_name = ""
+        self.author = ""
+        self.declared: tuple[DeclaredOption, ...] = ()
+        self.problems: tuple[str, ...] = ()  # options of the spec that cannot be set, one sentence each
+        self.searches = 0  # times it was set thinking
+        self.answers = 0  # lines that ended a search
+        self.stale = 0  # answers out of turn
+        self.games = 0
+        self.ready = False  # handshake done
+        self.awaited: tuple[str, str] | None = None  # what is waited for off the clock, and the quirk that limits it
+        self.reads_single_lines = False  # an empty line woke it twice
+        self.spoiled = ""  # why it may not be used for another game
+        self.fence = spec.quirks.fence
+        self.notes: dict[str, str] = {}  # first warning of each kind
+        self.new_notes: list[tuple[str, str]] = []  # of them, those that nobody has told yet
+        self.late_ns = 0  # stamp of an owed answer that came after `stop`
+        self._last_line_cut = False
+        self.search_text = b""  # raw output of the last search up to its answer
+        self.stamp_ns = 0  # of the last read
+        self._unheard: deque[Message] = deque()
+        self._pings = 0
+        self._pongs = 0
+        self._poke_ns = 0  # when a silent reader of single lines gets an empty one
+        self._twice = False  # answers a ping more than once
+        self._last_write_ns = 0
+        self._ended = False
+        self.dead = False  # its output ended and all of it was heard
+
+    @property
+    def due_ns(self) -> int | None:
+        """When `heard` is worth calling without any new byte; None: never."""
+        return self._last_write_ns if self._unheard else self._poke_ns or None
+
+    @abstractmethod
+    def _heard(self) -> Message | None:
+        """The next thing said among what was read."""
+
+    @abstractmethod
+    def _is_chatter(self) -> bool:
+        """Nothing new among what was read would be heard while it thinks."""
+
+    def overdue(self) -> Message | None:
+        """The answer, if at the deadline one came that was not yet believed."""
+        return None
+
+    @property
+    def thinking(self) -> bool:
+        """It owes an answer."""
+        return self.searches == self.answers + 1
+
+    @property
+    def silent(self) -> bool:
+        """`heard` has nothing to tell before something is read."""
+        return not (self.intake.text or self._ended) and self.due_ns is None
+
+    def pull(self) -> bool:
+        """One read; `stamp_ns` is the time right after it. Whether anything came."""
+        chunk, stamp = self.process.read()
+        if chunk:
+            self.take_over(chunk, stamp)
+        elif self.process.eof:
+            self._poke_ns = 0
+            if not self._ended:
+                self._ended = True
+                self.stamp_ns = stamp
+                self._last_line_cut = self.intake.end()
+        return bool(chunk)
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing is open between us: all was heard, every ping answered, and its next search needs but one write."""
+        process = self.process
+        return (
+            self.fence == "off"
+            and self.ready
+            and self.searches == self.answers
+            and self._pings == self._pongs
+            and not (self.spoiled or self._ended or self._unheard or self._poke_ns or not self.intake.is_empty)
+            and not (process.exited or process.broken or len(process.out) or process.stderr_due)
+        )
+
+    def take_over(self, text: bytes, stamp_ns: int) -> None:
+        """What was read of it, by compiled code too, and not judged yet."""
+        self._poke_ns = 0
+        self.stamp_ns = stamp_ns
+        self.intake.feed(text)
+        if self.intake.overlong:
+            self.note("long-line", f"wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped")
+
+    def searched(self, searches: int, go_ns: int, *, thinking: bool) -> None:
+        """So many searches were begun by compiled code, all but the last answered, and that one if not `thinking`."""
+        self.searches += searches
+        self.answers += searches - thinking
+        self.search_text, self.late_ns = b"", 0
+        self._last_write_ns = go_ns
+
+    def chatter(self) -> int:
+        """One read; its stamp where it only tells of the search under way, 0 where `heard` is to look at it."""
+        told = self.pull() and self.searches == self.answers + 1 and not self._unheard and self._is_chatter()
+        return self.stamp_ns if told else 0
+
+    def heard(self) -> Message | None:
+        """The next thing said among what was read and not yet heard, or None."""
+        if self._unheard:
+            return self._unheard.popleft()
+        if self._poke_ns and time.monotonic_ns() >= self._poke_ns:
+            self._poke_ns = 0
+            self.process.write(b"\n")
+        said = self._heard()
+        if said is None:
+            self.dead = self._ended and self.due_ns is None
+            return None
+        if self._last_line_cut and not self.intake.text:
+            said = said._replace(cut=True)
+        if said.what is _STALE:
+            self.stale += 1
+            self.fence = "wait"  # runner spec 5.5: for the rest of its life
+            self.note("out-of-turn", f"answered {escape_text(said.text)!r} when it was not asked; dropped")
+        return said
+
+    def search_over(self) -> None:
+        """It ended its search by something else than a move: a resignation, a result."""
+        self.answers = self.searches
+
+    def discard(self) -> tuple[Message, ...]:
+        """Read what waits before a search; what matters out of turn is returned, answers are stale."""
+        mattering: list[Message] = []
+        for _ in range(DISCARD_READS):
+            came = self.pull()
+            if not came and self.silent:
+                break  # as nearly always, on the path of every ply
+            while (said := self.heard()) is not None:
+                if said.what not in (MessageKind.LINE, MessageKind.STALE, MessageKind.PONG, MessageKind.FEATURE):
+                    mattering.append(said)
+            if not came:
+                break
+        return tuple(mattering)
+
+    def note(self, kind: str, words: str) -> None:
+        """A warning: only the first of each kind is kept."""
+        if kind not in self.notes:
+            self.notes[kind] = words
+            self.new_notes.append((kind, words))
 
     # What the protocols differ in.
 
@@ -90,9 +256,15 @@ class Engine(EngineConnection):
     def _stop(self) -> bytes:
         """Move now."""
 
-    @abstractmethod
+    _last_search_info: Callable[..., SearchInfo]  # of raw output, in the protocol's own form
+
     def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
-        """The last scored line of a search's raw output, from the mover's side; without `bounds` the last exact one."""
+        """The last scored line of a search's raw output, from the mover's side; without `bounds` the last exact one.
+
+        Scores are from the engine's side, unless `whitepov` says otherwise.
+        """
+        thought = self._last_search_info(text, bounds=bounds)
+        return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def told(self, text: bytes, *, white: bool) -> SearchInfo:
         """As `thought`, with all else that is known of the search; for the record, off the path."""
@@ -117,6 +289,29 @@ class Engine(EngineConnection):
         """The lines that tell it that a game has ended."""
         del result, why
         return ()
+
+    def _checked_settings(
+        self, wanted: Sequence[tuple[str, str]], problems: tuple[str, ...] = ()
+    ) -> tuple[Setting, ...]:
+        """What is to be set, the standard settings first; StartFailed for what cannot be set, or for `problems`."""
+        chosen = (*options.standard_settings(self.declared, wanted, self.spec.offered), *wanted)
+        settings, found = options.check_settings(self.declared, chosen)
+        self.problems = (*problems, *found)
+        if self.problems:
+            raise StartFailed("; ".join(self.problems), category="bad-option")
+        return settings
+
+    def _settle_options(self, lines: Sequence[bytes], after: str) -> Script:
+        """These lines and those of its file, and a fence; StartFailed where it does not answer `after` them."""
+        own = (line.encode("ascii", "replace") for line in self.spec.quirks.init)
+        try:
+            yield from self.fenced(self.ready_ns, *lines, *own)
+        except EngineStalled as fault:
+            raise StartFailed(f"after the {after}: {fault.detail}", category="start-timeout") from fault
+
+    def _refuse_limits(self, tc: TimeControl) -> None:
+        if asked := tc.limits - self.spec.limits:
+            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
 
     # The path of every ply.
 
@@ -216,23 +411,18 @@ class Engine(EngineConnection):
             raise EngineStalled(self.stall_words(limit_ns))
         self.awaited = None
         if self._twice:
-            yield from self._hear_all(time.monotonic_ns() + _QUIET_NS)
+            until = time.monotonic_ns() + _QUIET_NS
+            while (said := (yield from self.hear(until))) is not None:
+                self.aside(said)
 
     def _hear_quiet(self, deadline: int) -> Script:
         """A fence without ping: up to 200 ms without a word (runner spec 7), at most up to the deadline."""
-        while True:
-            until = min(deadline, time.monotonic_ns() + 200 * MS)
-            said = yield from self.hear(until)
-            if said is None:
-                return
-            self.aside(said)
-
-    def _hear_all(self, until: int) -> Script:
-        while (said := (yield from self.hear(until))) is not None:
+        while (said := (yield from self.hear(min(deadline, time.monotonic_ns() + 200 * MS)))) is not None:
             self.aside(said)
 
     def aside(self, said: Message) -> None:
         """Something said inside a script that the script does not wait for; raises Unsupported where it must."""
+        del said
 
     def stall_words(self, limit_ns: int) -> str:
         """What to tell of an engine that does not answer a fence."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 import shutil
@@ -10,46 +9,18 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
 
-from enginetour.engines.enginefile import (
-    LONGEST_NAME,
-    EngineEntry,
-    LimitName,
-    OptionValue,
-    override_quirks,
-    override_resources,
-    read_entry,
-    version_in_name,
-)
+from enginetour.engines.enginefile import LONGEST_NAME, EngineEntry, read_entry, version_in_name
 from enginetour.engines.sandbox import explain_not_runnable
 from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import EngineRefused, InputRefused, suggest
-from enginetour.model.task import EngineSpec, Sandbox, split_flag
+from enginetour.model.task import EngineSpec, OptionValue, split_flag
 
 # The engines we know by id: files of the workspace's ``engines`` folder and those we ship; how each is started.
 
 # Where Debian keeps engines: not in everybody's PATH (systemd, ssh commands, root).
 GAMES = ("/usr/games", "/usr/local/games")
 _PROGRAM = re.compile(r"\{program:([^{}]+)\}")
-
-
-class EngineSelection(Protocol):
-    """An entrant as a configuration asks for it: by engine id, by glob over ids, or by a command of its own."""
-
-    engine: str | None
-    glob: str | None
-    name: str | None
-    command: tuple[str, ...] | None
-    protocol: Literal["uci", "cecp"] | None
-    dir: str | None
-    env: dict[str, str]
-    limits: tuple[LimitName, ...] | None
-    quirks: dict[str, Any]
-    resources: dict[str, Any]
-    sandbox: Sandbox | None
-    pass_env: tuple[str, ...]
-    keep_scratch: bool
 
 
 @dataclass(frozen=True)
@@ -79,45 +50,6 @@ class Registry:
             except InputRefused as refused:
                 broken(refused)
         return tuple(found)
-
-    def matching(self, wanted: EngineSelection, folder: Path, place: str = "") -> tuple[EngineEntry, ...]:
-        """The entries an entrant section means, its own settings put over those of the engine file.
-
-        A command's relative paths, and `dir`, begin at `folder`, the configuration's. Options are the caller's.
-        """
-        if wanted.command and wanted.protocol:
-            name = wanted.name or Path(wanted.command[0]).name
-            found: tuple[EngineEntry, ...] = (
-                EngineEntry(name, name, tuple(wanted.command), wanted.protocol, folder=folder),
-            )
-        elif wanted.glob:
-            ids = [engine for engine in self.ids if fnmatch.fnmatchcase(engine, wanted.glob)]
-            if not ids:
-                step = "list them by: enginetour engines list"
-                raise InputRefused(f"no engine file matches {wanted.glob!r}", place=place, step=step)
-            found = tuple(self.get(engine) for engine in ids)
-        else:
-            found = (self.get(wanted.engine or "", place),)
-        changed = []
-        for entry in found:
-            if wanted.dir:
-                entry = replace(entry, dir=wanted.dir if wanted.dir == "scratch" else str(folder / wanted.dir))
-            if wanted.limits:
-                entry = replace(entry, limits=frozenset(wanted.limits))
-            quirks = override_quirks(entry.quirks, wanted.quirks, place) if wanted.quirks else entry.quirks
-            resources = override_resources(entry.resources, wanted.resources, place)
-            changed.append(
-                replace(
-                    entry,
-                    env={**entry.env, **wanted.env},
-                    pass_env=(*entry.pass_env, *wanted.pass_env),
-                    keep_scratch=entry.keep_scratch or wanted.keep_scratch,
-                    sandbox=wanted.sandbox or entry.sandbox,
-                    resources=resources,
-                    quirks=quirks,
-                )
-            )
-        return tuple(changed)
 
 
 def load(folders: Iterable[Path]) -> Registry:
@@ -322,7 +254,6 @@ def _start(entry: EngineEntry) -> tuple[str, ...] | None:
 
 
 def _programs() -> list[Path]:
-    """Everything in PATH and the games folders that can be run, in order, each name once."""
     seen: dict[str, Path] = {}
     for folder in dict.fromkeys([*os.environ.get("PATH", "").split(os.pathsep), *GAMES]):
         try:

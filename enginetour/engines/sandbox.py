@@ -142,7 +142,6 @@ def _made(root: Path, prefix: str) -> Path:
 
 
 def _new(folder: Path) -> Path:
-    """One that nobody else has made: it is refused where there is something of that name."""
     try:
         folder.mkdir(mode=0o700)
     except OSError as error:

@@ -126,7 +126,6 @@ class Launch:
         sandbox.remove_scratch(self.scratch)
 
     def _call(self) -> tuple[subprocess.Popen[bytes], int]:
-        """The launcher, and the pipe on which it reports."""
         inside = not why_no_namespace()
         settings = [f"namespace={'pid' if inside else 'off'}", *_limits(self.spec.resources)]
         if processors := os.environ.get(CPUS):
@@ -209,7 +208,6 @@ def _failure(
     directory: Path,
     resources: Resources,
 ) -> Exception:
-    """What a start that failed means; its processes are gone then."""
     process.kill()
     _, complaint = process.communicate()
     if told is None:

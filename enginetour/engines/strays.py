@@ -234,7 +234,6 @@ def wait_for_exit(handles: Iterable[int], deadline_ns: int) -> set[int]:
 
 
 def _reap(pid: int) -> None:
-    """Take the status of a dead child so that it does not stay a zombie; nothing if it is not ours."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 

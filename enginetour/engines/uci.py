@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
-import chess
-
-from enginetour.engines import options
-from enginetour.engines.options import MOST_OPTIONS, Setting
+from enginetour.engines.options import MOST_OPTIONS
 from enginetour.engines.position import read_move
 from enginetour.engines.protocol import MS, OWED_NS, Ask, Engine, Script, Setup
+from enginetour.engines.sandbox import expand_scratch
 from enginetour.engines.starting import Launch
 from enginetour.engines.uci_lines import (
     complete_info,
@@ -21,14 +18,9 @@ from enginetour.engines.uci_lines import (
     split_words,
 )
 from enginetour.engines.wire import Message, MessageKind, SearchInfo, escape_text
-from enginetour.model.errors import EngineStalled, StartFailed, Unsupported
+from enginetour.model.errors import EngineStalled, Unsupported
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.variants import STANDARD, VARIANTS
-
-# A UCI engine in its opponent's time: it thinks about the move it expects, then hears `ponderhit` or `stop`.
-#
-# Nothing of it is on a clock: a hit starts the engine's clock after the write of `ponderhit`, a miss is stopped and its
-# owed answer taken before the new `go` (runner spec 5.2, 6; UCI protocol, "go ponder").
 
 # Ethereal 12.00 loses `ponderhit` and `stop` that come before its search thread runs: measured up to 2.5 ms
 # after `go ponder` on a busy machine. Its first output tells that it runs; who prints nothing is waited for so long.
@@ -36,11 +28,24 @@ BEGIN_NS = 50 * MS
 LOOK_NS = 1 * MS  # between two looks for that output
 
 
-class _PonderingEngine(Engine):
-    """What UCI engines have beside searches on their own time."""
+_ANSWER = b"bestmove"
+_FALSE_STARTS = ("copyprotection", "registration")
+_STANDARD_WORDS = frozenset({"chess", "normal", "standard"})  # values of UCI_Variant
+
+
+class UciEngine(Engine):
+    """One UCI engine (UCI protocol, April 2006; runner spec section 6).
+
+    `declared` keeps the first option of each name; what does not parse is one note.
+    """
+
+    _last_search_info = staticmethod(last_search_info)
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
+        self._options: dict[str, DeclaredOption] = {}
+        self._placed = False  # the position of the next search has been sent
+        self._variant = STANDARD  # of the last game
         self._may_ponder = False  # wanted, declared, and nobody's option says otherwise
         self._hint = ""  # the move it expects, as it wrote that behind its last answer
         self._guess: tuple[int, str] | None = None  # plies and last move of the position it ponders on
@@ -48,138 +53,6 @@ class _PonderingEngine(Engine):
         self._begun_ns = 0  # stamp of its last `go ponder`
         self._waited = False  # for that search to begin, before the answer to it was asked for
         self._stopped = False  # the ponder search is over for us: its answer is the owed one
-
-    @property
-    def pondering(self) -> bool:
-        """It was set thinking in its opponent's time, and has not been asked since."""
-        return self._guess is not None
-
-    def ponder(self, ask: Ask) -> None:
-        """Set it thinking about the move it expects, where that is legal and leaves it a move."""
-        hint, self._hint = self._hint, ""
-        if not (hint and self._may_ponder) or self.pondering or self.thinking or self.process.broken:
-            return
-        self.discard()  # what comes late belongs to the search that is over
-        board = ask.position.board
-        move, _ = read_move(board, hint, lenient_promotion=False)
-        if move is None:
-            self.note("ponder-move", f"expects {escape_text(hint)!r}, no legal move; not pondered on")
-            return
-        after = board.copy(stack=False)
-        after.push(move)
-        if after.is_variant_end() or not any(after.generate_legal_moves()):
-            return
-        self._guess = (len(ask.position.moves) + 1, move.uci())
-        self.ponders = (self.ponders or 0) + 1
-        self.searches += 1
-        self.search_text, self.late_ns = b"", 0
-        self._last_write_ns = self._begun_ns = self.process.write(self._ponder_lines(ask, move))
-
-    def _ponder_lines(self, ask: Ask, move: chess.Move) -> bytes:
-        fence = (self._ping(),) if self.fence != "off" else ()
-        lines = *fence, ask.position.line_with(move), go_command(ask, "go ponder").encode("ascii"), b""
-        return b"\n".join(lines)
-
-    def stands_apart(self, ask: Ask) -> bool:
-        """After a hit nothing stands before `ponderhit` once the search runs; after a miss there is one to end."""
-        if self._guess is None:
-            return self.needs_approach
-        return self._waited or self._is_young or not self._hit(ask)
-
-    @property
-    def _is_young(self) -> bool:
-        """Its ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
-        return self.stamp_ns <= self._begun_ns and time.monotonic_ns() < self._begun_ns + BEGIN_NS
-
-    def _let_begin(self) -> Script:
-        """Off the clock, up to the first output of the ponder search."""
-        while self._is_young:
-            self._waited = True
-            yield from self.hear(min(self._begun_ns + BEGIN_NS, time.monotonic_ns() + LOOK_NS))
-
-    def _hit(self, ask: Ask) -> bool:
-        moves = ask.position.moves
-        return self._guess is not None and self._guess == (len(moves), moves[-1])
-
-    def _give_up(self) -> Script:
-        """Stop a ponder search and take its answer; EngineStalled when none comes."""
-        self._stopped = True
-        if self.thinking:
-            yield from self.say(self._stop())
-            deadline = time.monotonic_ns() + OWED_NS
-            while self.thinking:
-                if (yield from self.hear_poked(deadline)) is None:
-                    raise EngineStalled(f"no answer to stop within {OWED_NS / 1e9:g} s of pondering on another move")
-        self.discard()  # a second answer to `stop` is none to the search that follows
-
-    def settle(self) -> Script:
-        """An answer to `stop` is the owed one, pondering or not."""
-        self._stopped = True
-        yield from super().settle()
-
-    def go(self, ask: Ask) -> int:
-        """`ponderhit` after a hit, and the answer at once if it is there already; else a search like any other."""
-        self.pondered_ns = 0
-        if self._guess is None:  # the common case, on the path of every ply
-            self._hint = ""
-            return super().go(ask)
-        hit, early = self._hit(ask), self._early
-        self.forget_guess()
-        if not hit:
-            self._hint = ""
-            return super().go(ask)
-        self.ponder_hits = (self.ponder_hits or 0) + 1
-        if early is None:
-            self._last_write_ns = self.process.write(b"ponderhit\n")
-        else:
-            self._last_write_ns = time.monotonic_ns()
-            self._unheard.append(early._replace(stamp_ns=self._last_write_ns))
-            self.note("early-answer", f"answered {escape_text(early.text)!r} while pondering; it counts at the hit")
-        self.pondered_ns = (self._last_write_ns if early is None else early.stamp_ns) - self._begun_ns
-        return self._last_write_ns
-
-    def forget_guess(self) -> None:
-        """A search of its own, or another game."""
-        self._guess, self._early, self._stopped, self._waited = None, None, False, False
-
-    def begin_pondering_anew(self) -> None:
-        """Another game: nothing is expected, nothing was guessed."""
-        self.forget_guess()
-        self._hint = ""
-        self.ponders = self.ponder_hits = 0 if self._may_ponder else None
-
-    def _learn(self, settings: Sequence[Setting]) -> None:
-        """Whether it may ponder. Readers of single lines may not: `position` and `go` would need a wait between."""
-        set_so = any(option.name.casefold() == "ponder" and text == "true" for option, text in settings)
-        self._may_ponder = self.spec.ponder and set_so and not self.spec.quirks.line_delay_ms
-
-    def _concluded(self, words: list[str], stamp_ns: int) -> Message | None:
-        """What a ``bestmove`` line means: an answer, or one to be kept while it ponders."""
-        self.answers += 1
-        if self._may_ponder:
-            self._hint = words[3] if len(words) > 3 and words[2] == "ponder" else ""
-        said = Message(MessageKind.ANSWER, words[1] if len(words) > 1 else "", stamp_ns)
-        if self._guess is None or self._stopped:
-            return said
-        self._early = said
-        return None
-
-
-# Engines that speak UCI (UCI protocol, April 2006; runner spec section 6).
-
-_ANSWER = b"bestmove"
-_FALSE_STARTS = ("copyprotection", "registration")
-_STANDARD_WORDS = frozenset({"chess", "normal", "standard"})  # values of UCI_Variant
-
-
-class UciEngine(_PonderingEngine):
-    """One UCI engine. `declared` keeps the first option of each name; what does not parse is one note."""
-
-    def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
-        super().__init__(spec, launch)
-        self._options: dict[str, DeclaredOption] = {}
-        self._placed = False  # the position of the next search has been sent
-        self._variant = STANDARD  # of the last game
 
     def handshake(self) -> Script:
         """`uci`, options, `isready`. A first ping closes the option list: a banner may hold a `uciok` of its own."""
@@ -198,34 +71,27 @@ class UciEngine(_PonderingEngine):
         self.ready = True
 
     def _set_options(self) -> Script:
-        wanted = self.spec.options
-        chosen = (*options.standard_settings(self.declared, wanted, self.spec.offered), *wanted)
-        settings, self.problems = options.check_settings(self.declared, chosen)
-        if self.problems:
-            raise StartFailed("; ".join(self.problems), category="bad-option")
-        self._learn(settings)
+        settings = self._checked_settings(self.spec.options)
+        # Readers of single lines may not ponder: `position` and `go` would need a wait between.
+        set_so = any(option.name.casefold() == "ponder" and text == "true" for option, text in settings)
+        self._may_ponder = self.spec.ponder and set_so and not self.spec.quirks.line_delay_ms
         self._other_rules = next((f"{one.name} = {text}" for one, text in settings if _is_of_variant(one, text)), "")
-        lines = [_setoption(option, self.process.expand(text)) for option, text in settings]
-        lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
-        try:
-            yield from self.fenced(self.ready_ns, *lines)
-        except EngineStalled as fault:
-            raise StartFailed(f"after the options: {fault.detail}", category="start-timeout") from fault
+        lines = [_setoption(option, expand_scratch(text, self.process.scratch)) for option, text in settings]
+        yield from self._settle_options(lines, "options")
 
     def new_game(self, setup: Setup) -> Script:
         """`ucinewgame` and a fence; the position goes with the first `go`."""
-        asked = setup.tc.limits - self.spec.limits
-        if asked:
-            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
+        self._refuse_limits(setup.tc)
         lines = [b"ucinewgame"]
         opponent = self._options.get("uci_opponent")
         if opponent is not None and opponent.kind == "string":
-            name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
-            lines.insert(0, _setoption(opponent, f"none none computer {name or 'opponent'}"))
+            lines.insert(0, _setoption(opponent, f"none none computer {setup.opponent_ascii}"))
         lines = [*self.variant_lines(setup.position.variant), *lines]
         self._variant = setup.position.variant
         self._placed = False
-        self.begin_pondering_anew()
+        self._forget_guess()
+        self._hint = ""
+        self.ponders = self.ponder_hits = 0 if self._may_ponder else None
         yield from self.fenced(self.ready_ns, *lines)
         self.games += 1
 
@@ -256,7 +122,9 @@ class UciEngine(_PonderingEngine):
     def approach(self, ask: Ask) -> Script:
         """The position ahead of `go`: behind a fence with ``fence = "wait"``, on its own with `line_delay_ms`."""
         if self.pondering:
-            yield from self._let_begin()
+            while self._is_young:  # up to the first output of the ponder search
+                self._waited = True
+                yield from self.hear(min(self._begun_ns + BEGIN_NS, time.monotonic_ns() + LOOK_NS))
             if self._hit(ask):
                 return
             yield from self._give_up()
@@ -289,11 +157,6 @@ class UciEngine(_PonderingEngine):
 
     def _question_lines(self) -> tuple[bytes, ...]:
         return b"stop", self._ping()
-
-    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
-        """Scores are from the engine's side, unless `whitepov` says otherwise."""
-        thought = last_search_info(text, bounds=bounds)
-        return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def told(self, text: bytes, *, white: bool) -> SearchInfo:
         """Also from lines without a score."""
@@ -331,7 +194,11 @@ class UciEngine(_PonderingEngine):
         if word == "uciok":
             return Message(MessageKind.HELLO)
         if word == "id":
-            self._identify(rest)
+            kind, _, value = rest.partition(" ")
+            if kind == "name":
+                self.own_name = escape_text(value)
+            elif kind == "author":
+                self.author = escape_text(value)
         elif word == "option":
             self._declare(line)
         elif word in _FALSE_STARTS and rest == "error":
@@ -345,13 +212,6 @@ class UciEngine(_PonderingEngine):
         self._pongs += 1
         return Message(MessageKind.PONG, stamp_ns=self.stamp_ns) if self._pongs == self._pings else None
 
-    def _identify(self, rest: str) -> None:
-        kind, _, value = rest.partition(" ")
-        if kind == "name":
-            self.own_name = escape_text(value)
-        elif kind == "author":
-            self.author = escape_text(value)
-
     def _declare(self, line: str) -> None:
         option = read_option(line)
         if option is None:
@@ -360,6 +220,104 @@ class UciEngine(_PonderingEngine):
             self.note("many-options", f"declares more than {MOST_OPTIONS} options; the rest is not known")
         elif self._options.setdefault(option.name.casefold(), option) is not option:
             self.note("double-option", f"option {escape_text(option.name)!r} declared twice, the first counts")
+
+    # In its opponent's time it thinks about the move it expects, then gets `ponderhit` or `stop`.
+    #
+    # Nothing of it is on a clock: a hit starts the engine's clock after the write of `ponderhit`, a miss is stopped and
+    # its owed answer taken before the new `go` (runner spec 5.2, 6; UCI protocol, "go ponder").
+
+    @property
+    def pondering(self) -> bool:
+        """It was set thinking in its opponent's time, and has not been asked since."""
+        return self._guess is not None
+
+    def ponder(self, ask: Ask) -> None:
+        """Set it thinking about the move it expects, where that is legal and leaves it a move."""
+        hint, self._hint = self._hint, ""
+        if not (hint and self._may_ponder) or self.pondering or self.thinking or self.process.broken:
+            return
+        self.discard()  # what comes late belongs to the search that is over
+        board = ask.position.board
+        move, _ = read_move(board, hint, lenient_promotion=False)
+        if move is None:
+            self.note("ponder-move", f"expects {escape_text(hint)!r}, no legal move; not pondered on")
+            return
+        after = board.copy(stack=False)
+        after.push(move)
+        if after.is_variant_end() or not any(after.generate_legal_moves()):
+            return
+        self._guess = (len(ask.position.moves) + 1, move.uci())
+        self.ponders = (self.ponders or 0) + 1
+        self.searches += 1
+        self.search_text, self.late_ns = b"", 0
+        fence = (self._ping(),) if self.fence != "off" else ()
+        lines = *fence, ask.position.line_with(move), go_command(ask, "go ponder").encode("ascii"), b""
+        self._last_write_ns = self._begun_ns = self.process.write(b"\n".join(lines))
+
+    def stands_apart(self, ask: Ask) -> bool:
+        """After a hit nothing stands before `ponderhit` once the search runs; after a miss there is one to end."""
+        if self._guess is None:
+            return self.needs_approach
+        return self._waited or self._is_young or not self._hit(ask)
+
+    @property
+    def _is_young(self) -> bool:
+        """Its ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
+        return self.stamp_ns <= self._begun_ns and time.monotonic_ns() < self._begun_ns + BEGIN_NS
+
+    def _hit(self, ask: Ask) -> bool:
+        moves = ask.position.moves
+        return self._guess is not None and self._guess == (len(moves), moves[-1])
+
+    def _give_up(self) -> Script:
+        """Stop a ponder search and take its answer; EngineStalled when none comes."""
+        self._stopped = True
+        if self.thinking:
+            yield from self.say(self._stop())
+            deadline = time.monotonic_ns() + OWED_NS
+            while self.thinking:
+                if (yield from self.hear_poked(deadline)) is None:
+                    raise EngineStalled(f"no answer to stop within {OWED_NS / 1e9:g} s of pondering on another move")
+        self.discard()  # a second answer to `stop` is none to the search that follows
+
+    def settle(self) -> Script:
+        """An answer to `stop` is the owed one, pondering or not."""
+        self._stopped = True
+        yield from super().settle()
+
+    def go(self, ask: Ask) -> int:
+        """`ponderhit` after a hit, and the answer at once if it is there already; else a search like any other."""
+        self.pondered_ns = 0
+        if self._guess is None:  # the common case, on the path of every ply
+            self._hint = ""
+            return super().go(ask)
+        hit, early = self._hit(ask), self._early
+        self._forget_guess()
+        if not hit:
+            self._hint = ""
+            return super().go(ask)
+        self.ponder_hits = (self.ponder_hits or 0) + 1
+        if early is None:
+            self._last_write_ns = self.process.write(b"ponderhit\n")
+        else:
+            self._last_write_ns = time.monotonic_ns()
+            self._unheard.append(early._replace(stamp_ns=self._last_write_ns))
+            self.note("early-answer", f"answered {escape_text(early.text)!r} while pondering; it counts at the hit")
+        self.pondered_ns = (self._last_write_ns if early is None else early.stamp_ns) - self._begun_ns
+        return self._last_write_ns
+
+    def _forget_guess(self) -> None:
+        self._guess, self._early, self._stopped, self._waited = None, None, False, False
+
+    def _concluded(self, words: list[str], stamp_ns: int) -> Message | None:
+        self.answers += 1
+        if self._may_ponder:
+            self._hint = words[3] if len(words) > 3 and words[2] == "ponder" else ""
+        said = Message(MessageKind.ANSWER, words[1] if len(words) > 1 else "", stamp_ns)
+        if self._guess is None or self._stopped:
+            return said
+        self._early = said
+        return None
 
 
 def _is_of_variant(option: DeclaredOption, text: str) -> bool:

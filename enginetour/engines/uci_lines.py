@@ -10,7 +10,6 @@ from enginetour.engines.options import MOST_TYPES
 from enginetour.engines.protocol import Ask
 from enginetour.engines.wire import (
     LONGEST_PV,
-    NO_SEARCH_INFO,
     PV_PLIES,
     SearchInfo,
     clamp_int64,
@@ -131,7 +130,7 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
         if thought is not None and (bounds or not thought.bound):
             return thought
         end = start
-    return NO_SEARCH_INFO
+    return SearchInfo()
 
 
 def complete_info(thought: SearchInfo, text: bytes) -> SearchInfo:

@@ -74,7 +74,6 @@ class Format(Protocol[S]):
 class System:
     """One line of the registry. The module is imported only when the system is used."""
 
-    name: str
     factory: str  # module.Class, called with options; ClassOptions is the frozen pydantic model of these
     summary: str
     source: str
@@ -87,151 +86,127 @@ class System:
 
 
 SYSTEMS: dict[str, System] = {
-    system.name: system
-    for system in (
-        System(
-            "bubble",
-            "bubble.Bubble",
-            "bubbling round robin with parking: a complete ranking for a fraction of a round robin",
-            "H.G. Muller, WinBoard forum, 19 June 2007",
-        ),
-        System(
-            "roundrobin",
-            "roundrobin.RoundRobin",
-            "everybody against everybody, in cycles",
-            "Berger tables, FIDE C.05 annex 1",
-        ),
-        System(
-            "gauntlet",
-            "roundrobin.Gauntlet",
-            "one or several seeds against all the others",
-            "as cutechess and fastchess",
-        ),
-        System(
-            "scheveningen",
-            "roundrobin.Scheveningen",
-            "two teams, everybody against everybody of the other team",
-            "the Scheveningen tournament of 1923",
-        ),
-        System(
-            "cup",
-            "knockout.Cup",
-            "knock-out: who loses a match is out",
-            "Vuorinen 2010; seeds folded as usual",
-            rounds=True,
-        ),
-        System(
-            "double-elimination",
-            "elimination.DoubleElimination",
-            "who loses two matches is out",
-            "Vuorinen 2010 (score form); two trees (fixed form)",
-            rounds=True,
-        ),
-        System(
-            "match",
-            "match.Match",
-            "two entrants, a number of games or a sequential test that ends it",
-            "Wald 1945; Van den Bergh (fishtest)",
-        ),
-        System(
-            "dutch",
-            "dutch.Dutch",
-            "FIDE Swiss: score groups, colours, floats, by the rules of chess federations",
-            "FIDE Handbook C.04.3, Dutch system, in force since 2026",
-            rounds=True,
-        ),
-        System(
-            "swiss",
-            "dutch.Dutch",
-            "another name of dutch: what chess users mean by a Swiss",
-            "as dutch",
-            rounds=True,
-        ),
-        System(
-            "entropy",
-            "information.Entropy",
-            "the games whose results are hardest to foretell; ranked by rating",
-            "Vuorinen 2010, 2.2",
-            rounds=True,
-        ),
-        System(
-            "gor-drift",
-            "information.Drift",
-            "the largest expected change of Go ratings: points added to the pool, or moved",
-            "Vuorinen 2010, 2.2.2",
-            rounds=True,
-        ),
-        System(
-            "probe",
-            "information.Probe",
-            "winners aimed above the strongest they beat, losers below: finds the level of newcomers",
-            "Vuorinen 2010, grade probing",
-            rounds=True,
-        ),
-        System(
-            "accelrat",
-            "accelrat.AccelRat",
-            "rounds between near ratings, re-rated after each; ratings rank, not points",
-            "AccelRat of the American Go Association",
-            rounds=True,
-        ),
-        System(
-            "gopair",
-            "gopair.Gopair",
-            "rounds weighed by rating, wins and family; the best games are kept for later",
-            "gopair manual, Augustin 2005",
-            rounds=True,
-        ),
-        System(
-            "mcmahon",
-            "mcmahon.McMahon",
-            "the stronger start with more points, so near strengths meet; today's Gotha criteria",
-            "Vuorinen 2010; OpenGotha 3.51",
-            rounds=True,
-        ),
-        System(
-            "swiss-gotha",
-            "swiss.SwissGotha",
-            "Swiss by one weighing of scores, floats, seeding, colours; today's Gotha criteria",
-            "Vuorinen 2010; OpenGotha 3.51",
-            rounds=True,
-        ),
-        System(
-            "swiss-cat",
-            "swiss.SwissCat",
-            "the same inside categories of like rating, which meet only where they must",
-            "OpenGotha 3.51",
-            rounds=True,
-        ),
-        System(
-            "gotha-2005",
-            "mcmahon.Gotha2005",
-            "McMahon by the older Gotha function",
-            "Gotha documentation, about 2005",
-            rounds=True,
-        ),
-        System(
-            "gerlach",
-            "mcmahon.Gerlach",
-            "McMahon with floats that even SOS; a reconstruction of MacMahon",
-            "C. Gerlach, MacMahon: only its architecture is public",
-            rounds=True,
-        ),
-        System(
-            "godraw",
-            "godraw.GoDraw",
-            "McMahon by lot inside score groups, guided by origin, family and colours",
-            "GoDraw, as described by Vuorinen 2010",
-            rounds=True,
-        ),
-        System(
-            "epm",
-            "epm.Epm",
-            "McMahon by floats from the middle and backtracking through lists of opponents",
-            "EPM, as described by Vuorinen 2010; weights of Gotha 2005",
-            rounds=True,
-        ),
-    )
+    "bubble": System(
+        "bubble.Bubble",
+        "bubbling round robin with parking: a complete ranking for a fraction of a round robin",
+        "H.G. Muller, WinBoard forum, 19 June 2007",
+    ),
+    "roundrobin": System(
+        "roundrobin.RoundRobin",
+        "everybody against everybody, in cycles",
+        "Berger tables, FIDE C.05 annex 1",
+    ),
+    "gauntlet": System(
+        "roundrobin.Gauntlet",
+        "one or several seeds against all the others",
+        "as cutechess and fastchess",
+    ),
+    "scheveningen": System(
+        "roundrobin.Scheveningen",
+        "two teams, everybody against everybody of the other team",
+        "the Scheveningen tournament of 1923",
+    ),
+    "cup": System(
+        "knockout.Cup",
+        "knock-out: who loses a match is out",
+        "Vuorinen 2010; seeds folded as usual",
+        rounds=True,
+    ),
+    "double-elimination": System(
+        "elimination.DoubleElimination",
+        "who loses two matches is out",
+        "Vuorinen 2010 (score form); two trees (fixed form)",
+        rounds=True,
+    ),
+    "match": System(
+        "match.Match",
+        "two entrants, a number of games or a sequential test that ends it",
+        "Wald 1945; Van den Bergh (fishtest)",
+    ),
+    "dutch": System(
+        "dutch.Dutch",
+        "FIDE Swiss: score groups, colours, floats, by the rules of chess federations",
+        "FIDE Handbook C.04.3, Dutch system, in force since 2026",
+        rounds=True,
+    ),
+    "swiss": System(
+        "dutch.Dutch",
+        "another name of dutch: what chess users mean by a Swiss",
+        "as dutch",
+        rounds=True,
+    ),
+    "entropy": System(
+        "information.Entropy",
+        "the games whose results are hardest to foretell; ranked by rating",
+        "Vuorinen 2010, 2.2",
+        rounds=True,
+    ),
+    "gor-drift": System(
+        "information.Drift",
+        "the largest expected change of Go ratings: points added to the pool, or moved",
+        "Vuorinen 2010, 2.2.2",
+        rounds=True,
+    ),
+    "probe": System(
+        "information.Probe",
+        "winners aimed above the strongest they beat, losers below: finds the level of newcomers",
+        "Vuorinen 2010, grade probing",
+        rounds=True,
+    ),
+    "accelrat": System(
+        "accelrat.AccelRat",
+        "rounds between near ratings, re-rated after each; ratings rank, not points",
+        "AccelRat of the American Go Association",
+        rounds=True,
+    ),
+    "gopair": System(
+        "gopair.Gopair",
+        "rounds weighed by rating, wins and family; the best games are kept for later",
+        "gopair manual, Augustin 2005",
+        rounds=True,
+    ),
+    "mcmahon": System(
+        "mcmahon.McMahon",
+        "the stronger start with more points, so near strengths meet; today's Gotha criteria",
+        "Vuorinen 2010; OpenGotha 3.51",
+        rounds=True,
+    ),
+    "swiss-gotha": System(
+        "swiss.SwissGotha",
+        "Swiss by one weighing of scores, floats, seeding, colours; today's Gotha criteria",
+        "Vuorinen 2010; OpenGotha 3.51",
+        rounds=True,
+    ),
+    "swiss-cat": System(
+        "swiss.SwissCat",
+        "the same inside categories of like rating, which meet only where they must",
+        "OpenGotha 3.51",
+        rounds=True,
+    ),
+    "gotha-2005": System(
+        "mcmahon.Gotha2005",
+        "McMahon by the older Gotha function",
+        "Gotha documentation, about 2005",
+        rounds=True,
+    ),
+    "gerlach": System(
+        "mcmahon.Gerlach",
+        "McMahon with floats that even SOS; a reconstruction of MacMahon",
+        "C. Gerlach, MacMahon: only its architecture is public",
+        rounds=True,
+    ),
+    "godraw": System(
+        "godraw.GoDraw",
+        "McMahon by lot inside score groups, guided by origin, family and colours",
+        "GoDraw, as described by Vuorinen 2010",
+        rounds=True,
+    ),
+    "epm": System(
+        "epm.Epm",
+        "McMahon by floats from the middle and backtracking through lists of opponents",
+        "EPM, as described by Vuorinen 2010; weights of Gotha 2005",
+        rounds=True,
+    ),
 }
 
 

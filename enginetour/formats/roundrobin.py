@@ -247,8 +247,17 @@ class PairList(Format[ListState], ABC):
         return tuple(name for name in state.present if not state.seeds or seeded != (name in state.seeds))
 
     @abstractmethod
+    def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
+        """One cycle among the present: who has White, who Black in the first game of each pair."""
+
     def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
-        """Whole cycles among the present, in rounds after those there are."""
+        """Whole cycles, in rounds after those there are."""
+        number = state.rounds
+        for cycle in cycles:
+            for pairs in self._rounds(state):
+                number += 1
+                for pair in pairs:
+                    yield (*self._turned(*pair, cycle), cycle, number)
 
     def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
         """Colours swapped in even cycles, unless a match is fair in itself or they stay; all of them in reverse."""
@@ -367,14 +376,10 @@ class RoundRobin(PairList):
 
     options: RoundRobinOptions
 
-    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
-        names, number = state.present, state.rounds
-        rounds = rounds_of(self.options.order, self.options.colours, len(names))
-        for cycle in cycles:
-            for pairs in rounds:
-                number += 1
-                for white, black in pairs:
-                    yield (*self._turned(names[white], names[black], cycle), cycle, number)
+    def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
+        names = state.present
+        for pairs in rounds_of(self.options.order, self.options.colours, len(names)):
+            yield [(names[white], names[black]) for white, black in pairs]
 
 
 class GauntletOptions(ListOptions):
@@ -403,32 +408,27 @@ class Gauntlet(PairList):
     def _seeded(self, state: ListState) -> ListState:
         return replace(state, seeds=_picked(state.names, self.options.seeds, "seeds"))
 
-    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
+    def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
         front = [name for name in state.present if name in state.seeds]
         back = [name for name in state.present if name not in state.seeds]
-        sliding = slide(len(front), len(back))
         among = berger(len(front)) if self.options.seeds_meet else ()
         surplus = [0] * len(front)  # Whites minus Blacks among the seeds
         for white, black in (pair for pairs in among for pair in pairs):
             surplus[white] += 1
             surplus[black] -= 1
-        number = state.rounds
-        for cycle in cycles:
-            if any(surplus):  # who has White too often there starts with Black here
-                turn = [int(extra > 0) for extra in surplus]
-            else:  # seeds beyond the length of the other row all start at its head
-                turn = [seed % 2 if seed >= len(back) else 0 for seed in range(len(front))]
-            for pairs in sliding:
-                number += 1
-                for seed, other in pairs:
-                    is_white = turn[seed] % 2 == 0 or not self.options.swap
-                    pair = (front[seed], back[other]) if is_white else (back[other], front[seed])
-                    turn[seed] += 1
-                    yield (*self._turned(*pair, cycle), cycle, number)
-            for pairs in among:
-                number += 1
-                for white, black in pairs:
-                    yield (*self._turned(front[white], front[black], cycle), cycle, number)
+        if any(surplus):  # who has White too often there starts with Black here
+            turn = [int(extra > 0) for extra in surplus]
+        else:  # seeds beyond the length of the other row all start at its head
+            turn = [seed % 2 if seed >= len(back) else 0 for seed in range(len(front))]
+        for pairs in slide(len(front), len(back)):
+            found = []
+            for seed, other in pairs:
+                is_white = turn[seed] % 2 == 0 or not self.options.swap
+                found.append((front[seed], back[other]) if is_white else (back[other], front[seed]))
+                turn[seed] += 1
+            yield found
+        for pairs in among:
+            yield [(front[white], front[black]) for white, black in pairs]
 
 
 class ScheveningenOptions(ListOptions):
@@ -475,15 +475,14 @@ class Scheveningen(PairList):
         first = sum(name in state.seeds for name in state.present)
         return 2 * first < len(state.present)
 
-    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
+    def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
+        """By a chequered board of pairs, so that nobody's colours differ by more than one."""
         first = [name for name in state.present if name in state.seeds]
         second = [name for name in state.present if name not in state.seeds]
-        rounds = slide(len(first), len(second))
-        number = state.rounds
-        for cycle in cycles:
-            for pairs in rounds:
-                number += 1
-                for one, other in pairs:  # a chequered board of pairs: nobody's colours differ by more than one
-                    is_white = (one + other) % 2 == 0 or not self.options.swap
-                    pair = (first[one], second[other]) if is_white else (second[other], first[one])
-                    yield (*self._turned(*pair, cycle), cycle, number)
+        for pairs in slide(len(first), len(second)):
+            yield [
+                (first[one], second[other])
+                if (one + other) % 2 == 0 or not self.options.swap
+                else (second[other], first[one])
+                for one, other in pairs
+            ]

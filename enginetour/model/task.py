@@ -11,11 +11,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import log2
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Pairing, SideRecord
 from enginetour.model.timecontrol import Stage, TimeControl
 
+OptionValue = str | int | float | bool
+LimitName = Literal["clock", "movetime", "nodes", "depth"]
+
+
+class Bounds:
+    """Bounds of a field, by pydantic's names for them. They hold where a file or a database is read, nowhere else."""
+
+    def __init__(self, **limits: object) -> None:
+        self.limits = limits
+
+    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], dict[str, Any]]) -> Any:
+        """Add the limits to what pydantic checks."""
+        return handler(source) | self.limits
+
+
+Line = Annotated[str, Bounds(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
+VariableName = Annotated[str, Bounds(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=256)]
 _THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
 
 
@@ -23,25 +40,27 @@ _THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CEC
 class Quirks:
     """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file."""
 
-    line_delay_ms: int = 0
-    handshake_timeout: float = 60.0  # s, exec to ready (runner spec 6, 7)
-    ready_timeout: float = 60.0  # s, a fence between games (runner spec 5)
+    line_delay_ms: Annotated[int, Bounds(ge=0, le=10_000)] = 0
+    handshake_timeout: Annotated[float, Bounds(gt=0, le=600)] = 60.0  # s, exec to ready (runner spec 6, 7)
+    ready_timeout: Annotated[float, Bounds(gt=0, le=600)] = 60.0  # s, a fence between games (runner spec 5)
     fence: Literal["off", "inline", "wait"] = "off"
     whitepov: bool = False
     lenient_promotion: bool = False
     rook_castling: bool = False  # of CECP engines: in Chess960 castling is king takes rook, not O-O
     tells_features: bool = False  # of CECP engines: it surely does, so a silent start is a failed one, not protocol 1
-    protover_delay_ms: int = 0  # of CECP engines: between `xboard` and `protover 2`, which it may lose
+    # Of CECP engines: between `xboard` and `protover 2`, which it may lose.
+    protover_delay_ms: Annotated[int, Bounds(ge=0, le=10_000)] = 0
     st_fraction: bool = False
     movetime: Literal["st", "level"] = "st"
     no_cores: bool = False
     no_computer: bool = False  # of CECP engines: it cannot bear the line `computer`
     no_tablebases: bool = False  # it is never told where tables are
-    init: tuple[str, ...] = ()
-    max_plies: int = 0  # 0: no limit of its own
+    init: Annotated[tuple[Line, ...], Bounds(strict=False, max_length=64)] = ()
+    max_plies: Annotated[int, Bounds(ge=0, le=10_000)] = 0  # 0: no limit of its own
     restart: bool = False  # a new process for every game
-    movetime_margin_ms: int = 0  # how late it is known to be with a fixed time a move
-    clock_margin_ms: int = 0  # how late it is known to be on a clock
+    # How late it is known to be with a fixed time a move, and on a clock.
+    movetime_margin_ms: Annotated[int, Bounds(ge=0, le=60_000)] = 0
+    clock_margin_ms: Annotated[int, Bounds(ge=0, le=60_000)] = 0
 
 
 Sandbox = Literal["none", "bwrap", "landlock"]
@@ -51,10 +70,11 @@ Sandbox = Literal["none", "bwrap", "landlock"]
 class Resources:
     """What an engine's processes may use; each field is a key under ``[resources]``. None: as much as we may."""
 
-    memory: int | None = None  # MB of anonymous memory, of all its processes together
-    files: int | None = None  # most open files
-    file_size: int | None = None  # MB of the largest file it may write
-    nice: int = 0  # 0 to 19; more gives way to others
+    # MB of anonymous memory, of all its processes together; 16: what a bare interpreter holds.
+    memory: Annotated[int, Bounds(ge=16, le=10_000_000)] | None = None
+    files: Annotated[int, Bounds(ge=16, le=1_048_576)] | None = None  # open files; nr_open of Linux, proc_sys_fs(5)
+    file_size: Annotated[int, Bounds(ge=1, le=10_000_000)] | None = None  # MB of the largest file it may write
+    nice: Annotated[int, Bounds(ge=0, le=19)] = 0  # more gives way to others
 
 
 # A new process for each game, or one for many; "auto" makes a new one after an abnormal end and for `reuse=0`, "off"
@@ -69,6 +89,9 @@ def split_flag(argument: str) -> tuple[str, str]:
     return (flagged[1], flagged[2]) if flagged else ("", argument)
 
 
+_Pairs = Annotated[tuple[Annotated[tuple[str, str], Bounds(strict=False)], ...], Bounds(strict=False)]
+
+
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
     """How to start one engine and what it may be asked; `name` is the entrant's and the key everywhere.
@@ -77,21 +100,21 @@ class EngineSpec:
     """
 
     name: str
-    command: tuple[str, ...]
+    command: Annotated[tuple[str, ...], Bounds(strict=False, min_length=1)]
     protocol: Literal["uci", "cecp"]
     dir: str | None = None  # None: the program's folder if writable, else scratch; "scratch"; or a path
-    env: tuple[tuple[str, str], ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
-    files: tuple[tuple[str, str], ...] = ()
-    limits: frozenset[str] = frozenset({"clock", "movetime", "nodes", "depth"})
+    env: _Pairs = ()
+    options: _Pairs = ()
+    files: _Pairs = ()
+    limits: Annotated[frozenset[LimitName], Bounds(strict=False)] = frozenset({"clock", "movetime", "nodes", "depth"})
     quirks: Quirks = field(default_factory=Quirks)
-    max_copies: int = 0  # 0: as many as there are slots
+    max_copies: Annotated[int, Bounds(ge=0, le=1024)] = 0  # 0: as many as there are slots
     fingerprint: str = ""
     resources: Resources = field(default_factory=Resources)
     sandbox: Sandbox = "none"
-    pass_env: tuple[str, ...] = ()  # names of our own variables that it gets too
+    pass_env: Annotated[tuple[VariableName, ...], Bounds(strict=False)] = ()  # names of our own variables for it
     keep_scratch: bool = False
-    offered: tuple[tuple[str, str], ...] = ()  # options it is given where it declares them
+    offered: _Pairs = ()  # options it is given where it declares them
     ponder: bool = False  # thinks in its opponent's time
     restart: Restart = "auto"
 

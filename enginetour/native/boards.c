@@ -7,7 +7,7 @@
 enum {
     PV_PLIES = 200, /* runner spec 6 */
     LONGEST_PV = 2048,
-    ELAPSED = 2, CLOCK, SEARCH, /* places in RawPly, enginetour/referee/books.py */
+    ELAPSED = 2, CLOCK, SEARCH, /* places in RawPly, enginetour/referee/record.py */
     SOME_MATE = 31000, /* enginetour/referee/verdict.py: nearer to 32000 a score is a distance to mate */
 };
 

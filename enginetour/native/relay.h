@@ -12,7 +12,7 @@
 enum {
     READ_SIZE = 64 * 1024, /* a read, and a search that is longer is Python's: runner spec 2 */
     MOST_FDS = 16, /* beside both outputs */
-    MOST_THREADS = 8, /* enginetour/referee/clock.py */
+    MOST_THREADS = 8, /* enginetour/referee/waits.py */
     MOST_MARKS = 2 * MOST_THREADS, /* threads, and the clocks of their processes */
     MOST_KEYS = 512,  /* positions since the last irreversible move: 75 moves always end a game */
     TOLD = 160,       /* bytes of a schedstat file, of the clocks in a `go` */
@@ -66,7 +66,7 @@ typedef struct {
     long long go, write, gap_ns, answered, stamp, slept, now, until;
     Byte waited[TOLD];
     int waited_length;
-    long marks, long_waits; /* of both sides, enginetour/referee/clock.py */
+    long marks, long_waits; /* of both sides, enginetour/referee/waits.py */
     long long waited_ns; /* when that was asked for: searches that are sooner over are not told apart */
     size_t taken; /* bytes of the last write that the pipe took */
     PyObject *unread, *end;

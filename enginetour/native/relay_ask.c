@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static const long long PATIENCE = 1 * MS; /* enginetour/referee/books.py */
+static const long long PATIENCE = 1 * MS; /* enginetour/referee/record.py */
 static const long long HELD = 250 * MS;   /* as above */
 static const int HELD_PLIES = 31;         /* as above */
 static const int ROOM = 100;              /* enginetour/engines/position.py */
-static const long long MARK = 1 * MS;     /* enginetour/referee/clock.py */
+static const long long MARK = 1 * MS;     /* enginetour/referee/waits.py */
 static const long long LONG = 10 * MS;    /* as above */
 static const int LONG_PART = 20;          /* as above */
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from types import ModuleType
-from typing import Protocol
 
 import chess
 
@@ -34,68 +33,58 @@ native = _loaded()
 # The board behind the real one, on which the record of a game is written ply by ply.
 
 
-class RecordBoard(Protocol):
-    """What stands before the next ply to be written."""
+class RecordBoard:
+    """The position before the next ply to be written, by python-chess, for all variants."""
+
+    def __init__(self, position: Position) -> None:
+        self._board = position.start_board()
+        self._board.castling_rights = self._board.clean_castling_rights()
+        self._usual = position.usual
 
     @property
     def board(self) -> chess.Board:
         """To look at, not to play on."""
+        return self._board
 
     @property
     def turn(self) -> bool:
         """Whose ply it is."""
+        return self._board.turn
 
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
-        """The move's notation. `mark`: the ``+`` or ``#`` at its end, or "", where that is known."""
+        """The move's notation. `mark`: the ``+`` or ``#`` at its end, or "", where that is known.
 
-
-class _PlainShadow:
-    """By python-chess, for all variants."""
-
-    def __init__(self, position: Position) -> None:
-        self.board = position.start_board()
-        self.board.castling_rights = self.board.clean_castling_rights()
-        self._usual = position.usual
-
-    @property
-    def turn(self) -> bool:
-        """Whose ply it is."""
-        return self.board.turn
-
-    def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
-        """In 4 us where FIDE's rules hold, 14 elsewhere (measured)."""
+        In 4 us where FIDE's rules hold, 14 elsewhere (measured).
+        """
         del uci
         if self._usual:
-            return play_san(self.board, move, mark=mark)
-        san = self.board.san(move)
-        self.board.push(move)
+            return play_san(self._board, move, mark=mark)
+        san = self._board.san(move)
+        self._board.push(move)
         return san
 
 
-class _QuickShadow:
-    """Compiled, where FIDE's rules hold."""
+class _CompiledBoard(RecordBoard):
+    """Where FIDE's rules hold."""
 
     def __init__(self, position: Position) -> None:
         """ValueError for a position without a king, with two, or one that cannot have come about."""
+        super().__init__(position)
         assert native is not None
-        self._seen = _PlainShadow(position).board
-        self._own = native.Board(self._seen)
+        self._own = native.Board(self._board)
         self.write = self._own.write  # an UCI engine's ply with its search; None: somebody patient is to read it
 
     @property
     def board(self) -> chess.Board:
-        """Made anew each time, some 3 us."""
-        self._own.onto(self._seen)
-        return self._seen
+        self._own.onto(self._board)  # some 3 us
+        return self._board
 
     @property
     def turn(self) -> bool:
-        """Whose ply it is."""
         return bool(self._own.turn)
 
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
-        """The mark is found out sooner than handed over."""
-        del move, mark
+        del move, mark  # which is found out sooner than handed over
         return str(self._own.play(uci))
 
 
@@ -103,7 +92,7 @@ def record_board(position: Position) -> RecordBoard:
     """The quickest that knows the rules of the game."""
     if native is not None and position.usual:
         try:
-            return _QuickShadow(position)
+            return _CompiledBoard(position)
         except ValueError:  # a set-up that only python-chess takes
             pass
-    return _PlainShadow(position)
+    return RecordBoard(position)

@@ -19,11 +19,11 @@ from enginetour.model.game import Game, Incident, Opening
 from enginetour.model.task import GameTask, OwnBook
 from enginetour.referee import verdict
 from enginetour.referee.adjudication import End
-from enginetour.referee.books import RawPly, Record
 from enginetour.referee.clock import Interruptions
 from enginetour.referee.ends import RuleEnds, game_ends
 from enginetour.referee.link import Link
-from enginetour.referee.relay import Relay
+from enginetour.referee.record import RawPly, Record
+from enginetour.referee.relay import GameState, Relay
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import EnginePool, incident_of, prepare_engines
 from enginetour.referee.talk import run_scripts
@@ -33,125 +33,17 @@ if TYPE_CHECKING:
     from enginetour.openings.polyglot import PolyglotBook
 
 
-# The end of a game for its engines: fenced, told the result, kept for the next one or ended.
-
-
-def fault_incidents(
-    verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], position: Position, own_ns: int
-) -> list[Incident]:
-    """One incident for each engine at fault; where the host is, for the engine whose turn it was.
-
-    `own_ns` is what the referee itself may have cost the move under way.
-    """
-    if not verdict.category:
-        return []
-    guilty = list(absent) or [verdict.culprit or seats[0 if position.board.turn else 1]]
-    ply = len(position.moves)
-    own = None if absent else own_ns
-    return [incident_of(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
-
-
-def settle_engines(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: Link) -> None:
-    """Mark who may not play again, take owed answers, tell the result. Nothing of it for a game that never began."""
-    for seat in absent:
-        if seat.present is not None:
-            seat.present.spoiled = seat.present.spoiled or verdict.cause
-    if absent:
-        return
-    if verdict.fatal:
-        kept = verdict.culprit is not None and verdict.culprit.side.spec.restart == "off"
-        for seat in () if kept else seats if verdict.culprit is None else (verdict.culprit,):
-            seat.engine.spoiled = seat.engine.spoiled or verdict.cause
-    owing = [seat.engine for seat in seats if seat.engine.thinking and not seat.engine.spoiled]
-    run_scripts({engine: engine.settle() for engine in owing}, link)
-    listening = [seat.engine for seat in seats if not seat.engine.spoiled and not seat.engine.dead]
-    words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
-    run_scripts({engine: engine.say(*lines) for engine, lines in words.items() if lines}, link)
-
-
-def return_engines(seats: Sequence[Seat], shelf: EnginePool) -> None:
-    """Engines back to the shelf; those that may not play again are ended, all at the same time."""
-    shelf.give_back(*(seat.present for seat in seats if seat.present is not None))
-
-
-# A game as it is told: its beginning to whoever looks on, its record to the store.
-
 LONGEST_LINE = 4_096  # bytes of a line in a log of traffic: more than the longest `position` (runner spec 6)
-
-
-def start_event(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict[str, object]:
-    """The live event "start": who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""
-    return {
-        "white": task.pairing.white,
-        "black": task.pairing.black,
-        "opening": task.opening.name,
-        "variant": task.opening.variant,
-        "fen": task.opening.fen,
-        "moves": list(position.moves),
-        "clocks": [seat.clock.rest_ms for seat in seats],
-        "tc": [str(task.white.tc), str(task.black.tc)],
-        "at": time.time(),
-    }
-
-
-def game_record(
-    task: GameTask,
-    verdict: Verdict,
-    books: Record,
-    seats: Sequence[Seat],
-    started: float,
-    incidents: Sequence[Incident],
-) -> Game:
-    """The record of a game that has just ended; White's seat first."""
-    white, black = seats
-    return Game(
-        pairing=task.pairing,
-        outcome=verdict.outcome,
-        termination=verdict.termination,
-        cause=verdict.cause,
-        culprit=verdict.culprit.name if verdict.culprit is not None else "",
-        category=verdict.category,
-        opening=task.opening,
-        moves=tuple(books.moves),
-        white=books.side_record(white),
-        black=books.side_record(black),
-        white_tc=str(task.white.tc),
-        black_tc=str(task.black.tc),
-        final_fen=books.final_fen,
-        started=started,
-        ended=time.time(),
-        relay_us=books.relay_us(),
-        incidents=tuple(incidents),
-        replay=task.replay,
-        hardware=processor_name(),
-        load=books.workload.load(),
-        cores=processor_count(),
-        steal=books.workload.steal(),
-        own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
-        traffic=_traffic(seats) if task.log_traffic else (),
-    )
-
-
-def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
-    """Both engines in one, in the order of time: ``0.012345 White < bestmove e2e4``, seconds since the game began."""
-    began = min(seat.began_ns for seat in seats)
-    told = [
-        (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {escape_bytes(line, LONGEST_LINE)}")
-        for seat in seats
-        if seat.present is not None
-        for stamp, way, line in seat.present.process.traffic_since(began)
-    ]
-    return tuple(words for _, words in sorted(told, key=itemgetter(0)))
 
 
 # Plies that no engine is asked for: the opening's, and those of the book we play from for one side.
 
 
-def _play_opening(opening: Opening, position: Position, ends: RuleEnds, books: Record) -> None:
+def _play_opening(opening: Opening, position: Position, ends: RuleEnds, record: Record) -> None:
     """ValueError for one that ends the game."""
     for text in opening.moves:
         move = position.board.parse_uci(text)
-        books.enter(RawPly(move, None))
+        record.enter(RawPly(move, None))
         if ends.push(move) is not None:
             raise ValueError(f"opening {opening.name!r} ends the game at {text}")
 
@@ -159,8 +51,8 @@ def _play_opening(opening: Opening, position: Position, ends: RuleEnds, books: R
 class _OwnBooks:
     """The books of the two sides in one game. A side that is out of its book once stays out of it."""
 
-    def __init__(self, seats: Sequence[Seat], position: Position, ends: RuleEnds, books: Record) -> None:
-        self._position, self._ends, self._record = position, ends, books
+    def __init__(self, seats: Sequence[Seat], position: Position, ends: RuleEnds, record: Record) -> None:
+        self._position, self._ends, self._record = position, ends, record
         self._open = {seat.white: (seat, seat.side.own_book) for seat in seats if seat.side.own_book is not None}
         self._books: dict[str, PolyglotBook] = {}
 
@@ -201,82 +93,159 @@ class _OwnBooks:
             book.close()
 
 
-# One game between two engines: relay first, books afterwards (runner spec sections 3 to 5 and 10).
+# One game between two engines: relay first, record afterwards (runner spec sections 3 to 5 and 10).
 
 
-def play(task: GameTask, link: Link, shelf: EnginePool) -> Game:
+def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
     """Play one game to its end; an engine's failure comes back as a Game.
 
     Raises MachineFailure when told to stop now or when this machine cannot start a process, ValueError for an
     opening that cannot be played; both engines are dead then. An engine that cannot be told where the opening begins
     plays from the task's spare one.
     """
-    contest = GameRunner(task, link, shelf)
+    contest = GameRunner(task, link, pool)
     try:
         game = contest.play()
     except BaseException:
         for seat in contest.seats:
             if seat.present is not None:
                 seat.present.kill()
-        shelf.together.leave()
+        pool.together.leave()
         raise
     finally:
         contest.close()
     if game is not None:
         return game
     assert task.spare is not None
-    return play(replace(task, opening=task.spare, spare=None), link, shelf)
+    return play(replace(task, opening=task.spare, spare=None), link, pool)
 
 
 class GameRunner:
-    """A game under way: board, seats, books, and the ply being played."""
+    """A game under way: board, seats, record, and the ply being played."""
 
-    def __init__(self, task: GameTask, link: Link, shelf: EnginePool) -> None:
+    def __init__(self, task: GameTask, link: Link, pool: EnginePool) -> None:
         self._task = task
         self._link = link
-        self._shelf = shelf
+        self._pool = pool
         self._started = time.time()
         self._position = Position(task.opening.fen, task.opening.variant)
         self._ends = game_ends(task, self._position)
         self.seats = Seat(task.white, task.rules, white=True), Seat(task.black, task.rules, white=False)
-        self._books = Record(self._position, link, shelf, task.keep_lines)
-        self._own_books = _OwnBooks(self.seats, self._position, self._ends, self._books)
+        self._record = Record(self._position, link, pool, task.keep_lines)
+        self._own_books = _OwnBooks(self.seats, self._position, self._ends, self._record)
         self._halts = Interruptions()
-        self._relay = Relay(
-            task, self._position, self._ends, self._books, self.seats, link, self._halts, self._own_books.play
-        )
+        state = GameState(task, self._position, self._ends, self._record, self.seats, link, self._halts)
+        self._relay = Relay(state, self._own_books.play)
 
     def close(self) -> None:
         """Give back what the game held open."""
         self._relay.close()  # first: it ends the binding to one processor
-        self._books.release()
+        self._record.release()
         self._own_books.close()
         self._halts.close()
 
     def play(self) -> Game | None:
         """From the opening to the record; None if the game is to begin at the task's spare opening."""
-        _play_opening(self._task.opening, self._position, self._ends, self._books)
-        faults = prepare_engines(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
-        self._books.begin(*self.seats)
+        _play_opening(self._task.opening, self._position, self._ends, self._record)
+        faults = prepare_engines(self.seats, self._position, self._link, self._pool, self._halts.overslept)
+        self._record.begin(*self.seats)
         if (
             faults
             and self._task.spare is not None
             and all(isinstance(each, InexpressiblePosition) for each in faults.values())
         ):
-            return_engines(self.seats, self._shelf)
+            self._return_engines()
             return None
         if faults:
             return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
-        self._link.tell("start", start_event(self._task, self._position, self.seats))
-        return self._finish(self._relay.play(self._shelf.together))
+        self._link.tell("start", self._start_event())
+        return self._finish(self._relay.play(self._pool.together))
+
+    def _start_event(self) -> dict[str, object]:
+        """Who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""
+        task = self._task
+        return {
+            "white": task.pairing.white,
+            "black": task.pairing.black,
+            "opening": task.opening.name,
+            "variant": task.opening.variant,
+            "fen": task.opening.fen,
+            "moves": list(self._position.moves),
+            "clocks": [seat.clock.rest_ms for seat in self.seats],
+            "tc": [str(task.white.tc), str(task.black.tc)],
+            "at": time.time(),
+        }
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
-        """Write the books, fence what still owes an answer, keep or end the engines."""
         own_ns = self._relay.own_ns() if verdict.own_ns is None else verdict.own_ns
-        self._books.close()
-        incidents = self._books.incidents + fault_incidents(verdict, self.seats, absent, self._position, own_ns)
-        settle_engines(verdict, self.seats, absent, self._link)
-        return_engines(self.seats, self._shelf)
-        incidents += self._shelf.partings()
+        self._record.close()
+        incidents = [*self._record.incidents]
+        if verdict.category:  # one for each engine at fault; where the host is, for the engine whose turn it was
+            guilty = absent or (verdict.culprit or self.seats[0 if self._position.board.turn else 1],)
+            ply, own = len(self._position.moves), None if absent else own_ns
+            incidents += [incident_of(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
+        self._settle_engines(verdict, absent)
+        self._return_engines()
+        incidents += self._pool.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
-        return game_record(self._task, verdict, self._books, self.seats, self._started, incidents)
+        return self._game(verdict, incidents)
+
+    def _settle_engines(self, verdict: Verdict, absent: tuple[Seat, ...]) -> None:
+        """Mark who may not play again; after a game that began, take owed answers and tell the result."""
+        for seat in absent:
+            if seat.present is not None:
+                seat.present.spoiled = seat.present.spoiled or verdict.cause
+        if absent:
+            return
+        if verdict.fatal:
+            kept = verdict.culprit is not None and verdict.culprit.side.spec.restart == "off"
+            for seat in () if kept else self.seats if verdict.culprit is None else (verdict.culprit,):
+                seat.engine.spoiled = seat.engine.spoiled or verdict.cause
+        owing = [seat.engine for seat in self.seats if seat.engine.thinking and not seat.engine.spoiled]
+        run_scripts({engine: engine.settle() for engine in owing}, self._link)
+        listening = [seat.engine for seat in self.seats if not seat.engine.spoiled and not seat.engine.dead]
+        words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
+        run_scripts({engine: engine.say(*lines) for engine, lines in words.items() if lines}, self._link)
+
+    def _return_engines(self) -> None:
+        self._pool.give_back(*(seat.present for seat in self.seats if seat.present is not None))
+
+    def _game(self, verdict: Verdict, incidents: Sequence[Incident]) -> Game:
+        task, record, (white, black) = self._task, self._record, self.seats
+        return Game(
+            pairing=task.pairing,
+            outcome=verdict.outcome,
+            termination=verdict.termination,
+            cause=verdict.cause,
+            culprit=verdict.culprit.name if verdict.culprit is not None else "",
+            category=verdict.category,
+            opening=task.opening,
+            moves=tuple(record.moves),
+            white=record.side_record(white),
+            black=record.side_record(black),
+            white_tc=str(task.white.tc),
+            black_tc=str(task.black.tc),
+            final_fen=self._position.board.fen(),
+            started=self._started,
+            ended=time.time(),
+            relay_us=record.relay_us(),
+            incidents=tuple(incidents),
+            replay=task.replay,
+            hardware=processor_name(),
+            load=record.workload.load(),
+            cores=processor_count(),
+            steal=record.workload.steal(),
+            own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
+            traffic=self._traffic() if task.log_traffic else (),
+        )
+
+    def _traffic(self) -> tuple[str, ...]:
+        """Both engines in the order of time: ``0.012345 White < bestmove e2e4``, seconds since the game began."""
+        began = min(seat.began_ns for seat in self.seats)
+        told = [
+            (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {escape_bytes(line, LONGEST_LINE)}")
+            for seat in self.seats
+            if seat.present is not None
+            for stamp, way, line in seat.present.process.traffic_since(began)
+        ]
+        return tuple(words for _, words in sorted(told, key=itemgetter(0)))

@@ -104,7 +104,6 @@ def _is_ready(engine: Engine, greeted: Handshaken, found: _Findings, link: Link)
 
 
 def _declares(engine: Engine, variant: str, found: _Findings) -> None:
-    """It says that it can play the variant."""
     try:
         engine.variant_lines(variant)
     except Unsupported as fault:

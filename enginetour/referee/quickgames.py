@@ -136,7 +136,6 @@ class PinnedThreads:
 
 
 def _threads(families: Sequence[Sequence[int]]) -> Iterator[int]:
-    """The calling one, and all of these processes."""
     yield 0
     for family in families:
         for pid in family:

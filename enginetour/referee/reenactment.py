@@ -68,7 +68,6 @@ class _Reenactment:
         return found
 
     def _begun(self, engine: Engine) -> ReenactResult | None:
-        """Handshake and new game; what went wrong there."""
         fault = self._talk(engine, engine.handshake())
         if fault is None:
             setup = Setup(self._position, self._own.side.tc, self._other.name)
@@ -83,7 +82,6 @@ class _Reenactment:
         return result if isinstance(result, EngineFault) else None
 
     def _played(self, engine: Engine) -> ReenactResult:
-        """Each recorded move in its turn, then the search in which it happened."""
         for uci, elapsed_ms in self._moves:
             if elapsed_ms is None:
                 self._push(uci, None)
@@ -169,8 +167,6 @@ class _Reenactment:
         return found if found.category else plays
 
     def _afterwards(self, engine: Engine) -> ReenactResult:
-        """It has moved; what it then says or does out of turn."""
-
         def script() -> _Search:
             deadline = time.monotonic_ns() + OWED_NS
             while (said := (yield from engine.hear(deadline))) is not None:
@@ -185,7 +181,6 @@ class _Reenactment:
         return found or self._told("", "says nothing after its move", engine)
 
     def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | ReenactResult | None:
-        """One search: its answer, what it did instead, or None for silence."""
         for said in engine.discard():  # since its last move
             if (found := self._claimed(engine, said, thinking=False)) is not None:
                 return found
@@ -210,7 +205,6 @@ class _Reenactment:
         return engine.overdue()
 
     def _claimed(self, engine: Engine, said: Message, *, thinking: bool) -> ReenactResult | None:
-        """What would end a game with these words."""
         verdict = by_message(self._own, said, thinking=thinking, aborts=0)
         return None if verdict is None else self._told(verdict.category or "resign", verdict.cause, engine)
 

@@ -23,13 +23,13 @@ from enginetour.engines.uci_lines import go_limits
 from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.game import Termination
-from enginetour.model.task import GameTask, Rules
+from enginetour.model.task import GameTask
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.adjudication import Counters
-from enginetour.referee.books import RawPly, Record
 from enginetour.referee.clock import MS, Interruptions
 from enginetour.referee.compiled import native
 from enginetour.referee.ends import DrawClaims
+from enginetour.referee.record import RawPly, Record
 from enginetour.referee.startup import search_request
 from enginetour.referee.talk import check_stop, describe_exit, run_scripts, wait_for_stop
 from enginetour.referee.verdict import Verdict
@@ -41,6 +41,18 @@ if TYPE_CHECKING:
     from enginetour.referee.link import Link
     from enginetour.referee.quickgames import SharedProcessor
     from enginetour.referee.seats import Seat
+
+
+class GameState(NamedTuple):
+    """A game under way, as the referee's parts share it."""
+
+    task: GameTask
+    position: Position
+    ends: RuleEnds
+    record: Record
+    seats: tuple[Seat, Seat]  # White's first
+    link: Link
+    halts: Interruptions
 
 
 # The search under way, as the referee measures it (runner spec 3).
@@ -63,6 +75,7 @@ class _SearchTimes:
 
 # Every ply, in Python.
 
+_CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 _ANSWER = MessageKind.ANSWER  # an enumeration looks its members up by name, each time
 _READ = Wake((), control=False, heard=True)  # some output has been read already
 
@@ -74,30 +87,17 @@ class Relay:
     the game.
     """
 
-    def __init__(
-        self,
-        task: GameTask,
-        position: Position,
-        ends: RuleEnds,
-        books: Record,
-        seats: tuple[Seat, Seat],
-        link: Link,
-        halts: Interruptions,
-        play_book: Callable[[], tuple[bool, End | None]],
-    ) -> None:
-        self._task, self._position, self._ends, self._books = task, position, ends, books
-        self._seats, self._link, self._halts, self._play_book = seats, link, halts, play_book
-        self._draws = DrawClaims(seats, ends, by_agreement=task.rules.draw_offers)
+    def __init__(self, state: GameState, play_book: Callable[[], tuple[bool, End | None]]) -> None:
+        self._state, self._play_book = state, play_book
+        self._task, self._position, self._ends, self._record, self._seats, self._link, self._halts = state
+        self._draws = DrawClaims(self._seats, self._ends, by_agreement=self._task.rules.draw_offers)
         self._search = _SearchTimes()
-        self._failures = _Failures(task.rules, position, self._search, books, link, halts)
         self._compiled: CompiledRelay | None = None
 
     def play(self, together: SharedProcessor) -> Verdict:
         """Play until the game is over. Both engines are seated. Raises MachineFailure when told to stop now."""
         if _is_plain(self._task, self._position, self._seats):
-            self._compiled = CompiledRelay(
-                self._task, self._position, self._ends, self._books, self._seats, self._link, self._halts, together
-            )
+            self._compiled = CompiledRelay(self._state, together)
         while (verdict := self._plies()) is None:
             pass
         return verdict
@@ -108,11 +108,10 @@ class Relay:
             self._compiled.close()
 
     def own_ns(self) -> int:
-        """What the referee itself may have cost the current move, in ns: the error budget (runner spec 3)."""
-        return self._failures.own_ns()
+        """What the referee itself may have cost the move under way, in ns: the error budget (runner spec 3)."""
+        return self._search.own_ns(self._record.waited_now())
 
     def _plies(self) -> Verdict | None:
-        """Plain ones as many as there are, and the one that is not."""
         if self._compiled is None or not self._compiled.takes(self._search):
             return self._ply()
         left = self._compiled.run()
@@ -121,7 +120,7 @@ class Relay:
         if not left.thinking:
             return self._ply()
         seat, other = self._sides()
-        return self._concluded(seat, other, self._await(seat, other, read=left.heard))
+        return self._answered(seat, other, self._await(seat, other, read=left.heard))
 
     def _sides(self) -> tuple[Seat, Seat]:  # who is to move, and who is not
         return self._seats if self._position.board.turn == chess.WHITE else self._seats[::-1]
@@ -142,28 +141,24 @@ class Relay:
         search.write_ns, search.late_ns = search.go_ns - before_ns, 0
         search.gap_ns = before_ns - search.answered_ns if relayed else 0
         if relayed:
-            self._books.relayed(search.gap_ns)
-        self._books.search_begun(seat, other, search.go_ns)
+            self._record.relayed(search.gap_ns)
+        self._record.search_begun(seat, other, search.go_ns)
         seat.searched = True
-        return self._concluded(seat, other, self._await(seat, other))
-
-    def _concluded(self, seat: Seat, other: Seat, said: Message | Verdict) -> Verdict | None:
-        return said if isinstance(said, Verdict) else self._answered(seat, other, said)
+        return self._answered(seat, other, self._await(seat, other))
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
-        """Everything that stands before `go`, on nobody's clock."""
         engine = seat.engine
         for said in engine.discard():
             if (verdict := self._talk(seat, said, thinking=False)) is not None:
                 return verdict
         if engine.dead or engine.process.broken:
-            return self._failures.crash(seat, other)
+            return self._crash(seat, other)
         if (verdict := self._draws.asked(seat)) is not None:
             return verdict
         if engine.stands_apart(ask):
             fault = run_scripts({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
             if isinstance(fault, EngineFault):
-                return self._failures.at_fence(seat, other, fault)
+                return self._at_fence(seat, other, fault)
         return None
 
     def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Message | Verdict:
@@ -171,15 +166,15 @@ class Relay:
 
         `read`: some of what it said has been read and not heard.
         """
-        engine, books, control = seat.engine, self._books, self._link.control_fd
+        engine, record, control = seat.engine, self._record, self._link.control_fd
         processes = process, other_process = engine.process, other.engine.process
         deadline = self._search.go_ns + seat.clock.wait_ns()
         now = time.monotonic_ns()
         verdict = self._overhear(other)  # what came with its answer and was not yet heard
         while verdict is None:
             due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
-            working = books.due_ns <= now and not read
-            until = now if working else max(now, min(due, books.due_ns, now + SLICE_NS))
+            working = record.due_ns <= now and not read
+            until = now if working else max(now, min(due, record.due_ns, now + SLICE_NS))
             if read:
                 wake, read = _READ, False
             else:
@@ -187,7 +182,7 @@ class Relay:
             now = time.monotonic_ns()
             self._search.late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
             if now >= seat.look_ns:
-                books.watch(seat)
+                record.watch(seat)
             spoke = process in wake.readable
             if spoke or wake.heard or now >= due:
                 if spoke:
@@ -198,7 +193,7 @@ class Relay:
                     if (verdict := self._talk(seat, said, thinking=True)) is not None:
                         return verdict
                 if engine.dead:
-                    return self._failures.crash(seat, other)
+                    return self._crash(seat, other)
             if process.out.broken:
                 return self._last_words(seat, other)
             if other_process in wake.readable:
@@ -207,9 +202,9 @@ class Relay:
             if wake.control:
                 check_stop(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
-                return engine.overdue() or self._failures.silence(seat)
+                return engine.overdue() or self._silence(seat)
             if working and not spoke:  # the other one may talk without end
-                books.step()
+                record.step()
         return verdict
 
     def _last_words(self, seat: Seat, other: Seat) -> Message | Verdict:
@@ -218,10 +213,9 @@ class Relay:
             last = said if said.what is MessageKind.ANSWER else self._talk(seat, said, thinking=True)
             if last is not None:
                 return last
-        return seat.engine.overdue() or self._failures.crash(seat, other)
+        return seat.engine.overdue() or self._crash(seat, other)
 
     def _overhear(self, other: Seat) -> Verdict | None:
-        """What the side that is not to move says."""
         while not other.engine.silent and (said := other.engine.heard()) is not None:
             if (verdict := self._talk(other, said, thinking=False)) is not None:
                 return verdict
@@ -235,19 +229,23 @@ class Relay:
             return verdict
         if said.what is not MessageKind.OFFER:  # who offers thinks on
             seat.engine.search_over()
-        late = self._failures.late(seat, said)
+        late = self._late(seat, said)
         return verdict if late is None or late.void else late
 
-    def _answered(self, seat: Seat, other: Seat, said: Message) -> Verdict | None:
+    def _answered(self, seat: Seat, other: Seat, said: Message | Verdict) -> Verdict | None:
+        if isinstance(said, Verdict):
+            return said
         clock, engine = seat.clock, seat.engine
-        if (late := self._failures.late(seat, said)) is not None:
+        if (late := self._late(seat, said)) is not None:
             return late
         elapsed, move = said.stamp_ns - self._search.go_ns, _read_answer(seat, said, self._position)
         if move is None:
             if said.cut:
-                return self._failures.crash(seat, other)
-            second = _second_answer(seat, self._search.go_ns + clock.flag_ns(), self._link, self._halts.overslept)
-            if second is not None:
+                return self._crash(seat, other)
+            # A second answer up to the flag (runner spec 5.6): the first was perhaps one to an earlier search.
+            question = {engine: engine.question(self._search.go_ns + clock.flag_ns())}
+            second = run_scripts(question, self._link, self._halts.overslept)[engine]
+            if isinstance(second, Message):  # and no death meanwhile
                 said, elapsed = second, second.stamp_ns - self._search.go_ns
                 move = _read_answer(seat, said, self._position)
         if move is None:
@@ -255,66 +253,26 @@ class Relay:
             return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
         spent = clock.charge(elapsed, other.clock)
         if spent is None:
-            return self._failures.flag(seat, elapsed, "after a stale answer")
+            return self._flag(seat, elapsed, "after a stale answer")
         end = self._ends.answered(move, seat.score)
         self._search.answered_ns = said.stamp_ns
-        self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
+        self._record.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
         if self._halts.words:
             return verdicts.void(None, "host", self._halts.words)
         if end is not None:
             return verdicts.by_rule(end)
         return self._draws.answered(seat)
 
+    # How an engine fails in a game under way: it is late, silent, stalled or gone (reliability spec section 2).
+    #
+    # The first cause wins: an end that comes late is a flag. Here it is found out what happened, who is to blame for it
+    # is in `verdict.py`.
 
-# What an engine answered: the move it means, and whether it had two answers to give (runner spec 5.6).
-
-
-def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
-    """The legal move it means; an odd form is noted once."""
-    lenient = seat.side.spec.quirks.lenient_promotion
-    move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
-    if move is not None and odd and not seat.engine.usual(said.text):
-        seat.engine.note("odd-move", f"wrote {escape_text(said.text)!r} for {move.uci()}")
-    return move
-
-
-def _second_answer(seat: Seat, flag_ns: int, link: Link, late: Callable[[int], None]) -> Message | None:
-    """A second answer after an illegal one, up to CLOCK_MONOTONIC `flag_ns`, or None, also after a death meanwhile."""
-    second = run_scripts({seat.engine: seat.engine.question(flag_ns)}, link, late)[seat.engine]
-    return second if isinstance(second, Message) else None
-
-
-# How an engine fails in a game under way: it is late, silent, stalled or gone (reliability spec section 2).
-#
-# The first cause wins: an end that comes late is a flag. Here it is found out what happened, who is to blame for it is
-# in `verdict.py`.
-
-_CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
-
-
-class _Failures:
-    """Those of one game, each looked into until it is a verdict."""
-
-    def __init__(
-        self, rules: Rules, position: Position, search: _SearchTimes, books: Record, link: Link, halts: Interruptions
-    ) -> None:
-        self._rules = rules
-        self._position = position
-        self._search = search
-        self._books = books
-        self._link = link
-        self._halts = halts
-
-    def own_ns(self) -> int:
-        """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""
-        return self._search.own_ns(self._books.waited_now())
-
-    def late(self, seat: Seat, said: Message) -> Verdict | None:
-        """A flag, if it said that too late."""
+    def _late(self, seat: Seat, said: Message) -> Verdict | None:
         in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
-        return None if in_time else self.flag(seat, elapsed, f"with {escape_text(said.text)!r}")
+        return None if in_time else self._flag(seat, elapsed, f"with {escape_text(said.text)!r}")
 
-    def silence(self, seat: Seat) -> Verdict:
+    def _silence(self, seat: Seat) -> Verdict:
         """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
         flag_ns = self._search.go_ns + seat.clock.flag_ns()
         engine, own_ns = seat.engine, self.own_ns()  # what we wait from here on excuses nothing
@@ -324,15 +282,15 @@ class _Failures:
             words = f"{seat.color} claims a draw that is none and does not move"
             return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
         if engine.late_ns:
-            return self.flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
+            return self._flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
         words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
         starved = seat.queue is not None and seat.queue.is_kept_waiting(used_ns)
         if starved:
             words += ", for want of a processor"
-        return self.flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
+        return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
 
-    def flag(
+    def _flag(
         self,
         seat: Seat,
         elapsed_ns: int,
@@ -354,26 +312,34 @@ class _Failures:
         waited_ns = None if seat.queue is None else seat.queue.machine_ns()
         if starved:  # it waits still, and the kernel counts a wait when it is over
             waited_ns = max(waited_ns or 0, elapsed_ns)
-        return verdicts.flag(seat, self._position.board, self._rules, over_ns, own_ns, words, waited_ns=waited_ns)
+        return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, words, waited_ns=waited_ns)
 
-    def at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
-        """It ended before its `go`, or did not answer the fence."""
+    def _at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
         if isinstance(fault, EngineCrashed):
-            return self.crash(seat, other)
+            return self._crash(seat, other)
         return verdicts.stall(seat, fault, self._halts.words)
 
-    def crash(self, seat: Seat, other: Seat) -> Verdict:
+    def _crash(self, seat: Seat, other: Seat) -> Verdict:
         """Look for a stop first: a service manager ends engines and us in one go."""
         seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
         wait_for_stop(self._link, time.monotonic_ns() + _CRASH_LOOK_NS)
         other.engine.pull()
         if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
-            return self.flag(seat, seen_ns - self._search.go_ns, f"when it ended: {describe_exit(seat.engine)}")
+            return self._flag(seat, seen_ns - self._search.go_ns, f"when it ended: {describe_exit(seat.engine)}")
         if other.engine.process.eof and verdicts.ended_together(
             seen_ns, other.engine.stamp_ns, self._search.answered_ns
         ):
             return verdicts.both_ended(seat, describe_exit(seat.engine), describe_exit(other.engine))
         return verdicts.crash(seat, describe_exit(seat.engine))
+
+
+def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
+    """The legal move it means; an odd form is noted once."""
+    lenient = seat.side.spec.quirks.lenient_promotion
+    move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
+    if move is not None and odd and not seat.engine.usual(said.text):
+        seat.engine.note("odd-move", f"wrote {escape_text(said.text)!r} for {move.uci()}")
+    return move
 
 
 # The plies of a game to which nothing unusual happens, in compiled code (runner spec 4).
@@ -396,24 +362,15 @@ class CompiledRelay:
     `Relay` continues with what was read, and its timestamps, as if it had read it itself.
     """
 
-    def __init__(
-        self,
-        task: GameTask,
-        position: Position,
-        ends: RuleEnds,
-        books: Record,
-        seats: tuple[Seat, Seat],
-        link: Link,
-        halts: Interruptions,
-        together: SharedProcessor,
-    ) -> None:
+    def __init__(self, state: GameState, together: SharedProcessor) -> None:
         assert native is not None
-        self._position, self._ends, self._books, self._seats, self._halts = position, ends, books, seats, halts
+        task, position, ends, record, seats, link, halts = state
+        self._position, self._ends, self._record, self._seats, self._halts = position, ends, record, seats, halts
         self._control = () if link.control_fd is None else ((link.control_fd, select.EPOLLIN, "c"),)
         judge = self._judge if ends.adjudicator.needs_scores else None
         self._own = native.Relay(
-            position.moves, books.raw.append, books.gaps.append, RawPly, written, halts, judge,
-            books.queue_fd, task.rules.repetition, ends.halfmoves, ends.max_plies, MAX_LINE,
+            position.moves, record.raw.append, record.gaps.append, RawPly, written, halts, judge,
+            record.queue_fd, task.rules.repetition, ends.halfmoves, ends.max_plies, MAX_LINE,
         )  # fmt: skip
         for seat in seats:
             process = seat.engine.process
@@ -453,20 +410,20 @@ class CompiledRelay:
         return True
 
     def run(self) -> CompiledEnd:
-        """Plain plies up to the first that is not; books are kept on the way, while nothing has come."""
-        books, (white, black) = self._books, self._seats
+        """Plain plies up to the first that is not; the record is written on the way, while nothing has come."""
+        record, (white, black) = self._record, self._seats
         while True:
             self._watch()
-            why = self._own.run(*books.terms(), black.look_ns, white.look_ns, self._together.quick_ns)
-            books.crowd(self._own.crowd())
+            why = self._own.run(*record.terms(), black.look_ns, white.look_ns, self._together.quick_ns)
+            record.crowd(self._own.crowd())
             if why == _STIRRED:
                 for seat in self._seats:
                     seat.engine.process.drain_stderr()
             elif why == _BOOKS:
                 seat = white if self._own.turn() else black
                 if time.monotonic_ns() >= seat.look_ns:
-                    books.watch(seat)
-                books.work(self._own.stirs)
+                    record.watch(seat)
+                record.work(self._own.stirs)
             elif why == _SLOW:
                 self._together.part()
             else:
@@ -486,7 +443,6 @@ class CompiledRelay:
         return self._ends.adjudicator.by_score(Counters(turn, halfmoves, number), score)
 
     def _leave(self) -> CompiledEnd:
-        """Bring everything up to where the relay stands."""
         self._together.end(len(self._position.moves))
         thinking, text, stamp, go_ns, write_ns, gap_ns, answered_ns, waited, now, until, taken, unread, end = (
             self._own.ply()
@@ -503,7 +459,7 @@ class CompiledRelay:
         if thinking:
             search.go_ns, search.write_ns, search.late_ns = go_ns, write_ns, 0
             search.gap_ns = gap_ns if answered_ns else 0
-            self._books.search_goes_on(seat, other, go_ns, waited, gap_ns if answered_ns else None)
+            self._record.search_goes_on(seat, other, go_ns, waited, gap_ns if answered_ns else None)
             if text:
                 seat.engine.take_over(text, stamp)
             if unread:

@@ -126,18 +126,18 @@ def serve(link: PipeLink) -> None:
     # What is loaded stays: looking through it for garbage again and again took 5 % of a ply (measured).
     gc.freeze()
     gc.set_threshold(GARBAGE)
-    shelf = EnginePool()
+    pool = EnginePool()
     own = claim_engine_processors(map(int, filter(None, os.environ.get(CPUS, "").split(","))))
     while (task := link.next_task()) is not None:
         if isinstance(task, Environment):
-            shelf.close_all()
+            pool.close_all()
             os.environ.update(task.variables)
-            shelf = EnginePool()
+            pool = EnginePool()
             continue
         try:
             result: Any
             if isinstance(task, GameTask):
-                result = play(task, link, shelf)
+                result = play(task, link, pool)
             elif isinstance(task, ProbeTask):
                 result = probe(task, link)
             elif isinstance(task, ReenactTask):
@@ -151,7 +151,7 @@ def serve(link: PipeLink) -> None:
             link.report("result", result)
         except Exception as error:  # whatever it is, the game does not exist and the slot goes on
             kill_running_engines()
-            shelf = EnginePool()
+            pool = EnginePool()
             if not isinstance(error, MachineFailure):
                 import traceback  # here, for a quicker start
 
@@ -162,7 +162,7 @@ def serve(link: PipeLink) -> None:
     for each in own:
         each.close()
     if link.stopping() != "now":
-        shelf.close_all()
+        pool.close_all()
 
 
 def main() -> None:

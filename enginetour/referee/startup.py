@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from enginetour.engines.cecp import CecpEngine
@@ -14,11 +14,11 @@ from enginetour.engines.start import open_engines
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
 from enginetour.model.game import Incident
 from enginetour.model.task import EngineSpec
-from enginetour.referee.clock import ProcessorShortage
 from enginetour.referee.link import Link
 from enginetour.referee.quickgames import SharedProcessor
 from enginetour.referee.seats import Seat
 from enginetour.referee.talk import run_scripts
+from enginetour.referee.waits import ProcessorShortage
 
 # Where engines wait between two games of a slot, with their processes alive.
 
@@ -119,23 +119,37 @@ STARTS = 3  # of an engine that is deaf at its start, as of a probe (reliability
 
 
 def prepare_engines(
-    seats: Sequence[Seat], position: Position, link: Link, shelf: EnginePool, late: Callable[[int], None]
+    seats: Sequence[Seat], position: Position, link: Link, pool: EnginePool, late: Callable[[int], None]
 ) -> dict[Seat, EngineFault]:
-    """Take both engines from the shelf or start them, and prepare the game. What went wrong, by seat.
+    """Take both engines from the pool or start them, and prepare the game. What went wrong, by seat.
 
     `late` as `run_scripts` calls it.
 
     An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1). One that is
     deaf at its start, which its file says it is not, up to twice.
     """
-    for seat, engine in zip(seats, shelf.take(*(seat.side.spec for seat in seats)), strict=True):
+    names = {seat: other.name for seat in seats for other in seats if other is not seat}
+
+    def prepare(seats: Sequence[Seat]) -> dict[Seat, EngineFault]:
+        faults: dict[Seat, EngineFault] = {}
+        empty = [seat for seat in seats if seat.present is None]
+        for seat, opened in zip(empty, open_engines(*(seat.side.spec for seat in empty)), strict=True):
+            if isinstance(opened, StartFailed):
+                faults[seat] = opened
+            else:
+                seat.sit(opened)
+        taken = [seat for seat in seats if seat.present is not None]
+        scripts = {seat.engine: _script(seat.engine, Setup(position, seat.side.tc, names[seat])) for seat in taken}
+        ends = run_scripts(scripts, link, late)
+        return faults | {seat: start_fault(end) for seat in taken if isinstance(end := ends[seat.engine], EngineFault)}
+
+    for seat, engine in zip(seats, pool.take(*(seat.side.spec for seat in seats)), strict=True):
         if engine is not None and not engine.suits(seat.side.tc):
-            shelf.end(engine)
-            engine = None  # nobody of use was on the shelf
+            pool.end(engine)
+            engine = None  # nobody of use was in the pool
         seat.sit(engine)
     again = [seat for seat in seats if seat.present is not None]
-    names = {seat: other.name for seat in seats for other in seats if other is not seat}
-    faults = _prepare(seats, names, position, link, late)
+    faults = prepare(seats)
     worn = {seat for seat in again if isinstance(faults.get(seat), EngineCrashed | EngineStalled | StartFailed)}
     for _ in range(STARTS - 1):
         slow = {seat for seat, fault in faults.items() if fault.category == "start-timeout"}
@@ -144,34 +158,10 @@ def prepare_engines(
             break
         for seat in worn:
             if seat.present is not None:
-                shelf.replace(seat.present, faults[seat].detail)
+                pool.replace(seat.present, faults[seat].detail)
             seat.sit(None)
-        faults = _prepare([seat for seat in seats if seat in worn], names, position, link, late)
+        faults = prepare([seat for seat in seats if seat in worn])
         worn = set()
-    return faults
-
-
-def _prepare(
-    seats: Sequence[Seat],
-    names: Mapping[Seat, str],
-    position: Position,
-    link: Link,
-    late: Callable[[int], None],
-) -> dict[Seat, EngineFault]:
-    faults: dict[Seat, EngineFault] = {}
-    empty = [seat for seat in seats if seat.present is None]
-    for seat, opened in zip(empty, open_engines(*(seat.side.spec for seat in empty)), strict=True):
-        if isinstance(opened, StartFailed):
-            faults[seat] = opened
-        else:
-            seat.sit(opened)
-    taken = [seat for seat in seats if seat.present is not None]
-    scripts = {seat.engine: _script(seat.engine, Setup(position, seat.side.tc, names[seat])) for seat in taken}
-    ends = run_scripts(scripts, link, late)
-    for seat in taken:
-        end = ends[seat.engine]
-        if isinstance(end, EngineFault):
-            faults[seat] = start_fault(end)
     return faults
 
 

@@ -152,7 +152,6 @@ class TableJudge:
         return Outcome.WHITE if (value > 0) == board.turn else Outcome.BLACK
 
     def _value(self, board: chess.Board) -> int | None:
-        """1, 0 or -1 for the side to move."""
         wdl = self._tables.get_wdl(board)
         if wdl is None or wdl == 0:
             return wdl

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from enginetour.engines.process import NEVER_NS, SLICE_NS, EngineProcess, kill_running_engines, wait
-from enginetour.engines.protocol import MS, Engine, Script
+from enginetour.engines.protocol import DISCARD_READS, MS, Engine, Script
 from enginetour.engines.start import open_engines
-from enginetour.engines.wire import DISCARD_READS, Message
+from enginetour.engines.wire import Message
 from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.model.task import EngineSpec
 from enginetour.referee.link import Link

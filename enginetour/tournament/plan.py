@@ -29,7 +29,7 @@ from enginetour.openings.positions import needs_setboard
 from enginetour.openings.suites import HeldGames
 from enginetour.store.address import Address
 from enginetour.tournament.config import load
-from enginetour.tournament.config.entrants import refuse_mixed_hourglass, rules_of, side_of
+from enginetour.tournament.config.entrants import engines_of, refuse_mixed_hourglass, rules_of, side_of
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, listed_order
 from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
@@ -259,7 +259,7 @@ def resolve(
     One that `is_gone` may be refused.
     """
     try:
-        for entry in registry.matching(section, folder, place):
+        for entry in engines_of(section, registry, folder, place):
             name = section.name or entry.name
             options = {**entry.options, **section.options}
             try:

@@ -5,8 +5,8 @@ address                        what
 /events                        tells that page how many there are and which run: at once, and after every change
 /t/SLUG/                       its live page while it runs, else its report
 /t/SLUG/live.html              boards, table and last games
-/t/SLUG/events                 what the live page is told: all, then board, table, progress, game-line, incident-line
-/t/SLUG/assets/NAME            our own style sheets and scripts, and nothing else
+/t/SLUG/events                 events of the live page: all, then board, table, progress, game-line, incident-line
+/t/SLUG/assets/NAME            style sheets and scripts of enginetour, and nothing else
 /t/SLUG/...                    the pages of the report, as `enginetour report` writes them
 """
 
@@ -24,38 +24,25 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
 
 from enginetour.model.errors import TourError
 from enginetour.reports.html import game, page
 from enginetour.store.tables import TournamentEntry
-from enginetour.web.hall import DatabaseReader, TournamentHub
-from enginetour.web.room import UPDATE_INTERVAL_S, Listener
-from enginetour.web.server import Message, Receive, Scope, Send
+from enginetour.web.hub import TournamentHub
+from enginetour.web.live import UPDATE_INTERVAL_S, Listener
+from enginetour.web.pages import DatabaseReader
 
-# The only files that are sent: our style sheets and scripts, by name from a list, and python-chess's pieces.
+# The only files that are sent: enginetour's style sheets and scripts, by name from a list, and python-chess's pieces.
 
 _MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 _LIVE_ASSETS = ("live.css", "live.js", "doors.js")
 _ASSETS = (*page.REPORT_ASSETS, "game.css", "board.js", "pieces.js", *_LIVE_ASSETS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asset:
-    """A file as it is sent."""
-
-    body: bytes
-    etag: str
-    media_type: str
-
-
 @cache
-def _read_asset(name: str) -> _Asset | None:
-    """One of the list, None for any other name."""
-    if name not in _ASSETS:
-        return None
-    text = game.pieces_script() if name == "pieces.js" else page.read_asset(name)
-    body = text.encode()
-    return _Asset(body, f'"{sha256(body).hexdigest()[:32]}"', _MEDIA_TYPES[name.rpartition(".")[2]])
+def _read_asset(name: str) -> bytes:
+    return (game.pieces_script() if name == "pieces.js" else page.read_asset(name)).encode()
 
 
 # The addresses of the live page.
@@ -73,7 +60,7 @@ class _EventStream(Response):
         self._enter, self._leave = enter, leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what is due, at most every `BEAT_S`: what comes closer together goes together."""
+        """Send what is due; what comes close together goes together."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         if scope["method"] == "HEAD":
@@ -105,86 +92,96 @@ async def _gone(receive: Receive, listener: Listener) -> None:
     listener.close()
 
 
-def create_app(hall: TournamentHub, library: DatabaseReader) -> Starlette:
-    """The application; it opens the hall when it starts, and closes the library at its end."""
-
-    def entry_of(request: Request) -> TournamentEntry:
-        entry = hall.entry(request.path_params["slug"])
-        if entry is None:
-            raise HTTPException(404)
-        return entry
-
-    def streamed(audience: set[Listener], enter: Callable[[Listener], None]) -> Response:
-        streams = len(hall.doors) + sum(len(room.audience) for room in hall.rooms.values())
-        if streams >= MAX_STREAMS or hall.closing:
-            return PlainTextResponse("too many pages are open\n", 503, {"retry-after": "10"})
-        return _EventStream(enter, audience.discard)
-
-    async def index(request: Request) -> Response:
-        running = {entry.slug: hall.room(entry).progress for entry in hall.entries if hall.runs(entry)}
-        return _html(request, await library.index(hall.entries, running, hall.shown()))
-
-    async def doors(_: Request) -> Response:
-        return streamed(hall.doors, hall.attend)
-
-    async def tournament(request: Request) -> Response:
-        entry = entry_of(request)
-        return RedirectResponse(f"/t/{entry.slug}/{'live' if hall.runs(entry) else 'index'}.html", 307)
-
-    async def live(request: Request) -> Response:
-        entry = entry_of(request)
-        return _html(request, await library.live(entry, (await hall.ready(entry)).snapshot()))
-
-    async def events(request: Request) -> Response:
-        room = await hall.ready(entry_of(request))
-        return streamed(room.audience, room.attend)
-
-    async def assets(request: Request) -> Response:
-        found = _read_asset(request.path_params["name"])
-        if found is None:
-            raise HTTPException(404)
-        return _answer(request, found.body, found.etag, found.media_type)
-
-    async def page(request: Request) -> Response:
-        found = await library.page(entry_of(request), request.path_params["address"])
-        if found is None:
-            raise HTTPException(404)
-        return _html(request, found)
+def create_app(hub: TournamentHub, reader: DatabaseReader) -> Starlette:
+    """Return the application; it opens the hub when it starts, and closes the reader at its end."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        await hall.open()
+        await hub.open()
         try:
             yield
         finally:
-            hall.close()
-            library.close()
+            hub.close()
+            reader.close()
 
+    site = _Site(hub, reader)
     return Starlette(
         routes=[
-            Route("/", index),
-            Route("/index.html", index),
-            Route("/events", doors),
+            Route("/", site.index),
+            Route("/index.html", site.index),
+            Route("/events", site.index_events),
             Route("/favicon.ico", _no_icon),
-            Route("/assets/{name}", assets),
-            Route("/t/{slug}/", tournament),
-            Route("/t/{slug}/live.html", live),
-            Route("/t/{slug}/events", events),
-            Route("/t/{slug}/assets/{name}", assets),
-            Route("/t/{slug}/{address:path}", page),
+            Route("/assets/{name}", site.asset),
+            Route("/t/{slug}/", site.tournament),
+            Route("/t/{slug}/live.html", site.live),
+            Route("/t/{slug}/events", site.events),
+            Route("/t/{slug}/assets/{name}", site.asset),
+            Route("/t/{slug}/{address:path}", site.page),
         ],
         exception_handlers={HTTPException: _not_here, TourError: _refused},
         lifespan=lifespan,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """The answers of each address."""
+
+    hub: TournamentHub
+    reader: DatabaseReader
+
+    def _entry(self, request: Request) -> TournamentEntry:
+        entry = self.hub.entry(request.path_params["slug"])
+        if entry is None:
+            raise HTTPException(404)
+        return entry
+
+    def _stream(self, listeners: set[Listener], enter: Callable[[Listener], None]) -> Response:
+        streams = len(self.hub.listeners) + sum(len(live.listeners) for live in self.hub.tournaments.values())
+        if streams >= MAX_STREAMS or self.hub.closing:
+            return PlainTextResponse("too many pages are open\n", 503, {"retry-after": "10"})
+        return _EventStream(enter, listeners.discard)
+
+    async def index(self, request: Request) -> Response:
+        hub = self.hub
+        running = {entry.slug: hub.live(entry).progress for entry in hub.entries if hub.runs(entry)}
+        return _html(request, await self.reader.index(hub.entries, running, hub.shown()))
+
+    async def index_events(self, _: Request) -> Response:
+        return self._stream(self.hub.listeners, self.hub.add_listener)
+
+    async def tournament(self, request: Request) -> Response:
+        entry = self._entry(request)
+        return RedirectResponse(f"/t/{entry.slug}/{'live' if self.hub.runs(entry) else 'index'}.html", 307)
+
+    async def live(self, request: Request) -> Response:
+        entry = self._entry(request)
+        return _html(request, await self.reader.live(entry, (await self.hub.ready(entry)).snapshot()))
+
+    async def events(self, request: Request) -> Response:
+        live = await self.hub.ready(self._entry(request))
+        return self._stream(live.listeners, live.add_listener)
+
+    async def asset(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _ASSETS:
+            raise HTTPException(404)
+        return _answer(request, _read_asset(name), _MEDIA_TYPES[name.rpartition(".")[2]])
+
+    async def page(self, request: Request) -> Response:
+        found = await self.reader.page(self._entry(request), request.path_params["address"])
+        if found is None:
+            raise HTTPException(404)
+        return _html(request, found)
+
+
 def _html(request: Request, text: str) -> Response:
-    body = text.encode("utf-8", "replace")
-    return _answer(request, body, f'"{sha256(body).hexdigest()[:32]}"', "text/html; charset=utf-8")
+    return _answer(request, text.encode("utf-8", "replace"), "text/html; charset=utf-8")
 
 
-def _answer(request: Request, body: bytes, etag: str, media_type: str) -> Response:
+def _answer(request: Request, body: bytes, media_type: str) -> Response:
     """The body, or that it is still the one that the browser has."""
+    etag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {"cache-control": "no-cache", "etag": etag}
     if etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

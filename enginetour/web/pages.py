@@ -1,38 +1,106 @@
-"""Pages as text: made when somebody asks, kept as long as the log says the same."""
+"""The database as the live page reads it: pages of the report, standings, and which tournaments there are."""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Container, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
+from enginetour.formats.base import Format
+from enginetour.model.errors import StoreRefused
 from enginetour.reports.html.game import game_page
 from enginetour.reports.html.page import render_page
 from enginetour.reports.html.tables import Site
-from enginetour.reports.progress import format_games, format_round
+from enginetour.reports.progress import format_games, format_round, is_open_ended
 from enginetour.reports.review import pages
-from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament
+from enginetour.reports.review.engines import page_slugs
+from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament, tournament_rating_list
+from enginetour.reports.sheet import format_points, safe_text
+from enginetour.store.address import Address
+from enginetour.store.games import GameLine, incident_counts
 from enginetour.store.log import TournamentLog
+from enginetour.store.replay import format_of
 from enginetour.store.tables import TournamentEntry
-from enginetour.store.tournaments import Store
+from enginetour.store.tournaments import Store, tournament_entries
+from enginetour.web.live import MAX_LINES, incident_line
+
+_T = TypeVar("_T")
+_Key = TypeVar("_Key")
+
+
+class DatabaseReader:
+    """The database, opened for reading by one thread: two pages at once take no more memory than one.
+
+    Each answer is of one moment, however many games end while it is made.
+    """
+
+    def __init__(self, path: Address) -> None:
+        """With the refusals of `Store.open`."""
+        self.path = path
+        self._store = Store.open(path, create=False, readonly=True)
+        self._standings = StandingsCache(self._store)
+        self._pages = ReportPages(self._store)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="library")
+
+    def close(self) -> None:
+        """Close the database."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._store.close()
+
+    async def entries(self) -> list[TournamentEntry]:
+        """Return the tournaments of the database."""
+        return await self._run(partial(tournament_entries, self._store))
+
+    async def standing(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
+        """Return table, progress and, where asked, the last lines of a tournament."""
+        return await self._run(partial(self._standings.read, entry, lines=lines))
+
+    async def page(self, entry: TournamentEntry, address: str) -> str | None:
+        """Return a page of its report, None for an address without one."""
+        return await self._run(partial(self._pages.page, entry, address))
+
+    async def live(self, entry: TournamentEntry, snapshot: Mapping[str, Any]) -> str:
+        """Return its live page, with what is going on."""
+        return await self._run(partial(self._pages.live, entry, snapshot))
+
+    async def index(self, entries: list[TournamentEntry], running: Mapping[str, Any], shown: str) -> str:
+        """Return the page of all tournaments; `running`: progress by slug, `shown`: `TournamentHub.shown`."""
+
+        def made() -> str:
+            # Running ones, then the newest.
+            listed = sorted(entries, key=lambda entry: (entry.slug not in running, -entry.id))[:_MOST_LISTED]
+            states = self._standings.states([entry for entry in listed if entry.slug not in running])
+            return self._pages.index(listed, running, states, left=len(entries) - len(listed), shown=shown)
+
+        return await self._run(made)
+
+    async def _run(self, work: Callable[[], _T]) -> _T:
+        def read() -> _T:
+            with self._store.database.snapshot():
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, read)
+
+
+# Pages as text: made when somebody asks, kept as long as the log says the same.
 
 _MAX_PAGES = 64  # pages of one tournament: who looks at one looks at its neighbours
 _KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB
 # A review is made anew when the log has moved on, but takes no more than this part of one processor.
 _REVIEW_SHARE = 0.1
 _LIVE, _ALL = ("live.html", "Live"), ("../../", "All tournaments")
-_ALWAYS = tuple(
-    (f"{name}.html", words)
-    for name, words in (
-        ("index", "Overview"),
-        ("crosstable", "Crosstable"),
-        ("games", "Games"),
-        ("incidents", "Incidents"),
-        ("fairness", "Fairness"),
-    )
+_ALWAYS = (
+    ("index.html", "Overview"),
+    ("crosstable.html", "Crosstable"),
+    ("games.html", "Games"),
+    ("incidents.html", "Incidents"),
+    ("fairness.html", "Fairness"),
 )
 _MOST_LISTED = 200  # tournaments on the first page
 
@@ -50,42 +118,44 @@ class _CachedReview:
 
 
 class ReportPages:
-    """Of all tournaments of a store. One thread at a time."""
+    """Pages of all tournaments of a database. One thread at a time."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._shelves: OrderedDict[int, _CachedReview] = OrderedDict()
+        self._reviews: OrderedDict[int, _CachedReview] = OrderedDict()
 
     def page(self, entry: TournamentEntry, address: str) -> str | None:
-        """A page of the report, None for an address that it has not."""
-        shelf = self._shelf(entry)
-        if address in shelf.pages:
-            shelf.pages.move_to_end(address)
-            return shelf.pages[address]
-        made = self._game(shelf, address) if address.startswith("games/") else self._other(shelf, address)
+        """Return a page of the report, None for an address without one."""
+        cached = self._review(entry)
+        if address in cached.pages:
+            cached.pages.move_to_end(address)
+            return cached.pages[address]
+        if address.startswith("games/"):
+            made = self._game(cached, address)
+        else:
+            make = dict(pages.report_pages(cached.review, cached.site)).get(address)
+            made = None if make is None else make()
         if made is not None:
-            shelf.pages[address] = made
-            while len(shelf.pages) > _MAX_PAGES:
-                shelf.pages.popitem(last=False)
+            _keep(cached.pages, address, made, _MAX_PAGES)
         return made
 
-    def live(self, entry: TournamentEntry, room: Mapping[str, Any]) -> str:
-        """The live page as it is now, to be followed from here by its script."""
-        shelf = self._shelves.get(entry.id)
-        site = shelf.site if shelf is not None else _bare_site(entry, room)
-        told = {**room, "title": entry.title}
-        return render_page("live.html", site=site, here="live.html", room=told, headline=_headline(room["progress"]))
+    def live(self, entry: TournamentEntry, snapshot: Mapping[str, Any]) -> str:
+        """Return the live page as it is now, to be followed from here by its script."""
+        cached = self._reviews.get(entry.id)
+        site = cached.site if cached is not None else _bare_site(entry, snapshot)
+        room, headline = {**snapshot, "title": entry.title}, _headline(snapshot["progress"])
+        return render_page("live.html", site=site, here="live.html", room=room, headline=headline)
 
     def index(
         self,
-        shown: Sequence[TournamentEntry],
+        listed: Sequence[TournamentEntry],
         running: Mapping[str, Mapping[str, Any]],
         states: Mapping[str, str],
         *,
         left: int,
-        told: str,
+        shown: str,
     ) -> str:
-        """The tournaments that are `listed`; `left` are not, `told` is what the page is compared with later."""
+        """Return the page of the tournaments `listed`; `left` are not, `shown` is what it is compared with later."""
         counts = {(line.name, line.edition): line.games for line in self._store.tournaments()}
         lines = [
             {
@@ -97,7 +167,7 @@ class ReportPages:
                 "games": f"{counts.get((entry.name, entry.edition), 0):,}",
                 "created": entry.created,
             }
-            for entry in shown
+            for entry in listed
         ]
         groups = [
             ("Running", [line for line in lines if line["slug"] in running]),
@@ -106,54 +176,49 @@ class ReportPages:
         site = Site("enginetour", (("index.html", "Tournaments"),), prefix="/")
         database = self._store.database.path.name
         return render_page(
-            "live_index.html", site=site, here="index.html", groups=groups, left=left, database=database, shown=told
+            "live_index.html", site=site, here="index.html", groups=groups, left=left, database=database, shown=shown
         )
 
-    def _shelf(self, entry: TournamentEntry) -> _CachedReview:
-        shelf = self._shelves.get(entry.id)
-        log = shelf.log if shelf is not None else self._store.tournament(entry.name, entry.edition)
+    def _review(self, entry: TournamentEntry) -> _CachedReview:
+        cached = self._reviews.get(entry.id)
+        log = cached.log if cached is not None else self._store.tournament(entry.name, entry.edition)
         position = log.last_position
-        if shelf is None or (shelf.position != position and time.monotonic() >= shelf.until):
+        if cached is None or (cached.position != position and time.monotonic() >= cached.until):
             begun = time.monotonic()
             review = review_tournament(log)
             site = pages.report_site(review, prefix=_prefix(entry))
             site = replace(site, pages=(_LIVE, *site.pages, _ALL))
             ended = time.monotonic()
-            shelf = _CachedReview(log, review, site, position, ended + (ended - begun) / _REVIEW_SHARE)
-            self._shelves[entry.id] = shelf
-        self._shelves.move_to_end(entry.id)
-        while len(self._shelves) > _KEPT_REVIEWS:
-            self._shelves.popitem(last=False)
-        return shelf
+            cached = _CachedReview(log, review, site, position, ended + (ended - begun) / _REVIEW_SHARE)
+        _keep(self._reviews, entry.id, cached, _KEPT_REVIEWS)
+        return cached
 
     @staticmethod
-    def _other(shelf: _CachedReview, address: str) -> str | None:
-        makers = dict(pages.report_pages(shelf.review, shelf.site))
-        return makers[address]() if address in makers else None
-
-    @staticmethod
-    def _game(shelf: _CachedReview, address: str) -> str | None:
+    def _game(cached: _CachedReview, address: str) -> str | None:
         """A game that is in the log now, however old the review is."""
         number = address.removeprefix("games/").removesuffix(".html")
         if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
             return None
-        for row in islice(game_rows(shelf.log, shelf.review.encounters, int(number), int(number)), 1):
-            return game_page(row, shelf.site)
+        for row in islice(game_rows(cached.log, cached.review.encounters, int(number), int(number)), 1):
+            return game_page(row, cached.site)
         return None
 
 
-def listed_tournaments(wanted: Sequence[TournamentEntry], running: Container[str]) -> list[TournamentEntry]:
-    """Those on the first page: running ones, then the newest."""
-    return sorted(wanted, key=lambda entry: (entry.slug not in running, -entry.id))[:_MOST_LISTED]
+def _keep(kept: OrderedDict[_Key, _T], key: _Key, value: _T, most: int) -> None:
+    """Keep the values that were asked for last."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)
 
 
 def _prefix(entry: TournamentEntry) -> str:
     return f"/t/{entry.slug}/"
 
 
-def _bare_site(entry: TournamentEntry, room: Mapping[str, Any]) -> Site:
+def _bare_site(entry: TournamentEntry, snapshot: Mapping[str, Any]) -> Site:
     """What can be told before there is a review, which takes seconds for 10,000 games: the live page need not wait."""
-    slugs = {row["name"]: row["slug"] for row in room["table"]["rows"] if row["slug"]}
+    slugs = {row["name"]: row["slug"] for row in snapshot["table"]["rows"] if row["slug"]}
     return Site(entry.title, (_LIVE, *_ALWAYS, _ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")
 
 
@@ -165,3 +230,136 @@ def _headline(progress: Mapping[str, Any]) -> str:
     parts = [str(progress["system"]), str(progress["state"])]
     parts += [format_round(progress["round"])] if progress.get("round") else []
     return " · ".join([*parts, format_games(int(progress["games_done"]), (fewest, most))])
+
+
+# How a tournament stands, for a page that follows it: folded on from game to game, rated again after each.
+
+_MAX_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
+_MAX_TOURNAMENTS = 16  # tournaments that were looked at last: one of 10,000 games takes 5 MB (measured)
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsData:
+    """What a page shows of a tournament, ready for JSON."""
+
+    table: dict[str, Any]
+    progress: dict[str, Any]
+    lines: tuple[dict[str, Any], ...] = ()
+    incidents: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass
+class _Fold:
+    """A tournament up to `position` of its log."""
+
+    log: TournamentLog
+    format: Format[Any]
+    state: Any
+    position: int = 0
+    rated: int = -1  # the position of the ratings
+    elo: dict[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
+
+
+class StandingsCache:
+    """The folds of the tournaments that were looked at last. One thread at a time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._folds: OrderedDict[int, _Fold] = OrderedDict()
+        self._states: dict[int, tuple[int, str]] = {}  # by tournament: the position of its log, and its state there
+
+    def read(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
+        """Return table and progress now; the last lines of the log too, if asked for."""
+        fold = self._folded(entry)
+        _keep(self._folds, entry.id, fold, _MAX_TOURNAMENTS)
+        log = fold.log
+        if fold.rated != fold.position:
+            rows = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {}).rows
+            fold.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
+            fold.rated = fold.position
+        counts, wrong, remaining = log.endings(), incident_counts(log), fold.format.remaining(fold.state)
+        progress = {
+            "tournament": entry.title,
+            "system": entry.system,
+            "state": _state(fold),
+            "games_done": counts.total(),
+            "remaining": list(remaining),
+            "open_ended": is_open_ended(counts.total(), remaining),
+            "incidents": wrong.total(),
+            "endings": dict(counts),
+        }
+        games = [_game_line(game) for game in log.games(limit=MAX_LINES)] if lines else []
+        incidents = [
+            incident_line(number, incident, "warning" if incident.is_warning else "incident")
+            for number, incident in (log.incidents()[-MAX_LINES:] if lines else ())
+        ]
+        return StandingsData(_table(fold, wrong), progress, tuple(games), tuple(incidents))
+
+    def states(self, wanted: Sequence[TournamentEntry]) -> dict[str, str]:
+        """Finished or stopped, by slug; of one that cannot be folded, why not."""
+        return {entry.slug: self._state_of(entry) for entry in wanted}
+
+    def _state_of(self, entry: TournamentEntry) -> str:
+        try:
+            position = self._store.tournament(entry.name, entry.edition).last_position
+            if self._states.get(entry.id, (-1, ""))[0] != position:
+                self._states[entry.id] = position, _state(self._folded(entry))
+        except StoreRefused as refused:
+            return f"cannot be read: {refused.what}"
+        return self._states[entry.id][1]
+
+    def _folded(self, entry: TournamentEntry) -> _Fold:
+        """Stepped on by what has come into the log since the last look; StoreRefused as by `fold`."""
+        fold = self._folds.get(entry.id)
+        if fold is None:
+            log = self._store.tournament(entry.name, entry.edition)
+            format_ = format_of(log)
+            fold = _Fold(log, format_, format_.start(log.entrants))
+        last = fold.log.last_position
+        if last > fold.position:
+            try:
+                for event in fold.log.events(after=fold.position):
+                    fold.state = fold.format.step(fold.state, event)
+                    fold.position += 1
+            except ValueError as error:
+                raise StoreRefused(f"the log does not fit its format: {error}", place=entry.title) from None
+        return fold
+
+
+def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
+    placed = fold.format.standings(fold.state)
+    slugs = page_slugs([*(line.name for line in placed), *fold.log.specs])
+    rows = []
+    for line in placed[:_MAX_ENGINES]:
+        bye = f" ({format_points(line.unplayed)} bye)" if line.unplayed else ""
+        elo = (None if value is None else round(value) for value in fold.elo.get(line.name, (None, None, None)))
+        rows.append(
+            {
+                "rank": line.rank,
+                "name": safe_text(line.name),
+                "slug": slugs.get(line.name),
+                "points": format_points(line.half_points) + bye,
+                "games": line.games,
+                **dict(zip(("elo", "plus", "minus"), elo, strict=True)),
+                "status": safe_text(line.status),
+                "incidents": wrong[line.name],
+            }
+        )
+    return {"rows": rows, "more": max(0, len(placed) - _MAX_ENGINES)}
+
+
+def _state(fold: _Fold) -> str:
+    return "stopped" if fold.format.offers(fold.state) else "finished"
+
+
+def _game_line(game: GameLine) -> dict[str, Any]:
+    return {
+        "number": game.number,
+        "white": safe_text(game.white),
+        "black": safe_text(game.black),
+        "result": "*" if game.voided else str(game.outcome),
+        "cause": safe_text(game.how),
+        "plies": game.plies,
+        "seconds": round(game.ended - game.started, 3),
+        "decisions": [],
+    }

@@ -13,26 +13,21 @@ import hmac
 import ipaddress
 import re
 import socket
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from types import FrameType
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import uvicorn
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from enginetour.model.errors import UsageRefused
-from enginetour.web.hall import TournamentHub
+from enginetour.web.hub import TournamentHub
 
 # Who may have a page, and what goes with every answer: the outermost piece of the server (reliability spec 5).
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _COOKIE = "enginetour"
@@ -56,15 +51,18 @@ SECURITY_HEADERS = (
 class _RequestRefused(Exception):
     """An answer instead of a page: a status, a sentence and what its headers add."""
 
-    def __init__(self, status: HTTPStatus, words: str, *headers: tuple[str, str]) -> None:
-        super().__init__(words)
-        self.status, self.words, self.headers = status, words, headers
+    def __init__(self, status: HTTPStatus, text: str, **headers: str) -> None:
+        super().__init__(text)
+        self.status, self.headers = status, {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def answer(self) -> PlainTextResponse:
+        return PlainTextResponse(f"{self}\n", self.status, {"cache-control": "no-store", **self.headers})
 
 
 class RequestGuard:
     """An ASGI application around another. `hosts` are further names under which we are known, in small letters."""
 
-    def __init__(self, app: App, *, hosts: Iterable[str], token: str, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], token: str, failed: Callable[[Exception], None]) -> None:
         self._app = app
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
         self._token = token
@@ -88,19 +86,20 @@ class RequestGuard:
             await send(message)
 
         try:
-            self._look_at(scope)
+            self._check(scope)
             await self._app(scope, receive, guarded)
         except _RequestRefused as refused:
-            await _say(scope, guarded, refused)
+            await refused.answer()(scope, receive, guarded)
         except Exception as error:
             self._failed(error)
             if not begun:
-                words = "this page cannot be made: our own failure, told where enginetour serve runs"
-                await _say(scope, guarded, _RequestRefused(HTTPStatus.INTERNAL_SERVER_ERROR, words))
+                text = "this page cannot be made: our own failure, told where enginetour serve runs"
+                answer = _RequestRefused(HTTPStatus.INTERNAL_SERVER_ERROR, text).answer()
+                await answer(scope, receive, guarded)
 
-    def _look_at(self, scope: Scope) -> None:
+    def _check(self, scope: Scope) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise _RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "this page is only read", ("allow", "GET, HEAD"))
+            raise _RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "this page is only read", allow="GET, HEAD")
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
@@ -115,14 +114,14 @@ class RequestGuard:
         if headers.get("sec-fetch-site", ["none"])[0] == "cross-site" and headers.get("sec-fetch-mode") != ["navigate"]:
             raise _RequestRefused(HTTPStatus.FORBIDDEN, "not for pages of others")
         if self._token:
-            self._let_in(scope, headers.get("cookie", []))
+            self._check_token(scope, headers.get("cookie", []))
 
     def _is_ours(self, host: str, scope: Scope) -> bool:
         """A name that we were told, or the very address at which the connection has arrived."""
         here = scope.get("server")
         return host in self._hosts or (here is not None and host == str(here[0]).lower())
 
-    def _let_in(self, scope: Scope, cookies: list[str]) -> None:
+    def _check_token(self, scope: Scope, cookies: list[str]) -> None:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in query if name == "token"]
         if given:
@@ -132,7 +131,7 @@ class RequestGuard:
             path = scope["raw_path"].decode("latin-1") if scope.get("raw_path") else "/"
             where = "/" + path.lstrip("/") + (f"?{rest}" if rest else "")
             cookie = f"{_COOKIE}={self._cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000"
-            raise _RequestRefused(HTTPStatus.SEE_OTHER, "come in", ("location", where), ("set-cookie", cookie))
+            raise _RequestRefused(HTTPStatus.SEE_OTHER, "come in", location=where, set_cookie=cookie)
         for line in cookies:
             try:
                 found = SimpleCookie(line).get(_COOKIE)
@@ -149,15 +148,6 @@ def _host_of(header: str) -> str:
     """The name of a Host header in small letters, without its port; "" for what is none."""
     found = _HOST.fullmatch(header)
     return (found["name"] or found["six"]).lower() if found else ""
-
-
-async def _say(scope: Scope, send: Send, refused: _RequestRefused) -> None:
-    body = f"{refused.words}\n".encode()
-    told = [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(body)))]
-    told += [("cache-control", "no-store"), *refused.headers]
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in told]
-    await send({"type": "http.response.start", "status": int(refused.status), "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
 # The listening side: its socket, how many may connect and how long they may say nothing.
@@ -224,15 +214,15 @@ class _TimedConnection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Ends its streams when it is told to end, so that nothing needs to be cut."""
+    """Ends its streams when it is to end, so that nothing needs to be cut."""
 
-    def __init__(self, config: uvicorn.Config, hall: TournamentHub) -> None:
+    def __init__(self, config: uvicorn.Config, hub: TournamentHub) -> None:
         super().__init__(config)
-        self._hall = hall
+        self._hub = hub
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal: no page hears anything more."""
-        self._hall.close()
+        self._hub.close()
         super().handle_exit(sig, frame)
 
 
@@ -257,7 +247,7 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def server_config(app: App) -> uvicorn.Config:
+def server_config(app: ASGIApp) -> uvicorn.Config:
     """Nothing is logged: addresses may hold the token, and what fails is told by the guard."""
     return uvicorn.Config(
         app,
@@ -277,6 +267,6 @@ def server_config(app: App) -> uvicorn.Config:
     )
 
 
-def serve(app: App, hall: TournamentHub, listener: socket.socket) -> None:
+def serve(app: ASGIApp, hub: TournamentHub, listener: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM."""
-    Server(server_config(app), hall).run(sockets=[listener])
+    Server(server_config(app), hub).run(sockets=[listener])

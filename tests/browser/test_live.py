@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from enginetour.ratings.sequential import OPEN_GAMES
-from enginetour.web.room import LiveGame
+from enginetour.web.live import LiveGame
 from tests.browser.accessible import is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, joined, shot, until
 from tests.support.databases import draft, game, reported_played
@@ -181,7 +181,7 @@ def test_a_curve_is_of_one_game(stage: Stage, opened: Opened) -> None:
             live = LiveGame(start(at=at))
             for ply in range(1, plies + 1):
                 live.move(move(ply, score=score))
-            frame = json.dumps({"slot": 0, **live.told()})
+            frame = json.dumps({"slot": 0, **live.to_json()})
             page.evaluate("(data) => window.streams[0].dispatchEvent(new MessageEvent('board', { data }))", frame)
         page.wait_for_selector(".game[data-ply='60']")
         points = (page.get_attribute(".curve .white", "points") or "").split()

@@ -11,7 +11,7 @@ from pathlib import Path
 import chess.pgn
 import pytest
 
-from enginetour.referee.books import KEPT_LENGTH, KEPT_LINES, matching_lines
+from enginetour.referee.record import KEPT_LENGTH, KEPT_LINES, matching_lines
 from tests.openings.test_polyglot import book
 from tests.support.engines import PLAYING_SCRIPT, scripted
 from tests.support.tournaments import CONFIG, config, entrant, left_running, read, tour

@@ -54,7 +54,7 @@ SHOWN = {
 
 def shown(display: Display, *, room: int = 80, form: str = "text", counts: Counts = FIELD) -> str:
     found = rating_list(counts)
-    return present(found, pairs_of(counts), display, room=room, as_json=form == "json", as_csv=form == "csv")
+    return present(found, pairs_of(counts), display, form, room)
 
 
 @pytest.mark.parametrize("room", [80, 200])

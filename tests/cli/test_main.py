@@ -18,7 +18,7 @@ from enginetour.cli.main import COMMANDS, SYNONYMS, cli
 from enginetour.referee import compiled
 from enginetour.tournament import setbacks
 from tests.support.engines import PLAYING_SCRIPT
-from tests.support.tournaments import audit, config, entrant, scripted, tour, try_engines_once, typed
+from tests.support.tournaments import audit, config, entrant, loaded_by, scripted, tour, try_engines_once, typed
 
 START = "from enginetour.__main__ import main; main()"
 HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2", "matplotlib")
@@ -37,14 +37,9 @@ def test_the_version_says_whether_plies_are_compiled(monkeypatch: pytest.MonkeyP
 
 def test_help_loads_nothing_heavy() -> None:
     """Start-up is guarded by what is loaded, not by a clock."""
-    code = (
-        "import sys; from enginetour.cli.main import main; sys.argv = ['enginetour', '--help']\n"
-        "try: main()\nexcept SystemExit: pass\n"
-        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]"
-    assert "Exit codes" in done.stdout
+    said, modules = loaded_by("--help")
+    assert modules.isdisjoint(HEAVY)
+    assert "Exit codes" in said
 
 
 BEFORE_GAMES = """
@@ -178,10 +173,7 @@ def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
         assert invoke("init", str(path), "--format", system, "--tc", "5+0.05").exit_code == 0
         assert load(path).system == system
     before = path.read_bytes()
-    again = subprocess.run(
-        [sys.executable, "-m", "enginetour", "init", str(path)], capture_output=True, text=True, check=False
-    )
-    assert again.returncode == 2
+    again = tour(tmp_path, "init", str(path), expect=2)
     assert again.stderr.count("\n") == 1
     assert path.read_bytes() == before
 

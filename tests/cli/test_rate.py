@@ -6,7 +6,6 @@ import csv
 import gzip
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour.cli import games as gamefiles
+from enginetour.cli import rate as gamefiles
 from enginetour.cli.main import cli
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.ratings import elo, gor
 from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.systems import SYSTEMS
+from tests.support.tournaments import loaded_by
 
 CASES = Path(__file__).parents[1] / "cases" / "lists"
 WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
@@ -473,24 +473,14 @@ def test_a_bar_needs_a_terminal_and_a_big_file(
 @pytest.mark.parametrize("words", [(), ("--json",), ("--csv",)])
 def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -> None:
     """Nothing but the numbers: the start decides about small files."""
-    heavy = ("sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store.database")
-    code = (
-        "import sys; from enginetour.cli.main import main\n"
-        f"sys.argv = ['enginetour', 'rate', {str(games)!r}, *{words!r}]\n"
-        "try: main()\nexcept SystemExit as end: assert not end.code\n"
-        f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]"
+    _, modules = loaded_by("rate", str(games), *words)
+    assert modules.isdisjoint({
+        "sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store.database"
+    })  # fmt: skip
 
 
 def test_numbers_wait_for_the_games(tmp_path: Path) -> None:
     """What cannot be read is refused before numpy is loaded."""
-    code = (
-        "import sys; from enginetour.cli.main import main\n"
-        f"sys.argv = ['enginetour', 'rate', {str(tmp_path / 'none.pgn')!r}]\n"
-        "try: main()\nexcept SystemExit as end: print(end.code, 'numpy' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["3", "False"]
-    assert "none.pgn: cannot read" in done.stderr
+    said, modules = loaded_by("rate", str(tmp_path / "none.pgn"), code=3)
+    assert "numpy" not in modules
+    assert "none.pgn: cannot read" in said

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli import common
+from enginetour.cli.printing import wrap_sentences
 from enginetour.interop.files import bundled_directory
 from tests.support.databases import Server, add_game, draft, game, open_log
 from tests.support.network import Stage, move, start
-from tests.support.tournaments import config, pgn_games, read, started, tour
+from tests.support.tournaments import config, loaded_by, pgn_games, read, started, tour
 
 # What reading commands say to what they do not know, and what a run says of itself.
 
@@ -111,17 +109,11 @@ def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_p
 @pytest.mark.parametrize("command", ["status", "standings", "crosstable", "games"])
 def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str) -> None:
     """A third of the time such a command took went into loading these (measured)."""
-    code = (
-        f"import sys; from enginetour.cli.main import main; sys.argv = ['enginetour', {command!r}]\n"
-        "try: main()\nexcept SystemExit as end: assert not end.code\n"
-        "heavy = {'numpy', 'chess', 'networkx', "
-        "'enginetour.tournament.config.load', 'enginetour.tournament.run'} & set(sys.modules)\n"
-        "print(sorted(heavy), file=sys.stderr)"
-    )
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
-    assert done.stdout
-    assert done.stderr.endswith("[]\n")
+    said, modules = loaded_by(command, folder=folder)
+    assert said
+    assert modules.isdisjoint({
+        "numpy", "chess", "networkx", "enginetour.tournament.config.load", "enginetour.tournament.run"
+    })  # fmt: skip
 
 
 def test_a_configuration_where_a_number_belongs_is_told_how_it_is_named(folder: Path) -> None:
@@ -209,10 +201,10 @@ def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch
 def test_status_breaks_its_sentences_at_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a terminal "54 adjudication-resign" was broken in mid-word; a pipe has a sentence a line as before."""
     words = "bubble · autumn · finished\nended by: 54 adjudication-resign, 9 adjudication-tablebase, 3 time"
-    assert common.wrap_sentences(words) == words
+    assert wrap_sentences(words) == words
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "40")
-    assert common.wrap_sentences(words).splitlines() == [
+    assert wrap_sentences(words).splitlines() == [
         "bubble · autumn · finished",
         "ended by: 54 adjudication-resign, 9",
         "  adjudication-tablebase, 3 time",

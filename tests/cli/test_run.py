@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from enginetour.cli import session
-from enginetour.cli.common import machine_lines
+from enginetour.cli.changing import machine_lines
 from enginetour.cli.run import stop_time
 from enginetour.cli.session import StopAt
 from enginetour.interop.files import bundled_directory
@@ -364,7 +364,7 @@ def test_a_change_waits_for_a_run_that_is_just_ending(tmp_path: Path, monkeypatc
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     lock = TournamentLock(database(tmp_path), "trial")
     lock.acquire()
-    monkeypatch.setattr("enginetour.cli.common.PATIENCE_S", 0.0)
+    monkeypatch.setattr("enginetour.cli.changing.PATIENCE_S", 0.0)
     assert "already running" in tour(tmp_path, "withdraw", "Wren 1", expect=5).stderr
     monkeypatch.undo()
     timer = threading.Timer(0.3, lock.release)

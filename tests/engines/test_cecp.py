@@ -348,12 +348,12 @@ def test_castling_where_back_ranks_are_shuffled(rook_castling: bool, told_as: st
 
 def test_the_result_is_told() -> None:
     """To both, in the words of the game's end: one that lives on would think that it still plays."""
-    specs, shelf = (scripted("cecp", name="one"), scripted("cecp", name="two")), EnginePool()
-    game(*specs, shelf=shelf)
-    for engine in shelf.take(*specs):
+    specs, pool = (scripted("cecp", name="one"), scripted("cecp", name="two")), EnginePool()
+    game(*specs, pool=pool)
+    for engine in pool.take(*specs):
         assert isinstance(engine, CecpEngine)
         assert told(engine)[-1] == "result 1/2-1/2 {Draw by 5-fold repetition}"
-        shelf.end(engine)
+        pool.end(engine)
 
 
 def test_a_new_game_forgets_the_moves_of_the_last() -> None:
@@ -430,15 +430,14 @@ def test_a_stage_ends_where_the_engine_was_told(opening: Opening, levels: list[s
 
 
 @pytest.mark.parametrize("ponder", [False, True])
-def test_nobody_ponders_between_games(ponder: bool) -> None:
+def test_nobody_ponders_between_games(ponder: bool, pool: EnginePool) -> None:
     """HoiChess and Sjaak II took a processor after `result`, for as long as their slot had no other game."""
-    shelf = EnginePool()
     spec = replace(scripted("cecp", name="pondering"), ponder=ponder)
-    played = game(spec, scripted(fault="illegal"), shelf=shelf)
-    (engine,) = shelf.take(spec)
+    played = game(spec, scripted(fault="illegal"), pool=pool)
+    (engine,) = pool.take(spec)
     assert isinstance(engine, CecpEngine)
     assert told(engine)[-1 - ponder :] == [f"result 1-0 {{{played.cause}}}", *["easy"] * ponder]
-    shelf.end(engine)
+    pool.end(engine)
 
 
 @pytest.mark.parametrize("words", ["'g1f3'", '"g1f3".', "g1f3.", "usermove `g1f3'"])
@@ -458,13 +457,13 @@ def test_a_refused_move_in_quotes_is_that_move(words: str) -> None:
 
 def sent(spec: EngineSpec, games: int = 1) -> list[tuple[float, str]]:
     """Seconds and words of all that an engine was sent in its games."""
-    shelf = EnginePool()
+    pool = EnginePool()
     for _ in range(games):
-        game(spec, sound(spec.protocol), shelf=shelf)
-    engine = shelf.take(spec)[0]
+        game(spec, sound(spec.protocol), pool=pool)
+    engine = pool.take(spec)[0]
     assert engine is not None
     lines = [line.partition(" > ") for line in engine.process.traffic(1000)]
-    shelf.end(engine)
+    pool.end(engine)
     return [(float(stamp), words) for stamp, mark, words in lines if mark]
 
 

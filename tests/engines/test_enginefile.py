@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from enginetour.engines.enginefile import (
     USUAL_LIMITS,
     EngineEntry,
-    QuirksSection,
-    ResourcesSection,
     entry_text,
-    override_quirks,
+    override,
     read_entry,
     with_hints,
     write_entry,
@@ -24,7 +22,7 @@ from enginetour.engines.enginefile import (
 )
 from enginetour.engines.registry import to_spec
 from enginetour.model.errors import InputRefused
-from enginetour.model.task import Quirks, Resources
+from enginetour.model.task import LimitName, Quirks, Resources
 from tests.support.tournaments import config, read, tour
 
 # Engine files: read, refused with the place, written.
@@ -86,28 +84,14 @@ def test_missing_and_wrong_basics(tmp_path: Path) -> None:
             _read(tmp_path, text)
 
 
-def test_quirks_match() -> None:
-    """The section of an engine file holds exactly the quirks a task knows, with the same defaults."""
-    assert set(QuirksSection.model_fields) == {one.name for one in fields(Quirks)}
-    assert Quirks(**QuirksSection().model_dump()) == Quirks()
-
-
-def test_resources_match() -> None:
-    """So it is with what an engine may use."""
-    assert set(ResourcesSection.model_fields) == {one.name for one in fields(Resources)}
-    assert Resources(**ResourcesSection().model_dump()) == Resources()
-
-
 def test_changed_quirks() -> None:
     """A configuration's quirks go over the file's; unknown and impossible ones are refused."""
     quirks = Quirks(line_delay_ms=100)
-    assert override_quirks(quirks, {"whitepov": True, "init": ["a"]}, "c:1") == replace(
-        quirks, whitepov=True, init=("a",)
-    )
+    assert override(quirks, {"whitepov": True, "init": ["a"]}, "c:1") == replace(quirks, whitepov=True, init=("a",))
     with pytest.raises(InputRefused, match=r"c:1: unknown quirk 'whitpov', did you mean 'whitepov'"):
-        override_quirks(quirks, {"whitpov": True}, "c:1")
+        override(quirks, {"whitpov": True}, "c:1")
     with pytest.raises(InputRefused, match=r"c:1: quirks.fence"):
-        override_quirks(quirks, {"fence": "maybe"}, "c:1")
+        override(quirks, {"fence": "maybe"}, "c:1")
 
 
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cn", "Co"]), min_size=1, max_size=12)
@@ -127,7 +111,7 @@ def test_written_and_read_back(
     command: list[str],
     options: dict[str, str | int | float | bool],
     files: dict[str, str],
-    limits: set[str] | None,
+    limits: set[LimitName] | None,
     delay: int,
 ) -> None:
     """An entry that is written is read back the same, whatever its texts are."""

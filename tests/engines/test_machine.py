@@ -251,7 +251,7 @@ def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -
         other.join()
 
     monkeypatch.setattr(bz2, "compress", beside)
-    charged = len(cores.speed_test_text()) * 1000 / (cores.measure_speed(rounds=1) * cores.REFERENCE)
+    charged = len(cores.speed_test_text()) * 1000 / (cores.measure_speed(rounds=1) * cores._REFERENCE)
     assert charged < spent[0] / 10
 
 
@@ -386,7 +386,7 @@ def test_the_older_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.fixture
 def stat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(cores, "STAT", tmp_path / "stat")
+    monkeypatch.setattr(cores, "_STAT", tmp_path / "stat")
     return tmp_path / "stat"
 
 

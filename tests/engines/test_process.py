@@ -29,7 +29,7 @@ from enginetour.engines.wire import LineBuffer
 from enginetour.model.errors import StartFailed
 from enginetour.model.game import Termination
 from enginetour.model.task import EngineSpec, ProbeTask
-from enginetour.referee import relay, seats
+from enginetour.referee import relay
 from enginetour.referee.link import Link
 from enginetour.tournament.cluster.place import LoopThread
 from enginetour.tournament.control import ControlServer
@@ -40,7 +40,7 @@ from tests.support.tournaments import BUSY_S, LONG_S, left_running, until
 # One engine process: its start, its pipes, its end, and nothing of it left.
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     """Whatever a test does, its engines end with it."""
     yield
@@ -71,7 +71,6 @@ def namespace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return str(request.param)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_an_engine_starts_in_a_clean_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Own session, default signals, no core file, first victim when memory lacks, 3 descriptors, little environment."""
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
@@ -115,7 +114,6 @@ def test_an_engine_starts_in_a_clean_room(monkeypatch: pytest.MonkeyPatch) -> No
     assert not engine.scratch.exists()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_the_working_directory_follows_the_rule(tmp_path: Path) -> None:
     """The program's own folder if it can be written, never the system's, else scratch; a named folder as named."""
     program = tmp_path / "engine"
@@ -133,7 +131,6 @@ def test_the_working_directory_follows_the_rule(tmp_path: Path) -> None:
         engine.kill()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_generated_files_lie_in_scratch_and_nowhere_else() -> None:
     """Files of the engine file are written with {scratch} replaced; a name that leads outside is refused."""
     engine = EngineProcess(odd("quiet", files=(("sub/engine.ini", "book = {scratch}/book.bin\n"),)))
@@ -143,7 +140,6 @@ def test_generated_files_lie_in_scratch_and_nowhere_else() -> None:
             EngineProcess(odd("quiet", files=((name, ""),)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_every_failed_start_is_named(tmp_path: Path) -> None:
     """Missing, a folder, not executable, no interpreter, wrong architecture, no program: each in its own words."""
     elf = bytearray(Path("/proc/self/exe").read_bytes()[:4096])
@@ -173,7 +169,6 @@ def test_every_failed_start_is_named(tmp_path: Path) -> None:
         EngineProcess(EngineSpec("null", ("/bin/true", "a\0b"), "uci"))
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No descriptor and no scratch folder outlives a start that failed, or an engine that ended."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -186,7 +181,6 @@ def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_an_answer_before_the_death_is_read_and_the_death_is_named(namespace: str) -> None:
     """Output written before a crash is there to read; then comes the end, with the signal's name and its last words."""
     engine = EngineProcess(odd("crashes"))
@@ -200,7 +194,6 @@ def test_an_answer_before_the_death_is_read_and_the_death_is_named(namespace: st
     assert engine.traffic()[-1].endswith(" < bestmove e2e4")
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_the_end_is_seen_though_a_child_holds_the_pipes(namespace: str) -> None:
     """A dead engine is at its end of file at once, though a child keeps its pipes open; the child dies too."""
     engine = EngineProcess(odd("forks"))
@@ -217,7 +210,6 @@ def test_the_end_is_seen_though_a_child_holds_the_pipes(namespace: str) -> None:
     assert engine.orphans == ()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_the_end_is_seen_after_the_last_words() -> None:
     """Output that came together with the end is read first; then the end is seen, though a child holds the pipes."""
     engine = EngineProcess(odd("forks"))
@@ -230,7 +222,6 @@ def test_the_end_is_seen_after_the_last_words() -> None:
     engine.kill()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("state", ["alive", "ended"])
 def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace: str) -> None:
     """A daemon that an engine left behind is found by its namespace or its tag, killed and reported."""
@@ -246,7 +237,6 @@ def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace
     assert [told.startswith(f"{name} (") for told in engine.orphans] == [True]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("name", [b"x\rstray 9", b"a\nfailed exec 2", b"\xff) S 1 (", b")\x85\x0b\x1c", b"running"])
 def test_any_name_of_a_leftover_process_is_reported(name: bytes, namespace: str) -> None:
     """Line breaks, brackets and bytes that are not UTF-8 in a name: it is ended and reported once, in one line."""
@@ -259,7 +249,6 @@ def test_any_name_of_a_leftover_process_is_reported(name: bytes, namespace: str)
     assert told.endswith(")")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize(
     "junk", [b"stray 9\n", b"\nstray 9 zz\ninit 0\n", b"failed namespace 1\n", b"\xff" * 65_000, b"running\r\x1c\n" * 9]
 )
@@ -280,7 +269,6 @@ def test_an_engine_that_writes_into_the_pipe_of_its_report_harms_nobody(junk: by
     assert not why_no_namespace()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([b"ready", b"init 7", b"stray 9 6162"])), max_size=9))
 def test_whatever_a_report_holds_is_read_without_an_error(lines: list[bytes]) -> None:
     """Records of the launcher are found among any bytes, and nothing else is taken for one."""
@@ -291,18 +279,16 @@ def test_whatever_a_report_holds_is_read_without_an_error(lines: list[bytes]) ->
     )
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_path: Path) -> None:
     """Names are in the same file as sizes; a carriage return in one begins no line."""
     for name in (b"\rRssAnon: 0", b"\rRssAnon: x", b"\rVmHWM: x", b"VmHWM:"):
         engine = EngineProcess(odd("renamed", name.hex()))
         child_of(engine)
         assert machine.memory_excess([engine.engine_pid], 1).startswith("killed: ")
-        assert (seats.MemoryPeak(engine.engine_pid).look() or 0) > 1000
+        assert machine.peak_memory_kb(engine.engine_pid) > 1000
         engine.kill()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_only_the_right_tag_is_signalled() -> None:
     """Ending one engine's leftovers touches no other engine, nor a process whose tag only begins the same."""
     tag = (
@@ -316,7 +302,6 @@ def test_only_the_right_tag_is_signalled() -> None:
     assert one.exit_status() == "signal 9 (SIGKILL)"
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_child_in_the_engines_own_session_is_no_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
     """What dies with the group a moment later than the engine is nothing to report."""
     engine = EngineProcess(odd("forks"))
@@ -327,7 +312,6 @@ def test_a_child_in_the_engines_own_session_is_no_orphan(monkeypatch: pytest.Mon
     assert engine.orphans == ()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_deaf_engines_end_together() -> None:
     """Engines that ignore `quit` and SIGTERM are killed, all at the same time, and marked; polite ones are not."""
     engines = [EngineProcess(odd("deaf")) for _ in range(8)]
@@ -344,7 +328,6 @@ def test_deaf_engines_end_together() -> None:
     end_all(engines)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("whom", ["pid", "engine_pid"])
 def test_a_stopped_engine_dies_too(whom: str, namespace: str) -> None:
     """SIGKILL reaches what SIGSTOP has stopped, the engine or its launcher."""
@@ -355,19 +338,17 @@ def test_a_stopped_engine_dies_too(whom: str, namespace: str) -> None:
     assert engine.exit_status() == "signal 9 (SIGKILL)"
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_an_engine_that_does_not_read_never_blocks_us() -> None:
     """A full pipe keeps what fits, then the engine counts as broken."""
     engine = EngineProcess(odd("unread"))
     for _ in range(3):
         engine.write(b"x" * 40_000)
-    assert (engine.wants_write, engine.broken) == (True, False)
+    assert (len(engine.out) > 0, engine.broken) == (True, False)
     assert wait((engine,), None, time.monotonic_ns() + SECOND // 20).readable == ()
     engine.write(b"x" * 40_000)
-    assert (engine.wants_write, engine.broken) == (False, True)
+    assert (len(engine.out) > 0, engine.broken) == (False, True)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_closed_input_is_a_fact_and_no_exception() -> None:
     """Writing to an engine that closed its input sets `broken`."""
     engine = EngineProcess(odd("closes-stdin"))
@@ -376,7 +357,6 @@ def test_a_closed_input_is_a_fact_and_no_exception() -> None:
     assert engine.broken
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_closed_input_is_seen_without_a_write() -> None:
     """A wait tells of it, once, and nothing is lost of what the engine says."""
     engine = EngineProcess(odd("closes-stdin"))
@@ -385,13 +365,12 @@ def test_a_closed_input_is_seen_without_a_write() -> None:
     assert wait((engine,), None, time.monotonic_ns() + SECOND // 20).readable == ()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_waiting_input_is_pushed_when_there_is_room() -> None:
     """A long command reaches an engine that reads slowly, in order."""
     engine = EngineProcess(odd("quiet"))
     for number in range(1000):
         engine.write(b"%0100d\n" % number)
-        if engine.wants_write:
+        if len(engine.out):
             wait((engine,), None, time.monotonic_ns())
             engine.read()
     assert not engine.broken
@@ -399,7 +378,6 @@ def test_waiting_input_is_pushed_when_there_is_room() -> None:
     assert engine.exit_status() == "exit 0"
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("mode", ["chatter", "endless"])
 def test_output_does_not_move_a_deadline_nor_fill_memory(mode: str) -> None:
     """An engine that prints for ever meets its absolute deadline, and costs constant memory."""
@@ -421,7 +399,6 @@ def test_output_does_not_move_a_deadline_nor_fill_memory(mode: str) -> None:
     engine.kill()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_flood_on_stderr_is_drained_and_bounded() -> None:
     """stderr never blocks an engine: 3 MB pass, the last lines stay, escaped."""
     engine = EngineProcess(odd("complains"))
@@ -431,7 +408,6 @@ def test_a_flood_on_stderr_is_drained_and_bounded() -> None:
     assert engine.stderr(2)[0] == "nonsense \\x1b[31m"
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_wait_ends_for_the_control_pipe() -> None:
     """The control descriptor is in every wait."""
     engine = EngineProcess(odd("quiet"))
@@ -443,7 +419,6 @@ def test_a_wait_ends_for_the_control_pipe() -> None:
     os.close(writing)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM, 0])
 def test_the_signal_that_ended_an_engine_is_told(number: int, namespace: str) -> None:
     """An abort is an abort and a segmentation fault one, though another process stands between."""
@@ -454,7 +429,6 @@ def test_the_signal_that_ended_an_engine_is_told(number: int, namespace: str) ->
     engine.kill()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_polite_signal_reaches_the_engine(namespace: str) -> None:
     """SIGTERM to the group is passed on to an engine that knows nothing of `quit`, and ends it."""
     engine = EngineProcess(EngineSpec("sleeper", ("/bin/sleep", "600"), "uci", dir="scratch"))
@@ -463,7 +437,6 @@ def test_a_polite_signal_reaches_the_engine(namespace: str) -> None:
     assert engine.exit_status() == "signal 15 (SIGTERM)"
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_engines_die_with_a_parent_that_was_killed(namespace: str) -> None:
     """After SIGKILL of the process that started it, an engine that ignores everything is gone."""
     program = (
@@ -481,7 +454,6 @@ def test_engines_die_with_a_parent_that_was_killed(namespace: str) -> None:
     remove_scratch(Path(scratch))
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_the_launcher_does_not_start_an_engine_for_a_dead_parent(tmp_path: Path) -> None:
     """When the parent is another one than expected the engine is never started."""
     reading, writing = os.pipe()
@@ -495,7 +467,6 @@ def test_the_launcher_does_not_start_an_engine_for_a_dead_parent(tmp_path: Path)
     os.close(reading)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_scratch_is_wiped_without_following_links(tmp_path: Path) -> None:
     """Folders without rights, links, odd names and depth are removed; what a link points at stays."""
     kept = tmp_path / "kept"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from enginetour.engines.enginefile import EngineEntry, read_entry, write_entry
 from enginetour.engines.registry import candidates, find, find_program, load, named, to_spec
 from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import EngineRefused, InputRefused
-from enginetour.model.task import Quirks, Resources
-from enginetour.tournament.config.sections import EntrantSection
+from enginetour.model.task import Quirks
 from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import config, tour
 
@@ -221,55 +219,6 @@ def test_options_go_over(programs: Path) -> None:
     spec = to_spec(entry, name="Mine", options={"hash": 64, "Contempt": 0.5, "Ponder": True})
     assert spec.name == "Mine"
     assert spec.options == (("Hash", "64"), ("OwnBook", "false"), ("Contempt", "0.5"), ("Ponder", "true"))
-
-
-def test_matching(programs: Path, tmp_path: Path) -> None:
-    """A section means one engine, all of a glob, or a command of its own; its settings go over the file's."""
-    registry = load([bundled_directory("engines")])
-    assert [entry.id for entry in registry.matching(EntrantSection(glob="wren*"), tmp_path)] == [
-        f"wren{n}" for n in range(1, 9)
-    ]
-    (changed,) = registry.matching(
-        EntrantSection(engine="hoichess", quirks={"line_delay_ms": 5}, limits=("clock",), dir="d", env={"A": "b"}),
-        tmp_path,
-    )
-    assert changed.quirks == replace(registry.get("hoichess").quirks, line_delay_ms=5)
-    assert changed.obeyed == {"clock"}
-    (confined,) = registry.matching(
-        EntrantSection(
-            engine="wren1", resources={"memory": 900}, sandbox="landlock", pass_env=("A",), keep_scratch=True
-        ),
-        tmp_path,
-    )
-    spec = to_spec(confined)
-    assert (spec.resources, spec.sandbox) == (Resources(memory=900), "landlock")
-    assert (spec.pass_env, spec.keep_scratch) == (("A",), True)
-    assert (changed.dir, dict(changed.env)) == (str(tmp_path / "d"), {"A": "b"})
-    _program(tmp_path / "mine")
-    (own,) = registry.matching(EntrantSection(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
-    assert to_spec(own).command == (str(tmp_path / "mine"), "-x")
-    assert own.name == "My engine"
-    assert own.obeyed == {"clock", "movetime"}
-
-
-def test_matching_nothing(tmp_path: Path) -> None:
-    """A glob without engines, an unknown id and an unknown quirk are refused at their place."""
-    registry = load([bundled_directory("engines")])
-    for asked, told in (
-        (EntrantSection(glob="x*"), "t:3: no engine file matches 'x\\*'"),
-        (EntrantSection(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
-        (EntrantSection(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
-        (
-            EntrantSection(engine="wren1", resources={"memry": 9}),
-            "t:3: unknown resource 'memry', did you mean 'memory'",
-        ),
-        (
-            EntrantSection(engine="wren1", resources={"nice": 20}),
-            "t:3: resources.nice: .* less than or equal to 19, found 20",
-        ),
-    ):
-        with pytest.raises(InputRefused, match=told):
-            registry.matching(asked, tmp_path, "t:3")
 
 
 def test_find(programs: Path, tmp_path: Path) -> None:

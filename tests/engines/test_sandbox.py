@@ -17,7 +17,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ import pytest
 
 from enginetour.cli.main import COMMANDS, cli
 from enginetour.engines import launch, machine, safeguards, sandbox, starting
-from enginetour.engines.enginefile import QuirksSection, ResourcesSection, StoredSpec
 from enginetour.engines.machine import allowed_processors
 from enginetour.engines.process import EngineProcess, kill_running_engines, wait
 from enginetour.engines.sandbox import (
@@ -41,7 +41,7 @@ from enginetour.engines.sandbox import (
 from enginetour.engines.strays import TAG
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.game import Outcome, Termination
-from enginetour.model.task import EngineSpec, Quirks, Resources, Sandbox
+from enginetour.model.task import EngineSpec, Resources, Sandbox
 from enginetour.store import codecs
 from enginetour.tournament.events import EventLog
 from enginetour.tournament.notify import send_to_command
@@ -68,7 +68,7 @@ from tests.support.tournaments import (
 # What an engine may use and touch: memory, files, niceness, and the two sandboxes.
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     """Whatever a test does, its engines end with it."""
     yield
@@ -85,16 +85,17 @@ def tried(outside: Path, **more: Any) -> dict[str, Any]:
     return told
 
 
-def fenced(sandbox: Sandbox, tmp_path: Path) -> dict[str, Any]:
-    """The same in a sandbox; skips where this machine has none."""
-    if f"{sandbox} no" in safeguards.describe_safeguards():
+@cache
+def guards() -> str:
+    return safeguards.describe_safeguards()
+
+
+def needs(sandbox: Sandbox) -> None:
+    """Skips where this machine has none."""
+    if f"{sandbox} no" in guards():
         pytest.skip(f"no {sandbox} here")
-    told = tried(tmp_path / "escaped", sandbox=sandbox)
-    assert not (tmp_path / "escaped").exists()
-    return told
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_without_a_sandbox_an_engine_may_do_what_we_may(tmp_path: Path) -> None:
     """The other tests show something: a write and a connection succeed here."""
     told = tried(tmp_path / "written")
@@ -102,18 +103,15 @@ def test_without_a_sandbox_an_engine_may_do_what_we_may(tmp_path: Path) -> None:
     assert (tmp_path / "written").exists()
 
 
-@pytest.mark.usefixtures("nothing_left")
-def test_landlock_lets_it_write_in_scratch_only(tmp_path: Path) -> None:
-    """A write outside scratch and a TCP connection fail, its scratch folder and /dev/null stay open."""
-    told = fenced("landlock", tmp_path)
-    assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, False, True, False)
-    assert told["home"]
+@pytest.mark.parametrize("sandbox", ["landlock", "bwrap"])
+def test_a_sandbox_lets_it_write_in_scratch_only(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A write outside scratch and a TCP connection fail, its scratch folder and /dev/null stay open.
 
-
-@pytest.mark.usefixtures("nothing_left")
-def test_bubblewrap_lets_it_write_in_scratch_only(tmp_path: Path) -> None:
-    """The same through bubblewrap, with the system read-only and no network at all."""
-    told = fenced("bwrap", tmp_path)
+    The same through bubblewrap, with the system read-only and no network at all.
+    """
+    needs(sandbox)
+    told = tried(tmp_path / "escaped", sandbox=sandbox)
+    assert not (tmp_path / "escaped").exists()
     assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, False, True, False)
     assert told["home"]
 
@@ -148,7 +146,6 @@ def apart() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_without_a_sandbox_an_engine_reaches_all(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next test shows something: files are changed and every listener is reached here."""
     done = broken_out("none", apart, monkeypatch)
@@ -156,15 +153,13 @@ def test_without_a_sandbox_an_engine_reaches_all(apart: Path, monkeypatch: pytes
     assert len([place for place in done if "enginetour-test" in place or "t.sock" in place]) >= 2
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("sandbox", ["landlock", "bwrap"])
 @pytest.mark.parametrize("namespace", ["pid", "off"])
 def test_no_engine_breaks_out_of_a_sandbox(
     sandbox: Sandbox, namespace: str, apart: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No file, right, device, mount, setting or listener, as root too: it has no capability and no socket to ask by."""
-    if f"{sandbox} no" in safeguards.describe_safeguards():
-        pytest.skip(f"no {sandbox} here")
+    needs(sandbox)
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     assert broken_out(sandbox, apart, monkeypatch) == []
 
@@ -188,7 +183,6 @@ def verdict(architecture: int, number: int, argument: int = 0) -> int:
             at += then if holds else otherwise
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize(
     ("architecture", "socket_", "chmod", "mount", "read", "clone"),
     [
@@ -210,11 +204,9 @@ def test_the_filter_knows_each_architecture(
     assert verdict(0xDEAD, read) == FORBIDDEN
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine may search with threads, start processes, and change its own memory as before."""
-    if "landlock no" in safeguards.describe_safeguards():
-        pytest.skip("no landlock here")
+    needs("landlock")
     script = "import threading, subprocess; t = threading.Thread(target=print, args=('thread',)); t.start(); t.join(); "
     script += "subprocess.run(['echo', 'process'])"
     command = (sys.executable, "-I", "-S", "-u", "-c", script)
@@ -224,18 +216,15 @@ def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.Monk
     assert engine.exit_status() == "exit 0"
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
     """bwrap ends with 128 and the signal's number: told as the signal."""
-    if "bwrap no" in safeguards.describe_safeguards():
-        pytest.skip("no bwrap here")
+    needs("bwrap")
     engine = EngineProcess(odd("quiet", sandbox="bwrap"))
     engine.write(b"kill 6\n")
     until(engine.exit_status)
     assert engine.exit_status() == "signal 6 (SIGABRT)"
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_missing_bubblewrap_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for and not there: refused, and told what to install."""
     monkeypatch.setattr(shutil, "which", lambda *_: None)
@@ -243,7 +232,6 @@ def test_a_missing_bubblewrap_is_named_with_its_package(monkeypatch: pytest.Monk
         EngineProcess(odd("quiet", sandbox="bwrap"))
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_kernel_without_landlock_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The launcher's error number becomes a reason and the next step."""
     monkeypatch.setattr(starting, "_hear", lambda _: b"ready\nfailed landlock 38\n")
@@ -251,7 +239,6 @@ def test_a_kernel_without_landlock_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         EngineProcess(odd("quiet", sandbox="landlock"))
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_limits_are_set(tmp_path: Path) -> None:
     """Open files, the size of a file and niceness are those of the engine file."""
     told = tried(tmp_path / "written", resources=Resources(files=64, file_size=3, nice=7))
@@ -259,14 +246,12 @@ def test_limits_are_set(tmp_path: Path) -> None:
     assert (told["files"], told["file_size"], told["nice"]) == ([64, 64], [3_000_000] * 2, min(19, own + 7))
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_limit_beyond_our_own_is_refused() -> None:
     """More files than the kernel gives anybody: one line that names the key."""
     with pytest.raises(StartFailed, match="files = 2000000000; this machine allows"):
         EngineProcess(odd("quiet", resources=Resources(files=2_000_000_000)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("namespace", ["pid", "off"])
 def test_an_engine_over_its_memory_is_killed_alone(namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends within a wait and says why; one below its limit, and one without, play on."""
@@ -283,7 +268,6 @@ def test_an_engine_over_its_memory_is_killed_alone(namespace: str, monkeypatch: 
     assert modest.exit_status() == ""
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_shared_pages_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes that share what they hold are below a limit that their sum exceeds."""
     sizes = {b"RssAnon:": 60 * machine.MB, b"Pss_Anon:": 30 * machine.MB}
@@ -293,14 +277,12 @@ def test_shared_pages_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine.memory_excess([1, 2], None) == ""
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_size_in_gigabytes_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a person would write it."""
     monkeypatch.setattr(machine, "_field", lambda _path, _key: 1_900_000_000)
     assert machine.memory_excess([1], 1500) == "killed: 1.9 GB over limit 1.5 GB"
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_variables_that_are_named_are_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     """`pass_env` gives an engine more of our environment, and nothing that was not named."""
     monkeypatch.setenv("LICENCE", "l")
@@ -311,7 +293,6 @@ def test_variables_that_are_named_are_passed(monkeypatch: pytest.MonkeyPatch) ->
     assert not {"SECRET", "MISSING"} & set(environment)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_scratch_folder_is_kept_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named after its engine and stays."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -322,7 +303,6 @@ def test_a_scratch_folder_is_kept_on_request(tmp_path: Path, monkeypatch: pytest
     remove_scratch(engine.scratch)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_game_is_lost_by_eating_memory() -> None:
     """The engine over its limit loses by a crash of its own category, the other wins; both have used the processor."""
     hog = replace(scripted("uci", "eats", at=2), resources=Resources(memory=150))
@@ -336,7 +316,6 @@ def test_a_game_is_lost_by_eating_memory() -> None:
     assert played.white.cpu_ms > played.black.cpu_ms >= 0
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, tried for real; without a namespace the reason stands in it and in the warning of a run."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
@@ -346,7 +325,6 @@ def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ENGINETOUR_NAMESPACE=off" in safeguards.namespace_warning()
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The launcher's refusal is remembered, the engine starts without, and why is told."""
     hear, heard = starting._hear, list[bytes]()
@@ -363,7 +341,6 @@ def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.Mon
     assert starting.why_no_namespace() == "Operation not permitted"
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several folders in one option, parted as in PATH, are each let in."""
     monkeypatch.setattr(sandbox, "HIDDEN", (tmp_path,))
@@ -374,7 +351,6 @@ def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: 
     assert needed == [f"{tmp_path}/four", f"{tmp_path}/three"]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize(("user", "warned"), [(0, True), (1000, False)])
 def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only root hears that its engines are root too."""
@@ -382,15 +358,6 @@ def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch
     assert ("running as root" in safeguards.root_warning()) == warned
 
 
-@pytest.mark.usefixtures("nothing_left")
-def test_every_part_of_a_specification_has_its_model() -> None:
-    """A field that the model of the database does not know could be written and never read."""
-    assert set(StoredSpec.model_fields) == {field.name for field in fields(EngineSpec)}
-    for section, part in ((QuirksSection, Quirks), (ResourcesSection, Resources)):
-        assert set(section.model_fields) == {field.name for field in fields(part)}
-
-
-@pytest.mark.usefixtures("nothing_left")
 def test_settings_survive_the_store() -> None:
     """A stored engine is started again under the same limits; one that was stored before they existed has none."""
     spec = odd("quiet", resources=Resources(memory=900, nice=3), sandbox="landlock", pass_env=("A",), keep_scratch=True)
@@ -402,7 +369,6 @@ def test_settings_survive_the_store() -> None:
     assert codecs.spec_of(json.dumps(older)) == odd("quiet", keep_scratch=True)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize(
     ("play", "entrant", "in_use"), [("landlock", "", "landlock"), ("landlock", "none", "none"), ("none", "", "none")]
 )
@@ -490,7 +456,7 @@ def typed(words: str, **more: str) -> list[str]:
 LINES = [typed(words, t=title) for title in TITLES.values() for words in READING] + [typed(words) for words in ONCE]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _as_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Click takes escapes away from what is piped, but not from what a terminal gets."""
     monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
@@ -530,7 +496,6 @@ def folder(kept: Path, tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_terminal_escapes(folder: Path) -> None:
     """No command passes on what moves a cursor, renames a window, or turns a line round; markup stays text."""
     driven = set()
@@ -555,7 +520,6 @@ def _with_csv(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[s
             yield from _with_csv(inner, (*path, name))
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_csv_has_names_unchanged(folder: Path) -> None:
     """No --csv puts a sign before a name that begins like a formula; every command that has one is asked."""
     commands = set(_with_csv(cli, ())) - {("simulate",), ("engines", "check")}  # the names there are our own
@@ -587,7 +551,6 @@ def _unescaped(value: str) -> str:
     return re.sub(r'\\(["\\])', r"\1", value)
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 @pytest.mark.engine("pgn-extract")
 def test_pgn_header_and_comment_injection(folder: Path) -> None:
     """Reading back gives the same games and tags, by python-chess and by pgn-extract."""
@@ -605,14 +568,12 @@ def test_pgn_header_and_comment_injection(folder: Path) -> None:
         assert [_unescaped(one.headers["White"]) for one in read] == whites
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_report_injection(folder: Path) -> None:
     """The name of a tournament begins no line of a TRF: it has the entrants it has."""
     lines = tour(folder, "export", "trf", "-t", TITLES["dutch"]).stdout.splitlines()
     assert sum(line.startswith("001") for line in lines) == len(databases.NAMES)
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_log_forging(tmp_path: Path) -> None:
     """One event is one JSON line, whatever is in it."""
     said: list[str] = []
@@ -624,7 +585,6 @@ def test_log_forging(tmp_path: Path) -> None:
     assert not said
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_sql_and_integers_beyond_64_bits(folder: Path) -> None:
     """The tables are still there, names with quotes are found, no number is too large to be refused."""
     evil = databases.SQL
@@ -637,7 +597,6 @@ def test_sql_and_integers_beyond_64_bits(folder: Path) -> None:
     tour(folder, "db", "check")
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_words_that_are_no_text(folder: Path) -> None:
     """Bytes that are not UTF-8: names are refused, files are read and told."""
     for words in (
@@ -651,7 +610,6 @@ def test_words_that_are_no_text(folder: Path) -> None:
     assert json.loads(tour(folder, "rate", "\udcff.pgn", "--json").stdout)["files"] == ["\udcff.pgn"]
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_format_strings_and_shell_text(folder: Path, tmp_path: Path) -> None:
     """Names with %s, {0} and $(...) come out as they are, and nothing is run."""
     assert "%s %n {0}" in tour(folder, "standings", "-t", TITLES["roundrobin"]).stdout
@@ -671,7 +629,6 @@ def test_format_strings_and_shell_text(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 @pytest.mark.parametrize("engine", ["../odd", "../../etc/passwd", "/etc/passwd", "engines/odd", "odd.toml"])
 def test_path_traversal_by_the_id_of_an_engine(folder: Path, engine: str) -> None:
     """An id is a name among those in the folder, never a path."""
@@ -679,7 +636,6 @@ def test_path_traversal_by_the_id_of_an_engine(folder: Path, engine: str) -> Non
     assert "unknown engine" in tour(folder, "check", path.name, expect=3).stderr
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 @pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/b", "..", "", "a\nb"])
 def test_path_traversal_by_generated_files(folder: Path, name: str) -> None:
     """What is generated for an engine lies in its scratch folder."""
@@ -688,7 +644,6 @@ def test_path_traversal_by_generated_files(folder: Path, name: str) -> None:
     assert "files" in tour(folder, "engines", "check", "odd", expect=3).stderr
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_names_become_slugs(folder: Path) -> None:
     """A tournament's name is no path: what it writes lies beside the database."""
     path = config(folder, ("wren1", "wren2"), "roundrobin", "", name="up")
@@ -700,7 +655,6 @@ def test_names_become_slugs(folder: Path) -> None:
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,127}", name) for name in made), made
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 @pytest.mark.parametrize("words", ["rate games.pgn -o made", "export csv -o made", "pair club.trf -o made"])
 def test_links_beside_exports(folder: Path, words: str) -> None:
     """A link that waits where a file is written beside is not written through; nor is one in its place."""
@@ -715,7 +669,6 @@ def test_links_beside_exports(folder: Path, words: str) -> None:
     assert not (folder / "made").is_symlink()
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 def test_scratch_wiping(tmp_path: Path) -> None:
     """Links, mode 000, odd names: all go, what they point at stays."""
     (tmp_path / "kept").mkdir()
@@ -744,7 +697,6 @@ FOREIGN: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.usefixtures("_as_on_a_terminal")
 @pytest.mark.parametrize("kind", FOREIGN)
 @pytest.mark.parametrize("words", ["standings", "games --json", "ratings --all", "import games.pgn", "void 1"])
 def test_databases_of_others(folder: Path, kind: str, words: str) -> None:

@@ -298,7 +298,7 @@ def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
 SLOW = 0.4  # s that the opponent thinks, so that there is time to ponder in
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def nothing_left() -> object:
     """Every test ends with no engine alive."""
     yield
@@ -332,11 +332,10 @@ def uneventful(played: Game) -> bool:
     return not odd and all(incident.is_warning for incident in played.incidents)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     """The expected move comes, `ponderhit` ends the wait, and the record counts it."""
     link = EnginePool()
-    played = game(ponderer(), thinker(), shelf=link)
+    played = game(ponderer(), thinker(), pool=link)
     traffic = "\n".join(link.take(ponderer())[0].process.traffic(200))  # type: ignore[union-attr]
     link.close_all()
     for engine in list(running_engines):
@@ -354,7 +353,6 @@ def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     assert told["nodes_ms"] > played.white.think_ms  # its nodes too: they were shared out to its own clock's time alone
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
     """The owed answer (a1a1 here) is taken off the clock before the new `go`."""
     played = game(ponderer(hint="g8f6"), thinker(OTHERWISE))
@@ -364,7 +362,6 @@ def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
     assert uneventful(played)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("moves", ["", OTHERWISE])
 def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that loses what comes in the first 30 ms of a ponder search hears hit and miss all the same."""
@@ -377,7 +374,6 @@ def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.
     assert uneventful(played)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
     """0.3 s between stop and answer cost the clock nothing."""
     played = game(ponderer("ponder-late", seconds=0.3, hint="g8f6"), thinker(OTHERWISE))
@@ -386,7 +382,6 @@ def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
     assert uneventful(played)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_second_answer_to_stop_is_no_move() -> None:
     """It was played, as it happened to be legal, and the engine's own next move was illegal then."""
     played = game(ponderer("ponder-stops-twice", hint="g8f6"), thinker(OTHERWISE))
@@ -395,7 +390,6 @@ def test_a_second_answer_to_stop_is_no_move() -> None:
     assert "out-of-turn: answered 'b1c3'" in said(played, "ponder-stops-twice")
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that cannot be brought to its next move has lost."""
     monkeypatch.setattr(uci, "OWED_NS", 100 * protocol.MS)
@@ -404,7 +398,6 @@ def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pondering on another move" in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("moves", ["", OTHERWISE])
 def test_a_crash_while_pondering_is_one(moves: str) -> None:
     """It is judged at the engine's turn, however long its opponent thought: by 0.4 s it is over no clock."""
@@ -413,7 +406,6 @@ def test_a_crash_while_pondering_is_one(moves: str) -> None:
     assert played.plies == 2
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_silence_after_ponderhit_loses_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its clock runs from `ponderhit` on."""
     monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
@@ -422,7 +414,6 @@ def test_silence_after_ponderhit_loses_on_time(monkeypatch: pytest.MonkeyPatch) 
     assert "after the flag" in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_an_answer_while_pondering_counts_at_the_hit() -> None:
     """It cost no time, and is one warning."""
     played = game(ponderer("ponder-early"), thinker())
@@ -431,7 +422,6 @@ def test_an_answer_while_pondering_counts_at_the_hit() -> None:
     assert "early-answer" in said(played, "ponder-early")
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_an_answer_while_pondering_is_nothing_after_a_miss() -> None:
     """The position was another: the engine is asked as always."""
     played = game(ponderer("ponder-early"), thinker(OTHERWISE))
@@ -439,14 +429,12 @@ def test_an_answer_while_pondering_is_nothing_after_a_miss() -> None:
     assert played.white.ponder_hits == 0
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_ponder_move_that_nobody_sees_is_none() -> None:
     """A control character is no word: nothing to ponder on, and nothing to warn of."""
     played = game(ponderer(hint="\x07"), thinker())
     assert (played.outcome, played.white.ponders, said(played, "ponderer")) == (Outcome.DRAW, 0, "")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("hint", ["a1a1", "e2e5", "(none)", "\x07?"])
 def test_an_illegal_ponder_move_is_ignored(hint: str) -> None:
     """One warning, no search, no verdict."""
@@ -456,7 +444,6 @@ def test_an_illegal_ponder_move_is_ignored(hint: str) -> None:
     assert "ponder-move" in said(played, "ponderer")
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_guess_that_ends_the_game_is_not_pondered_on() -> None:
     """Who expects to be mated is not asked what it would do then."""
     white = replace(ponderer(hint="d8h4", moves="f2f3,g2g4"), name="fool")
@@ -465,7 +452,6 @@ def test_a_guess_that_ends_the_game_is_not_pondered_on() -> None:
     assert played.white.ponders == 0
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_after_an_answer_out_of_turn_the_guess_goes_behind_a_fence() -> None:
     """The process pings in front of each ponder search from then on, and plays on."""
     played = game(ponderer("two", at=1), thinker())
@@ -473,7 +459,6 @@ def test_after_an_answer_out_of_turn_the_guess_goes_behind_a_fence() -> None:
     assert "out-of-turn" in said(played, "two")
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_who_did_not_declare_it_does_not_ponder() -> None:
     """Wanted is not enough: the option must be there and be true."""
     spec = replace(ponderer(), options=(("Ponder", "false"),))
@@ -481,34 +466,29 @@ def test_who_did_not_declare_it_does_not_ponder() -> None:
     assert game(ponderer(line_delay_ms=1), thinker()).white.ponders is None
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("black", [False, True])
-def test_both_sides_may_ponder(black: bool) -> None:
+def test_both_sides_may_ponder(black: bool, pool: EnginePool) -> None:
     """One thinks, the other ponders, and a game that ends meanwhile leaves no answer owed for the next."""
-    shelf = EnginePool()
     pair = [ponderer("late", seconds=0.05), replace(ponderer("late", seconds=0.05, at=2), name="other")]
     for _ in range(2):
-        played = game(*(reversed(pair) if black else pair), shelf=shelf)
+        played = game(*(reversed(pair) if black else pair), pool=pool)
         assert played.outcome is Outcome.DRAW, played.cause
         assert uneventful(played)
-    shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("protocol", ["cecp"])
 def test_cecp_engines_hear_hard_or_easy(protocol: Protocol) -> None:
     """They begin to ponder by themselves."""
     for ponder, word in ((True, " hard"), (False, " easy")):
-        shelf = EnginePool()
+        pool = EnginePool()
         spec = replace(scripted(protocol, name="c"), ponder=ponder)
-        assert game(spec, scripted(protocol, name="d"), shelf=shelf).outcome is Outcome.DRAW
-        engine = shelf.take(spec)[0]
+        assert game(spec, scripted(protocol, name="d"), pool=pool).outcome is Outcome.DRAW
+        engine = pool.take(spec)[0]
         assert engine is not None
         assert any(line.endswith(word) for line in engine.process.traffic(200))
-        shelf.end(engine)
+        pool.end(engine)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_the_line_of_a_guess_is_one_move_longer() -> None:
     """Also where it begins anew after an irreversible move; the position itself stays."""
     position = Position()
@@ -520,7 +500,6 @@ def test_the_line_of_a_guess_is_one_move_longer() -> None:
     assert position.line_with(chess.Move.from_uci("e7e5")).endswith(b" moves e7e5")
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
     """For all or for one; a resume with another is refused."""
     path = config(tmp_path, ("wren1",), "roundrobin", "games_per_pairing = 2", '\n[[entrants]]\nengine = "wren2"\n')
@@ -532,16 +511,15 @@ def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
     assert "play.ponder is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_guess_is_asked_with_the_clocks_as_they_stand() -> None:
     """Its own after its move, and its opponent's, whose time runs from now on."""
-    spec, shelf = ponderer(), EnginePool()
-    played = game(spec, thinker(), white_tc="60+1", black_tc="50+2", shelf=shelf)
+    spec, pool = ponderer(), EnginePool()
+    played = game(spec, thinker(), white_tc="60+1", black_tc="50+2", pool=pool)
     assert played.outcome is Outcome.DRAW, played.cause
-    (engine,) = shelf.take(spec)
+    (engine,) = pool.take(spec)
     assert engine is not None
     lines = [line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > go ponder" in line]
-    shelf.end(engine)
+    pool.end(engine)
     clocks = [52_000, *(move.clock_ms for move in played.moves[1::2])]
     possible = [
         f"go ponder wtime {move.clock_ms} btime {other} winc 1000 binc 2000"

@@ -461,7 +461,7 @@ def test_a_third_entrant_is_refused_with_its_line(tmp_path: Path) -> None:
 
 def test_the_line_of_the_test_comes_with_the_progress(tmp_path: Path) -> None:
     """Every ten games, as cutechess prints it."""
-    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 12\nsprt = { elo0 = 0, elo1 = 1 }")
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 10\nsprt = { elo0 = 0, elo1 = 1 }")
     assert "\nSPRT: llr " in tour(tmp_path, "run", str(path)).stdout
 
 

@@ -60,7 +60,7 @@ QUESTIONS = (
     ("Where is the Buchholz tie-break?", "formats/pairing/tiebreaks.py"),
     ("Which CPU cores and how much memory can engines use on this machine?", "engines/machine.py"),
     ("What holds the PostgreSQL lock so that two runs cannot play one tournament?", "store/postgres.py"),
-    ("Where does the live page show the board of the running game?", "web/room.py"),
+    ("Where does the live page show the board of the running game?", "web/live.py"),
     ("What notices that an engine binary has changed during the run?", "engines/identity.py"),
     ("Is it the engine's fault when it loses on time, or lag of the machine?", "referee/verdict.py"),
     ("How do I replay a game in which my engine crashed?", "referee/reenactment.py"),

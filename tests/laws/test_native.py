@@ -20,10 +20,9 @@ from enginetour.engines.uci_lines import complete_info, last_search_info
 from enginetour.model.game import Game, MoveMade, Opening
 from enginetour.model.task import DrawRule, EngineSpec, ResignRule
 from enginetour.model.variants import shuffled_fen
-from enginetour.referee import books, clock, compiled, relay, verdict
-from enginetour.referee.books import RawPly
+from enginetour.referee import clock, compiled, record, relay, waits
 from enginetour.referee.compiled import native
-from enginetour.referee.verdict import SearchClaims
+from enginetour.referee.record import RawPly, SearchClaims
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
 from tests.support.engines import game
 
@@ -198,18 +197,18 @@ CONSTANTS = {
     "LATE_WAKE": clock.LATE_WAKE_NS,
     "SLEPT": clock.SLEPT_NS,
     "SLICE": process.SLICE_NS,
-    "PATIENCE": books.PATIENCE_NS,
-    "HELD": books.HELD_NS,
-    "HELD_PLIES": books.HELD_PLIES,
+    "PATIENCE": record.PATIENCE_NS,
+    "HELD": record.HELD_NS,
+    "HELD_PLIES": record.HELD_PLIES,
     "ROOM": position.ROOM,
-    "MARK": clock.MARK_NS,
-    "MOST_THREADS": clock.MOST_THREADS,
-    "LONG": clock.LONG_NS,
-    "LONG_PART": clock.LONG_PART,
+    "MARK": waits.MARK_NS,
+    "MOST_THREADS": waits.MOST_THREADS,
+    "LONG": waits.LONG_NS,
+    "LONG_PART": waits.LONG_PART,
     "READ_SIZE": process.READ_SIZE,
     "PV_PLIES": wire.PV_PLIES,
     "LONGEST_PV": wire.LONGEST_PV,
-    "SOME_MATE": wire.MATE - verdict._MATE_RANGE,
+    "SOME_MATE": wire.MATE - record._MATE_RANGE,
     "ELAPSED": RawPly._fields.index("elapsed_ms"),
 }
 

@@ -45,7 +45,7 @@ _NONE = re.compile(r"\b(?:nan|inf|infinity)\b|±0(?:\.0)?(?![.\d])", re.IGNORECA
 
 
 def printed(found: RatingList, counts: Counts, display: Display, form: str, room: int = 80) -> str:
-    told = present(found, pairs_of(counts), display, room=room, as_json=form == "json", as_csv=form == "csv")
+    told = present(found, pairs_of(counts), display, form, room)
     for name in NAMES:  # a name may hold what a number may not
         told = told.replace(safe_text(name), "name")
     return told
@@ -77,7 +77,7 @@ def test_no_error_is_nothing(counts: Counts, chosen: Any) -> None:
         assert row["remarks"] or (row["plus"] and row["minus"] and row["error"])
         assert all(float(row[key]) > 0 for key in ("plus", "minus", "error") if row[key])
     for column in (6, 5):  # bounds of BayesElo's text are no 0 either
-        for line in _table(present(found, None, Display(layout="bayeselo"), room=200, as_json=False, as_csv=False)):
+        for line in _table(present(found, None, Display(layout="bayeselo"), "text", 200)):
             assert line.split()[-column] not in ("0", "0.0")
     for row in csv.DictReader(io.StringIO(printed(found, counts, Display(layout="ordo"), "csv"))):
         assert row["ERROR"] == "" or float(row["ERROR"]) > 0

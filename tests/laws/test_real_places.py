@@ -45,8 +45,8 @@ def task_for(pairing: Pairing, replay: int) -> GameTask:
     return GameTask(pairing, side(pairing.white), side(pairing.black), opening, SHORT, replay)
 
 
-def here(task: GameTask, shelf: EnginePool) -> Game:
-    return play(task, Link(), shelf)
+def here(task: GameTask, pool: EnginePool) -> Game:
+    return play(task, Link(), pool)
 
 
 def told(system: str, seed: int, place: Any, slots: int) -> object:
@@ -68,11 +68,11 @@ def told(system: str, seed: int, place: Any, slots: int) -> object:
 
 def any_place(system: str, seed: int, make: Callable[[int], Any], slots: int) -> None:
     """Asserts that the games of a place are those that are played in this process."""
-    shelf = EnginePool()
+    pool = EnginePool()
     try:
-        expected = told(system, seed, Inline(lambda task: here(task, shelf)), 1)
+        expected = told(system, seed, Inline(lambda task: here(task, pool)), 1)
     finally:
-        shelf.close_all()
+        pool.close_all()
     with closing(make(slots)) as place:
         assert told(system, seed, place, slots) == expected
 

@@ -11,7 +11,7 @@ import resource
 import signal
 import time
 
-from scripted import Scripted, parser
+from scripted import ANSWERS, Scripted, parser
 
 ODD_NAMES = (
     "<script>alert(1)</script>",
@@ -20,9 +20,19 @@ ODD_NAMES = (
     "=cmd|'/c calc'!A1",
     "x" * 9000,
 )
+PROMOTIONS = {
+    "promotes-to-nothing": "{0}",
+    "promotes-to-a-king": "{0}k",
+    "promotes-capital": "{0}Q",
+    "promotes-equals": "{0}=Q",
+    "promotes-san": "{1}=Q",
+    "promotes-bracket": "{1}(Q)",
+}
 
 
 class Misbehaving(Scripted):
+    answers = ANSWERS | {"empty-square": "e4e5", "null-word": "(null)", "null-capitals": "NULL"}
+
     def __init__(self, options):
         super().__init__(options)
         self.marks = options.marks
@@ -156,7 +166,7 @@ class Misbehaving(Scripted):
         super().always(move)
 
     def strike(self, move):
-        if self.marks and getattr(self, "do_" + self.fault.replace("-", "_"), None) is not None:
+        if self.marks and self.deed() is not None:
             with open(self.marks, "a") as file:
                 file.write(f"{time.monotonic_ns()}\n")
         return super().strike(move)
@@ -265,17 +275,8 @@ class Misbehaving(Scripted):
         os.write(1, b"info string \xff\xfe\xc3\x28 \x00\x01\x7f\nid name \xe2\x82\n\x80\n")
         return False
 
-    def do_empty_square(self, move):
-        self.answer("e4e5")
-
     def do_wrong_geometry(self, move):
         self.answer("g1g3" if self.colour == "w" else "g8g6")
-
-    def do_null_word(self, move):
-        self.answer("(null)")
-
-    def do_null_capitals(self, move):
-        self.answer("NULL")
 
     def do_no_move(self, move):
         self.say(self.word("").rstrip())
@@ -283,27 +284,13 @@ class Misbehaving(Scripted):
     def do_into_check(self, move):
         self.answer("e1d1" if self.colour == "w" else "e8d8")
 
+    def deed(self):
+        form = PROMOTIONS.get(self.fault)
+        return super().deed() if form is None else lambda move: self.promote(form)
+
     def promote(self, form):
         self.own -= 1  # the knight still waits for its turn
         self.answer(form.format(*("a7a8", "a8", "A7A8") if self.colour == "w" else ("a2a1", "a1", "A2A1")))
-
-    def do_promotes_to_nothing(self, move):
-        self.promote("{0}")
-
-    def do_promotes_to_a_king(self, move):
-        self.promote("{0}k")
-
-    def do_promotes_capital(self, move):
-        self.promote("{0}Q")
-
-    def do_promotes_equals(self, move):
-        self.promote("{0}=Q")
-
-    def do_promotes_san(self, move):
-        self.promote("{1}=Q")
-
-    def do_promotes_bracket(self, move):
-        self.promote("{1}(Q)")
 
     def do_speaks_after_its_answer(self, move):
         self.answer(move)

@@ -36,7 +36,7 @@ def until_stopped(link: Link, engines: list[EngineProcess]) -> None:
     raise MachineFailure("stopped")
 
 
-def play(task: GameTask, link: Link, shelf: EnginePool) -> Game:
+def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
     what = task.pairing.white
     if what == "die":
         print("last words", file=sys.stderr, flush=True)
@@ -73,7 +73,7 @@ def play(task: GameTask, link: Link, shelf: EnginePool) -> Game:
         children = [_child(engine) for engine in engines if "escapes" in engine.spec.name]
         link.tell("playing", (os.getpid(), [engine.engine_pid for engine in engines], children))
         if what == "keeps":
-            shelf.kept += engines
+            pool.kept += engines
             return ended(task, "kept")
         until_stopped(link, engines)
     if what == "leaves":  # an engine that ended left a child without our tag

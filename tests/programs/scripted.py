@@ -14,9 +14,36 @@ import time
 
 LATE = ('feature ping=1 usermove=1 setboard=1 myname="Late" done=1',)
 SHUFFLE = {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}
+# By fault: what is answered instead of the move, what is said instead of an answer, what is said before it. %s is the
+# opponent's last move.
+ANSWERS = {
+    "illegal": "e2e5",
+    "null": "0000",
+    "none": "(none)",
+    "a1a1": "a1a1",
+    "garbage": "\x07\x1b[2J" + "x" * 5000,
+    "resign-word": "resign",
+    "castles": "O-O",
+}
+WORDS = {
+    "resign": ["resign"],
+    "draw-silent": ["1/2-1/2 {Draw by repetition}"],
+    "abort": ["* {no more}"],
+    "blames": ["Illegal move: %s"],
+    "error-blames": ["Error (Illegal move or unknown command): %s"],
+}
+BEFORE = {
+    "resign-and-move": ["resign"],
+    "draw-move": ["1/2-1/2 {Draw by repetition}"],
+    "unsupported": ["Illegal move: sd 4", "Error (unknown command): otim", "telluser hello", "askuser x y"],
+    "offer": ["offer draw"],
+    "echo": ["1. %s"],
+}
 
 
 class Scripted:
+    answers = ANSWERS
+
     def __init__(self, options):
         self.protocol = options.protocol
         self.fault = options.fault
@@ -326,8 +353,17 @@ class Scripted:
 
     def strike(self, move):
         """Misbehave; true if nothing else is to be said."""
-        found = getattr(self, "do_" + self.fault.replace("-", "_"), None)
+        found = self.deed()
         return found is not None and found(move) is not False
+
+    def deed(self):
+        """What the fault does when it strikes, None for nothing."""
+        if self.fault in self.answers:
+            return lambda move: self.answer(self.answers[self.fault])
+        if self.fault in WORDS or self.fault in BEFORE:
+            lines = WORDS.get(self.fault) or BEFORE[self.fault]
+            return lambda move: self.say(*(line.replace("%s", self.opponent) for line in lines)) or self.fault in WORDS
+        return getattr(self, "do_" + self.fault.replace("-", "_"), None)
 
     def do_crash(self, move):
         os.write(2, b"assertion failed\n")
@@ -375,29 +411,11 @@ class Scripted:
         time.sleep(self.seconds)
         return False
 
-    def do_illegal(self, move):
-        self.answer("e2e5")
-
     def do_other_side(self, move):
         self.answer("g8f6" if self.colour == "w" else "g1f3")
 
-    def do_null(self, move):
-        self.answer("0000")
-
-    def do_none(self, move):
-        self.answer("(none)")
-
-    def do_a1a1(self, move):
-        self.answer("a1a1")
-
     def do_empty(self, move):
         self.say("bestmove" if self.protocol == "uci" else "move zz")
-
-    def do_garbage(self, move):
-        self.answer("\x07\x1b[2J" + "x" * 5000)
-
-    def do_resign_word(self, move):
-        self.answer("resign")
 
     def do_two(self, move):
         word = "bestmove" if self.protocol == "uci" else "move"
@@ -435,9 +453,6 @@ class Scripted:
         os.write(1, (f"bestmove {move[:3]}" if self.protocol == "uci" else f"move {move[:3]}").encode())
         os._exit(5)
 
-    def do_castles(self, move):
-        self.answer("O-O")
-
     def do_upper(self, move):
         self.answer(move.upper())
 
@@ -469,13 +484,6 @@ class Scripted:
 
     do_blames_at_a_fence = do_resigns_at_a_fence
 
-    def do_resign(self, move):
-        self.say("resign")
-
-    def do_resign_and_move(self, move):
-        self.say("resign")
-        return False
-
     def do_own_loss(self, move):
         self.say("0-1 {White resigns}" if self.colour == "w" else "1-0 {Black resigns}")
 
@@ -491,38 +499,10 @@ class Scripted:
         time.sleep(self.seconds)
         self.say("1-0 {White mates}" if self.colour == "w" else "0-1 {Black mates}")
 
-    def do_draw_silent(self, move):
-        self.say("1/2-1/2 {Draw by repetition}")
-
-    def do_draw_move(self, move):
-        self.say("1/2-1/2 {Draw by repetition}")
-        return False
-
-    def do_abort(self, move):
-        self.say("* {no more}")
-
-    def do_blames(self, move):
-        self.say(f"Illegal move: {self.opponent}")
-
-    def do_error_blames(self, move):
-        self.say(f"Error (Illegal move or unknown command): {self.opponent}")
-
-    def do_unsupported(self, move):
-        self.say("Illegal move: sd 4", "Error (unknown command): otim", "telluser hello", "askuser x y")
-        return False
-
-    def do_offer(self, move):
-        self.say("offer draw")
-        return False
-
     def do_resign_out_of_turn(self, move):
         self.answer(move)
         time.sleep(0.05)
         self.say("resign")
-
-    def do_echo(self, move):
-        self.say(f"1. {self.opponent}")
-        return False
 
 
 parser = argparse.ArgumentParser()

@@ -10,7 +10,7 @@ import chess
 import pytest
 
 from enginetour.model.game import MoveMade
-from enginetour.referee.books import RawPly
+from enginetour.referee.record import RawPly
 from tests.support.engines import ROOT, build_hook, built, loaded
 
 

@@ -29,14 +29,12 @@ from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Opening, Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
-from enginetour.referee import books, clock, compiled, relay, talk, verdict
-from enginetour.referee.books import PlyWriter, Record
-from enginetour.referee.clock import EngineWaits
+from enginetour.referee import clock, compiled, record, relay, talk, verdict, waits
 from enginetour.referee.link import Link
+from enginetour.referee.record import PlyWriter, Record, SearchClaims
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import EnginePool
 from enginetour.referee.talk import describe_exit
-from enginetour.referee.verdict import SearchClaims
 from enginetour.reports import pgn
 from enginetour.store.tournaments import Store
 from tests.programs.variantplayer import choice
@@ -48,7 +46,7 @@ from tests.support.tournaments import scripted as tournaments_scripted
 # The referee's verdicts, fault by fault, in both protocols (reliability spec section 2).
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def nothing_left() -> object:
     """Every test ends with no engine alive."""
     yield
@@ -72,11 +70,10 @@ def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a processor, however busy the machine is: what else makes a flag doubtful is seen alone."""
-    monkeypatch.setattr(clock.OwnWaits, "look", lambda queue: b"")
-    monkeypatch.setattr(EngineWaits, "machine_ns", lambda queue: None)
+    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"")
+    monkeypatch.setattr(waits.EngineWaits, "machine_ns", lambda queue: None)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
@@ -92,7 +89,6 @@ def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
     assert played.white_tc == "60"
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
@@ -107,7 +103,6 @@ def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
     assert told == [[], *([f"{gap / 1e6:.6f}"] for gap in gaps if gap is not None)]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("keep_lines", ["", "depth"])
 def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
@@ -123,7 +118,6 @@ def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
     assert " ".join(told.split()).count("s, n=1234, sd=9, nps=88, hf=17, tb=2") == 8
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("turned", [0, 1])
@@ -140,7 +134,6 @@ def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol
     assert shown == ["+0.31", f"{blacks / 100:+.2f}"] * 8
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """By kind, with the first of each: of its PV, its mates and its silence; nothing of it ends the game."""
@@ -173,7 +166,6 @@ def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.
     assert not played.black.claims
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["crash", "segv", "eof", "half-move", "closes-input-and-thinks"])
@@ -188,7 +180,6 @@ def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
         assert "assertion failed" in played.incidents[-1].stderr
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_a_crash_in_the_first_search_is_a_loss(protocol: Protocol) -> None:
@@ -196,7 +187,6 @@ def test_a_crash_in_the_first_search_is_a_loss(protocol: Protocol) -> None:
     lost(game(scripted(protocol, "crash", at=1), sound()), "crash", Termination.CRASH)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
     """A binary for another CPU is a failed start."""
@@ -205,7 +195,6 @@ def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
     assert "another CPU" in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["answer-die", "closes-input", "half"])
@@ -216,7 +205,6 @@ def test_an_answer_before_the_end_counts(protocol: Protocol, fault: str) -> None
     assert played.plies == 4
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_dying_engine_may_still_mate() -> None:
     """The mating move counts even if it was the engine's last breath."""
@@ -225,10 +213,8 @@ def test_a_dying_engine_may_still_mate() -> None:
     assert (played.outcome, played.termination, played.cause) == (Outcome.WHITE, Termination.MATE, "White mates")
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("way", "unanswered")
 @BOTH
-@pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["hang", "deaf"])
 def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
     """No answer by the flag is a loss on time, whether the engine still answers pings or not."""
@@ -236,7 +222,6 @@ def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
     assert "after the flag" in lost(played, fault, Termination.TIME).cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["flood", "endless-line"])
 def test_output_extends_no_deadline(fault: str) -> None:
@@ -244,9 +229,7 @@ def test_output_extends_no_deadline(fault: str) -> None:
     lost(game(scripted("uci", fault, at=1), sound(), white_tc="0.2"), fault, Termination.TIME)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("unanswered")
+@pytest.mark.usefixtures("way", "unanswered")
 @pytest.mark.parametrize(
     ("protocol", "control", "after"),
     [
@@ -264,22 +247,18 @@ def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after
     assert ("margin" in cause) == (after == "the flag")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
-def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None:
+def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol, pool: EnginePool) -> None:
     """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
-    shelf = EnginePool()
     late = scripted(protocol, "late", at=1, seconds=0.6)
-    played = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late", Termination.TIME)
+    played = lost(game(late, sound(), white_tc="0.2", pool=pool), "late", Termination.TIME)
     assert "ms over, after stop" in played.cause
-    process = shelf.take(late)[0]
+    process = pool.take(late)[0]
     assert process is not None
-    shelf.give_back(process)
-    shelf.close_all()
+    pool.give_back(process)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
     """White's first move takes a fifth of a second; the record has what each has left after its own move."""
@@ -294,7 +273,6 @@ def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
         assert move.clock_ms == whole - before.clock_ms - move.elapsed_ms
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
     """It is the hang limit that it was over, by the true overrun."""
@@ -303,23 +281,17 @@ def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
     assert re.search(r"on time, \d+ ms over the hang limit of 0\.1 s, after stop \(referee", cause), cause
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("idle")
-def test_an_old_late_answer_excuses_no_new_silence() -> None:
+@pytest.mark.usefixtures("way", "idle")
+def test_an_old_late_answer_excuses_no_new_silence(pool: EnginePool) -> None:
     """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
-    shelf = EnginePool()
     late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
-    lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
-    silent = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
+    lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
+    silent = lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
     assert "no answer" in silent.cause
     assert "doubtful" not in silent.cause
-    shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("idle")
+@pytest.mark.usefixtures("way", "idle")
 def test_a_delay_between_lines_excuses_no_flag() -> None:
     """Time spent between an engine's lines is on nobody's clock, so it makes no overrun doubtful."""
     slow = scripted("uci", "late", at=2, seconds=0.5, line_delay_ms=400)
@@ -327,22 +299,19 @@ def test_a_delay_between_lines_excuses_no_flag() -> None:
     assert "doubtful" not in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the kernel says that this process waited during the search is a part of the referee's own share."""
     monkeypatch.setattr(relay, "native", None)  # it asks the kernel by itself
-    waits = itertools.count(step=10**9)
-    monkeypatch.setattr(clock.OwnWaits, "look", lambda queue: b"1 %d 1" % next(waits))
+    stamps = itertools.count(step=10**9)
+    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(stamps))
     late = scripted("uci", "late", at=1, seconds=0.4)
     played = game(late, sound(), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
     assert "doubtful" in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("unanswered")
+@pytest.mark.usefixtures("way", "unanswered")
 def test_a_flag_against_a_bare_king_is_a_draw() -> None:
     """The opponent of a flagged engine that cannot mate by any means gets a draw."""
     opening = Opening(fen="8/8/4k3/8/8/4K3/4Q3/8 w - - 0 1")
@@ -350,7 +319,6 @@ def test_a_flag_against_a_bare_king_is_a_draw() -> None:
     assert (played.outcome, played.termination, played.culprit) == (Outcome.DRAW, Termination.TIME, "hang")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["illegal", "other-side", "null", "none", "a1a1", "empty", "garbage", "resign-word"])
@@ -362,7 +330,6 @@ def test_what_is_no_legal_move_loses(protocol: Protocol, fault: str) -> None:
     assert len(played.cause) < 300
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["two", "stale-first"])
@@ -373,14 +340,13 @@ def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
     assert [incident.category for incident in played.incidents] == ["protocol-warning"]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> None:
     """A ping before each search for the rest of its life, and none before."""
-    shelf, spec = EnginePool(), scripted(protocol, "two", at=3)
-    drawn(game(spec, sound(protocol), shelf=shelf))
-    engine = shelf.take(spec)[0]
+    pool, spec = EnginePool(), scripted(protocol, "two", at=3)
+    drawn(game(spec, sound(protocol), pool=pool))
+    engine = pool.take(spec)[0]
     assert engine is not None
     sent = [line.split(" > ", 1)[1].split()[0] for line in engine.process.traffic(1000) if " > " in line]
     searches, forced = "", False
@@ -391,10 +357,9 @@ def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> 
         elif word == "go" or (word == "usermove" and not forced):
             searches += "g"
     assert re.fullmatch("p*ggg?p+g(pg)+", searches), searches  # in CECP it is first told the position again
-    shelf.end(engine)
+    pool.end(engine)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["crlf", "spaces", "long-line", "absurd", "mate-claim"])
@@ -403,7 +368,6 @@ def test_odd_output_is_tolerated(protocol: Protocol, fault: str) -> None:
     drawn(game(scripted(protocol, fault), sound(protocol)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["upper", "san"])
@@ -413,7 +377,6 @@ def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fa
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_castling_by_letters_is_ordinary_in_cecp() -> None:
     """O-O is a form of the protocol's own; in UCI it is odd, and understood."""
@@ -425,15 +388,12 @@ def test_castling_by_letters_is_ordinary_in_cecp() -> None:
         assert len(played.white.warnings) == len(played.incidents) == warnings
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_thinking_lines_with_a_dot_after_the_depth() -> None:
     """They look like a numbered move at first and are thinking lines all the same."""
     played = drawn(game(scripted("cecp", "dotted-depth"), sound()))
     assert {(move.score, move.depth) for move in played.moves} == {(31, 5)}
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_numbers_beyond_sense_are_clamped() -> None:
     """A score of 25 digits is cut to 64 bits, a PV of thousands of plies is cut."""
@@ -447,7 +407,6 @@ def test_numbers_beyond_sense_are_clamped() -> None:
 # Starts.
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize(("fault", "words"), [("exit-at-start", "exit 7"), ("kill-at-start", "SIGKILL")])
@@ -460,7 +419,6 @@ def test_a_failed_start_is_void(protocol: Protocol, fault: str, words: str) -> N
         assert played.incidents[0].stderr == ("no net found",)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(
     ("protocol", "fault"),
@@ -472,7 +430,6 @@ def test_an_endless_handshake_is_void(protocol: Protocol, fault: str) -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-timeout", fault)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_both_at_fault_is_void() -> None:
     """When neither can start the words name both, and each has its incident."""
@@ -483,7 +440,6 @@ def test_both_at_fault_is_void() -> None:
     assert [incident.engine for incident in played.incidents] == ["one", "two"]
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_missing_program_is_a_failed_start() -> None:
     """A program that vanished during the run is a failed start like any other."""
@@ -493,7 +449,6 @@ def test_a_missing_program_is_a_failed_start() -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "gone")
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_bad_option_is_void_and_named() -> None:
     """A wrong option value plays no game and says what is allowed."""
@@ -502,7 +457,6 @@ def test_a_bad_option_is_void_and_named() -> None:
     assert "from 1 to 1024, found '4096'" in played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_a_banner_is_no_handshake(protocol: Protocol) -> None:
@@ -510,7 +464,6 @@ def test_a_banner_is_no_handshake(protocol: Protocol) -> None:
     drawn(game(scripted(protocol, "banner"), sound(protocol)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["double-pong", "late-pong"])
@@ -519,20 +472,16 @@ def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
     drawn(game(scripted(protocol, fault, seconds=0.1), sound(protocol)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
-def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> None:
+def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str, pool: EnginePool) -> None:
     """An engine that cannot begin a second game is started anew, and the game is played."""
-    shelf = EnginePool()
     spec = scripted(protocol, fault, ready_timeout=2.0 if fault.startswith("hangs") else 20.0)
-    drawn(game(spec, sound(protocol), shelf=shelf))
-    drawn(game(spec, sound(protocol), shelf=shelf))
-    shelf.close_all()
+    drawn(game(spec, sound(protocol), pool=pool))
+    drawn(game(spec, sound(protocol), pool=pool))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
     """An engine behind a fence that no longer answers pings stalls, and loses."""
@@ -540,7 +489,6 @@ def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
     lost(game(spec, sound()), "no-pong-in-game", Termination.STALL)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 @pytest.mark.parametrize("fence", ["inline", "wait"])
@@ -549,7 +497,6 @@ def test_fences_before_every_search(protocol: Protocol, fence: str) -> None:
     drawn(game(sound(protocol, fence=fence), sound(protocol)))
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_line_by_line(protocol: Protocol) -> None:
@@ -561,8 +508,6 @@ def test_line_by_line(protocol: Protocol) -> None:
 # What CECP engines claim.
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["resign", "own-loss", "resign-out-of-turn"])
 def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
     """`resign` and an own loss count, also during the opponent's turn; nobody is at fault."""
@@ -572,8 +517,6 @@ def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
     assert not played.culprit
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 @pytest.mark.timeout(30)  # half of what the engine has on its clock: it is heard at once
 @pytest.mark.parametrize(
     ("fault", "termination"),
@@ -586,31 +529,23 @@ def test_what_is_said_at_a_fence_counts(fault: str, termination: Termination) ->
     assert played.plies == 4
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["win", "move-and-win", "blames", "error-blames"])
 def test_a_false_claim_loses(fault: str) -> None:
     """A win that is not on the board, and a legal move called illegal, lose the game."""
     lost(game(scripted("cecp", fault), sound()), fault, Termination.FALSE_CLAIM)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 @pytest.mark.usefixtures("unanswered")
 def test_a_false_draw_claim_without_a_move_loses() -> None:
     """Who claims a draw that is none may still move; without a move the claim loses at the deadline."""
     lost(game(scripted("cecp", "draw-silent", at=1), sound(), white_tc="0.2"), "draw-silent", Termination.FALSE_CLAIM)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_a_false_draw_claim_with_a_move_is_ignored() -> None:
     """With a move the game goes on."""
     drawn(game(scripted("cecp", "draw-move"), sound()))
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["draw-silent", "draw-move"])
 def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
     """A third occurrence may be claimed where the referee itself waits for the fifth."""
@@ -619,8 +554,6 @@ def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
     assert played.cause == "Draw by 3-fold repetition, claimed by White"
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_an_abort_is_void_twice_and_then_a_loss() -> None:
     """`*` voids the game; the third time the engine that aborts loses."""
     first, third = (game(scripted("cecp", "abort"), sound(), aborts=aborts) for aborts in (0, 2))
@@ -628,16 +561,12 @@ def test_an_abort_is_void_twice_and_then_a_loss() -> None:
     assert (third.outcome, third.termination, third.culprit) == (Outcome.BLACK, Termination.ABORTED, "abort")
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["unsupported", "offer", "echo"])
 def test_talk_is_no_claim(fault: str) -> None:
     """Errors about commands, draw offers and echoes change nothing."""
     drawn(game(scripted("cecp", fault), sound("cecp")))
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["no-features", "late-features", "no-ping", "done-0-then-1", "no-reuse"])
 def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Protocol 1, features in the middle of the game, no ping, a slow start, no reuse: all play."""
@@ -648,8 +577,6 @@ def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatc
         assert played.white.own_name == "Late"
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("fault", ["numbered", "my-move-is"])
 def test_old_ways_to_announce_a_move(fault: str) -> None:
     """Numbered moves are answers of an engine that knows no other form, else echoes."""
@@ -657,8 +584,6 @@ def test_old_ways_to_announce_a_move(fault: str) -> None:
     assert (fault == "numbered") == any(warning.startswith("numbered") for warning in played.black.warnings)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
     monkeypatch.setattr(cecp_lines, "HELD_NS", 10**11)
@@ -666,7 +591,6 @@ def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatc
     assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
     """While one engine prints without end the other's answer is heard and the books are kept."""
@@ -681,7 +605,6 @@ def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
 # Openings.
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) -> None:
@@ -693,7 +616,6 @@ def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) ->
     assert played.opening == opening
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @BOTH
 def test_a_position_is_set(protocol: Protocol) -> None:
@@ -703,8 +625,6 @@ def test_a_position_is_set(protocol: Protocol) -> None:
     assert played.moves[0].uci == "g8f6"
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_a_refused_position_is_void_and_unsupported() -> None:
     """An engine that cannot be told the position loses nothing."""
     opening = Opening(fen="4k3/8/8/8/8/8/4P3/4K1N1 w - - 0 1")
@@ -712,8 +632,6 @@ def test_a_refused_position_is_void_and_unsupported() -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "refuses-setboard")
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
     """Without setboard a position with lost castling rights and kings at home cannot be told."""
     opening = Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
@@ -721,8 +639,6 @@ def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
     assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
     """Nothing of the opening that it cannot be told is tried; one with setboard plays the opening itself."""
     opening = Opening("bare", 1, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
@@ -736,29 +652,24 @@ def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
     assert (counted.outcome, counted.termination, counted.plies) == (Outcome.DRAW, Termination.FIFTY, 4)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
     """Nodes in CECP need a declared nps."""
     played = game(scripted("cecp", name="cannot"), sound(), white_tc="nodes=100")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "cannot")
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
 def test_a_game_of_nodes_in_cecp() -> None:
     """Told by `nps` and `st` once a game to who declares them; the clocks stand still (protocol spec, "nps")."""
-    white, shelf = scripted("cecp", "tells-nps"), EnginePool()
-    played = drawn(game(white, sound(), white_tc="nodes=700", black_tc="nodes=900", shelf=shelf))
+    white, pool = scripted("cecp", "tells-nps"), EnginePool()
+    played = drawn(game(white, sound(), white_tc="nodes=700", black_tc="nodes=900", pool=pool))
     assert (played.white_tc, {move.clock_ms for move in played.moves}) == ("nodes=700", {None})
-    (engine,) = filter(None, shelf.take(white))
+    (engine,) = filter(None, pool.take(white))
     heard = [line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > " in line]
     assert [line for line in heard if line.startswith(("nps", "st ", "level", "sd"))] == ["nps 700", "st 1"]
     assert {line for line in heard if line.startswith(("time", "otim"))} == {"time 360000", "otim 360000"}  # no limit
-    shelf.end(engine)
+    pool.end(engine)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_an_opening_that_ends_the_game_is_ours_to_refuse() -> None:
     """Such an opening is no engine's failure."""
@@ -786,7 +697,6 @@ class Stopping(Link):
         os.close(self._write)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_stop_leaves_no_game_and_no_engine() -> None:
     """Told to stop now, the game does not exist, and both engines are dead."""
@@ -804,9 +714,7 @@ class Halting(Link):
             os.kill(os.getpid(), signal.SIGCONT)
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-@pytest.mark.usefixtures("unanswered")
+@pytest.mark.usefixtures("way", "unanswered")
 @pytest.mark.parametrize("fault", ["late", "hang"])
 def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
     """Whoever stopped this process stopped the clock's reader, not the clock: the game is void, nobody is to blame."""
@@ -818,85 +726,68 @@ def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
     assert signal.getsignal(signal.SIGCONT) == before
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
-def test_engines_live_on_between_games() -> None:
+def test_engines_live_on_between_games(pool: EnginePool) -> None:
     """The second game is played by the same processes, whatever their colours."""
-    shelf = EnginePool()
     one, two = sound(fence="inline"), sound("cecp")
-    drawn(game(one, two, shelf=shelf))
+    drawn(game(one, two, pool=pool))
     pids = sorted(process.pid for process in running_engines)
-    drawn(game(two, one, shelf=shelf))
+    drawn(game(two, one, pool=pool))
     assert sorted(process.pid for process in running_engines) == pids
     assert len(pids) == 2
-    shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
-def test_what_may_not_play_again_is_ended() -> None:
+def test_what_may_not_play_again_is_ended(pool: EnginePool) -> None:
     """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
-    shelf = EnginePool()
-    lost(
-        game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), shelf=shelf), "illegal", Termination.ILLEGAL_MOVE
-    )
+    lost(game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), pool=pool), "illegal", Termination.ILLEGAL_MOVE)
     assert not running_engines
-    drawn(game(sound(), sound("cecp"), shelf=shelf))
-    drawn(game(sound(fence="wait"), sound("cecp", fence="wait"), shelf=shelf))
+    drawn(game(sound(), sound("cecp"), pool=pool))
+    drawn(game(sound(fence="wait"), sound("cecp", fence="wait"), pool=pool))
     assert len(running_engines) == 2
-    shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(
     ("fault", "category", "words"),
     [("ignores-quit", "shutdown-warning", "ignored quit"), ("leaves-a-child", "orphan-warning", "left behind: ")],
 )
-def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_parting_is_a_warning(
+    fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch, pool: EnginePool
+) -> None:
     """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
     if fault == "ignores-quit":  # it parts alone, and would ignore it for longer
         monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
-    shelf = EnginePool()
     rude, polite = scripted("uci", fault, restart=True), sound("cecp")
-    first = drawn(game(rude, polite, shelf=shelf))
+    first = drawn(game(rude, polite, pool=pool))
     assert [(told.engine, told.category, told.is_warning) for told in first.incidents] == [(fault, category, True)]
     assert words in first.incidents[0].cause
-    assert not drawn(game(rude, polite, shelf=shelf)).incidents
-    shelf.close_all()
+    assert not drawn(game(rude, polite, pool=pool)).incidents
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
-def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
+def test_a_bad_parting_between_games_is_told_with_the_next(pool: EnginePool) -> None:
     """An engine that makes room for another pair has left before that pair's game."""
-    shelf = EnginePool()
-    drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), shelf=shelf))
-    told = drawn(game(sound("uci"), sound("cecp", fence="wait"), shelf=shelf)).incidents
+    drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), pool=pool))
+    told = drawn(game(sound("uci"), sound("cecp", fence="wait"), pool=pool)).incidents
     assert [(warning.engine, warning.category) for warning in told] == [("ignores-quit", "shutdown-warning")]
-    shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
-@pytest.mark.usefixtures("way")
-def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
+def test_another_kind_of_control_needs_another_process_in_cecp(pool: EnginePool) -> None:
     """Depths and fixed times outlive `new` in surveyed engines."""
-    shelf = EnginePool()
-    drawn(game(sound("cecp"), sound(), shelf=shelf, white_tc="depth=2"))
+    drawn(game(sound("cecp"), sound(), pool=pool, white_tc="depth=2"))
     before = {process.pid for process in running_engines}
-    drawn(game(sound("cecp"), sound(), shelf=shelf))
+    drawn(game(sound("cecp"), sound(), pool=pool))
     assert len(before & {process.pid for process in running_engines}) == 1
-    shelf.close_all()
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("begun", [(), ("e2e3",)])
 def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """A start, each move with the clocks as they stand then, an end."""
-    monkeypatch.setattr(books, "HELD_PLIES", 1)
-    monkeypatch.setattr(books, "PATIENCE_NS", 0)
-    monkeypatch.setattr(books, "LIVE_INTERVAL_NS", 0)
+    monkeypatch.setattr(record, "HELD_PLIES", 1)
+    monkeypatch.setattr(record, "PATIENCE_NS", 0)
+    monkeypatch.setattr(record, "LIVE_INTERVAL_NS", 0)
     link = Eavesdropper()
     opening = Opening("begun", moves=begun)
     played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
@@ -912,11 +803,10 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
         assert (told["ply"], told["uci"], told["san"], told["clocks"]) == (ply + 1, move.uci, move.san, clocks)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.usefixtures("way")
 def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody could follow it, and telling its moves would take their time from the games."""
-    monkeypatch.setattr(books, "LIVE_INTERVAL_NS", 3600 * clock.MS * 1000)
+    monkeypatch.setattr(record, "LIVE_INTERVAL_NS", 3600 * clock.MS * 1000)
     link = Eavesdropper()
     assert game(sound(), sound("cecp"), link=link).plies > 1
     assert [name for name, _ in link.told] == ["start", "end"]
@@ -1187,6 +1077,7 @@ def test_a_whole_game(
     end: str,
     protocols: Protocols,
     monkeypatch: pytest.MonkeyPatch,
+    pool: EnginePool,
 ) -> None:
     """From its start; then anew in the same processes, its first half told as the opening.
 
@@ -1198,12 +1089,10 @@ def test_a_whole_game(
     white, black = (
         player(protocol, colour, seed) for protocol, colour in zip(protocols, ("White", "Black"), strict=True)
     )
-    shelf = EnginePool()
     for plies in (0, len(true.move_stack) // 2):
         moves = tuple(move.uci() for move in true.move_stack[:plies])
         opening = Opening("begun", fen=fen, variant=variant, moves=moves)
-        holds(game(white, black, shelf=shelf, opening=opening, fifty=75, max_moves=400), true, end)
-    shelf.close_all()
+        holds(game(white, black, pool=pool, opening=opening, fifty=75, max_moves=400), true, end)
 
 
 def test_ends_of_a_variant_are_counted(tmp_path: Path) -> None:
@@ -1312,12 +1201,10 @@ def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> N
 
 
 @BOTH
-def test_a_restart_between_games_is_told(protocol: Protocol) -> None:
+def test_a_restart_between_games_is_told(protocol: Protocol, pool: EnginePool) -> None:
     """Once for each process that could not begin another game; it costs nobody anything."""
-    shelf = EnginePool()
     spec = scripted(protocol, "dies-at-second-game")
-    told = [game(spec, sound(protocol), shelf=shelf).incidents for _ in range(3)]
-    shelf.close_all()
+    told = [game(spec, sound(protocol), pool=pool).incidents for _ in range(3)]
     assert [[incident.category for incident in incidents] for incidents in told] == [[], ["restart"], ["restart"]]
     assert "exit 4" in told[1][0].cause
     assert told[1][0].traffic
@@ -1429,9 +1316,9 @@ def test_a_move_beside_a_word_that_ends_the_game_is_no_answer_out_of_turn(
     fault: str, at: int, end: Termination
 ) -> None:
     """Engines that resign, or claim a draw rightly, may say their move too: a warning, and a ping before each move."""
-    white, shelf = scripted("cecp", fault, at=at), EnginePool()
-    played = [game(white, sound(restart=True), shelf=shelf) for _ in range(2)]
-    shelf.close_all()
+    white, pool = scripted("cecp", fault, at=at), EnginePool()
+    played = [game(white, sound(restart=True), pool=pool) for _ in range(2)]
+    pool.close_all()
     assert [one.termination for one in played] == [end, Termination.REPETITION]
     assert [one.white.warnings for one in played] == [(), ()]
 

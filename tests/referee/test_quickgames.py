@@ -80,7 +80,7 @@ for child in children:
 """
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Slots of other tests have claims too; whatever fails here leaves nobody bound."""
     for name in ("TURNS", "OWN"):
@@ -145,7 +145,6 @@ def taken(count: int, but: int | None = None) -> list[int | None]:
     return [None if one is None else one.processor for one in found]
 
 
-@pytest.mark.usefixtures("_alone")
 def test_a_processor_is_one_slots(cores: Any) -> None:
     """From where we are on, threads of a core that has a slot last, until none is left; then they are free again."""
     assert taken(7) == [1, 2, 0, 5, 6, 4, None]
@@ -157,7 +156,6 @@ def test_a_processor_is_one_slots(cores: Any) -> None:
     assert taken(1) == [None]
 
 
-@pytest.mark.usefixtures("_alone")
 def test_what_did_not_pay_is_tried_last(cores: Any) -> None:
     """Not never: the others may be taken."""
     assert taken(7, but=1) == [2, 0, 5, 6, 4, 1, None]
@@ -165,7 +163,6 @@ def test_what_did_not_pay_is_tried_last(cores: Any) -> None:
     assert taken(2, but=4) == [0, 4]
 
 
-@pytest.mark.usefixtures("_alone")
 def test_cores_of_a_tournament_are_its_own(cores: Any) -> None:
     """No thread of them is claimed, and who is there already sees it; two such tournaments are their users' matter."""
     del cores
@@ -179,7 +176,6 @@ def test_cores_of_a_tournament_are_its_own(cores: Any) -> None:
     assert taken(1) == [1]
 
 
-@pytest.mark.usefixtures("_alone")
 def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as it serves."""
     monkeypatch.setenv(CPUS, "4711,4712")
@@ -194,7 +190,6 @@ def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatc
     assert not quickgames._is_owned((4711, 4712))
 
 
-@pytest.mark.usefixtures("_alone")
 def test_a_claim_ends_with_its_slot() -> None:
     """However it ends: the kernel gives the name back."""
     words = (
@@ -210,7 +205,6 @@ def test_a_claim_ends_with_its_slot() -> None:
     ProcessorClaim((7,), 7).close()
 
 
-@pytest.mark.usefixtures("_alone")
 def test_where_we_are_is_one_of_ours() -> None:
     """By the kernel's word."""
     assert quickgames._here() in ALL
@@ -228,7 +222,6 @@ def gathered(*engines: Any) -> PinnedThreads | None:
     return None
 
 
-@pytest.mark.usefixtures("_alone")
 def test_all_threads_are_bound_and_let_go(busy: Any) -> None:
     """Those below an engine too, and what they start meanwhile; in the next game again."""
     if (found := gathered(busy)) is None:
@@ -248,7 +241,6 @@ def test_all_threads_are_bound_and_let_go(busy: Any) -> None:
     assert masks(busy.pid) == {frozenset(ALL)}
 
 
-@pytest.mark.usefixtures("_alone")
 def test_who_was_left_behind_is_let_go_later(busy: Any) -> None:
     """A process whose start was under way: by another look, or with the others behind the next game."""
     if (found := gathered(busy)) is None:
@@ -262,7 +254,6 @@ def test_who_was_left_behind_is_let_go_later(busy: Any) -> None:
         assert masks(busy.pid) == {frozenset(ALL)}
 
 
-@pytest.mark.usefixtures("_alone")
 def test_who_is_bound_already_stays_so(busy: Any) -> None:
     """By its user, or by its own will, before or meanwhile, and we too; nobody else is bound then."""
     if gathered() is None:
@@ -285,7 +276,6 @@ def test_who_is_bound_already_stays_so(busy: Any) -> None:
     os.sched_setaffinity(0, ALL)
 
 
-@pytest.mark.usefixtures("_alone")
 def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """To look at them all in each game would take longer than it saves."""
     monkeypatch.setattr(quickgames, "MOST_PROCESSES", 2)
@@ -295,7 +285,6 @@ def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: py
     assert os.sched_getaffinity(0) == ALL
 
 
-@pytest.mark.usefixtures("_alone")
 def test_an_engine_that_has_gone_is_no_harm() -> None:
     """It ended before, or in the game."""
     gone = subprocess.Popen([sys.executable, "-S", "-c", ""])
@@ -515,103 +504,100 @@ def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None
 # Games.
 
 
-def played(shelf: EnginePool, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
+def played(pool: EnginePool, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
     """What the engines of a game told of their processors, by ply."""
     specs = white or scripted("uci", "tells-processors", name="A"), scripted("uci", "tells-processors", name="B")
     one, other = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
     task = GameTask(Pairing("A", "B"), one, other, Opening(), Rules(**{"repetition": 5} | rules), keep_lines=KEPT)
-    return [{line.split()[-1] for line in move.lines} for move in play(task, Link(), shelf).moves]
+    return [{line.split()[-1] for line in move.lines} for move in play(task, Link(), pool).moves]
 
 
 @pytest.fixture
-def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[EnginePool]:
+def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[EnginePool]:
     """Of a slot that takes every game for a quick one, on the first of our processors."""
     monkeypatch.setenv(SHARE_PROCESSOR, "1")
     for name in ("QUICK_NS", "WORSE", "SLOW_NS"):
         monkeypatch.setattr(quickgames, name, EVER)
     free = SimpleNamespace(processor=FIRST, close=lambda: None, is_owned=False)
     monkeypatch.setattr(quickgames, "claim_processor", lambda **_: free)
-    shelf = EnginePool()
-    yield shelf
-    shelf.close_all()
-    left = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, ALL)
-    assert left == ALL
+    pool = EnginePool()
+    yield pool
+    pool.close_all()
 
 
-def test_engines_of_a_quick_game_share_ours(shelf: EnginePool) -> None:
+def test_engines_of_a_quick_game_share_ours(pool: EnginePool) -> None:
     """In each of its plies, and we with them; not between two games."""
-    assert [played(shelf) for _ in range(2)] == [[WIDE] * 16] * 2
+    assert [played(pool) for _ in range(2)] == [[WIDE] * 16] * 2
     for _ in range(2):
         assert os.sched_getaffinity(0) == ALL
-        assert played(shelf) == [NARROW] * 16
-        assert all(masks(engine.process.engine_pid) == {frozenset(ALL)} for engine in shelf._engines)
+        assert played(pool) == [NARROW] * 16
+        assert all(masks(engine.process.engine_pid) == {frozenset(ALL)} for engine in pool._engines)
 
 
-def test_a_slow_answer_sets_them_free(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_answer_sets_them_free(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is waited for: from then on the game is played as if nothing had been, and the next one together."""
     slow = scripted("uci", "wordless", name="A", at=20, seconds=0.5)  # in its fourth search of the third game
     for _ in range(2):
-        assert played(shelf, slow)[1::2] == [WIDE] * 8
+        assert played(pool, slow)[1::2] == [WIDE] * 8
     monkeypatch.setattr(quickgames, "SLOW_NS", 250_000_000)
-    assert played(shelf, slow)[1::2] == [NARROW] * 3 + [WIDE] * 5
+    assert played(pool, slow)[1::2] == [NARROW] * 3 + [WIDE] * 5
     monkeypatch.setattr(quickgames, "SLOW_NS", EVER)
-    assert played(shelf, slow)[1::2] == [NARROW] * 8
+    assert played(pool, slow)[1::2] == [NARROW] * 8
 
 
-def test_what_is_not_plain_sets_them_free(shelf: EnginePool) -> None:
+def test_what_is_not_plain_sets_them_free(pool: EnginePool) -> None:
     """A ply of Python's may take any time; the plain ones behind it are played apart."""
     talks = scripted("uci", "two", name="A", at=20)  # as above
     for _ in range(2):
-        played(shelf, talks)
-    assert played(shelf, talks)[1::2] == [NARROW] * 3 + [WIDE] * 5
+        played(pool, talks)
+    assert played(pool, talks)[1::2] == [NARROW] * 3 + [WIDE] * 5
 
 
 @pytest.mark.parametrize("fault", ["crash", "illegal"])
-def test_an_engine_that_fails_leaves_nobody_bound(shelf: EnginePool, fault: str) -> None:
+def test_an_engine_that_fails_leaves_nobody_bound(pool: EnginePool, fault: str) -> None:
     """Neither us nor the other one, which waits for its next game."""
     fails = scripted("uci", fault, name="A", at=20)
     for _ in range(2):
-        played(shelf, fails)
-    assert played(shelf, fails)[1::2] == [NARROW] * 3
+        played(pool, fails)
+    assert played(pool, fails)[1::2] == [NARROW] * 3
     assert masks(os.getpid()) == {frozenset(ALL)}
 
 
-def test_an_adjudicated_end_sets_us_free(shelf: EnginePool) -> None:
+def test_an_adjudicated_end_sets_us_free(pool: EnginePool) -> None:
     """The relay has it decided by Python, and nothing is read behind it."""
     rule = DrawRule(after_move=1, moves=6, score=1000)
     for told in (WIDE, WIDE, NARROW):
-        assert played(shelf, draw=rule) == [told] * 12
+        assert played(pool, draw=rule) == [told] * 12
         assert os.sched_getaffinity(0) == ALL
 
 
-def test_a_game_that_breaks_off_sets_us_free(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_breaks_off_sets_us_free(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever broke it off, and whatever cannot be closed then."""
     for _ in range(2):
-        played(shelf)
+        played(pool)
 
     def fail(*_: object) -> None:
         assert os.sched_getaffinity(0) == {FIRST}
         raise RuntimeError
 
     monkeypatch.setattr("enginetour.referee.relay.CompiledRelay._watch", fail)
-    monkeypatch.setattr("enginetour.referee.books.Record.release", lambda _: 1 / 0)
+    monkeypatch.setattr("enginetour.referee.record.Record.release", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        played(shelf)
+        played(pool)
     assert os.sched_getaffinity(0) == ALL
 
 
-def test_a_game_that_breaks_off_leaves_its_processor(shelf: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_breaks_off_leaves_its_processor(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slot begins anew behind it, and would be in its own way."""
     left = list[int]()
     free = SimpleNamespace(processor=FIRST, close=lambda: left.append(FIRST), is_owned=False)
     monkeypatch.setattr(quickgames, "claim_processor", lambda **_: free)
     for _ in range(3):
-        played(shelf)
+        played(pool)
     left.clear()
     monkeypatch.setattr("enginetour.referee.relay.CompiledRelay._watch", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        played(shelf)
+        played(pool)
     assert left == [FIRST] * (len(ALL) > 1)
 
 

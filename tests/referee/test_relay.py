@@ -21,9 +21,9 @@ from enginetour.model.game import Game, Opening, Outcome
 from enginetour.model.task import DrawRule, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import relay
-from enginetour.referee.books import RawPly
 from enginetour.referee.compiled import native
 from enginetour.referee.ends import position_key
+from enginetour.referee.record import RawPly
 from enginetour.referee.startup import EnginePool
 from tests.support.engines import Protocol, game, scripted, sound
 
@@ -459,12 +459,12 @@ def clocks_before(played: Game) -> list[tuple[int, int]]:
     return found
 
 
-def lines_to(shelf: EnginePool, *specs: EngineSpec) -> list[list[str]]:
+def lines_to(pool: EnginePool, *specs: EngineSpec) -> list[list[str]]:
     told = []
-    for engine in shelf.take(*specs):
+    for engine in pool.take(*specs):
         assert engine is not None
         told.append([line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > " in line])
-        shelf.end(engine)
+        pool.end(engine)
     return told
 
 
@@ -474,8 +474,8 @@ def test_uci_engines_are_told_both_clocks(compiled: bool, monkeypatch: pytest.Mo
     if not compiled:
         monkeypatch.setattr(relay, "native", None)
     white, black = scripted(name="w"), scripted(name="b")
-    shelf = EnginePool()
-    played = game(white, black, white_tc=WHITE, black_tc=BLACK, shelf=shelf)
+    pool = EnginePool()
+    played = game(white, black, white_tc=WHITE, black_tc=BLACK, pool=pool)
     assert played.outcome is Outcome.DRAW, played.cause
     before = clocks_before(played)
     stages = [(1000, f" movestogo {3 - move}") for move in range(3)] + [(500, "")] * len(before)
@@ -484,7 +484,7 @@ def test_uci_engines_are_told_both_clocks(compiled: bool, monkeypatch: pytest.Mo
         increment = stages[(ply + 1) // 2][0]  # White's after its moves so far
         words = f"go wtime {own} btime {other} winc {increment} binc 2000"
         asked[ply % 2].append(words + (" depth 3" if ply % 2 else f"{stages[ply // 2][1]} nodes 7"))
-    for expected, told in zip(asked, lines_to(shelf, white, black), strict=True):
+    for expected, told in zip(asked, lines_to(pool, white, black), strict=True):
         assert [line for line in told if line.startswith("go ")] == expected
 
 
@@ -493,11 +493,11 @@ def test_cecp_engines_are_told_their_own_clock_first(white_protocol: Protocol) -
     """In hundredths of a second, whichever colour they have."""
     white = scripted(white_protocol, name="w")
     black = scripted("uci" if white_protocol == "cecp" else "cecp", name="b")
-    shelf = EnginePool()
-    played = game(white, black, white_tc="60+1", black_tc="50+2", shelf=shelf, opening=Opening())
+    pool = EnginePool()
+    played = game(white, black, white_tc="60+1", black_tc="50+2", pool=pool, opening=Opening())
     assert played.outcome is Outcome.DRAW, played.cause
     side = int(white_protocol == "uci")
-    told = lines_to(shelf, white, black)[side]
+    told = lines_to(pool, white, black)[side]
     before = [clocks if side == 0 else clocks[::-1] for clocks in clocks_before(played)[side::2]]
     assert [line for line in told if line.startswith(("time", "otim"))] == [
         f"{word} {ms // 10}" for clocks in before for word, ms in zip(("time", "otim"), clocks, strict=True)

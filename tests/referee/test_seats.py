@@ -5,13 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 from enginetour.model.game import Incident
-from enginetour.referee.seats import MemoryPeak
+from enginetour.model.task import Rules, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.seats import Seat
 from tests.support.engines import Protocol, game, scripted, sound
 
 HOLD = "import sys; held = bytearray(1 << 25); print(flush=True); sys.stdin.read()"  # 32 MiB
 CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {HOLD!r}])"
+
+
+def seat(pid: int) -> Seat:
+    """One at which an engine with this process sits."""
+    found = Seat(Side(sound(), TimeControl()), Rules(), white=True)
+    found.sit(SimpleNamespace(process=SimpleNamespace(engine_pid=pid)))  # type: ignore[arg-type]  # all that is asked
+    return found
 
 
 def test_children_count_and_the_dead_are_remembered() -> None:
@@ -20,7 +30,7 @@ def test_children_count_and_the_dead_are_remembered() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        footprint = MemoryPeak(process.pid)
+        footprint = seat(process.pid)
         alive = footprint.look()
         process.communicate(b"")
     assert alive is not None
@@ -32,8 +42,8 @@ def test_who_was_never_seen_has_none() -> None:
     """A process that is gone before the first look."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    assert MemoryPeak(gone.pid).look() is None
-    assert MemoryPeak(os.getpid()).look() is not None
+    assert seat(gone.pid).look() is None
+    assert seat(os.getpid()).look() is not None
 
 
 def told(fault: str, protocol: Protocol = "uci", **more: str) -> Incident:

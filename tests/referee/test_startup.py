@@ -20,37 +20,31 @@ def pids() -> set[int]:
     return {process.pid for process in running_engines}
 
 
-def test_on_is_a_new_process_for_each_game() -> None:
+def test_on_is_a_new_process_for_each_game(pool: EnginePool) -> None:
     """Of one side only, where the other has no such wish."""
-    shelf = EnginePool()
     fresh, kept = replace(sound(), restart="on"), sound("cecp")
-    drawn(game(fresh, kept, shelf=shelf))
+    drawn(game(fresh, kept, pool=pool))
     assert len(before := pids()) == 1
-    drawn(game(fresh, kept, shelf=shelf))
+    drawn(game(fresh, kept, pool=pool))
     assert pids() == before
-    shelf.close_all()
 
 
 @pytest.mark.parametrize(("mode", "left"), [("auto", 0), ("off", 2)])
-def test_off_keeps_whoever_can_go_on(mode: Restart, left: int) -> None:
+def test_off_keeps_whoever_can_go_on(mode: Restart, left: int, pool: EnginePool) -> None:
     """A broken rule and `reuse=0` end a process by "auto" alone; both are fit for the next game by "off"."""
 
     def wish(spec: EngineSpec) -> EngineSpec:
         return replace(spec, restart=mode)
 
-    shelf = EnginePool()
     guilty, unwilling = wish(scripted("uci", "illegal")), wish(scripted("cecp", "no-reuse"))
-    lost(game(guilty, unwilling, shelf=shelf), "illegal", Termination.ILLEGAL_MOVE)
+    lost(game(guilty, unwilling, pool=pool), "illegal", Termination.ILLEGAL_MOVE)
     assert len(running_engines) == left
-    shelf.close_all()
 
 
-def test_off_cannot_keep_the_dead() -> None:
+def test_off_cannot_keep_the_dead(pool: EnginePool) -> None:
     """A crash is a crash: only the other one waits for the next game."""
-    shelf = EnginePool()
-    lost(game(replace(scripted("uci", "crash"), restart="off"), sound(), shelf=shelf), "crash", Termination.CRASH)
+    lost(game(replace(scripted("uci", "crash"), restart="off"), sound(), pool=pool), "crash", Termination.CRASH)
     assert len(running_engines) == 1
-    shelf.close_all()
 
 
 def test_the_entrants_wish_goes_before_the_tournaments(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from enginetour.engines.machine import Workload, processor_name
 from enginetour.model.game import Game, GameVoided, Incident, MoveMade, Outcome, Pairing, SideRecord, Termination
-from enginetour.referee.books import search_averages
+from enginetour.referee.record import search_averages
 from enginetour.reports.games import (
     averages_sheet,
     claim_lines,

@@ -257,7 +257,7 @@ def test_what_cannot_be_had_together_is_refused(db: Path, words: tuple[str, ...]
 
 def test_the_formats_of_sheets_and_of_commands_are_the_same() -> None:
     """Text, CSV and JSON are a sheet's own; all others are here."""
-    from enginetour.cli.common import FORMATS
+    from enginetour.cli.printing import FORMATS
 
     assert {*MARKUPS, "text", "csv", "json"} == {*FORMATS}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text, update
 
-from enginetour.cli.common import rows_of_others
+from enginetour.cli.options import rows_of_others
 from enginetour.engines.enginefile import stored_spec
 from enginetour.model.errors import StoreRefused
 from enginetour.store.address import Address

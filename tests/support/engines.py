@@ -22,15 +22,15 @@ from unittest import mock
 import pytest
 
 from enginetour.engines import cecp, strays
+from enginetour.engines.enginefile import USUAL_LIMITS
 from enginetour.engines.process import EngineProcess, running_engines, wait
 from enginetour.engines.protocol import MS, Engine
 from enginetour.engines.wire import LineBuffer
 from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
-from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
+from enginetour.model.task import EngineSpec, GameTask, LimitName, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import probe
-from enginetour.referee.compliance import cecp as cecp_module
-from enginetour.referee.compliance import common, course, exam, uci
+from enginetour.referee.compliance import common, course, exam
 from enginetour.referee.compliance.course import run_checks
 from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.referee.game import play
@@ -123,7 +123,7 @@ def game(
     black_tc: str = LONG,
     margin: int = 50,
     opening: Opening | None = None,
-    shelf: EnginePool | None = None,
+    pool: EnginePool | None = None,
     link: Link | None = None,
     replay: int = 0,
     aborts: int = 0,
@@ -131,7 +131,7 @@ def game(
     spare: Opening | None = None,
     **rules: Any,
 ) -> Game:
-    """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults.
+    """Play one game; every engine is ended afterwards unless a pool keeps it. Five repetitions: room for faults.
 
     A busy machine makes flags doubtful, and they stand here all the same: doubt is what test_verdict.py is about.
     """
@@ -150,7 +150,7 @@ def game(
     )
     own = EnginePool()
     try:
-        return play(task, link or Link(), shelf if shelf is not None else own)
+        return play(task, link or Link(), pool if pool is not None else own)
     finally:
         own.close_all()
 
@@ -198,19 +198,11 @@ EXAMINEE = str(Path(__file__).parents[1] / "programs" / "examinee.py")
 
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not come from this engine at once never comes; where it must, there is room for a busy machine."""
-    for name, seconds in (("PATIENCE_S", 2.0), ("SHORT_PATIENCE_S", 0.3)):
-        monkeypatch.setattr(common, name, seconds)
-    for module in (exam, uci, cecp_module, common):
-        monkeypatch.setattr(module, "THOUGHT_S", 0.02, raising=False)
-        monkeypatch.setattr(module, "QUIET_S", 0.1, raising=False)
+    waits = {"PATIENCE_S": 2.0, "SHORT_PATIENCE_S": 0.3, "THOUGHT_S": 0.02, "QUIET_S": 0.1}
+    for name, seconds in {**waits, "ANSWER_S": 0.5, "MOVE_S": 0.5, "OWED_S": 0.5}.items():
+        monkeypatch.setattr(exam, name, seconds)
     monkeypatch.setattr(probe, "AGAIN_S", ())
     monkeypatch.setattr(course, "TRIES", 1)
-    monkeypatch.setattr(common, "ANSWER_S", 0.5)
-    monkeypatch.setattr(cecp_module, "ANSWER_S", 0.5)
-    monkeypatch.setattr(uci, "ANSWER_S", 0.5)
-    monkeypatch.setattr(uci, "MOVE_S", 0.5)
-    monkeypatch.setattr(uci, "OWED_S", 0.5)
-    monkeypatch.setattr(cecp_module, "OWED_S", 0.5)
     monkeypatch.setattr(common, "QUIT_WAIT", 0.5)
     monkeypatch.setattr(common, "TERM_WAIT", 0.5)
 
@@ -218,18 +210,14 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is to come from a sound engine has all the time that a busy machine may take."""
     monkeypatch.setattr(cecp, "SILENT_NS", 20_000 * MS)
-    for module in (common, cecp_module, uci):
-        monkeypatch.setattr(module, "ANSWER_S", 20.0)
-    for module in (cecp_module, uci):
-        monkeypatch.setattr(module, "OWED_S", 20.0)
-    monkeypatch.setattr(uci, "MOVE_S", 20.0)
-    monkeypatch.setattr(common, "PATIENCE_S", 20.0)
+    for name in ("ANSWER_S", "OWED_S", "MOVE_S", "PATIENCE_S"):
+        monkeypatch.setattr(exam, name, 20.0)
     monkeypatch.setattr(common, "QUIT_WAIT", 20.0)
     monkeypatch.setattr(common, "TERM_WAIT", 20.0)
 
 
 def taken(
-    protocol: Protocol, fault: str, *only: str, limits: tuple[str, ...] = (), program: str = "", **quirks: object
+    protocol: Protocol, fault: str, *only: str, limits: tuple[LimitName, ...] = (), program: str = "", **quirks: object
 ) -> Compliance:
     """A course, or some of its steps; nothing of the engine is alive afterwards."""
     command: tuple[str, ...] = (sys.executable, "-E", EXAMINEE, "--protocol", protocol, "--fault", fault)
@@ -240,7 +228,7 @@ def taken(
         command,
         protocol,
         dir="scratch",
-        limits=frozenset(limits or ("clock", "movetime", "depth", *(["nodes"] if protocol == "uci" else []))),
+        limits=frozenset(limits or (USUAL_LIMITS[protocol] | {"depth"})),
         quirks=Quirks(**{"handshake_timeout": 20.0, "ready_timeout": 20.0, **quirks}),  # type: ignore[arg-type]
     )
     found = run_checks(ComplianceTask(spec, only), Link())

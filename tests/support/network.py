@@ -26,13 +26,14 @@ from unittest import mock
 
 from distributed import Scheduler, Security, SpecCluster, Worker
 from starlette.applications import Starlette
+from starlette.types import ASGIApp, Message, Scope
 
 from enginetour.engines.launch import call
 from enginetour.model.game import Game, Note
 from enginetour.tournament.control import ControlServer, PendingRequest, socket_path
 from enginetour.web import app
-from enginetour.web.hall import DatabaseReader, TournamentHub
-from enginetour.web.server import App, Message, Scope
+from enginetour.web.hub import TournamentHub
+from enginetour.web.pages import DatabaseReader
 from tests.support.databases import add_game, open_log
 from tests.support.engines import SHUFFLE
 from tests.support.tournaments import FORKS, LONG_S, Forked, default_signals, left_running, started, until
@@ -53,23 +54,23 @@ def raised(error: Exception) -> None:
     raise error
 
 
-def in_a_hall(
+def in_a_hub(
     database: Path,
     scene: Callable[[TournamentHub, Starlette], Coroutine[Any, Any, T]],
     tell: Callable[[str], None] = print,
     failed: Callable[[Exception], None] = raised,
 ) -> T:
-    """What a scene saw of the application, with its hall open; `tell` and `failed` hear what the hall could not do."""
+    """What a scene saw of the application, with its hub open; `tell` and `failed` hear what the hub could not do."""
 
     async def play() -> T:
-        library = DatabaseReader(database)
-        hall = TournamentHub(library, tell, failed)
-        await hall.open()
+        reader = DatabaseReader(database)
+        hub = TournamentHub(reader, tell, failed)
+        await hub.open()
         try:
-            return await scene(hall, app.create_app(hall, library))
+            return await scene(hub, app.create_app(hub, reader))
         finally:
-            hall.close()
-            library.close()
+            hub.close()
+            reader.close()
 
     return looped(play())
 
@@ -102,7 +103,7 @@ def scope_of(path: str, method: str = "GET", *, host: str | None = "localhost:83
     }
 
 
-async def answered(app: App, scope: Scope) -> Answer:
+async def answered(app: ASGIApp, scope: Scope) -> Answer:
     """The answer to a request without a body."""
     sent: list[Message] = []
 
@@ -118,7 +119,7 @@ async def answered(app: App, scope: Scope) -> Answer:
     return Answer(sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:]))
 
 
-def ask(app: App, path: str, method: str = "GET", *, host: str | None = "localhost:8390", **headers: str) -> Answer:
+def ask(app: ASGIApp, path: str, method: str = "GET", *, host: str | None = "localhost:8390", **headers: str) -> Answer:
     """The same in a loop of its own."""
     return looped(answered(app, scope_of(path, method, host=host, **headers)))
 

@@ -160,6 +160,20 @@ def read(folder: Path, *words: str) -> Any:
     return json.loads(tour(folder, *words, "--json").stdout)
 
 
+def loaded_by(*words: str, folder: Path | None = None, code: int = 0) -> tuple[str, set[str]]:
+    """What a command prints in a process of its own, and the modules that are loaded at its end."""
+    source = (
+        "import json, sys; from enginetour.cli.main import main; sys.argv = json.loads(sys.argv[1])\n"
+        "try: main()\nexcept SystemExit as end: print(json.dumps([end.code or 0, *sys.modules]), file=sys.stderr)"
+    )
+    argv = [sys.executable, "-c", source, json.dumps(["enginetour", *words])]
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=True)
+    *said, last = done.stderr.splitlines()
+    ended, *modules = json.loads(last)
+    assert ended == code, done.stderr
+    return "\n".join([done.stdout, *said]), set(modules)
+
+
 def started(folder: Path, *words: str, **more: Any) -> subprocess.Popen[str]:
     """The command line in a process that goes on: its stdout is read line by line, its stderr by nobody."""
     command = [sys.executable, "-u", "-m", "enginetour", *words]

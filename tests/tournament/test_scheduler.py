@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.screen import WatcherGroup
+from enginetour.cli.watching import WatcherGroup
 from enginetour.formats.base import make_format, options_model
 from enginetour.model.errors import InputRefused, MachineFailure, StorageFailed, TourError
 from enginetour.model.game import (

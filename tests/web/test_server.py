@@ -18,13 +18,14 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
 
 import pytest
 from starlette.applications import Starlette
+from starlette.types import Message, Receive, Scope, Send
 
 from enginetour.cli.main import COMMANDS
 from enginetour.store.tournaments import Store, tournament_entries
 from enginetour.web import app, server
-from enginetour.web.hall import DatabaseReader, TournamentHub
-from enginetour.web.pages import ReportPages
-from enginetour.web.server import CONTENT_SECURITY_POLICY, SECURITY_HEADERS, Message, Receive, RequestGuard, Scope, Send
+from enginetour.web.hub import TournamentHub
+from enginetour.web.pages import DatabaseReader, ReportPages
+from enginetour.web.server import CONTENT_SECURITY_POLICY, SECURITY_HEADERS, RequestGuard
 from tests.support.databases import draft, game
 from tests.support.network import (
     Answer,
@@ -32,7 +33,7 @@ from tests.support.network import (
     T,
     answered,
     ask,
-    in_a_hall,
+    in_a_hub,
     looped,
     move,
     raised,
@@ -199,7 +200,7 @@ def asked(stage: Stage, *paths: str) -> list[Answer]:
     async def scene(_: TournamentHub, app: Starlette) -> list[Answer]:
         return [await answered(app, scope_of(path)) for path in paths]
 
-    return in_a_hall(stage.database, scene)
+    return in_a_hub(stage.database, scene)
 
 
 def test_addresses(stage: Stage) -> None:
@@ -232,16 +233,16 @@ def test_there_is_nothing_else(stage: Stage, path: str) -> None:
 def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
     """The same page has the same tag, and a question with that tag an empty answer."""
 
-    async def scene(hall: TournamentHub, app: Starlette) -> list[int]:
+    async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
         first = await answered(app, scope_of("/t/autumn/index.html"))
         again = scope_of("/t/autumn/index.html", if_none_match=first.headers["etag"])
         second = await answered(app, again)
         stage.record(game())
-        hall.library._pages._shelves.popitem()
+        hub.reader._pages._reviews.popitem()
         third = await answered(app, again)
         return [first.status, second.status, third.status, len(second.body)]
 
-    assert in_a_hall(stage.database, scene) == [200, 304, 200, 0]
+    assert in_a_hub(stage.database, scene) == [200, 304, 200, 0]
 
 
 def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +255,7 @@ def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch
         assert pages.page(entry, "index.html") is first
         stage.record(game())
         assert pages.page(entry, "index.html") is first, "made a moment ago: it serves for ten times the time it took"
-        next(iter(pages._shelves.values())).until = 0.0
+        next(iter(pages._reviews.values())).until = 0.0
         assert pages.page(entry, "index.html") != first
 
 
@@ -306,11 +307,11 @@ def refused(request: str | Request) -> int:
 
 def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
     """What `scene` saw, in a thread beside a server of ours at that port."""
-    library = DatabaseReader(stage.database)
-    hall = TournamentHub(library, print, raised)
+    reader = DatabaseReader(stage.database)
+    hub = TournamentHub(reader, print, raised)
 
     async def serve(listener: socket.socket) -> T:
-        made = server.Server(server.server_config(app.create_app(hall, library)), hall)
+        made = server.Server(server.server_config(app.create_app(hub, reader)), hub)
         task = asyncio.create_task(made.serve(sockets=[listener]))
         seen = await asyncio.to_thread(scene, listener.getsockname()[1])
         made.should_exit = True

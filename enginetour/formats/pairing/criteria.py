@@ -126,7 +126,11 @@ PairRandom = Callable[[Ints, Ints, int], Ints]
 """(places in the entry order, places, top) -> a number from 0 to top, both included, for each pair."""
 
 _WIDE = 1 << 63
-GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # Steele, Lea, Flood 2014: SplitMix
+_GAMMA, _FIRST, _SECOND = (
+    0x9E3779B97F4A7C15,
+    0xBF58476D1CE4E5B9,
+    0x94D049BB133111EB,
+)  # Steele, Lea, Flood 2014: SplitMix
 _RECORDED_FACTOR = 1_234_567  # OpenGotha 3.51, as its recorded tournaments show
 
 
@@ -136,9 +140,9 @@ def random_by_seed(dice: Dice, members: int) -> PairRandom:
 
     def number(one: Ints, other: Ints, top: int) -> Ints:
         pair = np.minimum(one, other) * np.int64(members) + np.maximum(one, other) + 1
-        mixed = pair.astype(np.uint64) * np.uint64(GAMMA) + key
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(FIRST)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(SECOND)
+        mixed = pair.astype(np.uint64) * np.uint64(_GAMMA) + key
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(_FIRST)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(_SECOND)
         mixed ^= mixed >> np.uint64(31)
         return (((mixed >> np.uint64(32)) * np.uint64(top + 1)) >> np.uint64(32)).astype(np.int64)
 
@@ -164,20 +168,7 @@ def random_by_names(names: Sequence[str]) -> PairRandom:
     return number
 
 
-# The criteria of the present-day Gotha function, each with its maximum; a pair's weight is their sum.
-#
-# name        what it wants                                         source
-# base        a pair at all                                         OpenGotha 3.51, as its recorded tournaments show;
-# not met     two who have not met                                  so all of these
-# random      nothing: a draw among equals
-# colours     one who had more Whites against one who had more Blacks
-# category    the same category
-# score       near score groups; two gaps of 1 cost less than one of 2
-# handicap    few stones between them
-#
-# Seeding, floats and kinship have modules of their own.
-
-PROGRAM = "OpenGotha 3.51"
+PROGRAM = "OpenGotha 3.51"  # as its recorded tournaments show
 _STRIP = 128  # rows of the matrix weighed at once: what they need stays in the processor's cache
 Value = Callable[[Ints, Ints], Ints]
 """(numbers in the lineup, numbers) -> the worth of each pair; symmetric, the two arrays are broadcast."""
@@ -278,24 +269,20 @@ def stones(strength: Ints, correction: int, ceiling: int) -> Value:
 
 
 _UPPERMOST = 10**11  # OpenGotha 3.51: what the criterion is worth at most if it weighs no more than the score
-_STRANGERS, _ALLIED, SAME = 0, 1, 2  # families that differ, differ inside a declared group, are one
+_STRANGERS, _ALLIED, _SAME = 0, 1, 2  # families that differ, differ inside a declared group, are one
 
 
-def _word_numbers(words: Sequence[str]) -> Ints:
+def _word_numbers(field: Field, lineup: Lineup, key: Literal["family", "origin"]) -> Ints:
     """One number for each word, capitals or not; a blank is unlike every other."""
     known: dict[str, int] = {}
-    folded = [word.strip().casefold() for word in words]
-    numbers = [known.setdefault(word, len(known)) if word else -1 - at for at, word in enumerate(folded)]
+    words = [str(getattr(field.members[at], key)).strip().casefold() for at in lineup.member.tolist()]
+    numbers = [known.setdefault(word, len(known)) if word else -1 - at for at, word in enumerate(words)]
     return np.array(numbers, dtype=np.int64)
-
-
-def _family_numbers(field: Field, lineup: Lineup) -> Ints:
-    return _word_numbers([field.members[at].family for at in lineup.member.tolist()])
 
 
 def same_family(field: Field, lineup: Lineup) -> Flags:
     """Which pairs are of one family, as a matrix over the lineup."""
-    family = _family_numbers(field, lineup)
+    family = _word_numbers(field, lineup, "family")
     return np.equal(family[:, None], family)
 
 
@@ -313,10 +300,7 @@ def kinship(
     Families of one of the declared `groups` are half strange. May be negative where `most` is above the score's
     weight, as in the Swiss by category.
     """
-    family, origin = (
-        _family_numbers(field, lineup),
-        _word_numbers([field.members[at].origin for at in lineup.member.tolist()]),
-    )
+    family, origin = _word_numbers(field, lineup, "family"), _word_numbers(field, lineup, "origin")
     declared = {name.strip().casefold(): number for number, names in enumerate(groups) for name in names}
     names = [field.members[at].family.strip().casefold() for at in lineup.member.tolist()]
     alliance = np.array([declared.get(name, -1 - at) for at, name in enumerate(names)], dtype=np.int64)
@@ -326,14 +310,14 @@ def kinship(
     table = np.array(
         [
             [_worth(most, count, origin_worth / count * strange, family_share[relation]) for strange in (0, 1)]
-            for relation in (_STRANGERS, _ALLIED, SAME)
+            for relation in (_STRANGERS, _ALLIED, _SAME)
         ],
         dtype=np.int64,
     )
 
     def value(one: Ints, other: Ints) -> Ints:
         relation = np.where(alliance[one] == alliance[other], _ALLIED, _STRANGERS)
-        relation = np.where(family[one] == family[other], SAME, relation)
+        relation = np.where(family[one] == family[other], _SAME, relation)
         worth: Ints = table[relation, (origin[one] != origin[other]).astype(np.int64)]
         return worth
 
@@ -348,25 +332,6 @@ def _worth(most: int, groups: int, origin: float, family: float) -> int:
     return min(min(most, _UPPERMOST) - curve(most, share), most)
 
 
-# The older Gotha function, as its documentation of about 2005 has it; weights are millionths of its points.
-#
-# name              points at most                       wants
-# not met           1 000 000                            two who have not met
-# random            w, default 0                         a draw among equals
-# colours           100                                  more Whites against more Blacks
-# score             50 000 (20-D)/20                     near scores; D points apart, at most 20
-# small gaps        25 000 D (20-D)/400                  rather n gaps of 1 than one of n
-# seeding           100, equal scores only               fold, slip or split-random
-# position          100, else                            last of the upper group against first of the lower
-# compensation      100 F, F from 1/2 to 1               floats that undo earlier ones
-# handicap          200 000 (40-h)/40                    few stones; h before the ceiling, at most 40
-# small handicaps   100 000 h (40-h)/1600                rather n times 1 stone than once n
-# origin, family    2 000; 20 000                        strangers
-#
-# D is the difference of the scores in points (wins), h the handicap before the ceiling. Colors are those of even games
-# so far, whatever the handicap of the pair. The last four are secondary: two exempt entrants get the maximum of each, a
-# pair with one exempt entrant the mean of that and the computed value.
-
 _Floats = NDArray[np.float64]
 OlderSeeding = Literal["fold", "slip", "split-random"]
 _SOURCE = "Gotha documentation, about 2005"
@@ -379,7 +344,11 @@ _TENTH = 0.1  # split-random: the share of its points that chance moves
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OlderGotha:
-    """The function for one lineup in groups of half steps.
+    """The older Gotha function, as its documentation of about 2005 has it, for one lineup in groups of half steps.
+
+    Scores D points (wins) apart count up to 20, handicaps h before the ceiling up to 40. Colors are those of even games
+    so far, whatever the handicap of the pair. Handicaps, origin and family are secondary: two exempt entrants get the
+    maximum of each, a pair with one exempt entrant the mean of that and the computed value.
 
     `strength` in bands and the `correction` give the handicap, which is 0 without a correction; `exempt` by number.
     """
@@ -396,8 +365,9 @@ class OlderGotha:
 
     def criteria(self) -> tuple[Criterion, ...]:
         """All of them, in the order of the table."""
-        family, member = _family_numbers(self.field, self.lineup), self.lineup.member
-        origin = _word_numbers([self.field.members[at].origin for at in member.tolist()])
+        family = _word_numbers(self.field, self.lineup, "family")
+        origin = _word_numbers(self.field, self.lineup, "origin")
+        member = self.lineup.member
         drawn = Criterion(
             "random",
             self.random * MILLION,

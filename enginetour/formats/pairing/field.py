@@ -8,7 +8,7 @@ Pairing systems are pure functions `Field -> Paired`; chance comes from `Dice`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
@@ -147,8 +147,7 @@ class Field:
         """The same tournament before round `number` (from 1); whoever was not absent then is present."""
         row = self.history[number - 1]
         there = tuple(member for member, turn in enumerate(row) if turn.paired or turn.kind is Kind.BYE)
-        history = self.history[: number - 1]
-        return Field(self.members, history, there, self.rounds, self.win, self.seed, self.loss, self.draw, self.virtual)
+        return replace(self, history=self.history[: number - 1], present=there, bye=None, counted=())
 
 
 @dataclass(frozen=True, slots=True)

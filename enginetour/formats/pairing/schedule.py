@@ -219,11 +219,7 @@ def _called(pairing: Pairing) -> str:
     return f"{pairing.white} - {pairing.black} (meeting {pairing.meeting}, game {pairing.leg} of it)"
 
 
-# Round-robin seats: number patterns, counted from 0.
-#
-# A round is a tuple of pairs of seats in board order; with an odd number of seats one of them rests.
-
-_Round = tuple[tuple[int, int], ...]
+_Round = tuple[tuple[int, int], ...]  # pairs of seats in board order
 
 
 def berger(seats: int) -> tuple[_Round, ...]:
@@ -254,21 +250,16 @@ def slide(front: int, back: int) -> tuple[_Round, ...]:
     )
 
 
-# Round-robin orders: sequence of rounds and colors; seats are counted from 0.
-#
-# order    who meets whom                                        source
-# berger   Berger tables                                         FIDE C.05 annex 1
-# seats    two rows, read left to right and left to right        Vuorinen 2010, 3.1
-# circle   two rows, read left to right and back: first v last   the circle method
-#
-# In the last two everybody but the first moves one seat a round, and the columns are the boards.
-
 Order = Literal["berger", "seats", "circle"]
 Colours = Literal["balanced", "rows"]
 
 
 def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ...]:
-    """Rounds of (white, black); an odd field sits with a dummy in the last seat.
+    """Rounds of (white, black) seats, counted from 0; an odd field sits with a dummy in the last seat.
+
+    `berger` are the tables of FIDE C.05 annex 1. The others have two rows whose columns are the boards, and everybody
+    but the first moves one seat a round: `seats` reads both rows from left to right (Vuorinen 2010, 3.1), `circle` the
+    lower one back, so that the first meets the last.
 
     Balanced colours differ by one at most, by two in an odd field of `seats` and `circle`, by nothing in one of
     `berger`. With `rows` the upper row has White in every other round, and colours differ by up to three, four if odd.

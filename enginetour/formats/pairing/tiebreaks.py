@@ -100,15 +100,11 @@ def wins(name: str, cross: Cross, scores: _Scores) -> int:
     return sum(against(cross, name, other).wins for other in scores if other != name)
 
 
-def _each(one: Callable[[str, Cross, _Scores], int]) -> Callable[[Collection[str], Cross, _Scores], dict[str, int]]:
-    return lambda tied, cross, scores: {name: one(name, cross, scores) for name in tied}
-
-
 # code -> (tied, cross, scores) -> value of each of the tied
 CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = {
-    "SB": _each(sonneborn_berger),
+    "SB": lambda tied, cross, scores: {name: sonneborn_berger(name, cross, scores) for name in tied},
     "DE": lambda tied, cross, _: direct_encounter(tied, cross),
-    "WIN": _each(wins),
+    "WIN": lambda tied, cross, scores: {name: wins(name, cross, scores) for name in tied},
 }
 
 

@@ -16,74 +16,60 @@ from enginetour.model.errors import EngineCrashed, EngineFault, Unsupported
 from enginetour.model.task import DeclaredOption
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import CHESS960
-from enginetour.referee.compliance.exam import (
-    ANSWER_S,
-    PATIENCE_S,
-    SHORT_PATIENCE_S,
-    Answer,
-    EngineSession,
-    NotSupported,
-    Step,
-    StepFault,
-)
+from enginetour.referee.compliance import exam
+from enginetour.referee.compliance.exam import Answer, EngineSession, NotSupported, Step, StepFault
 from enginetour.referee.talk import run_scripts
 
 # Steps of both protocols: how it ends, asked to, left alone, or told by a signal, idle and thinking.
 
-THOUGHT_S = 0.1  # s until it is surely thinking
 
-
-def _begin(exam: EngineSession, *, thinking: bool) -> None:
+def _begin(session: EngineSession, *, thinking: bool) -> None:
     """A process of its own, in a search without end if asked."""
-    exam.drop()
-    exam.loose()
+    session.drop()
+    session.loose()
     if not thinking:
         return
-    if exam.spec.protocol == "uci":
-        exam.send("position startpos", "go infinite")
+    if session.spec.protocol == "uci":
+        session.send("position startpos", "go infinite")
     else:
-        exam.send("new", "level 0 60 0", "go")
-    exam.pause(THOUGHT_S)
+        session.send("new", "level 0 60 0", "go")
+    session.pause(exam.THOUGHT_S)
 
 
-def _quit(exam: EngineSession, *, thinking: bool) -> str:
-    _begin(exam, thinking=thinking)
-    exam.send("quit")
-    return _ended(exam, QUIT_WAIT, "quit", code=True)
+def _quit(session: EngineSession, *, thinking: bool) -> str:
+    _begin(session, thinking=thinking)
+    session.send("quit")
+    return _ended(session, QUIT_WAIT, "quit", code=True)
 
 
-def _alone(exam: EngineSession, *, thinking: bool) -> str:
-    _begin(exam, thinking=thinking)
-    exam.close_input()
-    return _ended(exam, QUIT_WAIT, "the end of its input")
+def _alone(session: EngineSession, *, thinking: bool) -> str:
+    _begin(session, thinking=thinking)
+    session.process.close_input()
+    return _ended(session, QUIT_WAIT, "the end of its input")
 
 
-def _signal(exam: EngineSession, *, thinking: bool) -> str:
-    _begin(exam, thinking=thinking)
-    exam.signal(signal.SIGTERM)
-    return _ended(exam, TERM_WAIT, "SIGTERM")
+def _signal(session: EngineSession, *, thinking: bool) -> str:
+    _begin(session, thinking=thinking)
+    session.process.signal(signal.SIGTERM)
+    return _ended(session, TERM_WAIT, "SIGTERM")
 
 
-def _ended(exam: EngineSession, seconds: float, what: str, *, code: bool = False) -> str:
-    """Whether it has gone; what is left of it is ended."""
+def _ended(session: EngineSession, seconds: float, what: str, *, code: bool = False) -> str:
     try:
-        gone = exam.exits(seconds)
+        gone = session.exits(seconds)
     except EngineCrashed:
         gone = True
-    status = exam.status() if gone else ""
-    exam.drop()
     if not gone:
         raise StepFault(f"alive {seconds:g} s after {what}: ended by a signal, nothing is left behind")
+    status = session.process.exit_status()
+    session.drop()
     if code and status not in ("exit 0", ""):
         raise StepFault(f"ends by {status}; after quit that is no event")
     return status
 
 
-def _silent(exam: EngineSession) -> str:
-    """What it wrote to stderr so far."""
-    exam.ready()
-    told = exam.stderr()
-    if told:
+def _silent(session: EngineSession) -> str:
+    if told := session.ready().process.stderr():
         raise StepFault(f"writes to stderr: {told[-1][:80]!r}; kept with incidents")
     return ""
 
@@ -106,90 +92,89 @@ TOGETHER = 4  # pings in one write
 _PIECE_S = 0.05  # between two pieces of a line: a reader takes the first before the second comes
 
 
-def _ping_of(exam: EngineSession) -> tuple[str, str]:
+def _ping_of(session: EngineSession) -> tuple[str, str]:
     """A ping and its pong, for an engine that is there already. NotOffered for a CECP engine without."""
-    if exam.spec.protocol == "uci":
+    if session.spec.protocol == "uci":
         return "isready", "readyok"
-    if not exam.declares("ping"):
+    if not session.declares("ping"):
         raise NotSupported("it does not declare ping")
     number = next(_numbers)
     return f"ping {number}", f"pong {number}"
 
 
-def answers_ping(exam: EngineSession) -> bool:
+def answers_ping(session: EngineSession) -> bool:
     """Whether it answers a ping now; True for an engine without ping that lives."""
     try:
-        ping, pong = _ping_of(exam)
+        ping, pong = _ping_of(session)
     except NotSupported:
-        exam.pause(ANSWER_S / 4)
+        session.pause(exam.ANSWER_S / 4)
         return True
-    exam.send(ping)
-    return exam.until(lambda line: line == pong, exam.spec.quirks.ready_timeout) is not None
+    session.send(ping)
+    return session.until(lambda line: line == pong, session.spec.quirks.ready_timeout) is not None
 
 
-def _pong(exam: EngineSession, pong: str, what: str) -> str:
-    quirks = exam.spec.quirks  # what it was told before may still wait in front of it, where lines go one by one
-    seconds = quirks.ready_timeout if quirks.line_delay_ms else ANSWER_S
-    if exam.until(lambda line: line == pong, seconds) is None:
+def _pong(session: EngineSession, pong: str, what: str) -> str:
+    quirks = session.spec.quirks  # what it was told before may still wait in front of it, where lines go one by one
+    seconds = quirks.ready_timeout if quirks.line_delay_ms else exam.ANSWER_S
+    if session.until(lambda line: line == pong, seconds) is None:
         raise StepFault(f"no answer to a ping {what}".rstrip())
     return ""
 
 
-def _together(exam: EngineSession) -> str:
-    exam.loose()
-    if exam.spec.quirks.line_delay_ms:
+def _together(session: EngineSession) -> str:
+    session.loose()
+    if session.spec.quirks.line_delay_ms:
         raise NotSupported(
-            f"reads one line at a time, as its file says: {exam.spec.quirks.line_delay_ms} ms between two"
+            f"reads one line at a time, as its file says: {session.spec.quirks.line_delay_ms} ms between two"
         )
-    asked = [_ping_of(exam) for _ in range(TOGETHER)]
-    exam.send(*(ping for ping, _ in asked))
+    asked = [_ping_of(session) for _ in range(TOGETHER)]
+    session.send(*(ping for ping, _ in asked))
     for number, (_, pong) in enumerate(asked):
-        if exam.until(lambda line, pong=pong: line == pong, ANSWER_S) is None:  # type: ignore[misc]  # bound at once
-            exam.write("\n")
-            woken = exam.until(lambda line, pong=pong: line == pong, ANSWER_S) is not None  # type: ignore[misc]  # as above
+        if session.until(lambda line, pong=pong: line == pong, exam.ANSWER_S) is None:  # type: ignore[misc]  # bound at once
+            session.write("\n")
+            woken = session.until(lambda line, pong=pong: line == pong, exam.ANSWER_S) is not None  # type: ignore[misc]  # as above
             words = f"answers {number} of {TOGETHER} pings in one write"
             hints = (("quirks.line_delay_ms", 100),)  # runner spec 7, as for the surveyed one
             raise StepFault(f"{words}{', the next after an empty line' if woken else ''}", hints=hints)
     return ""
 
 
-def _pieces(exam: EngineSession) -> str:
-    exam.loose()
-    ping, pong = _ping_of(exam)
-    exam.write(ping[:3])
-    exam.pause(_PIECE_S)
-    exam.write(f"{ping[3:]}\n")
-    return _pong(exam, pong, "that came in two pieces")
+def _pieces(session: EngineSession) -> str:
+    session.loose()
+    ping, pong = _ping_of(session)
+    session.write(ping[:3])
+    session.pause(_PIECE_S)
+    session.write(f"{ping[3:]}\n")
+    return _pong(session, pong, "that came in two pieces")
 
 
-def _returns(exam: EngineSession) -> str:
-    exam.loose()
-    ping, pong = _ping_of(exam)
-    exam.send(ping, end="\r\n")
-    return _pong(exam, pong, "that ended with CR LF")
+def _pinged(session: EngineSession, *before: str, what: str, end: str = "\n") -> str:
+    """A ping behind these lines is answered; its pong."""
+    session.loose()
+    ping, pong = _ping_of(session)
+    session.send(*before, ping, end=end)
+    _pong(session, pong, what)
+    return pong
 
 
-def _empty(exam: EngineSession) -> str:
-    exam.loose()
-    ping, pong = _ping_of(exam)
-    exam.send("", "", ping)
-    return _pong(exam, pong, "after empty lines")
+def _returns(session: EngineSession) -> str:
+    _pinged(session, what="that ended with CR LF", end="\r\n")
+    return ""
 
 
-def _unknown(exam: EngineSession) -> str:
-    exam.loose()
-    ping, pong = _ping_of(exam)
-    exam.send("xyzzy plugh", ping)
-    _pong(exam, pong, "after an unknown command")
-    return f"says {exam.heard[0]!r}" if exam.heard else "passes it over"
+def _empty(session: EngineSession) -> str:
+    _pinged(session, "", "", what="after empty lines")
+    return ""
 
 
-def _once(exam: EngineSession) -> str:
-    exam.loose()
-    ping, pong = _ping_of(exam)
-    exam.send(ping)
-    _pong(exam, pong, "")
-    more = [line for line in exam.pause(0.1) if line == pong]
+def _unknown(session: EngineSession) -> str:
+    _pinged(session, "xyzzy plugh", what="after an unknown command")
+    return f"says {session.heard[0]!r}" if session.heard else "passes it over"
+
+
+def _once(session: EngineSession) -> str:
+    pong = _pinged(session, what="")
+    more = [line for line in session.pause(0.1) if line == pong]
     if more:
         raise StepFault(f"answers it {len(more) + 1} times: they are counted, and each game waits 20 ms longer")
     return ""
@@ -222,17 +207,17 @@ EMPTY = "<empty>"  # how UCI writes a string without a sign
 _MOST_TRIED = 40  # options of one kind; ten thousand are tolerated, and tell nothing more
 
 
-def _of_kind(exam: EngineSession, kind: str) -> str:
+def _of_kind(session: EngineSession, kind: str) -> str:
     """Each option of a kind told other values and its default again; the engine lives and answers."""
-    engine = exam.loose()
+    engine = session.loose()
     tried = 0
     declared = [option for option in engine.declared if option.kind in KINDS[kind]]
     for option in declared[:_MOST_TRIED]:
         values = _values(option)
         for value in values:
-            _set(exam, option, value)
+            _set(session, option, value)
         tried += bool(values)
-        if values and not answers_ping(exam):
+        if values and not answers_ping(session):
             raise StepFault(f"no answer to a ping after option {option.name!r} was set")
     if not tried:
         raise NotSupported("no such option" if not declared else f"none that can be tried: {declared[0].name!r}")
@@ -259,18 +244,18 @@ def _whole(text: str) -> bool:
     return text.lstrip("-").isdecimal()
 
 
-def _set(exam: EngineSession, option: DeclaredOption, value: str) -> None:
+def _set(session: EngineSession, option: DeclaredOption, value: str) -> None:
     button = option.kind in KINDS["button"]
-    if exam.spec.protocol == "uci":
-        exam.send(f"setoption name {option.name}{'' if button else f' value {value or EMPTY}'}")
+    if session.spec.protocol == "uci":
+        session.send(f"setoption name {option.name}{'' if button else f' value {value or EMPTY}'}")
         return
     told = {"true": "1", "false": "0"}.get(value, value) if option.kind == "check" else value
-    exam.send(f"option {option.name}{'' if button else f'={told}'}")
+    session.send(f"option {option.name}{'' if button else f'={told}'}")
 
 
-def _defaults(exam: EngineSession) -> str:
+def _defaults(session: EngineSession) -> str:
     """Defaults within what is allowed by the same line."""
-    engine = exam.ready()
+    engine = session.ready()
     wrong = [option.name for option in engine.declared if not _fits(option)]
     if wrong:
         raise StepFault(f"a default that is not allowed: {', '.join(wrong[:3])}")
@@ -396,9 +381,9 @@ _LATE_MS = 100  # beyond a fixed time, as the margin of such games (runner spec 
 _NODES_TIMES = 50  # more nodes than asked for, or fewer: the word is understood otherwise, or not at all
 
 
-def _place(exam: EngineSession, fen: str, moves: str) -> str:
+def _place(session: EngineSession, fen: str, moves: str) -> str:
     try:
-        found = exam.move(position(fen, moves), QUICK)
+        found = session.move(position(fen, moves), QUICK)
     except Unsupported as cannot:
         if fen:
             raise NotSupported(f"cannot be told: {cannot.detail}") from None
@@ -406,65 +391,57 @@ def _place(exam: EngineSession, fen: str, moves: str) -> str:
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
-def _long(exam: EngineSession) -> str:
-    if exam.spec.protocol == "cecp" and exam.spec.quirks.line_delay_ms:
+def _long(session: EngineSession) -> str:
+    if session.spec.protocol == "cecp" and session.spec.quirks.line_delay_ms:
         raise NotSupported("a move is a line, and each has its pause")
     told = long_game()
     try:
-        found = exam.move(told, QUICK)
+        found = session.move(told, QUICK)
     except EngineFault as fault:
-        if exam.spec.protocol == "uci":
+        if session.spec.protocol == "uci":
             raise
-        exam.drop()
-        raise StepFault(
-            f"{len(told.moves)} plies told at once: {fault.detail}; no game begins so late", "warn"
-        ) from None
+        words = f"{len(told.moves)} plies told at once: {fault.detail}; no game begins so late"
+        raise StepFault(words, "warn") from None
     return f"{found.move.uci()} after {len(told.moves)} plies, {len(told.line)} bytes"
 
 
-def _castling(exam: EngineSession) -> str:
+def _castling(session: EngineSession) -> str:
     """Glaurung, told KQkq, took the right for one with the rook on a or h: its games were lost by illegal moves."""
     try:
-        found = exam.move(Position(_ONLY_CASTLING, CHESS960), QUICK)
+        found = session.move(Position(_ONLY_CASTLING, CHESS960), QUICK)
     except Unsupported as cannot:
         raise NotSupported(cannot.detail) from None
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
-def _clock(exam: EngineSession, text: str) -> str:
-    tc = TimeControl.parse(text)
-    found = exam.move(position(""), tc)
+def _clock(session: EngineSession, text: str) -> str:
+    found = session.move(position(""), TimeControl.parse(text))
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
-def _left_out(exam: EngineSession, kind: str) -> float:
-    return PATIENCE_S if kind in exam.limits else SHORT_PATIENCE_S
-
-
 def _limited(
-    exam: EngineSession, kind: str, text: str, look: Callable[[EngineSession, Answer, TimeControl], str]
+    session: EngineSession, kind: str, text: str, look: Callable[[EngineSession, Answer, TimeControl], str]
 ) -> str:
     """A move under a limit that an engine may lack: then its file must not list it."""
     tc = TimeControl.parse(text)
     try:
-        found = exam.move(position(""), tc, _left_out(exam, kind))
-        words = look(exam, found, tc)
+        patience_s = exam.PATIENCE_S if kind in session.limits else exam.SHORT_PATIENCE_S
+        found = session.move(position(""), tc, patience_s)
+        words = look(session, found, tc)
     except (StepFault, EngineFault) as trouble:
-        words = trouble.words if isinstance(trouble, StepFault) else trouble.detail
-        if kind not in exam.limits:
-            exam.drop()
-            raise NotSupported(f"its file leaves {kind} out, rightly: {words}") from None
-        kept = tuple(sorted(exam.limits - {kind}))
-        gravity = trouble.gravity if isinstance(trouble, StepFault) else None
-        hints = trouble.hints if isinstance(trouble, StepFault) and trouble.hints else (("limits", kept),)
-        raise StepFault(words, gravity, hints=hints) from None
-    return words if kind in exam.limits else f"{words}; obeyed, though its file leaves {kind} out"
+        fault = trouble if isinstance(trouble, StepFault) else StepFault(trouble.detail)
+        if kind not in session.limits:
+            session.drop()
+            raise NotSupported(f"its file leaves {kind} out, rightly: {fault.words}") from None
+        kept = tuple(sorted(session.limits - {kind}))
+        raise StepFault(fault.words, fault.gravity, hints=fault.hints or (("limits", kept),)) from None
+    return words if kind in session.limits else f"{words}; obeyed, though its file leaves {kind} out"
 
 
-def _punctual(exam: EngineSession, found: Answer, tc: TimeControl) -> str:
+def _punctual(session: EngineSession, found: Answer, tc: TimeControl) -> str:
     late = found.elapsed_ms - (tc.movetime_ms or 0)
     words = f"{found.move.uci()} in {found.elapsed_ms} ms"
-    margin = max(_LATE_MS, exam.spec.quirks.movetime_margin_ms)
+    margin = max(_LATE_MS, session.spec.quirks.movetime_margin_ms)
     if late > margin:
         wanted = -(-2 * late // 100) * 100
         hints = (("quirks.movetime_margin_ms", wanted),)
@@ -472,62 +449,59 @@ def _punctual(exam: EngineSession, found: Answer, tc: TimeControl) -> str:
     return words
 
 
-def _shallow(exam: EngineSession, found: Answer, tc: TimeControl) -> str:
-    del exam
+def _shallow(session: EngineSession, found: Answer, tc: TimeControl) -> str:
+    del session
     depth = found.thought.depth
     if depth is not None and tc.depth is not None and depth > tc.depth:
         raise StepFault(f"searched {depth} plies where {tc.depth} were asked")
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
-def _few(exam: EngineSession, found: Answer, tc: TimeControl) -> str:
+def _few(session: EngineSession, found: Answer, tc: TimeControl) -> str:
     nodes, asked = found.thought.nodes, tc.nodes or 0
     if nodes is not None and nodes * _NODES_TIMES < asked:  # or it tells an early line alone: more show which
         asked *= 10
-        nodes = exam.move(position(""), TimeControl.parse(f"nodes={asked}")).thought.nodes
+        nodes = session.move(position(""), TimeControl.parse(f"nodes={asked}")).thought.nodes
     if nodes is not None and not asked <= nodes * _NODES_TIMES <= asked * _NODES_TIMES**2:
         raise StepFault(f"searched {nodes} nodes where {asked} were asked")
     return f"{found.move.uci()} in {found.elapsed_ms} ms{f', {nodes} nodes told' if nodes is not None else ''}"
 
 
-def _second(exam: EngineSession) -> str:
-    """Another game in the same process."""
-    exam.move(position(""), QUICK)
-    engine = exam.ready()
-    exam.move(position("", "d2d4 d7d5"), QUICK)
-    if exam.ready() is not engine:
+def _second(session: EngineSession) -> str:
+    session.move(position(""), QUICK)
+    engine = session.ready()
+    session.move(position("", "d2d4 d7d5"), QUICK)
+    if session.ready() is not engine:
         raise StepFault("a new process was needed", "warn", hints=(("quirks.restart", True),))
     return ""
 
 
-def _stop(exam: EngineSession) -> str:
-    """Told to move at once in a long search."""
-    engine = exam.think(position("", "e2e4 e7e5"), TimeControl.parse("600"), THOUGHT_S)
-    run_scripts({engine: engine.settle()}, exam.link)
+def _stop(session: EngineSession) -> str:
+    engine = session.think(position("", "e2e4 e7e5"), TimeControl.parse("600"), exam.THOUGHT_S)
+    run_scripts({engine: engine.settle()}, session.link)
     if engine.spoiled:
         raise StepFault(f"{engine.spoiled}: after a lost game it is started anew")
     return "answers, and is ready"
 
 
-def _scored(exam: EngineSession) -> str:
-    found = exam.move(position("", "e2e4 e7e5 g1f3 b8c6"), CALM)
+def _scored(session: EngineSession) -> str:
+    found = session.move(position("", "e2e4 e7e5 g1f3 b8c6"), CALM)
     if found.thought.score is None:
         raise StepFault("no score before its move: rules over scores never hold for it")
     depth = "no depth" if found.thought.depth is None else f"depth {found.thought.depth}"
     return f"score {found.thought.score}, {depth}"
 
 
-def _variation(exam: EngineSession) -> str:
-    """The last principal variation: legal, and beginning with the move that is played."""
+def _variation(session: EngineSession) -> str:
     start = position("", "e2e4 e7e5 g1f3 b8c6")
-    found = exam.move(start, CALM)
+    found = session.move(start, CALM)
     board, told = start.board.copy(), 0
     for word in found.thought.pv.split():
-        text = _NUMBERED.sub("", word) if exam.spec.protocol == "cecp" else word
+        text = _NUMBERED.sub("", word) if session.spec.protocol == "cecp" else word
         if not text:
             continue
         move, _ = read_move(board, text)
-        if move is None and (exam.spec.protocol == "cecp" or (told and not text[0].isalpha())):
+        if move is None and (session.spec.protocol == "cecp" or (told and not text[0].isalpha())):
             break  # numbers and remarks stand in it (runner spec 7)
         if move is None:
             raise StepFault(f"an illegal move in its variation: {text} in {found.thought.pv}")
@@ -540,10 +514,10 @@ def _variation(exam: EngineSession) -> str:
     return f"{told} plies"
 
 
-def _view(exam: EngineSession) -> str:
+def _view(session: EngineSession) -> str:
     """Whose side the score is from: Black moves and is a queen ahead."""
     try:
-        found = exam.move(position(_WINNING_BLACK), CALM)
+        found = session.move(position(_WINNING_BLACK), CALM)
     except Unsupported as cannot:
         raise NotSupported(f"cannot be told: {cannot.detail}") from None
     score = found.thought.score
@@ -551,7 +525,7 @@ def _view(exam: EngineSession) -> str:
         raise NotSupported("no score")
     if score < 0:
         words = f"{score} for the side to move, which is a queen ahead: it tells scores from White's side"
-        hints = (("quirks.whitepov", not exam.spec.quirks.whitepov),)
+        hints = (("quirks.whitepov", not session.spec.quirks.whitepov),)
         raise StepFault(words, hints=hints)
     return f"+{score}"
 

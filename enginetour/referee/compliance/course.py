@@ -51,14 +51,14 @@ def run_checks(task: ComplianceTask, link: Link) -> Compliance:
     hints: dict[str, HintValue] = {}
     passed = [_begun(first.problems, first.handshake_ms, hints)]
     if not first.problems:
-        exam = EngineSession(task, link)
+        session = EngineSession(task, link)
         try:
-            passed += _taken(exam, steps)
+            passed += _taken(session, steps)
         except BaseException:
             kill_running_engines()
             raise
-        exam.drop()
-        hints |= exam.hints
+        session.drop()
+        hints |= session.hints
     return Compliance(
         task.spec.name,
         task.spec.protocol,
@@ -71,42 +71,41 @@ def run_checks(task: ComplianceTask, link: Link) -> Compliance:
 
 
 def _begun(problems: Sequence[str], handshake_ms: int, hints: dict[str, HintValue]) -> StepResult:
-    """Start, handshake and options, tried up to three times."""
     if any("line_delay_ms" in problem for problem in problems):
         hints["quirks.line_delay_ms"] = 100  # runner spec 7, as for the surveyed one
     words = "; ".join(problems) or f"ready after {handshake_ms} ms"
     return StepResult("handshake", HANDSHAKE, "FAIL" if problems else "ok", words)
 
 
-def _taken(exam: EngineSession, steps: Sequence[Step]) -> list[StepResult]:
+def _taken(session: EngineSession, steps: Sequence[Step]) -> list[StepResult]:
     """Every step; what went wrong is tried once more, for a busy machine is nobody's fault."""
     passed = []
     for number, step in enumerate(steps, 1):
-        exam.link.tell("step", (number, len(steps), step.what))
-        verdict, words, hints = _tried(exam, step)
+        session.link.tell("step", (number, len(steps), step.what))
+        verdict, words, hints = _tried(session, step)
         if verdict in ("warn", "FAIL") and TRIES > 1:
-            exam.drop()
-            again, words_again, hints = _tried(exam, step)
+            session.drop()
+            again, words_again, hints = _tried(session, step)
             if again == "ok":
                 words, hints = f"only at the second try, at the first: {words}", {}
                 verdict = "warn"
             else:
                 verdict, words = again, words_again
-        exam.hints |= hints
+        session.hints |= hints
         if verdict in ("warn", "FAIL"):
-            exam.drop()  # what it owes would be heard in the next step
+            session.drop()  # what it owes would be heard in the next step
         passed.append(StepResult(step.key, step.what, verdict, words))
     return passed
 
 
-def _tried(exam: EngineSession, step: Step) -> tuple[Verdict, str, dict[str, HintValue]]:
+def _tried(session: EngineSession, step: Step) -> tuple[Verdict, str, dict[str, HintValue]]:
     try:
-        return "ok", step.run(exam), {}
+        return "ok", step.run(session), {}
     except NotSupported as missing:
         return "not offered", str(missing), {}
     except StepFault as complaint:
         return complaint.gravity or step.gravity, complaint.words, dict(complaint.hints)
     except EngineFault as fault:
-        words = f"{fault.detail}{exam.last_words()}"
-        exam.drop()
+        words = f"{fault.detail}{session.last_words()}"
+        session.drop()
         return step.gravity, f"it ended: {words}" if isinstance(fault, EngineCrashed) else words, {}

@@ -11,13 +11,13 @@ import chess
 
 from enginetour.engines.cecp import CecpEngine
 from enginetour.engines.position import Position, read_move
-from enginetour.engines.process import wait
+from enginetour.engines.process import EngineProcess, wait
 from enginetour.engines.protocol import MS, POKE_NS, Ask, Engine, Setup
 from enginetour.engines.start import open_engine
 from enginetour.engines.uci_lines import plain_line
 from enginetour.engines.wire import Message, SearchInfo, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault
-from enginetour.model.task import EngineSpec, Side
+from enginetour.model.task import EngineSpec, LimitName, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import Clock
 from enginetour.referee.link import Link
@@ -89,17 +89,20 @@ class NotSupported(Exception):
 
 # One engine under examination: its process, what it is asked through the adapter or line by line, its steps.
 
-_EVERY_LIMIT = frozenset({"clock", "movetime", "nodes", "depth"})
+_EVERY_LIMIT: frozenset[LimitName] = frozenset({"clock", "movetime", "nodes", "depth"})
 PATIENCE_S = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
 SHORT_PATIENCE_S = 3.0  # s for a limit its file leaves out: depth 3 may take so long (engines spec 1)
 MARGIN_MS = 1_000  # a move on a busy machine is not judged to the millisecond
 ANSWER_S = 2.0  # s for a ping (runner spec 5.2)
+OWED_S = 1.0  # s for the answer to `stop` or `?` (runner spec 5.2)
+THOUGHT_S = 0.1  # s until it is surely thinking
+MOVE_S = 5.0  # s for a move after ponderhit with a clock of 2 s: its clock, and room for a busy machine
 QUIET_S = 0.3  # s in which nothing is to come: as long as an echo is held back, and half of that again
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a course. `run` returns words, or raises Complaint, NotOffered or an EngineFault."""
+    """One step of a course. `run` returns what was seen, or raises StepFault, NotSupported or an EngineFault."""
 
     key: str
     what: str
@@ -165,43 +168,24 @@ class EngineSession:
             raise fault
         return engine
 
-    def move(self, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Answer:
-        """One move of a new game. Complaint: none in time, or not a legal one."""
-        engine = self.new_game(position, tc)
-        return self.answer(engine, position, tc, patience_s)
-
     def think(self, position: Position, tc: TimeControl, seconds: float) -> Engine:
         """A new game, and a search that is left alone after so long."""
         engine = self.new_game(position, tc)
-        ask = self._ask(position, tc, Clock(Side(self.spec, tc, MARGIN_MS), PATIENCE_S))
+        ask = _ask(position, tc, Clock(Side(self.spec, tc, MARGIN_MS), PATIENCE_S))
         run_scripts({engine: search(engine, ask, time.monotonic_ns() + int(seconds * 1e9))}, self.link)
         return engine
 
-    @staticmethod
-    def _ask(position: Position, tc: TimeControl, clock: Clock) -> Ask:
-        return Ask(
-            position,
-            white=position.board.turn,
-            tc=tc,
-            own_ms=clock.shown_ms(),
-            own_increment_ms=clock.increment_ms,
-            moves_to_go=clock.moves_to_go,
-        )
-
-    def answer(self, engine: Engine, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Answer:
-        """One move of the game it was told of."""
-        board = position.board
+    def move(self, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Answer:
+        """One move of a new game. StepFault: none in time, or not a legal one."""
+        engine, board = self.new_game(position, tc), position.board
         clock = Clock(Side(self.spec, tc, MARGIN_MS), patience_s)
-        ask = self._ask(position, tc, clock)
         begun = time.monotonic_ns()
-        said = run_scripts({engine: search(engine, ask, begun + clock.wait_ns())}, self.link)[engine]
+        script = search(engine, _ask(position, tc, clock), begun + clock.wait_ns())
+        said = run_scripts({engine: script}, self.link)[engine]
         elapsed_ms = ((said.stamp_ns if isinstance(said, Message) else time.monotonic_ns()) - begun) // MS
-        if isinstance(said, EngineFault):
+        if not isinstance(said, Message):
             self._loose = True
-            raise said
-        if said is None:
-            self._loose = True
-            raise StepFault(f"no move within {elapsed_ms / 1000:.1f} s")
+            raise said or StepFault(f"no move within {elapsed_ms / 1000:.1f} s")
         move, _ = read_move(board, said.text, lenient_promotion=self.spec.quirks.lenient_promotion)
         if move is None:
             raise StepFault(f"not a legal move: {escape_text(said.text)!r} in {board.fen()}")
@@ -210,14 +194,17 @@ class EngineSession:
 
     # Line by line.
 
+    @property
+    def process(self) -> EngineProcess:
+        """The one that runs, or ran last."""
+        assert self._engine is not None
+        return self._engine.process
+
     def loose(self) -> Engine:
         """The engine for talk around its adapter; what it said before is forgotten."""
-        if self._engine is None or self._engine.thinking or self._engine.spoiled:
+        if self._engine is not None and (self._engine.thinking or self._engine.spoiled):
             self.drop()
-            self._start()
-        engine = self._engine
-        assert engine is not None
-        self._loose = True
+        engine, self._loose = self._engine or self._start(), True
         while engine.pull():
             pass
         while engine.intake.line() is not None:
@@ -226,28 +213,26 @@ class EngineSession:
 
     def send(self, *lines: str, end: str = "\n") -> None:
         """All lines in one write; those of a reader of single lines one by one, as in a game."""
-        assert self._engine is not None
         if not self.spec.quirks.line_delay_ms:
             self.write("".join(f"{line}{end}" for line in lines))
             return
         for line in lines:
-            self._breathe()
+            # The pause before a line for a reader of single lines; what it says meanwhile is heard later.
+            deadline = time.monotonic_ns() + self.spec.quirks.line_delay_ms * MS
+            while time.monotonic_ns() < deadline and not self.process.eof:
+                self._pull(deadline)
             self.write(f"{line}{end}")
 
-    def _breathe(self) -> None:
-        """The pause before a line for a reader of single lines; what it says meanwhile is heard later."""
-        engine = self._engine
-        assert engine is not None
-        deadline = time.monotonic_ns() + self.spec.quirks.line_delay_ms * MS
-        while time.monotonic_ns() < deadline and not engine.process.eof:
-            if wait((engine.process,), self.link.control_fd, deadline).control:
-                check_stop(self.link)
-            engine.pull()
+    def _pull(self, deadline: int) -> None:
+        """One read when something comes, or at the deadline without."""
+        assert self._engine is not None
+        if wait((self.process,), self.link.control_fd, deadline).control:
+            check_stop(self.link)
+        self._engine.pull()
 
     def write(self, text: str) -> None:
         """Exactly these bytes in one write."""
-        assert self._engine is not None
-        self._engine.process.write(text.encode("ascii"))
+        self.process.write(text.encode("ascii"))
 
     def until(self, wanted: Callable[[str], bool], seconds: float) -> str | None:
         """The first line that is wanted, or None; those before it are in `heard`. EngineCrashed when it ends."""
@@ -270,10 +255,16 @@ class EngineSession:
             if time.monotonic_ns() >= poke:
                 poke = deadline
                 self.write("\n")
-            wake = wait((engine.process,), self.link.control_fd, min(poke, deadline))
-            if wake.control:
-                check_stop(self.link)
-            engine.pull()
+            self._pull(min(poke, deadline))
+
+    def expect(
+        self, wanted: str, fault: str, seconds: float | None = None, *, hints: tuple[tuple[str, HintValue], ...] = ()
+    ) -> str:
+        """The first line that begins with a word, within the time for a ping; StepFault with these words otherwise."""
+        line = self.until(lambda line: line.split(None, 1)[0] == wanted, ANSWER_S if seconds is None else seconds)
+        if line is None:
+            raise StepFault(fault, hints=hints)
+        return line
 
     def pause(self, seconds: float) -> list[str]:
         """Listen for so long; what was said."""
@@ -283,40 +274,29 @@ class EngineSession:
 
     def exits(self, seconds: float) -> bool:
         """Whether its process ends within so long; what it says meanwhile is read and forgotten."""
-        engine = self._engine
-        assert engine is not None
-        deadline = time.monotonic_ns() + int(seconds * 1e9)
-        while not engine.process.exited and time.monotonic_ns() < deadline:
-            if wait((engine.process,), self.link.control_fd, deadline).control:
+        process, deadline = self.process, time.monotonic_ns() + int(seconds * 1e9)
+        while not process.exited and time.monotonic_ns() < deadline:
+            if wait((process,), self.link.control_fd, deadline).control:
                 check_stop(self.link)
-            engine.process.read()
-        return engine.process.exited
+            process.read()
+        return process.exited
 
     def declares(self, feature: str) -> bool:
         """Of a CECP engine, without a look at whether it is ready."""
         return isinstance(self._engine, CecpEngine) and self._engine.features.on(feature)
 
-    def close_input(self) -> None:
-        """The end of file at its stdin."""
-        assert self._engine is not None
-        self._engine.process.close_input()
-
-    def signal(self, number: int) -> None:
-        """A signal to its process group."""
-        assert self._engine is not None
-        self._engine.process.signal(number)
-
-    def status(self) -> str:
-        """How its process ended."""
-        return "" if self._engine is None else self._engine.process.exit_status()
-
-    def stderr(self) -> tuple[str, ...]:
-        """The last lines it wrote there."""
-        return () if self._engine is None else self._engine.process.stderr()
-
     def last_words(self) -> str:
-        """How the process ended and its last line on stderr."""
-        if self._engine is None:
-            return ""
-        last = self._engine.process.stderr(1)
+        """The last line on stderr of the process, "" without one."""
+        last = () if self._engine is None else self.process.stderr(1)
         return f"; stderr: {last[0]}" if last else ""
+
+
+def _ask(position: Position, tc: TimeControl, clock: Clock) -> Ask:
+    return Ask(
+        position,
+        white=position.board.turn,
+        tc=tc,
+        own_ms=clock.shown_ms(),
+        own_increment_ms=clock.increment_ms,
+        moves_to_go=clock.moves_to_go,
+    )

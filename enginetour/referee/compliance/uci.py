@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from enginetour.engines.position import read_move
+from enginetour.referee.compliance import exam
 from enginetour.referee.compliance.common import CALM, position
-from enginetour.referee.compliance.exam import ANSWER_S, QUIET_S, EngineSession, NotSupported, Step, StepFault
+from enginetour.referee.compliance.exam import EngineSession, NotSupported, Step, StepFault
 
-OWED_S = 1.0  # s for the answer to `stop` (runner spec 5.2)
-THOUGHT_S = 0.1  # s until it is surely thinking
-MOVE_S = 5.0  # s for a move after ponderhit with a clock of 2 s: its clock, and room for a busy machine
 # Words of `info` and how many numbers follow them; those after which everything may stand end the line.
 _NUMBERS = {
     "depth": 1, "seldepth": 1, "time": 1, "nodes": 1, "multipv": 1, "currmovenumber": 1, "hashfull": 1, "nps": 1,
@@ -43,22 +42,15 @@ def _odd_info(line: str) -> str:
     return ""
 
 
-def _name(exam: EngineSession) -> str:
-    engine = exam.ready()
-    if not engine.own_name:
-        raise StepFault("no id name: lists and records call it by its file's")
-    return engine.own_name
+def _named(session: EngineSession, field: str, fault: str) -> str:
+    name = str(getattr(session.ready(), field))
+    if not name:
+        raise StepFault(fault)
+    return name
 
 
-def _author(exam: EngineSession) -> str:
-    engine = exam.ready()
-    if not engine.author:
-        raise StepFault("no id author")
-    return engine.author
-
-
-def _info(exam: EngineSession) -> str:
-    found = exam.move(position("", "e2e4 c7c5"), CALM)
+def _info(session: EngineSession) -> str:
+    found = session.move(position("", "e2e4 c7c5"), CALM)
     told = [line for line in found.raw.decode("utf-8", "replace").splitlines() if line.split(None, 1)[:1] == ["info"]]
     for line in told:
         if odd := _odd_info(line):
@@ -68,91 +60,84 @@ def _info(exam: EngineSession) -> str:
     return f"{len(told)} lines"
 
 
-def _endless(exam: EngineSession) -> str:
-    exam.loose()
-    exam.send("position startpos", "go infinite")
-    early = [line for line in exam.pause(QUIET_S) if line.startswith("bestmove")]
+def _none_early(session: EngineSession, when: str) -> None:
+    early = [line for line in session.pause(exam.QUIET_S) if line.startswith("bestmove")]
     if early:
-        raise StepFault(f"{early[0]!r} before stop")
-    exam.send("stop")
-    if exam.until(lambda line: line.startswith("bestmove"), OWED_S) is None:
-        exam.drop()
-        raise StepFault(f"no bestmove within {OWED_S:g} s of stop: after a lost game it is started anew")
+        raise StepFault(f"{early[0]!r} {when}")
+
+
+def _endless(session: EngineSession) -> str:
+    session.loose()
+    session.send("position startpos", "go infinite")
+    _none_early(session, "before stop")
+    session.send("stop")
+    session.expect("bestmove", f"{_stopped_not()}: after a lost game it is started anew", exam.OWED_S)
     return ""
 
 
-def _thinking_ping(exam: EngineSession) -> str:
-    exam.loose()
-    exam.send("position startpos", "go infinite")
-    exam.pause(THOUGHT_S)
-    exam.send("isready")
-    answered = exam.until(lambda line: line == "readyok", ANSWER_S) is not None
-    exam.send("stop")
-    stopped = exam.until(lambda line: line.startswith("bestmove"), OWED_S) is not None
-    if not stopped:
-        exam.drop()
-    if not answered:
-        raise StepFault("no readyok while it thinks; it is never asked then")
+def _stopped_not() -> str:
+    return f"no bestmove within {exam.OWED_S:g} s of stop"
+
+
+def _thinking_ping(session: EngineSession) -> str:
+    session.loose()
+    session.send("position startpos", "go infinite")
+    session.pause(exam.THOUGHT_S)
+    session.send("isready")
+    session.expect("readyok", "no readyok while it thinks; it is never asked then")
+    session.send("stop")
+    if session.until(lambda line: line.startswith("bestmove"), exam.OWED_S) is None:
+        session.drop()
     return ""
 
 
-def _idle_stop(exam: EngineSession) -> str:
-    exam.loose()
-    exam.send("stop", "isready")
-    if exam.until(lambda line: line == "readyok", ANSWER_S) is None:
-        raise StepFault("no readyok after stop without a search")
-    late = [line for line in (*exam.heard, *exam.pause(0.1)) if line.startswith("bestmove")]
+def _answers(session: EngineSession, *lines: str, wanted: str, fault: str) -> str:
+    session.loose()
+    session.send(*lines)
+    session.expect(wanted, fault)
+    return ""
+
+
+def _idle_stop(session: EngineSession) -> str:
+    _answers(session, "stop", "isready", wanted="readyok", fault="no readyok after stop without a search")
+    late = [line for line in (*session.heard, *session.pause(0.1)) if line.startswith("bestmove")]
     if late:
         raise StepFault(f"{late[0]!r} where nothing was asked")
     return ""
 
 
-def _again(exam: EngineSession) -> str:
-    exam.loose()
-    exam.send("uci")
-    if exam.until(lambda line: line == "uciok", ANSWER_S) is None:
-        raise StepFault("no second uciok")
+def _again(session: EngineSession) -> str:
+    return _answers(session, "uci", wanted="uciok", fault="no second uciok")
+
+
+def _strange_option(session: EngineSession) -> str:
+    lines = ("setoption name No Such Option value 1", "isready")
+    return _answers(session, *lines, wanted="readyok", fault="no readyok after an option it does not have")
+
+
+def _news(session: EngineSession) -> str:
+    session.loose()
+    session.send("ucinewgame", "isready")
+    limit = session.spec.quirks.ready_timeout
+    hints = (("quirks.ready_timeout", min(600.0, 6 * limit)),)
+    session.expect("readyok", f"no readyok within {limit:g} s of ucinewgame", limit, hints=hints)
     return ""
 
 
-def _strange_option(exam: EngineSession) -> str:
-    exam.loose()
-    exam.send("setoption name No Such Option value 1", "isready")
-    if exam.until(lambda line: line == "readyok", ANSWER_S) is None:
-        raise StepFault("no readyok after an option it does not have")
-    return ""
-
-
-def _news(exam: EngineSession) -> str:
-    exam.loose()
-    exam.send("ucinewgame", "isready")
-    if exam.until(lambda line: line == "readyok", exam.spec.quirks.ready_timeout) is None:
-        limit = exam.spec.quirks.ready_timeout
-        raise StepFault(
-            f"no readyok within {limit:g} s of ucinewgame", hints=(("quirks.ready_timeout", min(600.0, 6 * limit)),)
-        )
-    return ""
-
-
-def _pondering(exam: EngineSession) -> None:
-    engine = exam.loose()
+def _pondering(session: EngineSession) -> None:
+    engine = session.loose()
     if not any(option.name.casefold() == "ponder" and option.kind == "check" for option in engine.declared):
         raise NotSupported("no option Ponder")
-    exam.send("setoption name Ponder value true", "position startpos moves e2e4 e7e5 g1f3")
-    exam.send("go ponder wtime 2000 btime 2000")
-    early = [line for line in exam.pause(QUIET_S) if line.startswith("bestmove")]
-    if early:
-        raise StepFault(f"{early[0]!r} while it ponders: kept, and taken at the hit")
+    session.send("setoption name Ponder value true", "position startpos moves e2e4 e7e5 g1f3")
+    session.send("go ponder wtime 2000 btime 2000")
+    _none_early(session, "while it ponders: kept, and taken at the hit")
 
 
-def _hit(exam: EngineSession) -> str:
-    _pondering(exam)
-    exam.send("ponderhit")
-    line = exam.until(lambda line: line.startswith("bestmove"), MOVE_S)
-    exam.send("setoption name Ponder value false")
-    if line is None:
-        exam.drop()
-        raise StepFault(f"no bestmove within {MOVE_S:g} s of ponderhit")
+def _hit(session: EngineSession) -> str:
+    _pondering(session)
+    session.send("ponderhit")
+    line = session.expect("bestmove", f"no bestmove within {exam.MOVE_S:g} s of ponderhit", exam.MOVE_S)
+    session.send("setoption name Ponder value false")
     words = line.split()
     board = position("", "e2e4 e7e5 g1f3").board
     move, _ = read_move(board, words[1] if len(words) > 1 else "")
@@ -164,21 +149,21 @@ def _hit(exam: EngineSession) -> str:
     return line.removeprefix("bestmove ")
 
 
-def _missed(exam: EngineSession) -> str:
-    _pondering(exam)
-    exam.send("stop")
-    line = exam.until(lambda line: line.startswith("bestmove"), OWED_S)
-    exam.send("setoption name Ponder value false")
-    if line is None:
-        exam.drop()
-        raise StepFault(f"no bestmove within {OWED_S:g} s of stop")
+def _missed(session: EngineSession) -> str:
+    _pondering(session)
+    session.send("stop")
+    session.expect("bestmove", _stopped_not(), exam.OWED_S)
+    session.send("setoption name Ponder value false")
     return ""
 
 
 DECLARED: tuple[Step, ...] = (
-    Step("name", "it tells its name", _name, "warn"),
-    Step("author", "it tells its author", _author, "warn"),
-)
+    Step(
+        "name", "it tells its name",
+        partial(_named, field="own_name", fault="no id name: lists and records call it by its file's"), "warn",
+    ),
+    Step("author", "it tells its author", partial(_named, field="author", fault="no id author"), "warn"),
+)  # fmt: skip
 STEPS: tuple[Step, ...] = (
     Step("info", "info lines as the protocol has them", _info, "warn"),
     Step("new-game", "ready after ucinewgame", _news),

@@ -22,8 +22,8 @@ from enginetour.model.errors import InputRefused, TourError
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.tablebases import find_tables
+from enginetour.tournament.config.entrants import engines_of, table_folders
 from enginetour.tournament.config.entrants import find_tables as entrants_find_tables
-from enginetour.tournament.config.entrants import table_folders
 from enginetour.tournament.config.workspace import workspace_of
 from enginetour.tournament.limits import processors_wanted
 from enginetour.tournament.places import START_PARALLEL
@@ -377,7 +377,7 @@ def _origins(plan: Plan) -> dict[str, Origin]:
             (name, str(value).lower() if isinstance(value, bool) else str(value))
             for name, value in section.options.items()
         )
-        for entry in registry.matching(section, folder):
+        for entry in engines_of(section, registry, folder):
             found[section.name or entry.name] = Origin(entry.id, options)
     return found
 

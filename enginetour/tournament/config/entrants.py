@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from enginetour.engines.enginefile import EngineEntry, override
 from enginetour.engines.identity import fingerprint
+from enginetour.engines.registry import Registry
 from enginetour.interop.files import file_digest
 from enginetour.interop.toml import toml_value
 from enginetour.model import task
@@ -29,6 +32,39 @@ from enginetour.referee import tablebases
 from enginetour.referee.tablebases import FEWEST_PIECES, TableFiles
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, TableSettings
+
+# Engines of an entrant: the engine file it names, those of a glob, or a command of its own.
+
+
+def engines_of(section: EntrantSection, registry: Registry, folder: Path, place: str = "") -> Iterator[EngineEntry]:
+    """Yield the engines that a section means, its own settings put over those of the engine file.
+
+    Relative paths of its command, and `dir`, begin at `folder`, the configuration's. Options are the caller's.
+    """
+    if section.command and section.protocol:
+        name = section.name or Path(section.command[0]).name
+        found = [EngineEntry(name, name, section.command, section.protocol, folder=folder)]
+    elif section.glob:
+        found = [registry.get(engine) for engine in registry.ids if fnmatch.fnmatchcase(engine, section.glob)]
+        if not found:
+            step = "list them by: enginetour engines list"
+            raise InputRefused(f"no engine file matches {section.glob!r}", place=place, step=step)
+    else:
+        found = [registry.get(section.engine or "", place)]
+    for entry in found:
+        path = section.dir if section.dir in (None, "scratch") else str(folder / section.dir)
+        yield replace(
+            entry,
+            dir=path or entry.dir,
+            limits=frozenset(section.limits) if section.limits else entry.limits,
+            env={**entry.env, **section.env},
+            pass_env=(*entry.pass_env, *section.pass_env),
+            keep_scratch=entry.keep_scratch or section.keep_scratch,
+            sandbox=section.sandbox or entry.sandbox,
+            resources=override(entry.resources, section.resources, place),
+            quirks=override(entry.quirks, section.quirks, place),
+        )
+
 
 # Time control of an entrant with each color.
 #

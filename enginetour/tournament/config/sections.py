@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from enginetour.engines.enginefile import VariableName, refuse_equal_options
+from enginetour.engines.enginefile import refuse_equal_options
 from enginetour.model.errors import suggest
-from enginetour.model.task import Restart, Sandbox
+from enginetour.model.task import LimitName, OptionValue, Restart, Sandbox, VariableName
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD, variant_named
 from enginetour.openings.choice import OpeningSettings
@@ -132,8 +132,8 @@ class EntrantSection(BaseModel):
     protocol: Literal["uci", "cecp"] | None = None
     dir: str | None = None
     env: dict[str, str] = {}
-    options: dict[str, str | int | float | bool] = {}
-    limits: tuple[Literal["clock", "movetime", "nodes", "depth"], ...] | None = None
+    options: dict[str, OptionValue] = {}
+    limits: tuple[LimitName, ...] | None = None
     quirks: dict[str, Any] = {}
     resources: dict[str, Any] = {}
     sandbox: Sandbox | None = None

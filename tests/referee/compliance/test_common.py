@@ -11,8 +11,7 @@ import pytest
 
 from enginetour.engines import cecp
 from enginetour.engines.protocol import MS
-from enginetour.referee.compliance import cecp as cecp_module
-from enginetour.referee.compliance import common, exam, uci
+from enginetour.referee.compliance import common, exam
 from enginetour.referee.compliance.course import steps_of
 from tests.night.test_compliance_faults import FAULTS, OWN
 from tests.referee.compliance.test_course import TOGETHER
@@ -20,16 +19,16 @@ from tests.support.engines import Protocol, hasty, patient, taken
 
 # Found by what does not come: only the wait for that is short. All else may take as long as a busy machine needs.
 SHORT: dict[str, tuple[tuple[ModuleType, str], ...]] = {
-    "pieces": ((common, "ANSWER_S"),),
-    "crlf": ((common, "ANSWER_S"),),
-    "ping-thinking": ((uci, "ANSWER_S"), (cecp_module, "ANSWER_S")),
+    "pieces": ((exam, "ANSWER_S"),),
+    "crlf": ((exam, "ANSWER_S"),),
+    "ping-thinking": ((exam, "ANSWER_S"),),
     "quit-thinking": ((common, "QUIT_WAIT"),),
     "eof": ((common, "QUIT_WAIT"),),
     "eof-thinking": ((common, "QUIT_WAIT"),),
     "sigterm": ((common, "TERM_WAIT"),),
-    "stop": ((uci, "OWED_S"),),
-    "second-uci": ((uci, "ANSWER_S"),),
-    "move-now": ((cecp_module, "OWED_S"),),
+    "stop": ((exam, "OWED_S"),),
+    "second-uci": ((exam, "ANSWER_S"),),
+    "move-now": ((exam, "OWED_S"),),
 }
 SILENT_NS = 500 * MS  # who tells no features says so by its silence
 BY_DAY = {  # in test_compliance.py
@@ -65,8 +64,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is waited for that never comes, but for what a test shortens."""
     hasty(monkeypatch)
     patient(monkeypatch)
-    for module in (exam, uci, cecp_module, common):
-        monkeypatch.setattr(module, "QUIET_S", 1.0, raising=False)
+    monkeypatch.setattr(exam, "QUIET_S", 1.0)
 
 
 @pytest.mark.parametrize(

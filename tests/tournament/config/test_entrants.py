@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import chess
 import pytest
 
-from enginetour.engines import protocol
+from enginetour.engines import protocol, registry
 from enginetour.engines.cecp import stage_lines, time_lines
 from enginetour.engines.position import Position
 from enginetour.engines.protocol import Ask
+from enginetour.engines.registry import to_spec
 from enginetour.engines.uci_lines import go_command
+from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import InputRefused, Unsupported
 from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import (
@@ -20,21 +24,23 @@ from enginetour.model.task import (
     GameTask,
     Quirks,
     ResignRule,
+    Resources,
     Rules,
     Side,
     TablebaseRule,
     TimeTerms,
 )
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.books import Record
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
+from enginetour.referee.record import Record
 from enginetour.referee.startup import EnginePool
 from enginetour.tournament.config import entrants
 from enginetour.tournament.config import load as load_module
-from enginetour.tournament.config.entrants import control_warnings, describe_controls, side_of
+from enginetour.tournament.config.entrants import control_warnings, describe_controls, engines_of, side_of
 from enginetour.tournament.config.load import load
+from enginetour.tournament.config.sections import EntrantSection
 from enginetour.tournament.plan import prepare
 from tests.support import tournaments
 from tests.support.engines import game, scripted, sound
@@ -406,11 +412,11 @@ def prepared(
 
 def played(task: GameTask) -> Game:
     """The same, played; no engine is left."""
-    shelf = EnginePool()
+    pool = EnginePool()
     try:
-        return play(task, Link(), shelf)
+        return play(task, Link(), pool)
     finally:
-        shelf.close_all()
+        pool.close_all()
 
 
 def test_a_game_has_the_rules_of_its_configuration(folder: Path) -> None:
@@ -530,3 +536,50 @@ def test_ponder_goes_over_the_engine_file(tmp_path: Path, play: str, own: str, o
     assert spec.options == (("Hash", "16"), ("Ponder", option))
     assert spec.ponder == (("Ponder", "true") in spec.offered)
     assert spec.ponder == (option == "true" or "options" in own)
+
+
+# Which engines an entrant means.
+
+
+def test_the_engines_of_a_section(tmp_path: Path) -> None:
+    """A section means one engine, all of a glob, or a command of its own; its settings go over the file's."""
+    known = registry.load([bundled_directory("engines")])
+    assert [entry.id for entry in engines_of(EntrantSection(glob="wren*"), known, tmp_path)] == [
+        f"wren{n}" for n in range(1, 9)
+    ]
+    settings: dict[str, Any] = {"quirks": {"line_delay_ms": 5}, "limits": ("clock",), "dir": "d", "env": {"A": "b"}}
+    (changed,) = engines_of(EntrantSection(engine="hoichess", **settings), known, tmp_path)
+    assert changed.quirks == replace(known.get("hoichess").quirks, line_delay_ms=5)
+    assert changed.obeyed == {"clock"}
+    settings = {"resources": {"memory": 900}, "sandbox": "landlock", "pass_env": ("A",), "keep_scratch": True}
+    (confined,) = engines_of(EntrantSection(engine="wren1", **settings), known, tmp_path)
+    spec = to_spec(confined)
+    assert (spec.resources, spec.sandbox) == (Resources(memory=900), "landlock")
+    assert (spec.pass_env, spec.keep_scratch) == (("A",), True)
+    assert (changed.dir, dict(changed.env)) == (str(tmp_path / "d"), {"A": "b"})
+    (tmp_path / "mine").touch(0o755)
+    section = EntrantSection(command=("./mine", "-x"), protocol="cecp", name="My engine")
+    (own,) = engines_of(section, known, tmp_path)
+    assert to_spec(own).command == (str(tmp_path / "mine"), "-x")
+    assert own.name == "My engine"
+    assert own.obeyed == {"clock", "movetime"}
+
+
+def test_a_section_without_an_engine(tmp_path: Path) -> None:
+    """A glob without engines, an unknown id and an unknown quirk are refused at their place."""
+    known = registry.load([bundled_directory("engines")])
+    for asked, told in (
+        (EntrantSection(glob="x*"), "t:3: no engine file matches 'x\\*'"),
+        (EntrantSection(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
+        (EntrantSection(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
+        (
+            EntrantSection(engine="wren1", resources={"memry": 9}),
+            "t:3: unknown resource 'memry', did you mean 'memory'",
+        ),
+        (
+            EntrantSection(engine="wren1", resources={"nice": 20}),
+            "t:3: resources.nice: .* less than or equal to 19, found 20",
+        ),
+    ):
+        with pytest.raises(InputRefused, match=told):
+            list(engines_of(asked, known, tmp_path, "t:3"))

@@ -1,31 +1,21 @@
-"""Live page of one running tournament: the board of the running game, its clocks, and the standings."""
+"""Live page of one running tournament: the board of the running game, its clocks, its last games, and its listeners."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections import Counter, OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
+from operator import itemgetter
 from time import thread_time
 from typing import TYPE_CHECKING, Any
 
-from enginetour.formats.base import Format
-from enginetour.model.errors import StoreRefused
 from enginetour.model.game import Incident
 from enginetour.model.variants import VARIANTS, board_of
 from enginetour.reports.pgn import format_score
-from enginetour.reports.progress import is_open_ended
-from enginetour.reports.review.engines import page_slugs
-from enginetour.reports.review.tournament import tournament_rating_list
-from enginetour.reports.sheet import format_points, safe_text
-from enginetour.store.games import GameLine, incident_counts
-from enginetour.store.log import TournamentLog
-from enginetour.store.replay import format_of
-from enginetour.store.tables import TournamentEntry
-from enginetour.store.tournaments import Store
+from enginetour.reports.sheet import safe_text
 
 if TYPE_CHECKING:
     import chess
@@ -35,8 +25,8 @@ if TYPE_CHECKING:
 
 _LINE_PLIES = 12  # of a PV: what fits below a board
 MAX_PV_LENGTH = 160  # signs of a PV that cannot be read as moves (CECP: free text)
-SHOWN_MOVES = 16  # plies of the game told beside its board
-_SHOWN_SCORES = 32  # last evaluations told with each move: more plies than engines play between two tellings
+SHOWN_MOVES = 16  # plies of the game shown beside its board
+_SHOWN_SCORES = 32  # last evaluations sent with each move: more plies than engines play between two frames
 _MAX_SCORE = 1000  # centipawns: beyond it a curve has no more to say (a queen ahead is a won game between engines)
 
 
@@ -53,16 +43,16 @@ class LiveGame:
         self.scores: list[int | None] = [None] * len(self.moves)  # White's view, in centipawns
         self.over = False
         self.lost = False  # moves were missed: the board stays as it was
-        self._said: list[Mapping[str, Any] | None] = [None, None]
+        self._searched: list[Mapping[str, Any] | None] = [None, None]
         self._sans: list[str] = []
         self._variant = str(start.get("variant") or "standard")
-        self._board = self._begun(start.get("fen"))
+        self._board = self._first_board(start.get("fen"))
         self._white_first, self._number = self._board.turn, self._board.fullmove_number
         if "ply" in start:  # a game that was joined in its course
             self.lost = start["ply"] != len(self.moves)
-            self._hear(start)
+            self._note(start)
 
-    def _begun(self, fen: str | None) -> chess.Board:
+    def _first_board(self, fen: str | None) -> chess.Board:
         try:
             return board_of(self._variant if self._variant in VARIANTS else "standard", fen)
         except ValueError:
@@ -77,14 +67,14 @@ class LiveGame:
         self.lost = self.lost or ply != len(self.moves) + 1
         self.moves.append(str(event.get("uci")))
         self.scores.append(None)
-        self._hear(event)
+        self._note(event)
         return True
 
-    def _hear(self, event: Mapping[str, Any]) -> None:
+    def _note(self, event: Mapping[str, Any]) -> None:
         self.clocks = list(event.get("clocks") or self.clocks)
         self.at = float(event.get("at") or time.time())
         white = event["ply"] % 2 == self._white_first  # the plies of White are odd where it began
-        self._said[not white] = event
+        self._searched[not white] = event
         score = event.get("score")
         if isinstance(score, int) and self.scores:
             self.scores[-1] = max(-_MAX_SCORE, min(_MAX_SCORE, score if white else -score))
@@ -98,7 +88,7 @@ class LiveGame:
             except (ValueError, AssertionError):
                 self.lost = True
 
-    def told(self, *, whole: bool = False) -> dict[str, Any]:
+    def to_json(self, *, whole: bool = False) -> dict[str, Any]:
         """What a page shows, ready for JSON; `whole`: with all evaluations so far, for a page just opened."""
         self._catch_up()
         board = self._board
@@ -122,7 +112,7 @@ class LiveGame:
             "at": self.at,
             "over": self.over,
             "lost": self.lost,
-            "said": [self._thought(0), self._thought(1)],
+            "said": [self._search(0), self._search(1)],
             "graph": self.scores if whole else self.scores[-_SHOWN_SCORES:],
         }
 
@@ -136,9 +126,9 @@ class LiveGame:
             words.append(self._sans[ply])
         return " ".join(words)
 
-    def _thought(self, side: int) -> dict[str, Any] | None:
+    def _search(self, side: int) -> dict[str, Any] | None:
         """What the side said of its last search: its score as White sees it, depth, time, PV in SAN."""
-        said = self._said[side]
+        said = self._searched[side]
         if said is None:
             return None
         score = said.get("score")
@@ -147,10 +137,10 @@ class LiveGame:
             "depth": said.get("depth"),
             "nodes": said.get("nodes"),
             "ms": said.get("elapsed_ms"),
-            "pv": self._line(str(said.get("pv") or ""), int(said["ply"])),
+            "pv": self._pv(str(said.get("pv") or ""), int(said["ply"])),
         }
 
-    def _line(self, pv: str, ply: int) -> str:
+    def _pv(self, pv: str, ply: int) -> str:
         """A PV from before its ply in SAN, as far as it can be played; as it stands where it is no moves."""
         words = pv.split()
         if not words or self.lost:
@@ -188,7 +178,7 @@ def _extra(board: chess.Board) -> list[str]:
 
 # An open page at the other end of a stream of events: what it has yet to be sent.
 
-MAX_PENDING = 1280  # things that may wait for one page, 1 KB each: the boards of a cluster; then it is told all anew
+MAX_PENDING = 1280  # things that may wait for one page, 1 KB each: the boards of a cluster; then all is sent again
 
 
 def sse_frame(event: str, value: Mapping[str, Any]) -> bytes:
@@ -202,7 +192,7 @@ class Listener:
     def __init__(self) -> None:
         self._due: dict[str, bytes] = {}
         self._awake = asyncio.Event()
-        self.behind = False  # too much has waited: it must be told all anew
+        self.behind = False  # too much has waited: all must be sent again
         self.closed = False
 
     def put(self, thing: str, frame: bytes) -> None:
@@ -252,12 +242,12 @@ class LiveTournament:
         self.table: dict[str, Any] = {}
         self.lines: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
         self.incidents: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
-        self.audience: set[Listener] = set()
+        self.listeners: set[Listener] = set()
         self.stale = True  # there was a game or another change since the table was made
-        self.refused = ""  # why there is no table, as it was told
+        self.refused = ""  # why there is no table, as it was reported
         self.whole = False  # its lines are the last of the log, none missing
         self._changed: set[int] = set()
-        self._due_at = 0.0  # by the loop's clock: no board is told before
+        self._due_at = 0.0  # by the loop's clock: no board is sent before
         self._timer: asyncio.TimerHandle | None = None
 
     # What comes from the running tournament.
@@ -266,20 +256,20 @@ class LiveTournament:
         """Its answer to `status`: everything as it is now."""
         self.running = True
         self.games = {int(game["slot"]): LiveGame(game) for game in status.get("playing", ()) if "slot" in game}
-        self._far(status)
+        self._set_progress(status)
         self.stale, self.whole = True, False
-        self.tell_all()
+        self.send_all()
 
-    def remember(self, lines: Sequence[dict[str, Any]], incidents: Sequence[dict[str, Any]]) -> None:
-        """The last lines of the log, before those that were told live; a game may have been struck out since."""
-        known, now = {line["number"] for line in self.lines}, {line["number"]: line for line in lines}
+    def merge_lines(self, lines: Sequence[dict[str, Any]], incidents: Sequence[dict[str, Any]]) -> None:
+        """The last lines of the log, before those that came live; a game may have been struck out since."""
+        numbers, now = {line["number"] for line in self.lines}, {line["number"]: line for line in lines}
         live = [_as_it_counts(line, now.get(line["number"], line)) for line in self.lines]
-        kept = sorted([*(line for line in lines if line["number"] not in known), *live], key=_number)
-        told = [_incident_key(line) for line in self.incidents]
-        found = [*(line for line in incidents if _incident_key(line) not in told), *self.incidents]
-        self.lines = deque(kept, maxlen=MAX_LINES)
-        self.incidents = deque(sorted(found, key=_after), MAX_LINES)
-        self.tell_all()
+        games = [*(line for line in lines if line["number"] not in numbers), *live]
+        known = [_incident_key(line) for line in self.incidents]
+        found = [*(line for line in incidents if _incident_key(line) not in known), *self.incidents]
+        self.lines = deque(sorted(games, key=itemgetter("number")), MAX_LINES)
+        self.incidents = deque(sorted(found, key=lambda line: line["game"] or line.get("after") or 0), MAX_LINES)
+        self.send_all()
 
     def end(self) -> None:
         """It runs no more; its last boards go."""
@@ -288,30 +278,32 @@ class LiveTournament:
         state = "finished" if list(self.progress.get("remaining", ())) == [0, 0] else "stopped"  # the log has the word
         self.progress = {**self.progress, "state": state, "eta": None, "eta_range": None}
         self.stale = True
-        self.tell_all()
+        self.send_all()
 
     def take(self, event: Mapping[str, Any]) -> None:
         """A live event."""
         kind = event.get("event")
         if kind in ("start", "move", "end"):
-            self._play(str(kind), event)
+            self._take_board(str(kind), event)
         elif kind == "progress":
             changed = any(event.get(key) != self.progress.get(key) for key in ("games_done", "remaining"))
             self.stale = self.stale or changed  # somebody left or came, a game was struck out
             self.whole = self.whole and event.get("games_done", 0) >= self.progress.get("games_done", 0)
-            self._far(event)
-            self.tell("progress", "progress", self.progress)
+            self._set_progress(event)
+            self.send("progress", "progress", self.progress)
         elif kind == "game":
             self._finished(event)
         elif kind in ("incident", "warning"):
-            self._line(self.incidents, "incident", self._incident(str(kind), event))
+            engine, category, cause = (str(event.get(key, "")) for key in ("engine", "category", "cause"))
+            line = incident_line(event.get("game"), Incident(engine, category, cause), str(kind))
+            self._line(self.incidents, "incident", line)
         elif kind in _REPORTED_EVENTS:
             words = safe_text(event.get("text", "")).removeprefix(f"{safe_text(self.title)}: ")
             after = self.lines[-1]["number"] if self.lines else self.progress.get("games_done", 0)
-            told = {"kind": kind, "game": None, "after": after, "engine": "", "words": words}
-            self._line(self.incidents, "incident", told)
+            line = {"kind": kind, "game": None, "after": after, "engine": "", "words": words}
+            self._line(self.incidents, "incident", line)
 
-    def _play(self, kind: str, event: Mapping[str, Any]) -> None:
+    def _take_board(self, kind: str, event: Mapping[str, Any]) -> None:
         slot = int(event["slot"])
         if kind == "start":
             self.games[slot] = LiveGame(event)
@@ -322,33 +314,27 @@ class LiveTournament:
         elif not self.games[slot].move(event):
             return
         self._changed.add(slot)
-        self._soon()
+        self._schedule_boards()
 
-    def _far(self, status: Mapping[str, Any]) -> None:
+    def _set_progress(self, status: Mapping[str, Any]) -> None:
         self.progress = {key: value for key, value in status.items() if key not in ("event", "ok", "playing")}
 
     def _finished(self, event: Mapping[str, Any]) -> None:
         self.stale = True
-        told = {key: event.get(key) for key in ("number", "result", "plies", "seconds")}
-        told |= {key: safe_text(event.get(key, "")) for key in ("white", "black", "cause", "at")}
-        told["decisions"] = [safe_text(words) for words in event.get("decisions", ())]
-        self._line(self.lines, "game", told)
-
-    @staticmethod
-    def _incident(kind: str, event: Mapping[str, Any]) -> dict[str, Any]:
-        words = f"{safe_text(event.get('category', ''))}: {safe_text(event.get('cause', ''))}"
-        incident = Incident(str(event.get("engine", "")), str(event.get("category", "")), "")
-        return {"kind": kind, "game": event.get("game"), "engine": safe_text(incident.at_fault), "words": words}
+        line = {key: event.get(key) for key in ("number", "result", "plies", "seconds")}
+        line |= {key: safe_text(event.get(key, "")) for key in ("white", "black", "cause", "at")}
+        line["decisions"] = [safe_text(words) for words in event.get("decisions", ())]
+        self._line(self.lines, "game", line)
 
     def _line(self, lines: deque[dict[str, Any]], kind: str, line: dict[str, Any]) -> None:
         lines.append(line)
-        self.tell(f"{kind} {line.get('number')} {id(line)}", f"{kind}-line", line)
+        self.send(f"{kind} {line.get('number')} {id(line)}", f"{kind}-line", line)
 
     # What goes to the pages.
 
-    def attend(self, listener: Listener) -> None:
+    def add_listener(self, listener: Listener) -> None:
         """One more looks on: everything as it is now, then what changes."""
-        self.audience.add(listener)
+        self.listeners.add(listener)
         listener.put("all", sse_frame("all", self.snapshot()))
 
     def snapshot(self) -> dict[str, Any]:
@@ -356,207 +342,59 @@ class LiveTournament:
         return {
             "running": self.running,
             "progress": self.progress,
-            "games": {str(slot): game.told(whole=True) for slot, game in sorted(self.games.items())},
+            "games": {str(slot): game.to_json(whole=True) for slot, game in sorted(self.games.items())},
             "table": self.table,
             "lines": list(self.lines),
             "incidents": list(self.incidents),
         }
 
-    def tell(self, thing: str, event: str, value: Mapping[str, Any]) -> None:
-        """One thing to all who look on; a page that has fallen behind is told all anew."""
-        if not self.audience:
+    def send(self, thing: str, event: str, value: Mapping[str, Any]) -> None:
+        """One thing to all who look on; a page that has fallen behind is sent all again."""
+        if not self.listeners:
             return
         frame = sse_frame(event, value)
-        for listener in self.audience:
+        for listener in self.listeners:
             listener.put(thing, frame)
-        if any(listener.behind for listener in self.audience):
+        if any(listener.behind for listener in self.listeners):
             whole = sse_frame("all", self.snapshot())
-            for listener in self.audience:
+            for listener in self.listeners:
                 if listener.behind:
                     listener.behind = False
                     listener.put("all", whole)
 
-    def tell_all(self) -> None:
+    def send_all(self) -> None:
         """Everything to all."""
-        if self.audience:
-            self.tell("all", "all", self.snapshot())
+        if self.listeners:
+            self.send("all", "all", self.snapshot())
 
-    def _soon(self) -> None:
+    def _schedule_boards(self) -> None:
         """Tell what changed on the boards: at once after a quiet beat, else when the beat is over."""
-        if not self.audience:
+        if not self.listeners:
             self._changed.clear()
         elif self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_at(max(self._due_at, loop.time()), self._tell_boards)
+            self._timer = loop.call_at(max(self._due_at, loop.time()), self._send_boards)
 
-    def _tell_boards(self) -> None:
+    def _send_boards(self) -> None:
         self._timer, begun = None, thread_time()
         for slot in sorted(self._changed & self.games.keys()):
-            self.tell(f"board {slot}", "board", {"slot": slot, **self.games[slot].told()})
+            self.send(f"board {slot}", "board", {"slot": slot, **self.games[slot].to_json()})
         self._changed.clear()
         self._due_at = asyncio.get_running_loop().time() + max(UPDATE_INTERVAL_S, _REST * (thread_time() - begun))
 
 
 def _as_it_counts(line: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """A game that was struck out has another result in the log than the one that was told."""
+    """A game that was struck out has another result in the log than the one that came live."""
     if now.get("result", line["result"]) == line["result"]:
         return line
     return line | {"result": now["result"], "cause": now["cause"]}
 
 
-def _number(line: Mapping[str, Any]) -> int:
-    return int(line["number"])
-
-
-def _after(line: Mapping[str, Any]) -> int:
-    """The game that it is about, or after which it was told."""
-    return int(line["game"] or line.get("after") or 0)
+def incident_line(game: int | None, incident: Incident, kind: str) -> dict[str, Any]:
+    """Return an incident of a game as a page shows it; `kind`: incident or warning."""
+    words = f"{safe_text(incident.category)}: {safe_text(incident.cause)}"
+    return {"kind": kind, "game": game, "engine": safe_text(incident.at_fault), "words": words}
 
 
 def _incident_key(line: Mapping[str, Any]) -> tuple[object, ...]:
     return line["game"], line["engine"], line["words"]
-
-
-# How a tournament stands, for a page that follows it: folded on from game to game, rated again after each.
-
-_MAX_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
-_MAX_TOURNAMENTS = 16  # tournaments that were looked at last: one of 10,000 games takes 5 MB (measured)
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsData:
-    """What `Room` shows, ready for JSON."""
-
-    table: dict[str, Any]
-    progress: dict[str, Any]
-    lines: tuple[dict[str, Any], ...] = ()
-    incidents: tuple[dict[str, Any], ...] = ()
-
-
-@dataclass
-class _Fold:
-    """A tournament up to `position` of its log."""
-
-    log: TournamentLog
-    format: Format[Any]
-    state: Any
-    position: int = 0
-    rated: int = -1  # the position of the ratings
-    elo: dict[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
-
-
-class StandingsCache:
-    """The folds of the tournaments that were looked at last. One thread at a time."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._folds: OrderedDict[int, _Fold] = OrderedDict()
-        self._states: dict[int, tuple[int, str]] = {}  # by tournament: the position of its log, and its state there
-
-    def made(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
-        """Table and progress now; the last lines of the log too, if asked for."""
-        fold = self._folds[entry.id] = self._folded(entry)
-        self._folds.move_to_end(entry.id)
-        while len(self._folds) > _MAX_TOURNAMENTS:
-            self._folds.popitem(last=False)
-        log = fold.log
-        if fold.rated != fold.position:
-            self._rate(fold)
-        counts = log.endings()
-        wrong = incident_counts(log)
-        remaining = fold.format.remaining(fold.state)
-        progress = {
-            "tournament": entry.title,
-            "system": entry.system,
-            "state": _state(fold),
-            "games_done": counts.total(),
-            "remaining": list(remaining),
-            "open_ended": is_open_ended(counts.total(), remaining),
-            "incidents": wrong.total(),
-            "endings": dict(counts),
-        }
-        last = [_line(game) for game in log.games(limit=MAX_LINES)] if lines else []
-        told = [_incident_told(number, incident) for number, incident in log.incidents()[-MAX_LINES:]] if lines else []
-        return StandingsData(self._table(fold, wrong), progress, tuple(last), tuple(told))
-
-    def states(self, wanted: Sequence[TournamentEntry]) -> dict[str, str]:
-        """Finished or stopped, by slug; of one that cannot be folded, why not."""
-        return {entry.slug: self._state_of(entry) for entry in wanted}
-
-    def _state_of(self, entry: TournamentEntry) -> str:
-        try:
-            position = self._store.tournament(entry.name, entry.edition).last_position
-            if self._states.get(entry.id, (-1, ""))[0] != position:
-                self._states[entry.id] = position, _state(self._folded(entry))
-        except StoreRefused as refused:
-            return f"cannot be read: {refused.what}"
-        return self._states[entry.id][1]
-
-    def _folded(self, entry: TournamentEntry) -> _Fold:
-        """Stepped on by what has come into the log since the last look; StoreRefused as by `folded.fold`."""
-        fold = self._folds.get(entry.id)
-        if fold is None:
-            log = self._store.tournament(entry.name, entry.edition)
-            format_ = format_of(log)
-            fold = _Fold(log, format_, format_.start(log.entrants))
-        last = fold.log.last_position
-        if last > fold.position:
-            try:
-                for event in fold.log.events(after=fold.position):
-                    fold.state = fold.format.step(fold.state, event)
-                    fold.position += 1
-            except ValueError as error:
-                raise StoreRefused(f"the log does not fit its format: {error}", place=entry.title) from None
-        return fold
-
-    def _rate(self, fold: _Fold) -> None:
-        found = tournament_rating_list(fold.log, fold.log.config.get("ratings", {}).get("anchor") or {})
-        fold.elo = {row.name: (row.rating, row.plus, row.minus) for row in found.rows}
-        fold.rated = fold.position
-
-    @staticmethod
-    def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
-        placed = fold.format.standings(fold.state)
-        slugs = page_slugs([*(line.name for line in placed), *fold.log.specs])
-        rows = []
-        for line in placed[:_MAX_ENGINES]:
-            rating, plus, minus = fold.elo.get(line.name, (None, None, None))
-            rows.append(
-                {
-                    "rank": line.rank,
-                    "name": safe_text(line.name),
-                    "slug": slugs.get(line.name),
-                    "points": format_points(line.half_points)
-                    + (f" ({format_points(line.unplayed)} bye)" if line.unplayed else ""),
-                    "games": line.games,
-                    "elo": None if rating is None else round(rating),
-                    "plus": None if plus is None else round(plus),
-                    "minus": None if minus is None else round(minus),
-                    "status": safe_text(line.status),
-                    "incidents": wrong[line.name],
-                }
-            )
-        return {"rows": rows, "more": max(0, len(placed) - _MAX_ENGINES)}
-
-
-def _state(fold: _Fold) -> str:
-    return "stopped" if fold.format.offers(fold.state) else "finished"
-
-
-def _line(game: GameLine) -> dict[str, Any]:
-    return {
-        "number": game.number,
-        "white": safe_text(game.white),
-        "black": safe_text(game.black),
-        "result": "*" if game.voided else str(game.outcome),
-        "cause": safe_text(game.how),
-        "plies": game.plies,
-        "seconds": round(game.ended - game.started, 3),
-        "decisions": [],
-    }
-
-
-def _incident_told(number: int, incident: Any) -> dict[str, Any]:
-    words = f"{safe_text(incident.category)}: {safe_text(incident.cause)}"
-    kind = "warning" if incident.is_warning else "incident"
-    return {"kind": kind, "game": number, "engine": safe_text(incident.at_fault), "words": words}

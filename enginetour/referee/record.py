@@ -1,7 +1,7 @@
 """The record of a game in progress: notation, search figures, live events, engine warnings (bookkeeping).
 
 The referee puts raw plies in and takes one step at a time, only while no pipe has anything to read. Plies of quick
-searches wait for each other: nearly none that is answered at once is kept waiting by books, and many plies in a row
+searches wait for each other: nearly none that is answered at once is kept waiting by it, and many plies in a row
 cost a third of as many that are written one by one between two switches to another process. No spectator sees that a
 move is a quarter of a second old.
 """
@@ -18,16 +18,16 @@ from typing import NamedTuple
 import chess
 
 from enginetour.engines.machine import Workload
-from enginetour.engines.position import ROOM, Position
+from enginetour.engines.position import ROOM, Position, is_plainly_legal, play, written
 from enginetour.engines.process import NEVER_NS
-from enginetour.engines.wire import SearchInfo, escape_text
+from enginetour.engines.wire import LONGEST_PV, MATE, SearchInfo, escape_text
 from enginetour.model.game import Incident, MoveMade, SideRecord
-from enginetour.referee.clock import MS, EngineWaits, OwnWaits
+from enginetour.referee.clock import MS
 from enginetour.referee.compiled import native, record_board
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import WARNING_LINES, EnginePool, incident_of, search_request
-from enginetour.referee.verdict import SearchClaims
+from enginetour.referee.waits import EngineWaits, OwnWaits
 
 # How hard an engine worked in one game, as it told it: sums to be averaged over a tournament.
 
@@ -60,6 +60,133 @@ def matching_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
     lines = (line[:KEPT_LENGTH].decode("utf-8", "replace").strip() for line in reversed(search.split(b"\n")))
     found = (escape_text(line, KEPT_LENGTH) for line in lines if line and pattern.search(line))
     return tuple(reversed(list(islice(found, KEPT_LINES))))
+
+
+# What an engine says about its own search, held against the board and against its next words (runner spec 12).
+#
+# kind           what was found
+# no-score       a move without any scored line, where it had a choice
+# pv-other       its last PV, of a score that is no bound, does not begin with the move it played
+# pv-illegal     a move of its last PV cannot be played (UCI only: in CECP a PV is free text)
+# mate-late      it said mate in n and had not mated with its n-th move
+# mate-lost      it said that it mates, and with its next move that it is mated
+#
+# Counted and told, never a verdict: none of it changes a game.
+
+_CLAIMS = ("no-score", "pv-other", "pv-illegal", "mate-late", "mate-lost")
+_PV_PIECE = 8  # plies of a PV looked at in one step: 30 us (measured), a step of bookkeeping (runner spec 15)
+_COORDINATES = re.compile(r"[a-h][1-8][a-h][1-8][qrbnk]?")
+_NUMBER = re.compile(r"(?:\d+\.+)?")
+_MATE_RANGE = 1000  # moves; farther ones are no distances any engine has seen
+
+
+class SearchClaims:
+    """The claims of one side in one game; `usual`: FIDE's rules hold, and the boards' castling rights are clean."""
+
+    def __init__(self, *, reads_pv: bool, usual: bool) -> None:
+        self._reads_pv = reads_pv
+        self._usual = usual
+        self._due: int | None = None  # number of the own move by which a promised mate is on the board
+        self._moves = 0
+        self._number = 0  # of the move, as the PGN has it: openings and positions begin anywhere
+        self._mates = False  # its last score was a mate of its own
+        self._found: dict[str, tuple[int, str]] = {}
+
+    def heard(
+        self, thought: SearchInfo, move: chess.Move, board: chess.Board, elapsed_ms: int
+    ) -> Iterator[None] | None:
+        """Look at a search whose move is about to be made on `board`; what is left to look at piece by piece.
+
+        Of a PV as many plies are looked at as the search took milliseconds: 10 us a ply are 1 % of the time then.
+        """
+        self._moves += 1
+        self._number = board.fullmove_number
+        if thought.score is None:
+            if board.legal_moves.count() > 1:
+                self._tell("no-score", f"played {move.uci()} without any scored line")
+            return None
+        self._mate(thought.score, thought.bound)
+        pv = thought.pv.split()
+        if not pv or thought.bound:  # that of a search that failed: it leads nowhere
+            return None
+        first = move if pv[0] == move.uci() else self._first(pv, board)
+        if first is not None and first != move:
+            self._tell("pv-other", f"played {move.uci()}, and its last PV begins with {first.uci()}")
+        if not self._reads_pv or elapsed_ms < 1:
+            return None
+        whole = pv if len(thought.pv) < LONGEST_PV else pv[:-1]
+        return self._line(whole[:elapsed_ms], board.copy(stack=False), self._number)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nothing was promised that the next search might break."""
+        return not self._mates and self._due is None
+
+    def passed(self) -> None:
+        """A search of whose score and PV there is nothing to tell, after others that were quiet."""
+        self._moves += 1
+
+    def _mate(self, score: int, bound: int) -> None:
+        counts = MATE - _MATE_RANGE <= abs(score) <= MATE  # beyond it engines have scales of their own
+        mates = counts and score > 0 and bound >= 0
+        if self._due is not None and self._moves > self._due:
+            late = self._moves - self._due
+            self._tell("mate-late", f"had not mated {late} move{'s' * (late != 1)} after it should have")
+            self._due = None
+        if self._mates and counts and score < 0 and bound <= 0:
+            self._tell("mate-lost", f"said mate, and a move later that it is mated in {MATE + score}")
+            self._due = None
+        if mates:
+            due = self._moves + max(1, MATE - score) - 1
+            self._due = due if self._due is None else min(due, self._due)
+        self._mates = mates
+
+    def _first(self, pv: list[str], board: chess.Board) -> chess.Move | None:
+        for word in pv[:3]:  # a number, dots, a mark of a bound may stand before it
+            text = _NUMBER.sub("", word, count=1)
+            try:
+                return board.parse_uci(text.lower()) if _COORDINATES.fullmatch(text.lower()) else board.parse_san(text)
+            except ValueError:
+                if self._reads_pv:
+                    return None
+        return None
+
+    def _line(self, pv: list[str], board: chess.Board, number: int) -> Iterator[None]:
+        for ply, word in enumerate(pv):
+            if not (self._usual and _played(board, word)):
+                try:
+                    move = board.parse_uci(word.lower())
+                    if not move:
+                        raise ValueError
+                except ValueError:
+                    words = f"its PV goes on with {escape_text(word)!r}, illegal at {board.fen()}"
+                    self._tell("pv-illegal", words, number)  # other searches were heard since
+                    return
+                board.push(move)
+            if ply % _PV_PIECE == _PV_PIECE - 1:
+                yield
+
+    def _tell(self, kind: str, words: str, number: int | None = None) -> None:
+        count, first = self._found.get(kind, (0, f"move {self._number if number is None else number}: {words}"))
+        self._found[kind] = count + 1, first
+
+    def broken(self) -> tuple[tuple[str, int, str], ...]:
+        """(kind, how often, words of the first) of what did not hold."""
+        return tuple((kind, *self._found[kind]) for kind in _CLAIMS if kind in self._found)
+
+
+def _played(board: chess.Board, word: str) -> bool:
+    """Whether that is a move of which it is soon seen that it is legal; it is played then."""
+    if len(word) != 4:
+        return False
+    try:
+        move = written(word)
+    except ValueError:
+        return False
+    if not is_plainly_legal(board, move):
+        return False
+    play(board, move)
+    return True
 
 
 # The record of a game, ply by ply: notation, and what each search was said to be, held against the board.
@@ -243,12 +370,12 @@ HELD_PLIES = 31  # the most: then at once, or all of a quick game would be left 
 class Record:
     """The record of one game as it grows, a shadow board behind the real one."""
 
-    def __init__(self, position: Position, link: Link, shelf: EnginePool, keep_lines: str = "") -> None:
+    def __init__(self, position: Position, link: Link, pool: EnginePool, keep_lines: str = "") -> None:
         self._position = position
         self._scribe = PlyWriter(position, keep_lines)
         self.moves = self._scribe.moves
         self._link = link
-        self._shelf = shelf
+        self._pool = pool
         self.raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
         self._looks = self._scribe.looks
         self._since_ns = 0  # CLOCK_MONOTONIC: the first search that left them waiting; 0: none
@@ -280,11 +407,6 @@ class Record:
                 seat.queue = EngineWaits(process.engine_pid, process.family)
         self._used = {seat: seat.cpu_ms(whole=False) for seat in seats}
         self._scribe.begin(*seats)
-
-    @property
-    def final_fen(self) -> str:
-        """The position on the board."""
-        return self._position.board.fen()
 
     def enter(self, ply: RawPly) -> None:
         """Take a ply, do nothing yet."""
@@ -318,7 +440,7 @@ class Record:
         marks = self._compiled[0] + sum(queue.marks for queue in queues)
         long = self._compiled[1] + sum(queue.long for queue in queues)
         counted, self._crowd = self._crowd, (marks, long)
-        if told := self._shelf.crowd.add(marks - counted[0], long - counted[1]):
+        if told := self._pool.crowd.add(marks - counted[0], long - counted[1]):
             self._link.tell("crowd", told)
 
     def terms(self) -> tuple[int, int, int, bool, int]:
@@ -423,8 +545,8 @@ class Record:
             while engine is not None and engine.new_notes:
                 kind, words = engine.new_notes.pop(0)
                 seat.warnings.append(f"{kind}: {words}")
-                if (seat.name, kind) not in self._shelf.warned:
-                    self._shelf.warned.add((seat.name, kind))
+                if (seat.name, kind) not in self._pool.warned:
+                    self._pool.warned.add((seat.name, kind))
                     cause = f"{kind}: {words}"
                     ply = len(self._position.moves)
                     self.incidents.append(incident_of(seat, "protocol-warning", cause, ply, WARNING_LINES))

@@ -11,10 +11,11 @@ import pytest
 
 from enginetour.engines.position import Position
 from enginetour.engines.process import NEVER_NS
+from enginetour.engines.wire import SearchInfo
 from enginetour.model.game import MoveMade
 from enginetour.model.task import Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.books import (
+from enginetour.referee.record import (
     HELD_NS,
     HELD_PLIES,
     LIVE_INTERVAL_NS,
@@ -23,6 +24,7 @@ from enginetour.referee.books import (
     LiveMoves,
     RawPly,
     Record,
+    SearchClaims,
 )
 from enginetour.referee.seats import Seat
 from enginetour.referee.startup import EnginePool
@@ -36,12 +38,12 @@ class Table:
 
     def __init__(self) -> None:
         self.link, self.position = Eavesdropper(), Position()
-        self.books = Record(self.position, self.link, EnginePool())
+        self.record = Record(self.position, self.link, EnginePool())
 
     def play(self, plies: int, elapsed_ms: int = 20) -> None:
         for _ in range(plies):
             move = chess.Move.from_uci(SHUFFLE[len(self.position.moves) % len(SHUFFLE)])
-            self.books.enter(RawPly(move, None, elapsed_ms))
+            self.record.enter(RawPly(move, None, elapsed_ms))
             self.position.push(move)
 
     def ask(self, go_ns: int) -> int:
@@ -50,14 +52,14 @@ class Table:
         white, black = (Seat(side, Rules(), white=white) for white in (True, False))
         for seat in (white, black):
             seat.sit(Silent())  # type: ignore[arg-type]  # all that the books ask of an engine
-        self.books.search_begun(white, black, go_ns)
-        return self.books.due_ns
+        self.record.search_begun(white, black, go_ns)
+        return self.record.due_ns
 
     def work(self) -> int:
         """Steps up to the last."""
         steps = 0
-        while self.books.due_ns < NEVER_NS:
-            self.books.step()
+        while self.record.due_ns < NEVER_NS:
+            self.record.step()
             steps += 1
         return steps
 
@@ -74,7 +76,7 @@ class Silent:
 def table() -> Iterator[Table]:
     found = Table()
     yield found
-    found.books.release()
+    found.record.release()
 
 
 def test_there_is_nothing_to_do_before_a_ply(table: Table) -> None:
@@ -109,7 +111,7 @@ def test_a_row_of_plies_is_written_piece_by_piece(table: Table) -> None:
     table.play(HELD_PLIES)
     assert table.ask(SECOND_NS) == SECOND_NS
     assert table.work() == -(-HELD_PLIES // STEP_PLIES)
-    assert [move.uci for move in table.books.moves] == (list(SHUFFLE) * HELD_PLIES)[:HELD_PLIES]
+    assert [move.uci for move in table.record.moves] == (list(SHUFFLE) * HELD_PLIES)[:HELD_PLIES]
     table.play(1)
     assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + HELD_NS
 
@@ -126,12 +128,12 @@ def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: py
     """What was written in between is told together, in the first search that lasts until it is time to."""
     now = SECOND_NS
     monkeypatch.setattr(time, "monotonic_ns", lambda: now)
-    table.books._live = LiveMoves(table.link, table.position, (None, None))
+    table.record._live = LiveMoves(table.link, table.position, (None, None))
 
     def step() -> int:
         table.ask(now)
-        table.books.step()
-        return table.books.due_ns
+        table.record.step()
+        return table.record.due_ns
 
     table.play(1)
     assert step() == SECOND_NS + LIVE_INTERVAL_NS  # it is written, and told in this search if that lasts so long
@@ -148,3 +150,81 @@ def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: py
     table.play(1)
     assert step() == now + LIVE_INTERVAL_NS
     assert len(table.link.told) == 1
+
+
+# What engines say of their own searches, held against the board.
+
+Search = tuple[str, SearchInfo]
+E4, D4 = "e2e4", "d2d4"
+NO_MATE = [(E4, SearchInfo(50))] * 3
+
+
+@pytest.mark.parametrize(
+    ("searches", "broken"),
+    [
+        ([(E4, SearchInfo(30, 9, 1, "e2e4 e7e5 g1f3 b8c6 f1b5 g8f6 e1g1"))], ""),  # legal, and begins with the move
+        ([(E4, SearchInfo(30, 9, 1, "d2d4 d7d5"))], "pv-other"),
+        ([(E4, SearchInfo(30, 9, 1, "e2e4 e7e5 e4e5"))], "pv-illegal"),
+        ([(E4, SearchInfo(30, 9, 1, "e2e4 0000 g1f3"))], "pv-illegal"),
+        ([(E4, SearchInfo(30, 9, 1, "e2e4 e7e5 nonsense"))], "pv-illegal"),
+        ([(E4, SearchInfo())], "no-score"),
+        # A mate that comes in time is a promise kept: in 3, 2, 1; in 3 with another score between.
+        ([(E4, SearchInfo(32_000 - n)) for n in (3, 2, 1)], ""),
+        ([(E4, SearchInfo(31_997)), (D4, SearchInfo(900)), (E4, SearchInfo(31_999))], ""),
+        # One that does not come is counted once: in 2, and two moves later still no mate.
+        ([(E4, SearchInfo(31_998)), (D4, SearchInfo(31_998)), *NO_MATE], "mate-late"),
+        # From mating to being mated no reply of the opponent leads; from being mated to mating its blunder does.
+        ([(E4, SearchInfo(31_990)), (D4, SearchInfo(-31_995))], "mate-lost"),
+        ([(E4, SearchInfo(-31_990)), (D4, SearchInfo(31_995))], ""),
+        ([(E4, SearchInfo(31_990, bound=-1)), (D4, SearchInfo(-31_995))], ""),
+        # A scale of its own promises no mate: scores beyond the mates count no moves.
+        ([(E4, SearchInfo(40_000)), *NO_MATE], ""),
+        ([(E4, SearchInfo(31_990)), (D4, SearchInfo(-40_000))], ""),
+        # A bound has no variation: what a search that failed leaves as PV leads nowhere.
+        ([(E4, SearchInfo(30, 9, 1, "d2d4 d7d5", bound=-1))], ""),
+        ([(E4, SearchInfo(30, 9, 1, "d2d4 d7d5", bound=1))], ""),
+    ],
+)
+def test_each_kind_is_seen(searches: list[Search], broken: str) -> None:
+    """One kind, once, after one side's searches, each from the same position; a sound search claims nothing false."""
+    assert claimed(*searches) == ({broken: 1} if broken else {})
+
+
+def claimed(*searches: Search, fen: str = chess.STARTING_FEN, ms: int = 100, reads_pv: bool = True) -> dict[str, int]:
+    """Kinds and counts, by FIDE's rules as by any others."""
+    found = []
+    for usual in (True, False):
+        claims, board = SearchClaims(reads_pv=reads_pv, usual=usual), chess.Board(fen)
+        for uci, thought in searches:
+            for _ in claims.heard(thought, chess.Move.from_uci(uci), board, ms) or ():
+                pass
+        found.append(claims.broken())
+    assert found[0] == found[1]
+    return {kind: number for kind, number, _ in found[0]}
+
+
+def test_a_claim_tells_its_move_by_the_number_of_the_pgn() -> None:
+    """Behind an opening of four moves an engine's first is the fifth, which was called move 1."""
+    claims = SearchClaims(reads_pv=True, usual=True)
+    board = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 5")
+    claims.heard(SearchInfo(), chess.Move.from_uci("f1b5"), board, 100)
+    assert claims.broken() == (("no-score", 1, "move 5: played f1b5 without any scored line"),)
+
+
+def test_a_forced_move_needs_no_score() -> None:
+    """An engine with one legal move may answer at once."""
+    assert claimed(("h1g1", SearchInfo()), fen="8/8/8/8/8/6k1/4r3/7K w - - 0 1") == {}
+
+
+def test_the_pv_of_a_quick_search_is_looked_at_no_further_than_its_milliseconds() -> None:
+    """The fourth ply is wrong: seen after 4 ms, not after 3."""
+    wrong = (E4, SearchInfo(30, 9, 1, "e2e4 e7e5 g1f3 a1a5"))
+    assert claimed(wrong, ms=3) == {}
+    assert claimed(wrong, ms=4) == {"pv-illegal": 1}
+
+
+def test_a_pv_of_cecp_is_text() -> None:
+    """Numbers and SAN are read where they can be; what follows the first move is nobody's business."""
+    said = SearchInfo(30, 9, 1, "(-) 1. Nf3 e4 whatever")
+    assert claimed(("g1f3", said), reads_pv=False) == {}
+    assert claimed((E4, said), reads_pv=False) == {"pv-other": 1}

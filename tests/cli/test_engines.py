@@ -1,21 +1,16 @@
-"""Tests of cli/common."""
+"""Tests of cli/engines."""
 
 from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 
 import pytest
 
-from enginetour.cli.common import ERASE, StepLine
+from enginetour.cli.engines import ERASE, StepLine
 from enginetour.referee.compliance.course import HANDSHAKE, run_checks, steps_of
 from enginetour.referee.compliance.exam import ComplianceTask
-from enginetour.store.address import parse_address
-from enginetour.store.database import backend_of
-from enginetour.tournament.control import socket_path
 from enginetour.tournament.probing import examine_each
-from tests.support.databases import Server
 from tests.support.engines import Eavesdropper, scripted
 
 # The line that tells how far an examination is.
@@ -73,37 +68,3 @@ def test_a_slot_passes_the_steps_on() -> None:
     for _ in examine_each([scripted("uci")], ("quit-idle",), lambda *step: heard.append(step)):
         assert [number for number, _, _ in heard] == [0, 1]
     assert heard[0] == (0, 1, HANDSHAKE)
-
-
-# One database of a server has many addresses: a command found no run of it unless both spelled it alike.
-
-
-def spellings(server: Server, url: str) -> list[str]:
-    """By number, by name, by the socket in its folder, and by another user."""
-    plain = url.replace(f"@127.0.0.1:{server.port}", "@")
-    name = server.user("emma", "sesame")
-    server.ask_there(url, f"GRANT USAGE ON SCHEMA {server.schema_of(url)} TO {name}")
-    return [
-        url,
-        url.replace("127.0.0.1", "localhost"),
-        f"{plain.replace('@', f'@:{server.port}')}&host={server.folder}",
-        url.replace("tester@", f"{name}:sesame@"),
-    ]
-
-
-def test_a_run_is_found_by_any_of_its_addresses(server: Server) -> None:
-    """Socket and tag are of the database, whoever asks; another schema and another database have others."""
-    url = server.schema()
-    others = [server.schema(), server.database(), url.replace("/postgres?", "/template1?")]
-    found = {socket_path(parse_address(words), "autumn") for words in spellings(server, url)}
-    assert len(found) == 1
-    assert len(found | {socket_path(parse_address(words), "autumn") for words in others}) == 4
-    assert len({backend_of(words).tag() for words in spellings(server, url)}) == 1
-
-
-def test_a_file_is_found_by_any_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its socket is beside the file itself, whatever leads there."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "link").symlink_to(tmp_path)
-    paths = {socket_path(path, "autumn") for path in (tmp_path / "t.db", Path("t.db"), Path("link/t.db"))}
-    assert paths == {tmp_path.resolve() / "t.db.autumn.sock"}

@@ -1,4 +1,4 @@
-"""Tests of web/hall."""
+"""Tests of web/hub."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import TournamentReader
 from enginetour.store.tables import TournamentEntry
 from enginetour.store.tournaments import Store
-from enginetour.web import room
-from enginetour.web.hall import DatabaseReader, TournamentHub
-from enginetour.web.room import Listener, LiveTournament, StandingsData
+from enginetour.web import pages
+from enginetour.web.hub import TournamentHub
+from enginetour.web.live import Listener, LiveTournament
+from enginetour.web.pages import DatabaseReader, StandingsData
 from tests.support.databases import Server, add_game, draft, game, open_log
-from tests.support.network import Stage, answered, in_a_hall, scope_of
+from tests.support.network import Stage, answered, in_a_hub, scope_of
 from tests.support.tournaments import THREE, audited, config, left_running, pgn_games, read, running, tour
 
 # Whole tournaments on a PostgreSQL server: killed and gone on with, several at once, and the same to every command.
@@ -164,22 +165,22 @@ def test_one_in_another(tmp_path: Path) -> None:
         assert reader.tournament("autumn").games() == []
 
 
-# The playing hall: rooms as the pages find them that are opened sooner or later.
+# The playing hub: rooms as the pages find them that are opened sooner or later.
 
 
 @pytest.mark.parametrize("runs", [False, True])
 def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) -> None:
     """Nobody looked on for a night, or a command changed a stopped tournament: table, headline and games agree."""
 
-    async def scene(hall: TournamentHub, app: Starlette) -> str:
+    async def scene(hub: TournamentHub, app: Starlette) -> str:
         await answered(app, scope_of("/t/autumn/live.html"))
-        room = hall.rooms["autumn"]
+        live = hub.tournaments["autumn"]
         if runs:
-            room.begin(stage.status())
-        room.take({"event": "game", "number": stage.record(game()), "white": "Fruit", "black": "Toga"})
+            live.begin(stage.status())
+        live.take({"event": "game", "number": stage.record(game()), "white": "Fruit", "black": "Toga"})
         return (await answered(app, scope_of("/t/autumn/live.html"))).body.decode()
 
-    page = in_a_hall(stage.database, scene)
+    page = in_a_hub(stage.database, scene)
     assert '<td class="n">1</td><td class="n">1</td>' in page
     assert runs or "stopped · 1 of 12 games" in page
 
@@ -188,8 +189,8 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
     """What ended after the reading and before the first event was told by neither."""
     read, began = DatabaseReader.standing, iter([True])
 
-    async def standing(library: DatabaseReader, entry: TournamentEntry, *, lines: bool) -> StandingsData:
-        made = await read(library, entry, lines=lines)
+    async def standing(reader: DatabaseReader, entry: TournamentEntry, *, lines: bool) -> StandingsData:
+        made = await read(reader, entry, lines=lines)
         for _ in began:
             stage.record(game())
             autumn.begin(stage.status())
@@ -198,31 +199,31 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
     monkeypatch.setattr(DatabaseReader, "standing", standing)
     autumn = LiveTournament("autumn")
 
-    async def scene(hall: TournamentHub, app: Starlette) -> list[int]:
-        hall.rooms["autumn"] = autumn
-        await hall.ready(hall.entries[0])
-        await hall.ready(hall.entries[0])
+    async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
+        hub.tournaments["autumn"] = autumn
+        await hub.ready(hub.entries[0])
+        await hub.ready(hub.entries[0])
         return [line["number"] for line in autumn.lines]
 
-    assert in_a_hall(stage.database, scene) == [1]
+    assert in_a_hub(stage.database, scene) == [1]
 
 
 def test_a_failure_of_ours_is_no_word_about_the_database(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A KeyError was told as 'x' and nothing else; what a database cannot give is told in its own words, once."""
     troubles = iter([KeyError("x"), StoreRefused("is busy"), StoreRefused("is busy")])
 
-    async def entries(library: DatabaseReader) -> list[TournamentEntry]:
+    async def entries(reader: DatabaseReader) -> list[TournamentEntry]:
         raise next(troubles)
 
     monkeypatch.setattr(DatabaseReader, "entries", entries)
-    monkeypatch.setattr("enginetour.web.hall._POLL_S", 0.0)
+    monkeypatch.setattr("enginetour.web.hub._POLL_S", 0.0)
     told, failed = list[str](), list[Exception]()
 
-    async def scene(hall: TournamentHub, app: Starlette) -> None:
+    async def scene(hub: TournamentHub, app: Starlette) -> None:
         while len(failed) < 2:  # the second one: there are no more troubles
             await asyncio.sleep(0)
 
-    in_a_hall(stage.database, scene, told.append, failed.append)
+    in_a_hub(stage.database, scene, told.append, failed.append)
     assert told == ["is busy"]
     assert isinstance(failed[0], KeyError)
 
@@ -237,19 +238,19 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(log: TournamentReader) -> None:
         raise StoreRefused("the log is another version's", place=log.title)
 
-    monkeypatch.setattr(room, "format_of", refused)
+    monkeypatch.setattr(pages, "format_of", refused)
 
 
 @pytest.mark.usefixtures("unreadable")
 def test_a_running_tournament_is_shown_without_its_table(stage: Stage) -> None:
     """Page and events are there, with what the run itself says."""
 
-    async def scene(hall: TournamentHub, app: Starlette) -> list[int]:
-        hall.room(hall.entries[0]).begin(stage.status())
+    async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
+        hub.live(hub.entries[0]).begin(stage.status())
         page, events = scope_of("/t/autumn/live.html"), scope_of("/t/autumn/events", "HEAD")
         return [(await answered(app, asked)).status for asked in (page, events)]
 
-    assert in_a_hall(stage.database, scene) == [200, 200]
+    assert in_a_hub(stage.database, scene) == [200, 200]
 
 
 @pytest.mark.usefixtures("unreadable")
@@ -257,16 +258,16 @@ def test_what_is_wrong_with_it_is_told_once(stage: Stage) -> None:
     """Not after each game of a night."""
     told: list[str] = []
 
-    async def scene(hall: TournamentHub, app: Starlette) -> None:
-        room = hall.room(hall.entries[0])
-        room.begin(stage.status())
+    async def scene(hub: TournamentHub, app: Starlette) -> None:
+        live = hub.live(hub.entries[0])
+        live.begin(stage.status())
         await answered(app, scope_of("/t/autumn/live.html"))
-        room.audience.add(Listener())
+        live.listeners.add(Listener())
         for number in range(1, 4):
-            room.take({"event": "game", "number": number, "white": "Fruit", "black": "Toga"})
-            await hall._look()
+            live.take({"event": "game", "number": number, "white": "Fruit", "black": "Toga"})
+            await hub._look()
 
-    in_a_hall(stage.database, scene, told.append)
+    in_a_hub(stage.database, scene, told.append)
     assert len(told) == 1
 
 
@@ -276,16 +277,16 @@ def test_a_database_in_use_is_no_empty_table(stage: Stage, monkeypatch: pytest.M
     async def busy(*_: object, **__: object) -> None:
         raise StoreBusy("another program holds the database")
 
-    async def scene(hall: TournamentHub, app: Starlette) -> int:
+    async def scene(hub: TournamentHub, app: Starlette) -> int:
         del app
-        room = hall.room(hall.entries[0])
-        room.begin(stage.status())
+        live = hub.live(hub.entries[0])
+        live.begin(stage.status())
         monkeypatch.setattr(DatabaseReader, "standing", busy)
         with pytest.raises(StoreBusy):
-            await hall.ready(hall.entries[0])
-        return len(room.table)
+            await hub.ready(hub.entries[0])
+        return len(live.table)
 
-    assert in_a_hall(stage.database, scene) == 0
+    assert in_a_hub(stage.database, scene) == 0
 
 
 # Games that ended between two readings of one answer once made it contradict itself: a live page's server ended.
@@ -324,12 +325,12 @@ def test_commands_tell_of_one_moment(stage_of_reading_along: Stage, tmp_path: Pa
 def test_a_live_page_tells_of_one_moment(stage_of_reading_along: Stage) -> None:
     """The table of one look is of one moment, that of the next of the next."""
 
-    async def look(hall: TournamentHub, _: object) -> list[int]:
-        made = [await hall.library.standing(hall.entries[-1], lines=True) for _ in range(2)]
+    async def look(hub: TournamentHub, _: object) -> list[int]:
+        made = [await hub.reader.standing(hub.entries[-1], lines=True) for _ in range(2)]
         assert [table.progress["games_done"] for table in made] == [len(table.lines) for table in made]
         return [len(table.lines) for table in made]
 
-    assert in_a_hall(stage_of_reading_along.database, look) == [2, 4]
+    assert in_a_hub(stage_of_reading_along.database, look) == [2, 4]
 
 
 def test_a_first_look_that_fails_ends_no_server(stage_of_reading_along: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,19 +338,19 @@ def test_a_first_look_that_fails_ends_no_server(stage_of_reading_along: Stage, m
     told: list[str] = []
     find, failures = DatabaseReader.entries, iter([StoreRefused("in this moment only")])
 
-    async def found(library: DatabaseReader) -> object:
+    async def found(reader: DatabaseReader) -> object:
         for failure in failures:
             raise failure
-        return await find(library)
+        return await find(reader)
 
     monkeypatch.setattr(DatabaseReader, "entries", found)
-    monkeypatch.setattr("enginetour.web.hall._POLL_S", 0.0)
+    monkeypatch.setattr("enginetour.web.hub._POLL_S", 0.0)
 
-    async def look(hall: TournamentHub, _: object) -> str:
-        assert hall.entry("match") is None
-        while hall.entry("match") is None:
+    async def look(hub: TournamentHub, _: object) -> str:
+        assert hub.entry("match") is None
+        while hub.entry("match") is None:
             await asyncio.sleep(0)
-        return hall.entries[-1].name
+        return hub.entries[-1].name
 
-    assert in_a_hall(stage_of_reading_along.database, look, told.append) == "match"
+    assert in_a_hub(stage_of_reading_along.database, look, told.append) == "match"
     assert told == ["in this moment only"]

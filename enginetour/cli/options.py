@@ -1,0 +1,241 @@
+"""Options that commands share, --db, -t, --edition, --json, --csv, -o, and the database and tournament they select."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from enginetour.cli.printing import FORMATS, echo, hold_view, set_form
+from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
+from enginetour.store.address import Address, parse_address
+from enginetour.tournament.config.workspace import database_of
+
+if TYPE_CHECKING:
+    from enginetour.store.log import TournamentLog
+    from enginetour.store.tournaments import Store
+
+_HOME = "enginetour.home"  # key of click's context
+PATH = click.Path(path_type=Path)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Counted(click.IntRange):
+    """A number from 1 on; for a configuration the refusal shows how a tournament is named."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; click's BadParameter for anything else."""
+        if _is_config(value):
+            self.fail(f"{value!r} is no number; a tournament is named by -t {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+COUNTED = _Counted(1, 2**63 - 1)  # number of a game or an edition: what a column holds (SQLite file format 2.1)
+
+
+class Database(click.ParamType[Address]):
+    """A file, or ``postgresql://USER@HOST:PORT/NAME``; a password in it is never shown again."""
+
+    name = "file or address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+        """The address; UsageRefused for one that is none."""
+        return parse_address(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Files, as the shell knows them."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+database_option = click.option(
+    "--db",
+    type=Database(),
+    envvar="ENGINETOUR_DB",
+    metavar="FILE|URL",
+    help="The database: a file, or postgresql://USER@HOST:PORT/NAME; default: the workspace's.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentChoice:
+    """The tournament and the database that the options of a command select; the newest ones for None."""
+
+    db: Address | None = None
+    name: str | None = None
+    edition: int | None = None
+
+    @property
+    def database(self) -> Address:
+        """The database, that of the workspace for none."""
+        return database_of(Path.cwd(), self.db)
+
+    @contextmanager
+    def open(self, *, change: bool = False, lasting: bool = False, quiet: bool = False) -> Iterator[TournamentLog]:
+        """Open the database as `open_store` does; the log of the tournament."""
+        with open_store(self.db, change=change, lasting=lasting) as store:
+            yield self.log(store, quiet=quiet)
+
+    def log(self, store: Store, *, quiet: bool = False) -> TournamentLog:
+        """Return the tournament's log; show which one is meant if none was named."""
+        log = store.tournament(self.name, self.edition)
+        if self.name is None and not quiet:
+            echo(f"tournament {log.name}, edition {log.edition}", err=True)
+        return log
+
+
+def tournament_options(command: F) -> F:
+    """Add ``-t TOURNAMENT``, ``--edition N`` and ``--db FILE``, as a TournamentChoice."""
+    return tournament_option(click.option("--edition", type=COUNTED, help="Edition; default: the newest.")(command))
+
+
+def tournament_option(command: F) -> F:
+    """Add ``-t TOURNAMENT`` and ``--db FILE``, as a TournamentChoice; a configuration may name its tournament."""
+
+    @wraps(command)
+    def chosen(
+        *args: Any,
+        db: Address | None,
+        name: str | None,
+        edition: int | None = None,
+        which: str | None = None,
+        **given: Any,
+    ) -> Any:
+        if which is None and _is_config(given.get("list_name")):
+            which, given["list_name"] = given["list_name"], None
+        if name is not None and which is not None:
+            raise click.UsageError(f"{which!r} and -t {name!r} are two tournaments: give one of them")
+        name, db = _named(which or name, db)
+        return command(*args, chosen=TournamentChoice(db, name, edition), **given)
+
+    words = "Its name, or the configuration that is run; default: the newest."
+    option = click.option("-t", "--tournament", "name", metavar="TOURNAMENT", help=words)
+    return database_option(option(chosen))  # type: ignore[return-value]
+
+
+# ``[TOURNAMENT]`` as `tournament_option`, above it, for commands that take no other word.
+tournament_argument = click.argument("which", metavar="[TOURNAMENT]", required=False)
+
+
+def _is_config(word: object) -> bool:
+    """A file that ends as configurations do, and is there or has a folder: no list or tournament is called so."""
+    return isinstance(word, str) and word.endswith(".toml") and (os.sep in word or Path(word).is_file())
+
+
+def _named(name: str | None, db: Address | None) -> tuple[str | None, Address | None]:
+    """The tournament of a configuration and its workspace's database; anything else is a name."""
+    if name is None or not _is_config(name):
+        return name, db
+    from enginetour.interop.toml import read_toml
+
+    path = Path(name)
+    table, _ = read_toml(path, "a configuration", named=True)
+    section = table.get("tournament")
+    named = section.get("name") if isinstance(section, dict) else None
+    if not isinstance(named, str):
+        raise InputRefused("no name under [tournament]", place=str(path), step="enginetour check tells what it lacks")
+    click.get_current_context().meta[_HOME] = home = path.resolve().parent
+    return named, database_of(home, db)
+
+
+def config_home() -> Path:
+    """Return the folder of the configuration that named its tournament, else the current one."""
+    context = click.get_current_context(silent=True)
+    return Path.cwd() if context is None else context.meta.get(_HOME) or Path.cwd()
+
+
+def output_options(command: F) -> F:
+    """Add ``--json``, ``--csv`` and ``--format``, which select how the command's tables are printed."""
+
+    @wraps(command)
+    def formed(*args: Any, form: str | None, as_json: bool, as_csv: bool, **given: Any) -> Any:
+        flag = "json" if as_json else "csv" if as_csv else form
+        if form not in (None, flag):
+            raise click.UsageError(f"--{flag} and --format {form} do not go together")
+        set_form(flag or "text")
+        return command(*args, **given)
+
+    csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+    json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    return json(csv(format_option(formed)))  # type: ignore[return-value]
+
+
+format_option = click.option(
+    "--format", "form", type=click.Choice(FORMATS), metavar="FORMAT", help=f"{', '.join(FORMATS)}; default: text."
+)
+
+
+def _set_json(_: click.Context, __: click.Parameter, asked: bool) -> None:
+    if asked:
+        set_form("json")
+
+
+# For commands without tables: ``--json`` alone.
+json_option = click.option("--json", is_flag=True, expose_value=False, callback=_set_json, help="Print JSON.")
+# ``-o FILE`` for a list.
+output_option = click.option(
+    "-o", "--output", type=PATH, help="File to write: .csv, .json, .md, .html, .png, .svg, else text."
+)
+
+
+@contextmanager
+def usage_errors(place: str) -> Iterator[None]:
+    """Raise UsageRefused, with the option, for a ValueError about its value."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageRefused(str(error), place=place) from None
+
+
+def quote_command(*words: object, db: Address | None = None) -> str:
+    """Return an enginetour command to be typed: words with blanks are quoted, and the database is the same."""
+    return shlex.join(map(str, ["enginetour", *words, *([] if db is None else ["--db", db])]))
+
+
+@contextmanager
+def open_store(db: Address | None, *, change: bool = False, lasting: bool = False) -> Iterator[Store]:
+    """Open the database, for reading unless there is something to `change`; StoreRefused if there is none.
+
+    What is read is of one moment, until the command prints. A command that waits for others is `lasting` and reads
+    what is new: a file's log cannot be folded in meanwhile. StoreRefused also for rows that cannot be read.
+    """
+    from enginetour.store.tournaments import Store
+
+    path = database_of(Path.cwd(), db)
+    with rows_of_others(path), Store.open(path, create=False, readonly=not change) as store, ExitStack() as view:
+        if not (change or lasting):
+            view.enter_context(store.database.snapshot())
+            hold_view(view)
+        yield store
+
+
+@contextmanager
+def rows_of_others(path: Address) -> Iterator[None]:
+    """Raise StoreRefused for a failure while a database is read, if an inspection finds something wrong in it.
+
+    In a sound one it stays an internal error.
+    """
+    from enginetour.store.dialect import UNREADABLE
+
+    try:
+        yield
+    except TourError:
+        raise
+    except UNREADABLE as error:
+        from enginetour.store.check import oddity
+        from enginetour.store.database import database_exists
+
+        found = oddity(path) if database_exists(path) else ""
+        if not found:
+            raise
+        step = "enginetour db check tells all that is wrong; put a backup in its place"
+        raise StoreRefused(f"cannot be read, {found}", place=str(path), step=step) from error
