@@ -87,9 +87,8 @@ def _rating_revisions(database: Database) -> Iterator[str]:
     """Rating events of revisions that are not there."""
     own = RATING_REVISIONS.c.system == RATING_EVENTS.c.system, RATING_REVISIONS.c.revision == RATING_EVENTS.c.revision
     rows = select(RATING_EVENTS.c.system, func.count()).where(~exists().where(*own)).group_by(RATING_EVENTS.c.system)
-    with database.reading() as connection:
-        for system, count in connection.execute(rows):
-            yield f"{count} rating events of {system} are of no revision"
+    for system, count in database.rows(rows):
+        yield f"{count} rating events of {system} are of no revision"
 
 
 def _order(log: TournamentLog) -> Iterator[str]:
@@ -126,8 +125,7 @@ def _miscounted(database: Database, tournament: int) -> Iterator[str]:
 def _wrong_imports(database: Database) -> list[tuple[str, int]]:
     """Name and edition of every import, oldest first; reads nothing of what it brought."""
     rows = select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(TOURNAMENTS.c.system == IMPORT)
-    with database.reading() as connection:
-        return [(name, edition) for name, edition in connection.execute(rows.order_by(TOURNAMENTS.c.id))]
+    return [(name, edition) for name, edition in database.rows(rows.order_by(TOURNAMENTS.c.id))]
 
 
 def _import_faults(database: Database, tournament: int) -> Iterator[str]:
@@ -166,8 +164,7 @@ def _duplicates(database: Database) -> Iterator[str]:
     Those of imports that were struck out may come again.
     """
     standing = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed_imports()))
-    with database.reading() as connection:
-        blobs = connection.execute(standing.order_by(IMPORTS.c.tournament)).scalars().all()
+    blobs = [row.digests for row in database.rows(standing.order_by(IMPORTS.c.tournament))]
     found = np.frombuffer(b"".join(blob[: len(blob) // _DIGEST_BYTES * _DIGEST_BYTES] for blob in blobs), dtype="<u8")
     twice = len(found) - len(np.unique(found))
     if twice:

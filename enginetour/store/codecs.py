@@ -29,7 +29,7 @@ _LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line e
 LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
 _SIDE = tuple(field.name for field in fields(SideRecord))
 # Flat dataclasses as the values of their fields, in their order; new fields go at the end.
-side_values = attrgetter(*_SIDE)
+_side_values = attrgetter(*_SIDE)
 _opening_fields = attrgetter(*(field.name for field in fields(Opening)))
 _ENCODER = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` makes one for every call
 _MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}
@@ -165,30 +165,34 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
     return tuple(map(_move_of, zip(*columns, strict=False)))
 
 
-def opening_values(opening: Opening) -> tuple[Any, ...]:
+def _opening_values(opening: Opening) -> tuple[Any, ...]:
     """Return what is stored of an opening; nothing for the usual starting position."""
     return () if opening == Opening() else _opening_fields(opening)
 
 
-def opening_of(values: Sequence[Any]) -> Opening:
-    """Make an opening of `opening_values`; fields that an older row lacks have their defaults."""
+def _opening_of(values: Sequence[Any]) -> Opening:
+    """Make an opening of `_opening_values`; fields that an older row lacks have their defaults."""
     if not values:
         return Opening()
     name, index, fen, moves, *later = values
     return Opening(name, index, fen, tuple(moves), *later)
 
 
-def side_of(values: Sequence[Any]) -> SideRecord:
+def _side_of(values: Sequence[Any]) -> SideRecord:
     """Make the record of one side; fields that an older row lacks have their defaults."""
     named = dict(zip(_SIDE, values, strict=False))
     nested = {name: tuple(tuple(each) for each in named.get(name, ())) for name in ("effort", "claims")}
     return SideRecord(**{**named, **nested, "warnings": tuple(named["warnings"])})
 
 
-def frozen(value: Any) -> Any:
+def _frozen(value: Any) -> Any:
     """Return a value of JSON with tuples for its lists."""
-    return tuple(map(frozen, value)) if isinstance(value, list) else value
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
+
+OPENING = Json(_opening_of, _opening_values)
+SIDE = Json(_side_of, _side_values)
+TUPLE = Json(_frozen)
 
 _PAIRING = tuple(field.name for field in fields(Pairing))
 _INCIDENT = tuple(field.name for field in fields(Incident))

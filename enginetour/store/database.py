@@ -180,6 +180,16 @@ class Database:
             yield connection
             connection.rollback()
 
+    def rows(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Any]:
+        """Read all rows of one query."""
+        with self.reading() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def scalar(self, query: Executable, values: Mapping[str, Any] | None = None) -> Any:
+        """Read the first column of a query's first row; None if there is no row."""
+        with self.reading() as connection:
+            return connection.execute(query, values).scalar()
+
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
         """Insert many rows of one table, given as columns of equal length; a number is the value of all rows.
 

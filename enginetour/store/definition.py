@@ -180,9 +180,8 @@ class _ListSummary:
 def lists_of(store: Store) -> list[_ListSummary]:
     """Return all lists with newest revision and edition, by name."""
     with store.database.reading() as connection:
-        newest: dict[str, Any] = {}
-        for row in connection.execute(select(LISTS).order_by(LISTS.c.name, LISTS.c.revision)):
-            newest[row.name] = row
+        rows = connection.execute(select(LISTS).order_by(LISTS.c.name, LISTS.c.revision))
+        newest = {row.name: row for row in rows}
         latest = select(EDITIONS.c.list, func.max(EDITIONS.c.number), func.max(EDITIONS.c.made))
         editions = {row[0]: (row[1], row[2]) for row in connection.execute(latest.group_by(EDITIONS.c.list))}
     return [_ListSummary(_revision(row), *editions.get(name, (0, None))) for name, row in newest.items()]
@@ -212,8 +211,7 @@ def revisions_in(connection: Connection, name: str) -> list[Revision]:
 
 def has_list(store: Store, name: str) -> bool:
     """Whether a list has this name."""
-    with store.database.reading() as connection:
-        return connection.execute(select(LISTS.c.name).where(LISTS.c.name == name)).first() is not None
+    return store.database.scalar(select(LISTS.c.name).where(LISTS.c.name == name)) is not None
 
 
 def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Revision, bool]:

@@ -5,12 +5,13 @@ A `Backend` hides the differences. Everything else reads and writes the same tab
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from sqlalchemy import Float, String, Table, TextClause, bindparam, text
+from sqlalchemy import String, Table, TextClause, bindparam, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -38,9 +39,17 @@ class Probe:
     warnings: tuple[str, ...]
 
 
-class Lock(Protocol):
+class Lock(ABC):
     """The lock of a tournament: one run holds it from `acquire` to `release`, or until its process ends."""
 
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    @abstractmethod
     def acquire(self) -> None:
         """Take the lock without waiting.
 
@@ -49,18 +58,17 @@ class Lock(Protocol):
             StorageFailed: the lock cannot be requested.
         """
 
+    @abstractmethod
     def release(self) -> None:
         """Release the lock; does nothing if it is not held."""
 
+    @abstractmethod
     def is_held(self, connection: Connection) -> bool:
         """Whether the lock is still held, and stays so until the transaction of this connection ends."""
 
+    @abstractmethod
     def regain(self) -> None:
         """Take the lock again after it was lost; raises as `acquire` does."""
-
-    def __enter__(self) -> Lock: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
 
 class Backend(Protocol):
@@ -145,58 +153,37 @@ class LockLost(StoreUnreachable):
 # SQL expressions that compile differently, and one statement that is the same for both.
 
 
-class larger(FunctionElement[float]):  # noqa: N801 - a function of SQL
-    """The larger of two numbers of a row (max in SQLite, greatest in PostgreSQL)."""
-
-    type = Float()
-    inherit_cache = True
-    name = "larger"
-
-
-class config_variant(FunctionElement[str]):  # noqa: N801 - a function of SQL
-    """`play.variant` of a tournament's configuration; null if it is not set."""
+class _ConfigValue(FunctionElement[str]):
+    """A setting in the configuration of a tournament; null if it is not set."""
 
     type = String()
+    path: tuple[str, str]
+
+
+class config_variant(_ConfigValue):  # noqa: N801 - a function of SQL
+    """`play.variant` of a tournament's configuration."""
+
     inherit_cache = True
-    name = "variant_told"
+    name = "config_variant"
+    path = "play", "variant"
 
 
-class config_rating_scale(FunctionElement[str]):  # noqa: N801 - a function of SQL
-    """`tournament.rating_scale` of a tournament's configuration; null if it is not set."""
+class config_rating_scale(_ConfigValue):  # noqa: N801 - a function of SQL
+    """`tournament.rating_scale` of a tournament's configuration."""
 
-    type = String()
     inherit_cache = True
-    name = "scale_told"
+    name = "config_rating_scale"
+    path = "tournament", "rating_scale"
 
 
-@compiles(larger)
-def _larger(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"max({compiler.process(element.clauses, **kw)})"
-
-
-@compiles(larger, "postgresql")
-def _greatest(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"greatest({compiler.process(element.clauses, **kw)})"
-
-
-@compiles(config_variant)
+@compiles(_ConfigValue)
 def _json_extract(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"json_extract({compiler.process(element.clauses, **kw)}, '$.play.variant')"
+    return f"json_extract({compiler.process(element.clauses, **kw)}, '$.{'.'.join(element.path)}')"
 
 
-@compiles(config_variant, "postgresql")
+@compiles(_ConfigValue, "postgresql")
 def _json_path(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"(CAST({compiler.process(element.clauses, **kw)} AS json) #>> '{{play,variant}}')"
-
-
-@compiles(config_rating_scale)
-def _scale_extract(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"json_extract({compiler.process(element.clauses, **kw)}, '$.tournament.rating_scale')"
-
-
-@compiles(config_rating_scale, "postgresql")
-def _scale_path(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"(CAST({compiler.process(element.clauses, **kw)} AS json) #>> '{{tournament,rating_scale}}')"
+    return f"(CAST({compiler.process(element.clauses, **kw)} AS json) #>> '{{{','.join(element.path)}}}')"
 
 
 def upsert(table: Table, keys: Sequence[str], changed: Collection[str], *, adds: bool = False) -> TextClause:

@@ -119,8 +119,7 @@ def editions_of(store: Store, name: str | None = None) -> list[Edition]:
     if name is not None:
         revisions_of(store, name)
     rows = select(EDITIONS).order_by(EDITIONS.c.list, EDITIONS.c.number)
-    with store.database.reading() as connection:
-        found = connection.execute(rows if name is None else rows.where(EDITIONS.c.list == name)).fetchall()
+    found = store.database.rows(rows if name is None else rows.where(EDITIONS.c.list == name))
     return [_edition(row, ()) for row in found]
 
 
@@ -207,9 +206,8 @@ def _compared(made: Edition, before: Edition, loose: Collection[str]) -> Edition
 
 
 def _numbers(store: Store, name: str) -> list[int]:
-    with store.database.reading() as connection:
-        rows = select(EDITIONS.c.number).where(EDITIONS.c.list == name).order_by(EDITIONS.c.number)
-        return [row[0] for row in connection.execute(rows)]
+    rows = select(EDITIONS.c.number).where(EDITIONS.c.list == name).order_by(EDITIONS.c.number)
+    return [row.number for row in store.database.rows(rows)]
 
 
 def _write(connection: Connection, made: Edition) -> None:
@@ -403,8 +401,7 @@ class _Parts:
             return move
         mine = alone[move.name] - base
         terms = 0.0 if self._same_terms else base - move.before
-        fields = {**asdict(move), "own": mine, "terms": terms, "others": move.change - terms - mine}
-        return _RatingChange(**fields)
+        return replace(move, own=mine, terms=terms, others=move.change - terms - mine)
 
     def _ratings(self, pairs: Pairs) -> dict[str, float]:
         try:
@@ -437,8 +434,12 @@ def _struck(store: Store, before: Moment, after: Moment) -> tuple[_StruckGame, .
         .where(EVENTS.c.kind == "voided", EVENTS.c.at > before.at, EVENTS.c.at <= after.at, GAMES.c.id <= before.game)
         .order_by(EVENTS.c.at)
     )
-    with store.database.reading() as connection:
-        return tuple(_struck_game(row) for row in connection.execute(rows))
+    return tuple(
+        _StruckGame(
+            *(title_of(row.name, row.edition), row.number, row.white, row.black, row.outcome), row.payload["why"]
+        )
+        for row in store.database.rows(rows)
+    )
 
 
 def _removed(store: Store, before: Moment, after: Moment) -> tuple[Removal, ...]:
@@ -448,8 +449,3 @@ def _removed(store: Store, before: Moment, after: Moment) -> tuple[Removal, ...]
         found = removals(connection, before.at, after.at)
         first = {one: connection.execute(there.where(IMPORTED_GAMES.c.tournament == one.key)).first() for one in found}
     return tuple(one for one in found if first[one])
-
-
-def _struck_game(row: Any) -> _StruckGame:
-    title = title_of(row.name, row.edition)
-    return _StruckGame(title, row.number, row.white, row.black, row.outcome, row.payload["why"])

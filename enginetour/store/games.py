@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -133,8 +133,7 @@ def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tupl
         GAMES.c.white_engine, GAMES.c.black_engine
     )
     rows = rows.where(GAMES.c.tournament == tournament, STANDING, EVEN)
-    with database.reading() as connection:
-        return {(row[0], row[1]): (row[2], row[3], row[4]) for row in connection.execute(rows)}
+    return {(row[0], row[1]): (row[2], row[3], row[4]) for row in database.rows(rows)}
 
 
 def versions_counts(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
@@ -232,9 +231,8 @@ class TournamentReader:
     @property
     def entrants(self) -> tuple[Entrant, ...]:
         """The starting list, best first, as it was before the first event: what a replay starts from."""
-        rows = self._rows(
-            select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since == 0), ENTRANTS.c.place
-        )
+        first = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since == 0)
+        rows = self.database.rows(first.order_by(ENTRANTS.c.place))
         try:
             return tuple(codecs.entrant_of(row._asdict()) for row in rows)
         except ValueError as error:
@@ -243,37 +241,33 @@ class TournamentReader:
     @property
     def specs(self) -> dict[str, EngineSpec]:
         """How every entrant is started now, including late entrants, by name."""
-        rows = self._rows(
-            select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id), ENTRANTS.c.since
-        )
-        return {row.name: _spec_in_row(self, row.name, row.spec) for row in rows}
+        rows = select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id)
+        found = self.database.rows(rows.order_by(ENTRANTS.c.since))
+        return {row.name: _spec_in_row(self, row.name, row.spec) for row in found}
 
     @property
     def known_ratings(self) -> dict[str, float]:
         """The ratings that entrants were given, by name."""
         known = (ENTRANTS.c.tournament == self.id, ENTRANTS.c.rating.is_not(None))
-        rows = self._rows(select(ENTRANTS.c.name, ENTRANTS.c.rating).where(*known), ENTRANTS.c.since)
-        return {row.name: row.rating for row in rows}
+        rows = select(ENTRANTS.c.name, ENTRANTS.c.rating).where(*known).order_by(ENTRANTS.c.since)
+        return {row.name: row.rating for row in self.database.rows(rows)}
 
     @property
     def last_position(self) -> int:
         """Position of the newest event, 0 before the first."""
-        with self.database.reading() as connection:
-            return int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
+        return int(self.database.scalar(NEXT_POSITION, {"t": self.id})) - 1
 
     @property
     def last_at(self) -> float:
         """When the newest event was written in UTC seconds, 0 before the first."""
         newest = select(func.coalesce(func.max(EVENTS.c.at), 0)).where(EVENTS.c.tournament == self.id)
-        with self.database.reading() as connection:
-            return float(connection.execute(newest).scalar_one())
+        return float(self.database.scalar(newest))
 
     @property
     def last_number(self) -> int:
         """Number of the newest game, 0 before the first."""
         newest = select(func.coalesce(func.max(GAMES.c.number), 0)).where(GAMES.c.tournament == self.id)
-        with self.database.reading() as connection:
-            return int(connection.execute(newest).scalar_one())
+        return int(self.database.scalar(newest))
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Read the events after a position, in order, without loading moves."""
@@ -284,8 +278,7 @@ class TournamentReader:
         )
         page = page.where(EVENTS.c.tournament == self.id).order_by(EVENTS.c.position).limit(_EVENTS_A_PAGE)
         while True:
-            with self.database.reading() as connection:
-                rows = connection.execute(page.where(EVENTS.c.position > last)).fetchall()
+            rows = self.database.rows(page.where(EVENTS.c.position > last))
             if not rows:
                 return
             for row in rows:
@@ -295,8 +288,7 @@ class TournamentReader:
     def notes(self) -> list[tuple[int, Note]]:
         """Return every decision with the position of its event, oldest first."""
         rows = select(NOTES).where(NOTES.c.tournament == self.id).order_by(NOTES.c.position, NOTES.c.ordinal)
-        with self.database.reading() as connection:
-            return [(row.position, codecs.note_of(row)) for row in connection.execute(rows)]
+        return [(row.position, codecs.note_of(row)) for row in self.database.rows(rows)]
 
     def decisions(self, first: int = 1) -> dict[int, list[Note]]:
         """Return the decisions caused by the games from number `first` on, by game number, in order."""
@@ -304,9 +296,8 @@ class TournamentReader:
         joined = joined.join(NOTES, and_(NOTES.c.tournament == self.id, NOTES.c.position == EVENTS.c.position))
         rows = select(GAMES.c.number, NOTES).select_from(joined).order_by(GAMES.c.number, NOTES.c.ordinal)
         found: dict[int, list[Note]] = defaultdict(list)
-        with self.database.reading() as connection:
-            for row in connection.execute(rows.where(GAMES.c.tournament == self.id, GAMES.c.number >= first)):
-                found[row.number].append(codecs.note_of(row))
+        for row in self.database.rows(rows.where(GAMES.c.tournament == self.id, GAMES.c.number >= first)):
+            found[row.number].append(codecs.note_of(row))
         return found
 
     def games(
@@ -345,8 +336,7 @@ class TournamentReader:
         if counting:
             wanted.append(STANDING)
         rows = select(*_LINE).where(*wanted).order_by(GAMES.c.number.desc())
-        with self.database.reading() as connection:
-            found = connection.execute(rows if limit is None else rows.limit(limit)).fetchall()
+        found = self.database.rows(rows if limit is None else rows.limit(limit))
         return [GameLine.model_construct(**row._mapping) for row in reversed(found)]
 
     def game(self, number: int) -> StoredGame:
@@ -378,8 +368,7 @@ class TournamentReader:
         """Count the games that count by termination, without reading a line for each game."""
         kept = [GAMES.c.tournament == self.id, STANDING]
         rows = select(GAMES.c.termination, func.count().label("games")).where(*kept).group_by(GAMES.c.termination)
-        with self.database.reading() as connection:
-            return Counter({row.termination: row.games for row in connection.execute(rows)})
+        return Counter({row.termination: row.games for row in self.database.rows(rows)})
 
     @property
     def gone(self) -> set[str]:
@@ -392,24 +381,19 @@ class TournamentReader:
         """Settings of the format that were extended after the start, with their values now."""
         rows = select(EVENTS.c.payload).where(EVENTS.c.tournament == self.id, EVENTS.c.kind == "extended")
         values: dict[str, int] = {}
-        with self.database.reading() as connection:
-            for row in connection.execute(rows.order_by(EVENTS.c.position)):
-                values |= row.payload["settings"]
+        for row in self.database.rows(rows.order_by(EVENTS.c.position)):
+            values |= row.payload["settings"]
         return values
 
     def replays(self, key: GameKey) -> int:
         """Count the void games of a key: the replay number of the next one."""
         void = or_(GAMES.c.outcome == Outcome.VOID, STRUCK)
-        with self.database.reading() as connection:
-            rows = select(func.count()).select_from(GAMES).where(*self._of_key(key), void)
-            return int(connection.execute(rows).scalar_one())
+        return int(self.database.scalar(select(func.count()).select_from(GAMES).where(*self._of_key(key), void)))
 
     def aborts(self, key: GameKey) -> int:
         """Count the games of a key that an engine aborted with ``*``."""
         given_up = (GAMES.c.outcome == Outcome.VOID, GAMES.c.category == "engine-abort")
-        with self.database.reading() as connection:
-            rows = select(func.count()).select_from(GAMES).where(*self._of_key(key), *given_up)
-            return int(connection.execute(rows).scalar_one())
+        return int(self.database.scalar(select(func.count()).select_from(GAMES).where(*self._of_key(key), *given_up)))
 
     def pair_counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
         """Return wins, draws and losses of White by (white, black); versions of one entrant are added up."""
@@ -422,9 +406,8 @@ class TournamentReader:
         """Count the games at odds that count, by entrant, for entrants that have any."""
         standing = ODDS, GAMES.c.tournament == self.id, STANDING
         found = Counter[str]()
-        with self.database.reading() as connection:
-            for white, black in connection.execute(select(GAMES.c.white, GAMES.c.black).where(*standing)):
-                found.update((white, black))
+        for players in self.database.rows(select(GAMES.c.white, GAMES.c.black).where(*standing)):
+            found.update(players)
         return dict(found)
 
     def scores_at_odds(self) -> dict[int, tuple[int, int]]:
@@ -439,8 +422,7 @@ class TournamentReader:
         """Return all incidents with the numbers of their games, oldest first."""
         rows = select(GAMES.c.number, INCIDENTS).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
         rows = rows.where(GAMES.c.tournament == self.id).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
-        with self.database.reading() as connection:
-            return [(row.number, codecs.incident_of(row)) for row in connection.execute(rows)]
+        return [(row.number, codecs.incident_of(row)) for row in self.database.rows(rows)]
 
     def _standing_game(self, connection: Connection, key: GameKey) -> Any | None:
         """The row of the key's game that counts, if there is one."""
@@ -462,10 +444,6 @@ class TournamentReader:
         a, b, meeting, leg = key
         same = (GAMES.c.a == a, GAMES.c.b == b, GAMES.c.meeting == meeting, GAMES.c.leg == leg)
         return (GAMES.c.tournament == self.id, *same)
-
-    def _rows(self, statement: Any, order: Any) -> Sequence[Any]:
-        with self.database.reading() as connection:
-            return connection.execute(statement.order_by(order)).fetchall()
 
 
 def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
@@ -490,8 +468,7 @@ def repeated_games(log: TournamentReader) -> tuple[int, int]:
         select(func.count().label("games")).where(GAMES.c.tournament == log.id, STANDING).group_by(*_GAME).subquery()
     )
     sums = select(func.coalesce(func.sum(alike.c.games), 0), func.count()).select_from(alike)
-    with log.database.reading() as connection:
-        games, kinds = connection.execute(sums).one()
+    ((games, kinds),) = log.database.rows(sums)
     return int(games) - int(kinds), int(games)
 
 
@@ -503,8 +480,7 @@ def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | 
     )
     found = select(ENTRANTS.c.spec).join(GAMES, (GAMES.c.tournament == ENTRANTS.c.tournament) & same)
     found = found.where(GAMES.c.tournament == log.id, GAMES.c.number == number, ENTRANTS.c.name == name)
-    with log.database.reading() as connection:
-        text = connection.execute(found.order_by(ENTRANTS.c.since.desc())).scalar()
+    text = log.database.scalar(found.order_by(ENTRANTS.c.since.desc()))
     return None if text is None else _spec_in_row(log, name, text)
 
 
@@ -524,9 +500,8 @@ def incident_counts(log: TournamentReader) -> Counter[str]:
     rows = select(*columns, func.count().label("number")).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
     rows = rows.where(GAMES.c.tournament == log.id, ~INCIDENTS.c.category.endswith("warning"))
     found: Counter[str] = Counter()
-    with log.database.reading() as connection:
-        for row in connection.execute(rows.group_by(*columns)):
-            found[Incident(row.engine, row.category, "").at_fault] += int(row.number)
+    for row in log.database.rows(rows.group_by(*columns)):
+        found[Incident(row.engine, row.category, "").at_fault] += int(row.number)
     return found
 
 
@@ -638,13 +613,11 @@ def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
     """Return all entrants by name, including withdrawn ones."""
     columns = *(ENTRANTS.c[name] for name in EnteredEngine.model_fields), ENGINES.c.own_name
     rows = select(*columns).join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine).where(ENTRANTS.c.tournament == log.id)
-    with log.database.reading() as connection:
-        entered = connection.execute(rows.order_by(ENTRANTS.c.since))
-        return {row.name: LineupEntry.model_construct(**row._mapping) for row in entered}
+    entered = log.database.rows(rows.order_by(ENTRANTS.c.since))
+    return {row.name: LineupEntry.model_construct(**row._mapping) for row in entered}
 
 
 def processors(log: TournamentReader) -> tuple[str, ...]:
     """Return the names of the processors on which the games were played."""
     rows = select(GAMES.c.hardware).distinct().where(GAMES.c.tournament == log.id, GAMES.c.hardware != "")
-    with log.database.reading() as connection:
-        return tuple(connection.execute(rows.order_by(GAMES.c.hardware)).scalars())
+    return tuple(row.hardware for row in log.database.rows(rows.order_by(GAMES.c.hardware)))

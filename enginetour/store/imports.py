@@ -5,29 +5,27 @@ Games are inserted by the database driver: a million rows through SQLAlchemy wou
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, insert, or_, select
+from sqlalchemy import Connection, and_, func, insert, select
 
-from enginetour import __version__
 from enginetour.interop.gamefilter import EngineNames, RatableGames
 from enginetour.interop.gametags import UNKNOWN_OPENING, ClaimedGame, GameColumns
 from enginetour.interop.tally import RESULTS, normal_name, tag_text
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.model.variants import STANDARD
-from enginetour.store.address import LONGEST_NAME, slug_of
+from enginetour.store.address import LONGEST_NAME
 from enginetour.store.counts import engines_in, pack_counts, removals, removed_imports, unpack_counts
-from enginetour.store.database import Database, inserted_id
+from enginetour.store.database import Database
 from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS, title_of
-from enginetour.store.tournaments import IMPORT
+from enginetour.store.tournaments import IMPORT, add_edition
 
 if TYPE_CHECKING:
     from enginetour.store.counts import Sums
@@ -42,9 +40,8 @@ _ROUND = "."  # between the round and the number of a game in our exports
 
 def export_titles(database: Database) -> frozenset[str]:
     """Return the Event tags of enginetour's own PGN exports: one for each tournament."""
-    with database.reading() as connection:
-        rows = connection.execute(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED))
-        return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
+    rows = database.rows(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED))
+    return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
 
 
 def _fresh_games(
@@ -247,7 +244,9 @@ class _Importer:
             _add_engines(connection, new)
             there = {**_engines(connection), **matched}
             keys = np.array([there.get(one, 0) for one in rated.names], dtype=np.int64)
-            event, edition = _add_event(connection, name, rated.naming, self._variant)
+            about = {"system": IMPORT, "format_version": _FORMAT_VERSION, "seed": 0}
+            about["config"] = _config(rated.naming, self._variant)
+            event, edition = add_edition(connection, name, about)
             after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
             counts = pack_counts(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
             row = {"tournament": event, "files": self._files, "after_game": after}
@@ -283,52 +282,38 @@ def imports_of(database: Database) -> list[_ImportLine]:
     return lines
 
 
+_NAME_ALONE = and_(ENGINES.c.fingerprint == "", ENGINES.c.options == (), ENGINES.c.protocol == "")
+
+
 def _engines(connection: Connection) -> dict[str, int]:
     """Versions of which only the name is known."""
-    unknown = ENGINES.c.fingerprint == "", ENGINES.c.options == (), ENGINES.c.protocol == ""
-    rows = connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(*unknown))
+    rows = connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(_NAME_ALONE))
     return {normal_name(row.name): row.id for row in rows}
 
 
 def _known(connection: Connection) -> dict[str, list[int]]:
     """Versions of which more than the name is known, by it."""
-    more = or_(ENGINES.c.fingerprint != "", ENGINES.c.options != (), ENGINES.c.protocol != "")
     found: dict[str, list[int]] = {}
-    for row in connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(more)):
+    for row in connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(~_NAME_ALONE)):
         found.setdefault(normal_name(row.name), []).append(row.id)
     return found
 
 
 def _add_engines(connection: Connection, names: Sequence[str]) -> None:
-    empty = dict.fromkeys(("fingerprint", "protocol", "own_name", "family", "origin"), "")
-    rows = [{"name": name, **empty, "options": (), "command": ()} for name in names]
+    rows = [{"name": name, "fingerprint": "", "options": (), "protocol": ""} for name in names]
     if rows:
         connection.execute(insert(ENGINES), rows)
 
 
-def _add_event(connection: Connection, name: str, naming: EngineNames, variant: str) -> tuple[int, int]:
-    """Key and edition of the event, which keeps by what names and patterns it was made."""
-    newest = select(func.coalesce(func.max(TOURNAMENTS.c.edition), 0)).where(TOURNAMENTS.c.name == name)
-    edition = int(connection.execute(newest).scalar_one()) + 1
-    config = {
+def _config(naming: EngineNames, variant: str) -> dict[str, Any]:
+    """By what names and patterns an import was made."""
+    return {
         "aliases": naming.aliases,
         "include": naming.include,
         "exclude": naming.exclude,
         "ratings": {"systems": ["ml"], "anchor": {}},
         **({} if variant == STANDARD else {"play": {"variant": variant}}),  # where tournaments have theirs
     }
-    row = {
-        "name": name,
-        "edition": edition,
-        "slug": slug_of(name, edition),
-        "system": IMPORT,
-        "format_version": _FORMAT_VERSION,
-        "config": config,
-        "seed": 0,
-        "created": time.time(),
-        "version": __version__,
-    }
-    return inserted_id(connection.execute(insert(TOURNAMENTS), row)), edition
 
 
 def _add_games(

@@ -139,8 +139,8 @@ class _Connect(Protocol):
     def __call__(self, address: ServerAddress, *, known: bool, name: str) -> Any: ...
 
 
-class _AdvisoryLock:
-    """Held from `acquire` to `release`, or to the end of the connection; a context manager does both."""
+class _AdvisoryLock(dialect.Lock):
+    """Held from `acquire` to `release`, or to the end of the connection."""
 
     def __init__(self, address: ServerAddress, slug: str, connect: _Connect, *, turn: str) -> None:
         self.address = address
@@ -173,13 +173,6 @@ class _AdvisoryLock:
         """Take it again on a new connection; the old one, if the server still believes in it, is ended."""
         self.release()
         self._take(known=True)
-
-    def __enter__(self) -> _AdvisoryLock:
-        self.acquire()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
     def _take(self, *, known: bool) -> None:
         former = self._session

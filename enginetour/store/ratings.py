@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select
 
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
@@ -40,7 +40,7 @@ from enginetour.store.counts import (
     tournament_titles,
     unpack_counts,
 )
-from enginetour.store.dialect import config_rating_scale, larger
+from enginetour.store.dialect import config_rating_scale
 from enginetour.store.engines import engine_names, rated_names
 from enginetour.store.tables import (
     ENGINES,
@@ -193,7 +193,7 @@ def _careers(part: ColumnElement[bool]) -> Any:
     for row, place in ((one, ends.c.first), (other, ends.c.last)):
         same = and_(row.c.system == ends.c.system, row.c.revision == ends.c.revision, row.c.place == place)
         joined = joined.join(row, same)  # type: ignore[assignment]
-    peak = larger(ends.c.before, ends.c.after)
+    peak = case((ends.c.before > ends.c.after, ends.c.before), else_=ends.c.after)
     columns = (ends.c.engine, ends.c.first, one.c.before, other.c.after, peak, ends.c.games, ends.c.game)
     return select(*columns, ends.c.imported).select_from(joined)
 
@@ -439,8 +439,7 @@ def update_ratings(store: Store, system: str, settings: BaseModel | None = None)
 def settings_of(store: Store) -> list[BaseModel]:
     """Read the settings of all revisions of all systems; ValueError for invalid ones."""
     rows = select(RATING_REVISIONS.c.system, RATING_REVISIONS.c.settings)
-    with store.database.reading() as connection:
-        found = connection.execute(rows).fetchall()
+    found = store.database.rows(rows)
     return [type(system_named(row.system).settings).model_validate_json(row.settings) for row in found]
 
 

@@ -232,7 +232,7 @@ def lock_path(database: Path, slug: str) -> Path:
     return database.with_name(f"{database.name}.{slug}.lock")
 
 
-class TournamentLock:
+class TournamentLock(dialect.Lock):
     """The lock file of a tournament; as a context manager it is acquired and released."""
 
     def __init__(self, database: Path | str, slug: str) -> None:
@@ -292,13 +292,6 @@ class TournamentLock:
     def regain(self) -> None:
         """Take the lock again."""
         self.acquire()
-
-    def __enter__(self) -> TournamentLock:
-        self.acquire()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 def _held(fd: int) -> StoreRefused:

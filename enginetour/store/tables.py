@@ -24,19 +24,7 @@ from sqlmodel import Field, SQLModel
 from sqlmodel.sql.sqltypes import AutoString
 
 from enginetour.model.game import Opening, Outcome, SideRecord, Termination
-from enginetour.store.codecs import (
-    WHOLE,
-    WORDS,
-    CleanText,
-    Json,
-    JsonText,
-    Word,
-    frozen,
-    opening_of,
-    opening_values,
-    side_of,
-    side_values,
-)
+from enginetour.store.codecs import OPENING, SIDE, TUPLE, WHOLE, WORDS, CleanText, Json, JsonText, Word
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
 SCHEMA_VERSION = 7  # user_version in the same header; grows with every change of this page, and `migrations` adds it
@@ -50,7 +38,7 @@ _STORED: dict[Any, Any] = {Integer: WHOLE, AutoString: WORDS}
 class Row(SQLModel):
     """Base of all rows. Rows from the database are made by `model_construct`, which does not validate."""
 
-    model_config = {"frozen": True, "defer_build": True}
+    model_config = {"frozen": True, "defer_build": True, "revalidate_instances": "always", "strict": True}
     __table__: ClassVar[Table]
     __first__: ClassVar[str] = ""  # columns that come first in the table, in this order; then those of the bases
 
@@ -89,12 +77,12 @@ class EngineRow(Row, table=True):
     id: int = _key()
     name: str
     fingerprint: str
-    options: tuple[tuple[str, str], ...] = Field(sa_type=Json(frozen))  # in the order they are sent
+    options: tuple[tuple[str, str], ...] = Field(sa_type=TUPLE)  # in the order they are sent
     protocol: str
     own_name: str = ""
     family: str = ""
     origin: str = ""
-    command: tuple[str, ...] = Field(default=(), sa_type=Json(tuple))
+    command: tuple[str, ...] = Field(default=(), sa_type=TUPLE)
 
 
 class TournamentEntry(Row):
@@ -202,9 +190,9 @@ class ListedGame(_Game):
 class GameConditions(_Game):
     """Opening, machine and records of both sides, for the fairness of a tournament. None: not measured."""
 
-    opening: Opening = Field(sa_type=Json(opening_of, opening_values))
-    white_side: SideRecord = Field(sa_type=Json(side_of, side_values))
-    black_side: SideRecord = Field(sa_type=Json(side_of, side_values))
+    opening: Opening = Field(sa_type=OPENING)
+    white_side: SideRecord = Field(sa_type=SIDE)
+    black_side: SideRecord = Field(sa_type=SIDE)
     relay: tuple[int, int, int] | None = Field(  # relay gap in us: median, 99th percentile, largest
         sa_type=Json(tuple, may_be_empty=True), nullable=False
     )
@@ -263,8 +251,8 @@ class IncidentRow(Row, table=True):
     category: str = Field(sa_type=CleanText)
     cause: str = Field(sa_type=CleanText)
     ply: int
-    traffic: tuple[str, ...] = Field(sa_type=Json(tuple))
-    stderr: tuple[str, ...] = Field(sa_type=Json(tuple))
+    traffic: tuple[str, ...] = Field(sa_type=TUPLE)
+    stderr: tuple[str, ...] = Field(sa_type=TUPLE)
     status: str = _added("")  # how its process ended
     load: float | None
     asked_us: int | None  # stamp of its last `go`, as the lines of traffic have it
@@ -281,7 +269,7 @@ class NoteRow(Row, table=True):
     ordinal: int = _key()
     kind: str
     text: str = Field(sa_type=CleanText)
-    fields: tuple[tuple[str, object], ...] = Field(sa_type=Json(frozen))
+    fields: tuple[tuple[str, object], ...] = Field(sa_type=TUPLE)
 
 
 class PairCountRow(Row, table=True):
@@ -337,7 +325,7 @@ class ImportRow(Row, table=True):
 
     __tablename__ = "imports"
     tournament: int = _key("tournaments")
-    files: tuple[str, ...] = Field(sa_type=Json(tuple))
+    files: tuple[str, ...] = Field(sa_type=TUPLE)
     after_game: int  # the newest of the games played here: in the order of all games these follow it
     games: int
     duplicates: int  # games of the files that were there already
@@ -415,7 +403,7 @@ class EditionLine(Row):
     performance: float | None
     los: float | None
     difference: float | None
-    remarks: tuple[str, ...] = Field(sa_type=Json(tuple))
+    remarks: tuple[str, ...] = Field(sa_type=TUPLE)
 
     @property
     def score(self) -> float:

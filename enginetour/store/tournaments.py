@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from sqlalchemy import and_, false, func, insert, select
+from sqlalchemy import Connection, and_, false, func, insert, select
 
 from enginetour import __version__
 from enginetour.model.errors import UsageRefused, did_you_mean
@@ -100,6 +100,13 @@ def _newest(name: str) -> Any:
     return select(func.coalesce(func.max(TOURNAMENTS.c.edition), 0)).where(TOURNAMENTS.c.name == name)
 
 
+def add_edition(connection: Connection, name: str, columns: Mapping[str, Any]) -> tuple[int, int]:
+    """Insert the next edition of a tournament or an import, made now; return its key and number."""
+    edition = int(connection.execute(_newest(name)).scalar_one()) + 1
+    made = {"name": name, "edition": edition, "slug": slug_of(name, edition), "created": time.time()}
+    return inserted_id(connection.execute(insert(TOURNAMENTS), {**made, "version": __version__, **columns})), edition
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A tournament to be created. `config` is ready for JSON; `specs` says how each entrant is started."""
@@ -159,19 +166,8 @@ class Store:
             if connection.execute(imported).first() is not None:
                 step = "give the tournament another name"
                 raise UsageRefused(f"{draft.name!r} is an import", place=str(self.database.path), step=step)
-            edition = int(connection.execute(_newest(draft.name)).scalar_one()) + 1
-            row = {
-                "name": draft.name,
-                "edition": edition,
-                "slug": slug_of(draft.name, edition),
-                "system": draft.system,
-                "format_version": draft.format_version,
-                "config": dict(draft.config),
-                "seed": draft.seed,
-                "created": time.time(),
-                "version": __version__,
-            }
-            made = inserted_id(connection.execute(insert(TOURNAMENTS), row))
+            about = {"system": draft.system, "format_version": draft.format_version, "seed": draft.seed}
+            made, edition = add_edition(connection, draft.name, {**about, "config": dict(draft.config)})
             for place, entrant in enumerate(draft.entrants, 1):
                 add_entrant(connection, made, entrant, draft.specs[entrant.name], since=0, place=place)
             write_notes(connection, made, 0, notes)
@@ -194,14 +190,12 @@ class Store:
 
     def newest_edition(self, name: str) -> int:
         """Return the number of a name's newest edition; 0 if there is none."""
-        with self.database.reading() as connection:
-            return int(connection.execute(_newest(name)).scalar_one())
+        return int(self.database.scalar(_newest(name)))
 
     def has(self, name: str) -> bool:
         """Whether a tournament (not an import) has this name."""
         rows = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, _PLAYED)
-        with self.database.reading() as connection:
-            return connection.execute(rows).first() is not None
+        return self.database.scalar(rows) is not None
 
     def tournaments(self) -> list[_Summary]:
         """Return a summary of every tournament (not imports), oldest first."""
@@ -212,8 +206,7 @@ class Store:
         last = select(func.max(EVENTS.c.at)).where(EVENTS.c.tournament == here)
         counted = {"entrants": entrants, "games": games, "last": last}
         rows = _ENTRIES.add_columns(*(query.scalar_subquery().label(name) for name, query in counted.items()))
-        with self.database.reading() as connection:
-            return [_Summary.model_construct(**row._mapping) for row in connection.execute(rows)]
+        return [_Summary.model_construct(**row._mapping) for row in self.database.rows(rows)]
 
     def _unknown(self, name: str | None, edition: int | None) -> UsageRefused:
         rows = select(TOURNAMENTS.c.name).distinct().order_by(TOURNAMENTS.c.name)
@@ -235,5 +228,4 @@ class Store:
 
 def tournament_entries(store: Store) -> list[TournamentEntry]:
     """Return all tournaments (not imports), oldest first."""
-    with store.database.reading() as connection:
-        return [TournamentEntry.model_construct(**row._mapping) for row in connection.execute(_ENTRIES)]
+    return [TournamentEntry.model_construct(**row._mapping) for row in store.database.rows(_ENTRIES)]

@@ -130,6 +130,7 @@ def test_sound(played: Path, tmp_path: Path) -> None:
         ("UPDATE imports SET digests = zeroblob(48)", "imports", "5 imported games are there twice"),
         ("UPDATE imports SET counts = x'0000'", "import files", "cannot be read"),
         ("UPDATE edition_lines SET rating = rating + 1 WHERE ordinal = 1", "edition 1 of all", "1 lines"),
+        ("UPDATE edition_lines SET remarks = '[5]' WHERE ordinal = 2", "edition 1 of all", "lines.1.remarks.0: Input"),
         ("UPDATE lists SET definition = '{'", "edition 1 of all", "revision 1 cannot be read"),
         ("UPDATE tournaments SET config = '[]' WHERE name = 'trial'", "tournament trial", "cannot be read"),
     ],

@@ -306,5 +306,5 @@ def test_an_unknown_variant_is_no_list() -> None:
 def test_the_variant_of_a_game_comes_back() -> None:
     """With its opening; rows of older databases say nothing of it and are standard."""
     opening = Opening("SP 7", 8, "8/8/8/8/8/8/8/8 w - - 0 1", (), "", "chess960")
-    assert codecs.opening_of(codecs.opening_values(opening)) == opening
-    assert codecs.opening_of(["x", 3, None, ["e2e4"]]) == Opening("x", 3, None, ("e2e4",))
+    assert codecs._opening_of(codecs._opening_values(opening)) == opening
+    assert codecs._opening_of(["x", 3, None, ["e2e4"]]) == Opening("x", 3, None, ("e2e4",))
