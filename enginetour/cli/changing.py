@@ -15,14 +15,13 @@ from enginetour.cli.options import (
     COUNTED,
     TournamentChoice,
     config_home,
-    json_option,
     open_store,
     quote_command,
     tournament_argument,
     tournament_option,
     tournament_options,
 )
-from enginetour.cli.printing import echo, output_form, print_json
+from enginetour.cli.printing import echo, json_option, output_form, print_json
 from enginetour.model.errors import StoreRefused, TourError, UsageRefused
 from enginetour.reports.sheet import format_count
 from enginetour.store.address import Address, slug_of

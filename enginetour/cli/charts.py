@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginetour.cli.files import picture_ending, put_picture
 from enginetour.cli.listoptions import list_options
 from enginetour.cli.lists import ListSelection
 from enginetour.cli.options import PATH, F, TournamentChoice, open_store, tournament_options
-from enginetour.cli.printing import picture_ending, put_picture
 from enginetour.model.errors import UsageRefused
 
 if TYPE_CHECKING:

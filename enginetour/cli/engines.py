@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH, output_options
-from enginetour.cli.printing import echo, output_form, print_sheet
+from enginetour.cli.options import PATH
+from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, match_name, suggest
 from enginetour.reports.sheet import Column, Sheet, safe_text
 from enginetour.tournament.config.workspace import workspace_of

@@ -11,17 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from enginetour.cli.options import (
-    COUNTED,
-    PATH,
-    TournamentChoice,
-    output_options,
-    tournament_argument,
-    tournament_options,
-)
+from enginetour.cli.options import COUNTED, PATH, TournamentChoice, tournament_argument, tournament_options
 from enginetour.cli.printing import (
     echo,
     output_form,
+    output_options,
     print_json,
     print_sheet,
     print_text,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.options import PATH
+from enginetour.cli.options import PATH, F
 from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean, match_name, no_match_hint
 from enginetour.ratings.incremental import LARGEST
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 
 # Filters and model terms, shared by every command that computes a list.
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
-MODELS = ("logistic", "davidson", "raokupper")
+_SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
+_MODELS = ("logistic", "davidson", "raokupper")
 TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "loose", "average", "scale", "by")
 _TAKEN_BACK = ""
 _SMALLEST_SCALE = 1  # points at ten to one
@@ -56,7 +55,7 @@ def without_collecting() -> Iterator[None]:
         gc.enable()
 
 
-def number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+def _finite(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
     """A number of a size that ratings have, nothing, or ``fit`` where that is possible."""
     if value is None or (value == "fit" and "fit" in str(param.metavar)):
         return value
@@ -73,7 +72,7 @@ def number(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
 
 
 def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
-    return value if value == _TAKEN_BACK else number(ctx, param, value)
+    return value if value == _TAKEN_BACK else _finite(ctx, param, value)
 
 
 def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date | str | None:
@@ -107,10 +106,10 @@ def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return values if values == (_TAKEN_BACK,) else tuple(word.strip() for value in values for word in value.split(","))
 
 
-def ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+def _ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
     """Names with numbers; one pair of nothing where an empty value takes them back."""
     pairs = table(ctx, param, values)
-    return tuple((name, name and number(ctx, param, text)) for name, text in pairs)
+    return tuple((name, name and _finite(ctx, param, text)) for name, text in pairs)
 
 
 def _many(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -122,17 +121,17 @@ def _one(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]
 
 
 _OPTIONS = (
-    _one("--system", type=click.Choice(SYSTEMS), help="Likelihood (ml, default), Elo, Czech GoR, EGF GoR."),
+    _one("--system", type=click.Choice(_SYSTEMS), help="Likelihood (ml, default), Elo, Czech GoR, EGF GoR."),
     _many("--setting", "settings", metavar="KEY=VALUE", callback=table, help="Of an incremental system; repeat."),
     _one(
         "--model",
         "likelihood",
-        type=click.Choice(MODELS),
+        type=click.Choice(_MODELS),
         help="Draws as half a win (default), by Davidson, or BayesElo's.",
     ),
     _one("--prior", metavar="PRIOR", help="auto (default), none, gaussian=SD, draws=W, virtual=P."),
     _one("--advantage", metavar="ELO|fit", callback=_number, help="White's advantage; default 0."),
-    _many("--anchor", "anchors", metavar="NAME=RATING", callback=ratings, help="Fix an engine's rating; repeat."),
+    _many("--anchor", "anchors", metavar="NAME=RATING", callback=_ratings, help="Fix an engine's rating; repeat."),
     _many(
         "--loose-anchor",
         "loose",

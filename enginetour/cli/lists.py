@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginetour.cli.files import ListOutput, list_output, output_option, size_of
 from enginetour.cli.games import entrant_named
 from enginetour.cli.listoptions import (
     TERMS,
@@ -26,18 +27,8 @@ from enginetour.cli.listoptions import (
     without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_test, sprt_options
-from enginetour.cli.options import (
-    COUNTED,
-    TournamentChoice,
-    database_option,
-    format_option,
-    json_option,
-    open_store,
-    output_option,
-    output_options,
-    tournament_options,
-)
-from enginetour.cli.printing import ListOutput, echo, list_output, output_form, print_sheet, set_form, size_of
+from enginetour.cli.options import COUNTED, TournamentChoice, database_option, open_store, tournament_options
+from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
 from enginetour.reports.standings import iso_timestamp
 from enginetour.store.address import Address
 

@@ -1,4 +1,4 @@
-"""Options that commands share, --db, -t, --edition, --json, --csv, -o, and the database and tournament they select."""
+"""Options that commands share, --db, -t and --edition, and the database and tournament they select."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from enginetour.cli.printing import FORMATS, echo, hold_view, set_form
+from enginetour.cli.printing import echo, hold_view
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
 from enginetour.store.address import Address, parse_address
 from enginetour.tournament.config.workspace import database_of
@@ -151,40 +151,6 @@ def config_home() -> Path:
     """Return the folder of the configuration that named its tournament, else the current one."""
     context = click.get_current_context(silent=True)
     return Path.cwd() if context is None else context.meta.get(_HOME) or Path.cwd()
-
-
-def output_options(command: F) -> F:
-    """Add ``--json``, ``--csv`` and ``--format``, which select how the command's tables are printed."""
-
-    @wraps(command)
-    def formed(*args: Any, form: str | None, as_json: bool, as_csv: bool, **given: Any) -> Any:
-        flag = "json" if as_json else "csv" if as_csv else form
-        if form not in (None, flag):
-            raise click.UsageError(f"--{flag} and --format {form} do not go together")
-        set_form(flag or "text")
-        return command(*args, **given)
-
-    csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-    json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-    return json(csv(format_option(formed)))  # type: ignore[return-value]
-
-
-format_option = click.option(
-    "--format", "form", type=click.Choice(FORMATS), metavar="FORMAT", help=f"{', '.join(FORMATS)}; default: text."
-)
-
-
-def _set_json(_: click.Context, __: click.Parameter, asked: bool) -> None:
-    if asked:
-        set_form("json")
-
-
-# For commands without tables: ``--json`` alone.
-json_option = click.option("--json", is_flag=True, expose_value=False, callback=_set_json, help="Print JSON.")
-# ``-o FILE`` for a list.
-output_option = click.option(
-    "-o", "--output", type=PATH, help="File to write: .csv, .json, .md, .html, .png, .svg, else text."
-)
 
 
 @contextmanager

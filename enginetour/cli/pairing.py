@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH, output_options, usage_errors
-from enginetour.cli.printing import echo, output_form, print_json, print_sheet, refuse_tables
+from enginetour.cli.options import PATH, usage_errors
+from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
 from enginetour.formats.pairing.field import Kind, Unpairable
 from enginetour.interop.files import read_whole, refuse_valuable, replace_bytes
 from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused, no_match_hint, suggest

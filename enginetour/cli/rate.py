@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from enginetour.cli.files import ListOutput, list_output, output_option, size_of
 from enginetour.cli.listoptions import (
     Display,
     display_options,
@@ -26,8 +27,8 @@ from enginetour.cli.listoptions import (
     without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_file_test, sprt_options
-from enginetour.cli.options import PATH, output_option, output_options, usage_errors
-from enginetour.cli.printing import ListOutput, echo, list_output, output_form, progress_bar, size_of
+from enginetour.cli.options import PATH, usage_errors
+from enginetour.cli.printing import echo, output_form, output_options, progress_bar
 from enginetour.interop.tally import normal_name
 from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import textwrap
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import (
-    TournamentChoice,
+from enginetour.cli.options import TournamentChoice, tournament_argument, tournament_options
+from enginetour.cli.printing import (
     json_option,
+    output_form,
     output_options,
-    tournament_argument,
-    tournament_options,
+    print_json,
+    print_sheet,
+    print_text,
+    width,
 )
-from enginetour.cli.printing import output_form, print_json, print_sheet, print_text, width, wrap_sentences
 from enginetour.formats.pairing.standings import Scored, cross, table
 from enginetour.formats.pairing.standings import crosstable as cross_rows
 from enginetour.model.errors import UsageRefused
@@ -63,6 +67,14 @@ def status(chosen: TournamentChoice, watch: bool) -> None:
         if not watch or found["state"] not in ("running", "stopping", "paused"):
             return
         time.sleep(2.0)
+
+
+def wrap_sentences(words: str) -> str:
+    """Break lines at blanks where a terminal would break words; in a file they stay whole."""
+    if not sys.stdout.isatty():
+        return words
+    wrapper = textwrap.TextWrapper(width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(map(wrapper.fill, words.splitlines()))
 
 
 def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoice]:

@@ -282,31 +282,9 @@ class Run:
             broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
             return [broadcast.server, exports]
 
-        events.tell(
-            "started",
-            _games_so_far(progress),
-            games_done=progress.done,
-            last_game=last,
-            remaining=progress.remaining,
-            resumed=session.resumed,
-            paths=list(path_options(session.sides.values())),
-            pid=os.getpid(),
-            version=__version__,
-        )
+        _publish_start(events, progress, session, last)
         try:
-            self._playing = True
-            try:
-                end = run.play(
-                    session,
-                    self._executor,
-                    watcher,
-                    slots=slots,
-                    most_games=most_games,
-                    ready=ready,
-                    cluster=self._cluster,
-                )
-            except _Dropped:
-                end = RunEnd.STOPPED
+            end = self._play_games(session, watcher, ready, slots, most_games)
             _publish_end(events, progress, "" if end is RunEnd.FINISHED else str(session.refusal or self._why(end)))
         except BaseException as error:
             _publish_end(events, progress, f"{type(error).__name__}: {error}")
@@ -325,6 +303,15 @@ class Run:
             if self.plan.config.report.write and not (idle and has_newest_report(results, log)):
                 report_at_end(results, log, self.console.echo, hurry, self.again, suspended)
         return self._code(end, session, suspended)
+
+    def _play_games(
+        self, session: Session, watcher: RunWatcher, ready: Any, slots: int, most_games: int | None
+    ) -> RunEnd:
+        self._playing = True
+        with suppress(_Dropped):
+            how: dict[str, Any] = {"slots": slots, "most_games": most_games, "ready": ready, "cluster": self._cluster}
+            return run.play(session, self._executor, watcher, **how)
+        return RunEnd.STOPPED
 
     def _print_resumed(self, progress: RunProgress) -> None:
         title = progress.log.title
@@ -418,6 +405,20 @@ class Run:
 
 def _games_so_far(progress: RunProgress) -> str:
     return format_games(progress.done, progress.remaining)
+
+
+def _publish_start(events: RunEvents, progress: RunProgress, session: Session, last_game: int) -> None:
+    events.tell(
+        "started",
+        _games_so_far(progress),
+        games_done=progress.done,
+        last_game=last_game,
+        remaining=progress.remaining,
+        resumed=session.resumed,
+        paths=list(path_options(session.sides.values())),
+        pid=os.getpid(),
+        version=__version__,
+    )
 
 
 def _publish_end(events: RunEvents, progress: RunProgress, cause: str) -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, database_option, json_option, quote_command, rows_of_others, usage_errors
-from enginetour.cli.printing import echo, is_live_terminal, output_form, print_json, print_sheet
+from enginetour.cli.options import PATH, database_option, quote_command, rows_of_others, usage_errors
+from enginetour.cli.printing import echo, is_live_terminal, json_option, output_form, print_json, print_sheet
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
 from enginetour.engines.safeguards import describe_safeguards

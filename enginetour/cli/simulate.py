@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, database_option, output_options
-from enginetour.cli.printing import echo, output_form, print_json, print_sheet, progress_bar
+from enginetour.cli.options import PATH, database_option
+from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, progress_bar
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
 from enginetour.model.errors import InputRefused, UsageRefused

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.printing import wrap_sentences
+from enginetour.cli.reading import wrap_sentences
 from enginetour.interop.files import bundled_directory
 from tests.support.databases import Server, add_game, draft, game, open_log
 from tests.support.network import Stage, move, start

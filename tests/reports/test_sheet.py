@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from enginetour.reports.sheet import (
-    MARKUPS,
     Column,
     Sheet,
     bbcode,
@@ -253,13 +252,6 @@ def test_what_cannot_be_had_together_is_refused(db: Path, words: tuple[str, ...]
     done = ask(db, *words)
     assert done.exit_code == 2
     assert what in done.stderr
-
-
-def test_the_formats_of_sheets_and_of_commands_are_the_same() -> None:
-    """Text, CSV and JSON are a sheet's own; all others are here."""
-    from enginetour.cli.printing import FORMATS
-
-    assert {*MARKUPS, "text", "csv", "json"} == {*FORMATS}
 
 
 def test_a_file_is_in_the_language_of_its_ending(db: Path, tmp_path: Path) -> None:
