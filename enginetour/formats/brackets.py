@@ -157,12 +157,6 @@ class Knockout(PairingSystem):
         return KnockoutMatch(white, black, winner, f"{names[winner].name} beat {other} {score}{how}")
 
 
-def families_of(members: Sequence[Member]) -> tuple[str, ...]:
-    """By entry order; "" where nobody shares it."""
-    known = [member.family for member in members]
-    return tuple(family if known.count(family) > 1 else "" for family in known)
-
-
 Node = int | None  # a member's place; nobody
 Couple = tuple[Node, Node]
 

@@ -18,7 +18,6 @@ from enginetour.formats.brackets import (
     advance,
     bracket_leaves,
     bracket_size,
-    families_of,
     full_couples,
     neighbours,
     played_rounds,
@@ -188,5 +187,5 @@ def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> _Tree:
         return _Tree(adjacent_leaves(everybody, passing), options.third_place)
     row = bracket_leaves(order, passing, folded=folded)
     if options.part_families:
-        row = separate_families(row, families_of(members), folded=folded)
+        row = separate_families(row, [member.family for member in members], folded=folded)
     return _Tree(row, options.third_place)
