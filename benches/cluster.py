@@ -33,7 +33,7 @@ from enginetour.model.task import ProbeResult
 from enginetour.store.address import Address, parse_address
 from enginetour.store.log import TournamentLog
 from enginetour.tournament import run as tournament
-from enginetour.tournament.cluster import place
+from enginetour.tournament.cluster import executor as cluster_executor
 from enginetour.tournament.probing import probe_executor
 from enginetour.tournament.scheduler import Scheduler
 
@@ -41,7 +41,7 @@ PARTS: dict[str, tuple[type, str]] = {
     "record": (TournamentLog, "record_games"),
     "step": (Scheduler, "step"),
     "make task": (tournament.Session, "task"),
-    "hand over": (place.DaskExecutor, "submit"),
+    "hand over": (cluster_executor.DaskExecutor, "submit"),
     "tell": (RunWatcher, "game"),
     "progress": (RunWatcher, "progress"),
 }
@@ -149,7 +149,7 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     meter = Meter(built)
     db: Address | None = parse_address(given.db) if given.db else None
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(place, "Connection", connection))
+        stack.enter_context(mock.patch.object(cluster_executor, "Connection", connection))
         stack.enter_context(mock.patch.object(tournament, "probe_all", _fit))
         said = stack.enter_context((folder / "said.txt").open("w"))
         stack.enter_context(redirect_stdout(said))

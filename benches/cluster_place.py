@@ -18,8 +18,8 @@ from typing import Any
 
 from benches.cluster_machines import READ, Machinery
 from enginetour.referee.link import Frames, frame
+from enginetour.tournament.cluster.executor import EventListener
 from enginetour.tournament.cluster.machines import ListedWorker, WorkerReport
-from enginetour.tournament.cluster.place import EventListener
 from enginetour.tournament.cluster.worker import inspect_worker
 from tests.support.engines import Promise
 

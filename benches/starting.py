@@ -13,7 +13,7 @@ from benches.measure import Settings, in_turn, line
 from enginetour.model.game import Pairing
 from enginetour.model.task import GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor
 
 STARTS = 5  # a round: one start alone is mostly noise
 

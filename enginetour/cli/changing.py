@@ -52,7 +52,7 @@ def _ask_run(
     from enginetour.tournament.control import ConnectionClosed, ask, socket_path
     from enginetour.tournament.requests import parsed
 
-    asked, slug = parsed(request).to_json(), slug_of(log.name)
+    asked, slug = parsed(request).model_dump(mode="json"), slug_of(log.name)
     lock = lock_of(database, slug)
     begun, noticed = time.monotonic(), False
     while True:
@@ -120,7 +120,7 @@ def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
     """Ask the running tournament, else do it ourselves under its lock; a `joining` engine is tried first."""
     from enginetour.store.replay import fold
-    from enginetour.tournament.changes import editor_of, find_newcomer
+    from enginetour.tournament.changes import StoppedTournament, TournamentEditor, find_newcomer
     from enginetour.tournament.requests import parsed
 
     database, db = chosen.database, chosen.db
@@ -137,7 +137,9 @@ def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
         with _ask_run(database, log, request) as (answer, lock):
             if answer is None:
                 log.require_lock(lock)
-                editor = editor_of(log, *fold(log), partial(find_newcomer, workspace=workspace))
+                format_, state = fold(log)
+                newcomer = partial(find_newcomer, workspace=workspace)
+                editor = TournamentEditor(log, format_, StoppedTournament(state), newcomer)
                 answer = editor.carry_out(parsed(request))
                 if answer["ok"]:
                     other = None if database == database_of(Path.cwd(), None) else database

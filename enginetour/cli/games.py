@@ -344,7 +344,7 @@ class ReplayOptions:
 
 def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions) -> None:
     """Replay it so often, one line each time, then how often it happened again."""
-    from enginetour.tournament.places import LocalExecutor
+    from enginetour.tournament.executor import LocalExecutor
 
     game = log.game(number).game
     incident = _incident(game, wish.engine, number)

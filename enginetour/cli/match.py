@@ -146,9 +146,9 @@ def match(
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
     from enginetour.engines.registry import of_workspace
-    from enginetour.tournament.config.peers import locate_typed, remove_draft
     from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting, parse_value
     from enginetour.tournament.config.sections import PlaySection
+    from enginetour.tournament.config.write import locate_typed, remove_draft
     from enginetour.tournament.probing import detect_each, probe_executor
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
@@ -168,7 +168,7 @@ def match(
     place = click.get_current_context().with_resource(probe_executor(hidden, start=True))
     from enginetour.cli.session import Run
 
-    draft = draft_match(asked, of_workspace(workspace), Path.cwd(), partial(detect_each, place=place))
+    draft = draft_match(asked, of_workspace(workspace), Path.cwd(), partial(detect_each, executor=place))
     folder = workspace / "results"
     fresh = not folder.exists()
     path, made = _written(draft, folder, words := _typed(draft, engine))
@@ -218,8 +218,8 @@ def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
 def _written(draft: ConfigDraft, folder: Path, words: Mapping[str, str]) -> tuple[Path, bool]:
     """The file of this configuration, and whether it was made now: the same words have the same file."""
     from enginetour.tournament.config.load import slug
-    from enginetour.tournament.config.peers import write_draft
     from enginetour.tournament.config.quickmatch import with_number
+    from enginetour.tournament.config.write import write_draft
 
     for number in range(1, _MOST_FILES):
         numbered = with_number(draft, number)

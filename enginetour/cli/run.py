@@ -14,7 +14,7 @@ from enginetour.cli.printing import is_live_terminal
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address
 from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.probing import probe_executor
 
 # The commands run and demo.

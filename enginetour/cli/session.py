@@ -38,14 +38,14 @@ from enginetour.tournament import run
 from enginetour.tournament.changes import RunController, TournamentEditor
 from enginetour.tournament.control import ControlServer, socket_path
 from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
+from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.limits import overload_warnings, own_cores, refuse_few_files, refuse_overload
-from enginetour.tournament.places import LocalExecutor
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
-    from enginetour.tournament.cluster.place import DaskExecutor
+    from enginetour.tournament.cluster.executor import DaskExecutor
     from enginetour.tournament.plan import Plan
     from enginetour.tournament.run import Session
 
@@ -55,7 +55,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def machines_of(
-    place: str | None, plan: Plan, slots: int, *, force: bool, heed: Callable[[], None], tell: Callable[[str], None]
+    place: str | None,
+    plan: Plan,
+    slots: int,
+    *,
+    force: bool,
+    check_stop: Callable[[], None],
+    tell: Callable[[str], None],
 ) -> Iterator[DaskExecutor | None]:
     """The cluster named by ``dask=ADDRESS``, looked over; None without a name, where this machine is the place.
 
@@ -65,9 +71,8 @@ def machines_of(
         yield None
         return
     try:
+        from enginetour.tournament.cluster.executor import DaskExecutor, address_of, refuse_without
         from enginetour.tournament.cluster.machines import demand_of
-        from enginetour.tournament.cluster.place import DaskExecutor, address_of
-        from enginetour.tournament.cluster.worker import refuse_without
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("distributed", "dask"):
             raise
@@ -78,10 +83,10 @@ def machines_of(
     refuse_without(address)
     cluster = DaskExecutor(address, slots, demand)
     try:
-        rows: Sequence[Mapping[str, Any]] = cluster.look_round(heed)
+        rows: Sequence[Mapping[str, Any]] = cluster.look_round(check_stop)
         for line in machine_lines(rows):
             tell(line)
-        for words in cluster.shared(demand):
+        for words in cluster.shared():
             tell(f"warning: {words}")
         if demand.scaled:
             tell("times are divided by the speed of the machine that a game is played on")
@@ -207,14 +212,14 @@ class Run:
         check, show = self._check_signals, self._print
         with (
             rows_of_others(self.plan.database),
-            machines_of(self.place, self.plan, slots, force=force, heed=check, tell=show) as self._cluster,
+            machines_of(self.place, self.plan, slots, force=force, check_stop=check, tell=show) as self._cluster,
             run.open_session(
                 replace(self.plan, away=self.place is not None),
                 self._executor,
                 new=new,
                 accept_change=self.accept_change,
                 tell=show,
-                heed=check,
+                check_stop=check,
             ) as session,
         ):
             self.settled()

@@ -101,8 +101,14 @@ def init(
             echo(line, err=True)
         _print_written(file)
         return
-    from enginetour.tournament.config.peers import locate_typed
-    from enginetour.tournament.config.write import chosen_engines, known_ratings, new_names, starter_text, uses_ratings
+    from enginetour.tournament.config.write import (
+        chosen_engines,
+        known_ratings,
+        locate_typed,
+        new_names,
+        starter_text,
+        uses_ratings,
+    )
 
     if system not in SYSTEMS:
         raise UsageRefused(f"unknown format {system!r}{suggest(system, SYSTEMS)}", place="--format")
@@ -305,7 +311,7 @@ def _how_to_run(plan: Plan) -> list[str]:
             _refuse_openings(plan, log.edition + 1)
             return [*force, "--new"]
         refuse_openings_to_come(plan, log, grown_settings(plan, log), format_, state)
-        same_engines(plan, log, accept_change=False, heed=lambda: None)
+        same_engines(plan, log, accept_change=False, check_stop=lambda: None)
     return force
 
 

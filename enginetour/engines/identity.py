@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from enginetour.interop.files import refuse_special
+from enginetour.interop.files import refuse_special, split_flag
 from enginetour.model.errors import EngineRefused, InputRefused
-from enginetour.model.task import EngineSpec, Side, split_flag
+from enginetour.model.task import EngineSpec, Side
 
 # What makes two engine versions the same: the content of program, scripts and nets, arguments, options that matter.
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from enginetour.engines.enginefile import LONGEST_NAME, EngineEntry, read_entry, version_in_name
 from enginetour.engines.sandbox import explain_not_runnable
-from enginetour.interop.files import bundled_directory
+from enginetour.interop.files import bundled_directory, split_flag
 from enginetour.model.errors import EngineRefused, InputRefused, suggest
-from enginetour.model.task import EngineSpec, OptionValue, split_flag
+from enginetour.model.task import EngineSpec, OptionValue
 
 # The engines we know by id: files of the workspace's ``engines`` folder and those we ship; how each is started.
 

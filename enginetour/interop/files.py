@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +29,15 @@ UNPACKED_AT_LEAST = 10_000_000  # bytes; what unpacks to less harms nobody
 MOST_TIMES = 500
 MOST_TAGS = 1000  # of one game of a PGN, our choice: the seven of the standard, and some dozens by the programs in use
 SQLITE_MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
+
+
+_FLAGGED = re.compile(r"(--?\w[\w-]*=)(.+)", re.DOTALL)
+
+
+def split_flag(argument: str) -> tuple[str, str]:
+    """``--weights=net.pb`` as ``--weights=`` and ``net.pb``; of any other argument all is the word."""
+    flagged = _FLAGGED.fullmatch(argument)
+    return (flagged[1], flagged[2]) if flagged else ("", argument)
 
 
 def refuse_special(path: Path, *, named: bool = False) -> None:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from enginetour.interop.files import read_whole
+from enginetour.interop.files import read_whole, split_flag
 from enginetour.model.errors import InputRefused, suggest
-from enginetour.model.task import split_flag
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -6,7 +6,6 @@ Frozen and picklable: tasks go to slot processes as data and know nothing of tou
 from __future__ import annotations
 
 import copyreg
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import log2
@@ -80,13 +79,6 @@ class Resources:
 # A new process for each game, or one for many; "auto" makes a new one after an abnormal end and for `reuse=0`, "off"
 # only where the old one is dead or silent.
 Restart = Literal["auto", "on", "off"]
-_FLAGGED = re.compile(r"(--?\w[\w-]*=)(.+)", re.DOTALL)
-
-
-def split_flag(argument: str) -> tuple[str, str]:
-    """``--weights=net.pb`` as ``--weights=`` and ``net.pb``; of any other argument all is the word."""
-    flagged = _FLAGGED.fullmatch(argument)
-    return (flagged[1], flagged[2]) if flagged else ("", argument)
 
 
 _Pairs = Annotated[tuple[Annotated[tuple[str, str], Bounds(strict=False)], ...], Bounds(strict=False)]
@@ -200,6 +192,11 @@ class Side:
     own_book: OwnBook | None = None
     black: TimeTerms | None = None  # with Black, where that is other than with White
     speed: float | None = None  # of the machine, by which its times are divided
+
+    @property
+    def controls(self) -> tuple[TimeControl, TimeControl]:
+        """Its time controls with White and with Black."""
+        return self.tc, self.tc if self.black is None else self.black.tc
 
     def playing(self, *, white: bool) -> Side:
         """As it sits at the board with that colour."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -23,27 +23,18 @@ from enginetour.model.task import EngineSpec, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl, format_controls
 from enginetour.model.variants import STANDARD
 from enginetour.store.log import TournamentLog
-from enginetour.tournament.config.entrants import CLOCK_MARGIN_MS, refuse_limits
+from enginetour.tournament.config.entrants import CLOCK_MARGIN_MS, refuse_limits, resolve
 from enginetour.tournament.config.sections import EntrantSection
-from enginetour.tournament.plan import resolve
+from enginetour.tournament.control import refusal
 from enginetour.tournament.requests import Add, Machines, Plain, Replace, Request, Slots, Void, Withdraw
-from enginetour.tournament.scheduler import ClusterExecutor, Scheduler
+from enginetour.tournament.scheduler import Scheduler
 
-# Events that users cause: an engine is withdrawn, added or replaced, a game is voided.
+if TYPE_CHECKING:
+    from enginetour.tournament.cluster.executor import DaskExecutor
 
 _Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by the id of an engine file, and another name
 
-_COLOURS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
-
-
-def editor_of(
-    log: TournamentLog, format_: Format[Any], state: Any, joining: _Joining | None = None
-) -> TournamentEditor:
-    """A desk for a tournament that nobody is running; the caller holds its lock."""
-    now = [state]
-    return TournamentEditor(
-        log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after), joining=joining
-    )
+_COLORS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
 
 
 def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, EngineSpec]:
@@ -63,7 +54,7 @@ def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entra
 def default_side(log: TournamentLog, spec: EngineSpec) -> Side:
     """How an engine without settings of its own plays in this tournament; InputRefused when it does not obey that."""
     play = log.config["play"]
-    tcs = [TimeControl.parse(play.get(key) or play["tc"]) for key in _COLOURS]
+    tcs = [TimeControl.parse(play.get(key) or play["tc"]) for key in _COLORS]
     for tc in tcs:
         refuse_limits(spec, tc, log.title)
     white, black = tcs
@@ -72,19 +63,37 @@ def default_side(log: TournamentLog, spec: EngineSpec) -> Side:
 
 
 @dataclass
-class TournamentEditor:
-    """Where changes are carried out: the log, the format, and the state now, read and set by the owner.
+class StoppedTournament:
+    """The state of a tournament that is not running; the caller holds its lock."""
 
-    `flying` are the games in progress; `joining` finds the engine file that a request names.
+    state: Any
+
+    def take(self, _event: Event, after: Any) -> None:
+        """Take the state after an event."""
+        self.state = after
+
+    def playing(self) -> Sequence[Pairing]:
+        """No games are in progress."""
+        return ()
+
+
+@dataclass
+class TournamentEditor:
+    """Carries out changes: writes them into the log, and gives the state after them to its owner.
+
+    `joining` finds the engine file that a request names; `joined` is told of each newcomer.
     """
 
     log: TournamentLog
     format: Format[Any]
-    state: Callable[[], Any]
-    take: Callable[[Event, Any], None]
-    joined: Callable[[Entrant, EngineSpec], None] = lambda _entrant, _spec: None
-    flying: Callable[[], Iterable[Pairing]] = lambda: ()
+    owner: Scheduler | StoppedTournament
     joining: _Joining | None = None
+    joined: Callable[[Entrant, EngineSpec], None] = lambda _entrant, _spec: None
+
+    @property
+    def state(self) -> Any:
+        """The state of the format now."""
+        return self.owner.state
 
     def carry_out(self, request: Request) -> dict[str, Any]:
         """The reply to a request of the socket or the command line, JSON-ready and never an exception."""
@@ -99,30 +108,31 @@ class TournamentEditor:
                 case Replace(engine=old, why=why):
                     said = self.replace(old, *self._newcomer(request), why)
                 case _:
-                    return {"ok": False, "error": f"cannot {request.do} here", "exit": UsageRefused.exit_code}
+                    return refusal(f"cannot {request.do} here", UsageRefused.exit_code)
         except TourError as error:
-            return {"ok": False, "error": str(error), "exit": error.exit_code}
+            return refusal(str(error), error.exit_code)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # of the format: no room
-            return {"ok": False, "error": f"cannot {request.do}: {error}", "exit": UsageRefused.exit_code}
+            return refusal(f"cannot {request.do}: {error}", UsageRefused.exit_code)
         return {"ok": True, "said": said}
 
     def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
         """Step first (a refusal writes nothing), log, then take the state; the new decisions as sentences."""
-        before = self.state()
+        before = self.state
         after = self.format.step(before, event)
         notes = self.format.notes(after)[len(self.format.notes(before)) :]
         self.log.record_event(event, notes, why=why, spec=spec)
-        self.take(event, after)
+        self.owner.take(event, after)
         return " ".join(f"{note.text}." for note in notes)
 
     def _withdraw(self, request: Withdraw) -> str:
         name = self._known(request.engine)
         said = self._write(Withdrawn(name), request.why) or f"{name} is withdrawn."
-        return f"{said} {self._in_the_air(name)}".strip()
+        return f"{said} {self._games_in_progress(name)}".strip()
 
-    def _in_the_air(self, leaver: str) -> str:
-        """What becomes of its games that are being played."""
-        others = [other for game in self.flying() if leaver in game.pair for other in game.pair if other != leaver]
+    def _games_in_progress(self, leaver: str) -> str:
+        others = [
+            other for game in self.owner.playing() if leaver in game.pair for other in game.pair if other != leaver
+        ]
         if not others:
             return ""
         games = f"game against {others[0]}" if len(others) == 1 else f"{len(others)} games in the air"
@@ -136,7 +146,7 @@ class TournamentEditor:
         if stored.voided or game.outcome.value == "*":
             raise UsageRefused(f"game {number} is void already", step="enginetour games lists them")
         said = self._write(GameVoided(game.pairing, game.outcome, why), why)
-        open_now = (*self.format.offers(self.state()), *self.format.ahead(self.state()))
+        open_now = (*self.format.offers(self.state), *self.format.ahead(self.state))
         again = game.pairing.key in {pairing.key for pairing in open_now}
         rest = "it is offered again" if again else "what it decided stands, it only leaves the ratings"
         who = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
@@ -164,13 +174,13 @@ class TournamentEditor:
         self.joined(entrant, spec)
         first = f"{entrant.name} takes the place of {old}"
         said = said if said.startswith(first) else f"{first}. {said}"  # a bubble says so itself
-        told = (said, self._in_the_air(old), self._other_control(entrant.name, old))
+        told = (said, self._games_in_progress(old), self._other_control(entrant.name, old))
         return " ".join(sentence for sentence in told if sentence)
 
     def _other_control(self, name: str, old: str) -> str:
         """A newcomer plays by the tournament's control, which need not be that of the one it replaces."""
         play = self.log.config["play"]
-        had, has = self.log.config.get("sides", {}).get(old), [play.get(key) or play["tc"] for key in _COLOURS]
+        had, has = self.log.config.get("sides", {}).get(old), [play.get(key) or play["tc"] for key in _COLORS]
         own = has if had is None else [had["tc"], had.get("black", had)["tc"]]
         if own == has:
             return ""
@@ -189,35 +199,30 @@ class TournamentEditor:
         return entrant, spec
 
     def _refuse_namesake(self, name: str) -> None:
-        if name in {line.name for line in self.format.standings(self.state())}:
+        if name in {line.name for line in self.format.standings(self.state)}:
             what = f"{name} is in {self.log.title} already, or was"
             raise UsageRefused(what, step="give the newcomer another name with --name")
 
     def _refuse_late(self, name: str) -> None:
-        """Its place in the table would be the last, without a game."""
-        why = self.format.too_late(self.state()) if hasattr(self.format, "too_late") else ""
+        why = self.format.too_late(self.state) if hasattr(self.format, "too_late") else ""
         if why:
             step = "give the file more rounds first, or start the next edition with run --new"
             raise UsageRefused(f"{name} comes too late: {why}", step=step)
 
     def _known(self, word: str) -> str:
-        """The entrant of that name, or the only one whose name begins so."""
-        names = [line.name for line in self.format.standings(self.state())]
+        names = [line.name for line in self.format.standings(self.state)]
         if (name := match_name(word, names)) is None:
             meant = no_match_hint(word, names) or f"; entrants: {', '.join(names)}"
             raise UsageRefused(f"{word!r} is not in {self.log.title}{meant}")
         return name
 
 
-# Control of a running tournament (slots, pause, finish), which is not recorded in the log.
-
-
 @dataclass
 class RunController:
-    """Carries out requests of the socket, in the loop's thread: who comes later has his way, and reads what was.
+    """Carries out requests that the log does not record (slots, pause, finish), in the scheduler's thread.
 
     `refuse` raises TourError for a number of slots that this machine cannot bear, forced or not; `tell` is for the
-    screen of the run, `note` for its events where none would tell of an order: slots and pauses have theirs.
+    screen of the run, `note` for its event log, where no other event shows the order.
     """
 
     scheduler: Scheduler
@@ -239,30 +244,31 @@ class RunController:
                 case _:
                     return None
         except TourError as error:
-            return {"ok": False, "error": str(error), "exit": error.exit_code}
+            return refusal(str(error), error.exit_code)
         return {"ok": True, "said": said}
 
     def _slots(self, request: Slots) -> str:
         self._refuse_stopping()
-        wish, now = request.slots, self.scheduler.slots
-        if wish == now:
-            return f"{_slots(now)}, as before"
-        if wish > now:
-            self.refuse(wish, request.force)
-        self.scheduler.resize(wish)
-        self.tell(f"{_slots(wish)} instead of {now}, as asked")
-        over = len(self.scheduler.flying) - wish
-        return f"{_slots(wish)} instead of {now}" + (f"; {over} more until games end" if over > 0 else "")
+        wanted, now = request.slots, self.scheduler.slots
+        shown = f"{wanted} slot{'s' * (wanted != 1)}"
+        if wanted == now:
+            return f"{shown}, as before"
+        if wanted > now:
+            self.refuse(wanted, request.force)
+        self.scheduler.resize(wanted)
+        self.tell(f"{shown} instead of {now}, as asked")
+        over = len(self.scheduler.flying) - wanted
+        return f"{shown} instead of {now}" + (f"; {over} more until games end" if over > 0 else "")
 
     def _pause(self) -> str:
         self._refuse_stopping()
         if self.scheduler.paused:
             return "paused already"
         self.scheduler.paused = True
-        for waiting in list(self.scheduler.flying):  # for a seat, where the place has fewer of them than slots
+        for waiting in list(self.scheduler.flying):  # for a seat, where the executor has fewer of them than slots
             waiting.cancel()
         self.tell("paused as asked: no game begins until enginetour unpause")
-        return f"paused: no game begins, {self._flying()}; enginetour unpause goes on"
+        return f"paused: no game begins, {self._games_left()}; enginetour unpause goes on"
 
     def _unpause(self) -> str:
         self._refuse_stopping()
@@ -275,25 +281,27 @@ class RunController:
     def _finish(self) -> str:
         if not self.scheduler.stopping:
             self.scheduler.stop(now=False)
-            self._tell_and_note("stopping as asked: no game begins, those in the air may end")
-        return f"stopping: no game begins, {self._flying()}; run goes on later"
+            self._announce("stopping as asked: no game begins, those in the air may end")
+        return f"stopping: no game begins, {self._games_left()}; run goes on later"
 
     def _machines(self, request: Machines) -> Any:
-        """Its rows; where a machine is named it is drained, or used again, before."""
-        place = self.scheduler.place
-        if not isinstance(place, ClusterExecutor):
+        if not hasattr(self.scheduler.executor, "rows"):
             raise UsageRefused("this run has one machine", step="run --place has those of a Dask cluster")
-        for kind, act, words in (("drain", place.drain, "gets no new games"), ("use", place.use, "gets games again")):
+        cluster = cast("DaskExecutor", self.scheduler.executor)
+        for kind, act, words in (
+            ("drain", cluster.drain, "gets no new games"),
+            ("use", cluster.use, "gets games again"),
+        ):
             name = request.drain if kind == "drain" else request.use
             if name is None:
                 continue
             if not act(name):
-                known = ", ".join(dict.fromkeys(str(row["machine"]) for row in place.rows()))
+                known = ", ".join(dict.fromkeys(str(row["machine"]) for row in cluster.rows()))
                 raise UsageRefused(f"no machine is called {name!r}", step=f"there are: {known}")
-            self._tell_and_note(f"{name} {words}, as asked")
-        return place.rows()
+            self._announce(f"{name} {words}, as asked")
+        return cluster.rows()
 
-    def _tell_and_note(self, text: str) -> None:
+    def _announce(self, text: str) -> None:
         self.tell(text)
         self.note(text)
 
@@ -301,10 +309,6 @@ class RunController:
         if self.scheduler.stopping:
             raise UsageRefused("the run is stopping", step="start it again when it has ended")
 
-    def _flying(self) -> str:
+    def _games_left(self) -> str:
         count = sum(not taken_back.cancelled() for taken_back in self.scheduler.flying)
         return f"{count} in the air may end" if count else "none is in the air"
-
-
-def _slots(count: int) -> str:
-    return f"{count} slot{'s' * (count != 1)}"

@@ -8,24 +8,24 @@ import hashlib
 import json
 import os
 import select
-import selectors
 import socket
 import stat
 import struct
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from enginetour.engines.process import block_ending_signals
 from enginetour.engines.strays import origin_trouble
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store.address import Address, ServerAddress
 
-# Path of the socket, permission of the client, encoding of a message.
+if TYPE_CHECKING:
+    import asyncio
+
+    from enginetour.tournament.loopthread import LoopThread
 
 SO_PEERPIDFD = 77  # asm-generic/socket.h
 _LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
@@ -78,11 +78,6 @@ def _is_ours(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
-def _peer_is_us(connection: socket.socket) -> bool:
-    """The process at the other end belongs to this user, as the kernel reports it."""
-    return _credentials(connection)[1] == os.getuid()
-
-
 def peer_trouble(connection: socket.socket) -> str:
     """Why the process that connected may not ask for anything, "" for one that this user started.
 
@@ -105,7 +100,6 @@ def peer_trouble(connection: socket.socket) -> str:
 
 
 def _credentials(connection: socket.socket) -> tuple[int, int, int]:
-    """Process, user and group of who connected, or of who listens."""
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     pid, user, group = struct.unpack("3i", found)
     return pid, user, group
@@ -127,8 +121,6 @@ def _has_ended(handle: int) -> bool:
     return bool(poll.poll(0))
 
 
-# Client: one request and its reply, or a subscription to live events.
-
 _LONGEST_ANSWER = 16 << 20  # bytes; a client reads no more
 
 
@@ -145,7 +137,7 @@ def _connect(path: Path, timeout: float) -> socket.socket | None:
         connection.settimeout(timeout)
         try:
             connection.connect(os.fspath(place))
-            if _peer_is_us(connection):
+            if _credentials(connection)[1] == os.getuid():  # the process at the other end, as the kernel reports it
                 return connection
         except OSError:
             pass
@@ -154,7 +146,6 @@ def _connect(path: Path, timeout: float) -> socket.socket | None:
 
 
 def _lines(connection: socket.socket) -> Iterator[dict[str, Any]]:
-    """Answers and events as they come, until the server hangs up; TimeoutError as the socket is set."""
     received = bytearray()
     while data := connection.recv(LONGEST_REQUEST):
         received += data
@@ -214,36 +205,31 @@ def _events(connection: socket.socket, lines: Iterator[dict[str, Any]]) -> Itera
         yield from lines
 
 
-# Server: a thread of its own, so that no client delays the tournament.
-
 MOST_CLIENTS = 64  # far more commands and pages than one tester has open; bounds descriptors
 MOST_LISTENERS = 48  # of them; the rest is for commands: a client that asks nothing gives its place to the next one
 UNREAD_BYTES = 1 << 20  # a subscriber that lets more than this lie is cut off
 FAREWELL_S = 0.5  # s to hand out the last answers at the end
+_LOOK_S = 1.0  # between two looks for clients that do not finish their request
 _USAGE = 2  # exit code of errors.UsageRefused
 _BUSY = 5  # exit code of errors.StoreRefused
 
 
 def refusal(error: str, exit_code: int) -> dict[str, Any]:
-    """The answer to a request that cannot be obeyed."""
+    """The answer to a request that is not carried out."""
     return {"ok": False, "error": error, "exit": exit_code}
 
 
 class PendingRequest:
-    """What somebody asked for. `reply` once, from any thread; later replies go nowhere."""
+    """A request of a client: what to do, and its arguments."""
 
-    def __init__(self, server: ControlServer, client: _Client, message: dict[str, Any]) -> None:
+    def __init__(self, message: dict[str, Any], answer: Callable[[Mapping[str, Any]], None]) -> None:
         self.do = str(message.pop("do"))
         self.arguments = message
-        self._server = server
-        self._client = client
-        self._answered = False
+        self._answer = answer
 
     def reply(self, answer: Mapping[str, Any]) -> None:
-        """Send the answer, `refusal(...)` or {"ok": true, ...}; an asker that has gone is no error."""
-        if not self._answered:
-            self._answered = True
-            self._server._post(self._client, answer)
+        """Send the answer, `refusal(...)` or {"ok": true, ...}, from any thread; a second one is dropped."""
+        self._answer(answer)
 
 
 class RequestQueue(Protocol):
@@ -253,16 +239,11 @@ class RequestQueue(Protocol):
         """Take a request; called from the server's thread."""
 
 
+@dataclass
 class _Client:
-    """One connection: what it has sent, what it has yet to take."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self.socket = connection
-        self.received = bytearray()
-        self.unsent = bytearray()
-        self.busy = False  # a request of its waits for an answer
-        self.listens = False
-        self.since = time.monotonic()  # of its last whole line or answer
+    busy: bool = False  # a request of its waits for an answer
+    listens: bool = False
+    since: float = field(default_factory=time.monotonic)  # of its last whole line or answer
 
 
 class ControlServer:
@@ -271,32 +252,29 @@ class ControlServer:
     def __init__(self, path: Path, inbox: RequestQueue) -> None:
         self.inbox = inbox
         self.path = path
-        self._outgoing: SimpleQueue[tuple[_Client | None, bytes]] = SimpleQueue()
-        self._clients: set[_Client] = set()
-        self.listeners = 0  # who subscribed; without one nothing need be published
-        self._selector = selectors.DefaultSelector()
-        self._closing = False
-        self._thread: threading.Thread | None = None
+        self._clients: dict[asyncio.StreamWriter, _Client] = {}
+        self._loop: LoopThread | None = None
+
+    @property
+    def listeners(self) -> int:
+        """Clients that subscribed; without one nothing need be published."""
+        return sum(client.listens for client in list(self._clients.values()))
 
     def start(self) -> None:
         """Bind and listen; StorageFailed if no place for a socket will do. `path` is then where it lies."""
-        self._listener = self._bind()
-        self._wake_in, self._wake_out = socket.socketpair()
-        for end in (self._wake_in, self._wake_out):
-            end.settimeout(0)
-        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(self._wake_in, selectors.EVENT_READ, self._drain_wakes)
-        self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
-        self._thread.start()
+        from enginetour.tournament.loopthread import LoopThread  # here: clients do without asyncio
+
+        listener = self._bind()
+        self._loop = LoopThread("control")
+        self._loop.wait_for(self._open(self._loop, listener))
 
     def close(self) -> None:
         """Hand out the last answers, hang up, remove the socket."""
-        if self._thread is None:
+        if self._loop is None:
             return
-        self._closing = True
-        self._wake()
-        self._thread.join(FAREWELL_S + PATIENCE_S)
-        self._thread = None
+        loop, self._loop = self._loop, None
+        loop.post(lambda: loop.begin(self._end(loop)))
+        loop.join(FAREWELL_S + PATIENCE_S)
         with contextlib.suppress(OSError):
             if self.path.lstat().st_ino == self._inode:
                 self.path.unlink()
@@ -309,18 +287,19 @@ class ControlServer:
         self.close()
 
     def publish(self, event: Mapping[str, Any]) -> None:
-        """Tell every subscriber; never waits for one."""
-        self._post(None, event)
+        """Send an event to every subscriber; never waits for one."""
+        if self._loop is None:
+            return
+        line = encode_message(event)
 
-    def _post(self, client: _Client | None, message: Mapping[str, Any]) -> None:
-        if self._thread is None:
-            return  # nobody can be listening
-        self._outgoing.put((client, encode_message(message)))
-        self._wake()
+        def send() -> None:
+            for writer in [writer for writer, client in self._clients.items() if client.listens]:
+                if writer.transport.get_write_buffer_size() + len(line) > UNREAD_BYTES:
+                    self._drop(writer)
+                else:
+                    writer.write(line)
 
-    def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError, OSError):  # full: it will wake anyway; closed: nobody to wake
-            self._wake_out.send(b"w")
+        self._loop.post(send)
 
     def _bind(self) -> socket.socket:
         trouble: OSError | None = None
@@ -353,158 +332,94 @@ class ControlServer:
         step = "set XDG_RUNTIME_DIR to a folder of yours"
         raise StorageFailed(f"the control socket cannot be made ({why})", place=str(self.path), step=step)
 
-    def _serve(self) -> None:
-        block_ending_signals()
-        farewell = 0.0
-        try:
-            while not farewell or (time.monotonic() < farewell and any(client.unsent for client in self._clients)):
-                for key, events in self._selector.select(0.05 if farewell else 1.0):
-                    key.data(events)
-                closing = self._closing  # read before the queue: what was posted before `close` goes out
-                self._hand_out()
-                self._cut_off_the_slow()
-                if closing and not farewell:
-                    farewell = time.monotonic() + FAREWELL_S
-        finally:
-            for client in list(self._clients):
-                self._drop(client)
-            self._listener.close()
-            self._selector.close()
-            self._wake_in.close()
-            self._wake_out.close()
+    # From here on everything runs in the server's thread.
 
-    def _drain_wakes(self, _: int) -> None:
-        with contextlib.suppress(BlockingIOError):
-            while self._wake_in.recv(4096):
-                pass
+    async def _open(self, loop: LoopThread, listener: socket.socket) -> None:
+        import asyncio
 
-    def _accept(self, _: int) -> None:
-        try:
-            connection, _address = self._listener.accept()
-        except OSError:  # gone again, or no descriptor left: the next look finds it
-            return
-        connection.settimeout(0)
-        trouble = peer_trouble(connection)
-        if trouble:
-            with contextlib.suppress(OSError):
-                connection.send(
-                    encode_message(refusal(f"the running tournament rejects this program: {trouble}", _BUSY))
-                )
-        if not trouble and len(self._clients) >= MOST_CLIENTS:
-            self._make_room()
+        self._server = await asyncio.start_unix_server(
+            lambda reader, writer: loop.begin(self._attend(loop, reader, writer)),
+            sock=listener,
+            limit=LONGEST_REQUEST,
+        )
+        loop.begin(self._drop_the_slow())
+
+    async def _end(self, loop: LoopThread) -> None:
+        import asyncio
+
+        self._server.close()
+        end = time.monotonic() + FAREWELL_S
+        await asyncio.sleep(0)  # what was posted before goes out
+        while time.monotonic() < end and any(writer.transport.get_write_buffer_size() for writer in self._clients):
+            await asyncio.sleep(0.01)
+        await loop.end()
+
+    async def _drop_the_slow(self) -> None:
+        import asyncio
+
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            for writer in self._silent():
+                if time.monotonic() - self._clients[writer].since > PATIENCE_S:
+                    self._drop(writer)
+
+    def _silent(self) -> list[asyncio.StreamWriter]:
+        """Clients that owe a request."""
+        return [writer for writer, client in self._clients.items() if not client.busy and not client.listens]
+
+    def _drop(self, writer: asyncio.StreamWriter) -> None:
+        self._clients.pop(writer, None)
+        writer.transport.abort()
+
+    async def _attend(self, loop: LoopThread, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if trouble := peer_trouble(writer.get_extra_info("socket")):
+            writer.write(encode_message(refusal(f"the running tournament rejects this program: {trouble}", _BUSY)))
+        elif len(self._clients) >= MOST_CLIENTS and (silent := self._silent()):
+            # Those that have an answer to take come last.
+            self._drop(min(silent, key=lambda one: (one.transport.get_write_buffer_size(), self._clients[one].since)))
         if trouble or len(self._clients) >= MOST_CLIENTS:
-            connection.close()
+            writer.close()
             return
-        client = _Client(connection)
-        self._clients.add(client)
-        self._selector.register(connection, selectors.EVENT_READ, lambda events: self._attend(client, events))
-
-    def _make_room(self) -> None:
-        """Drop the client that owes a request for the longest time; those that have an answer to take come last."""
-        silent = [one for one in self._clients if not one.busy and not one.listens]
-        if silent:
-            self._drop(min(silent, key=lambda one: (bool(one.unsent), one.since)))
-
-    def _attend(self, client: _Client, events: int) -> None:
-        if events & selectors.EVENT_WRITE:
-            self._send(client)
-        if events & selectors.EVENT_READ and client in self._clients:
-            self._receive(client)
-
-    def _receive(self, client: _Client) -> None:
+        client = self._clients[writer] = _Client()
         try:
-            data = client.socket.recv(LONGEST_REQUEST)
-        except BlockingIOError:
-            return
+            while (line := await reader.readline()).endswith(b"\n"):
+                client.since = time.monotonic()
+                if not await self._obey(loop, client, line, writer):
+                    break
+                if client.listens:
+                    while await reader.read(LONGEST_REQUEST):
+                        pass  # a subscriber has nothing more to ask
+        except ValueError:
+            writer.write(encode_message(refusal("a request is one line of at most 64 KiB", _USAGE)))
         except OSError:
-            data = b""
-        if not data:
-            self._drop(client)
-            return
-        if client.listens:
-            return  # it has nothing more to say
-        client.received += data
-        self._take_line(client)
+            pass  # the client is gone
+        finally:
+            self._drop(writer)
 
-    def _take_line(self, client: _Client) -> None:
-        """One request at a time for each client: the next line waits for the answer."""
-        if client.busy or client.listens:
-            if len(client.received) > 2 * LONGEST_REQUEST:
-                self._drop(client)
-            return
-        line, end, rest = client.received.partition(b"\n")
-        if len(line) > LONGEST_REQUEST:
-            self._turn_away(client, "a request is one line of at most 64 KiB")
-        elif end:
-            client.received = rest
-            client.since = time.monotonic()
-            self._obey(client, line)
+    async def _obey(self, loop: LoopThread, client: _Client, line: bytes, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; False for a client that is turned away."""
+        import asyncio
 
-    def _obey(self, client: _Client, line: bytearray) -> None:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
             message = None
+        accepted = False
         if not isinstance(message, dict) or not isinstance(message.get("do"), str):
-            self._turn_away(client, 'a request is a JSON object with "do"')
-        elif message["do"] == "subscribe" and self.listeners >= MOST_LISTENERS:
-            self._turn_away(client, f"{MOST_LISTENERS} programs listen to this tournament already", _BUSY)
-        elif message["do"] == "subscribe":
-            client.listens = True
-            self.listeners += 1
-            self._queue(client, encode_message({"ok": True}))
-        else:
+            answer: Mapping[str, Any] = refusal('a request is a JSON object with "do"', _USAGE)
+        elif message["do"] != "subscribe":
+            reply = asyncio.get_running_loop().create_future()
+
+            def take(answer: Mapping[str, Any]) -> None:
+                loop.post(lambda: None if reply.done() else reply.set_result(answer))
+
             client.busy = True
-            self.inbox.put(PendingRequest(self, client, message))
-
-    def _turn_away(self, client: _Client, why: str, exit_code: int = _USAGE) -> None:
-        self._queue(client, encode_message(refusal(why, exit_code)))
-        self._drop(client)
-
-    def _hand_out(self) -> None:
-        with contextlib.suppress(Empty):
-            while True:
-                client, line = self._outgoing.get_nowait()
-                if client is None:
-                    for listener in [one for one in self._clients if one.listens]:
-                        self._queue(listener, line)
-                elif client in self._clients:
-                    client.busy = False
-                    client.since = time.monotonic()
-                    self._queue(client, line)
-                    if client in self._clients:
-                        self._take_line(client)
-
-    def _queue(self, client: _Client, line: bytes) -> None:
-        if client.listens and len(client.unsent) + len(line) > UNREAD_BYTES:
-            self._drop(client)
-            return
-        client.unsent += line
-        self._send(client)
-
-    def _send(self, client: _Client) -> None:
-        try:
-            while client.unsent:
-                del client.unsent[: client.socket.send(client.unsent)]
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._drop(client)
-            return
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.unsent else 0)
-        key = self._selector.get_key(client.socket)
-        if key.events != wanted:
-            self._selector.modify(client.socket, wanted, key.data)
-
-    def _cut_off_the_slow(self) -> None:
-        now = time.monotonic()
-        for client in list(self._clients):
-            if not client.busy and not client.listens and now - client.since > PATIENCE_S:
-                self._drop(client)
-
-    def _drop(self, client: _Client) -> None:
-        if client in self._clients:
-            self._clients.remove(client)
-            self.listeners -= client.listens
-            self._selector.unregister(client.socket)
-            client.socket.close()
+            self.inbox.put(PendingRequest(message, take))
+            answer = await reply
+            client.busy, client.since, accepted = False, time.monotonic(), True
+        elif self.listeners >= MOST_LISTENERS:
+            answer = refusal(f"{MOST_LISTENERS} programs listen to this tournament already", _BUSY)
+        else:
+            answer, client.listens, accepted = {"ok": True}, True, True
+        writer.write(encode_message(answer))
+        return accepted

@@ -92,7 +92,6 @@ class EventLog:
 
     @staticmethod
     def _mended(sink: int, size: int) -> int:
-        """The size with a last line that is whole."""
         if not size or os.pread(sink, 1, size - 1) == b"\n":
             return size
         begin = max(0, size - ROTATE_BYTES)
@@ -151,7 +150,6 @@ def _lines_backwards(source: int) -> Iterator[bytes]:
 
 
 def _event(line: bytes) -> dict[str, Any]:
-    """The event of a line; an empty one for anything else."""
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):

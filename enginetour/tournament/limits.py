@@ -75,7 +75,6 @@ def silent_ponderers(side: Side, declared: Iterable[DeclaredOption]) -> Iterator
 
 
 def _few_files(slots: int) -> tuple[int, int] | None:
-    """How many files this process may open and how many so many slots need; None where they suffice."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = FILES + _SLOT_FILES * slots
     return (most, needed) if most != resource.RLIM_INFINITY and most < needed else None
@@ -106,8 +105,8 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
     fewest, most = plan.format.remaining(state)
     sides = plan.sides.values()
     moves, speed = long_game_moves(plan), _speed(plan)
-    played = [side.playing(white=white).at_speed(speed) for side in sides for white in (True, False)]
-    longest = [_longest_s(side.tc, moves) for side in played]
+    controls = [tc for side in sides for tc in side.controls]
+    longest = [_longest_s(tc if speed is None else tc.scaled(1 / speed, nodes=False), moves) for tc in controls]
     hours = None
     if all(seconds is not None for seconds in longest):
         hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.slots
@@ -137,7 +136,6 @@ def long_game_moves(plan: Plan) -> int:
 
 
 def _speed(plan: Plan) -> float | None:
-    """By which clocks go, as far as it is known."""
     wish = plan.wanted_speed
     return plan.speed if plan.speed is not None or isinstance(wish, str) else wish
 
@@ -150,8 +148,7 @@ def _meetings(plan: Plan) -> int:
 
 def _again(plan: Plan, most: int) -> Iterator[str]:
     """Without a clock two that have played an opening with both colours play the same games on it again."""
-    played = [side.playing(white=white).tc for side in plan.sides.values() for white in (True, False)]
-    if any(tc.stages or tc.movetime_ms for tc in played):
+    if any(tc.stages or tc.movetime_ms for side in plan.sides.values() for tc in side.controls):
         return
     pair = most if len(plan.entrants) == FEWEST else _meetings(plan) if plan.suite.per == "pairing" else 0
     openings = len(plan.suite.openings)
@@ -161,7 +158,6 @@ def _again(plan: Plan, most: int) -> Iterator[str]:
 
 
 def _longest_s(tc: TimeControl, moves: int) -> float | None:
-    """Seconds one side can use in so many moves; None where no clock bounds it."""
     if tc.movetime_ms is not None:
         return moves * tc.movetime_ms / 1000
     if not tc.stages or tc.hourglass:

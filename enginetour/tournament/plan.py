@@ -6,19 +6,19 @@ Nothing here writes. Everything a tester could have got wrong is found before th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enginetour.engines import identity
 from enginetour.engines.enginefile import EngineEntry
 from enginetour.engines.machine import SpeedSetting
-from enginetour.engines.registry import Registry, of_workspace, to_spec
+from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.formats.rounds import Rounds
 from enginetour.model import task
-from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, suggest
+from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side
 from enginetour.model.variants import STANDARD
@@ -29,15 +29,13 @@ from enginetour.openings.positions import needs_setboard
 from enginetour.openings.suites import HeldGames
 from enginetour.store.address import Address
 from enginetour.tournament.config import load
-from enginetour.tournament.config.entrants import engines_of, refuse_mixed_hourglass, rules_of, side_of
+from enginetour.tournament.config.entrants import refuse_mixed_hourglass, resolve, rules_of, side_of
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, listed_order
 from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
 
 if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
-
-# Openings of a configuration, and their length.
 
 
 def _suite_of(config: Config, folder: Path) -> OpeningSuite:
@@ -60,7 +58,6 @@ def _suite_of(config: Config, folder: Path) -> OpeningSuite:
 
 
 def _longest(config: Config, suite: OpeningSuite) -> tuple[int, str]:
-    """Plies of the longest opening, where they are held or as long as was asked for, and what to call it."""
     if isinstance(suite.openings, BookLines):
         return config.play.openings.longest or 0, "lines"
     if isinstance(suite.openings, HeldGames):
@@ -72,7 +69,6 @@ def _longest(config: Config, suite: OpeningSuite) -> tuple[int, str]:
 
 
 def _refuse_long(config: Config, suite: OpeningSuite) -> None:
-    """InputRefused for openings that leave the engines no move."""
     plies, where = _longest(config, suite)
     if plies >= 2 * config.play.max_moves:
         what = f"max_moves {config.play.max_moves} is reached within {where} of {plies} plies"
@@ -81,7 +77,6 @@ def _refuse_long(config: Config, suite: OpeningSuite) -> None:
 
 
 def _refuse_short_lived(config: Config, suite: OpeningSuite, spec: EngineSpec) -> None:
-    """InputRefused for openings that are over only when an engine's longest game is."""
     most = spec.quirks.max_plies
     plies, where = _longest(config, suite) if most else (0, "")
     if most and plies >= most:
@@ -89,8 +84,6 @@ def _refuse_short_lived(config: Config, suite: OpeningSuite, spec: EngineSpec) -
         step = "leave it out of [quirks], or cut lines with plies under openings"
         raise InputRefused(what, place=config.at("play", "openings"), step=step)
 
-
-# From a configuration to a plan: engines resolved, openings loaded, impossible settings rejected.
 
 _EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
 _GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale
@@ -104,15 +97,33 @@ class Plan:
     config: Config
     workspace: Path
     database: Address
-    format: Format[Any]
     entrants: tuple[Entrant, ...]
     sides: Mapping[str, Side]
     files: Mapping[str, EngineEntry]  # the engine files of those that have one
     suite: OpeningSuite
-    rules: Rules
     speed: float | None = None  # of this machine, where clocks go by it
     away: bool = False  # games are played on other machines, and clocks go by theirs
-    names: OpeningNames | None = None  # of openings, for the PGN
+
+    @cached_property
+    def format(self) -> Format[Any]:
+        """The format with the options of the configuration."""
+        return self.config.make_format()
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules of its games; InputRefused for tables that are not there or are damaged."""
+        return rules_of(self.config)
+
+    @cached_property
+    def names(self) -> OpeningNames | None:
+        """The names of openings, for the PGN; InputRefused for a file that is not one."""
+        eco = self.config.play.eco
+        path = self.config.path.resolve().parent / Path(eco).expanduser()
+        return read_opening_names(path, self.config.at("play", "eco")) if eco else None
+
+    def refuse_files(self) -> None:
+        """InputRefused for files of rules and names that cannot be used."""
+        _ = self.rules, self.names
 
     @property
     def results(self) -> Path:
@@ -176,18 +187,14 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     _refuse_streams(config)
     suite = _suite_of(config, folder)
     _refuse_long(config, suite)
-    rules = rules_of(config)
-    plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, {}, suite, rules)
-    if config.play.eco:
-        at = config.at("play", "eco")
-        plan = replace(plan, names=read_opening_names(folder / Path(config.play.eco).expanduser(), at))
+    database = database_of(folder, db)
     entrants: list[Entrant] = []
     sides: dict[str, Side] = {}
     files: dict[str, EngineEntry] = {}
     absent: set[str] = set()
 
     def is_gone(name: str) -> bool:
-        if resumes and name in _gone(plan):
+        if resumes and name in _gone(database, config.tournament.name):
             absent.add(name)
         return name in absent
 
@@ -200,37 +207,35 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
             _refuse_short_lived(config, suite, spec)
             entrants.append(entrant)
-            sides[entrant.name] = plan.side(spec, section)
+            sides[entrant.name] = side_of(config, spec, section)
             if entry.path is not None:
                 files[entrant.name] = entry
     refuse_mixed_hourglass(sides, config)
-    names = [*sides, *sorted(absent)]
-    _refuse_seeds(config, names)
+    known = [*sides, *sorted(absent)]
+    _refuse_seeds(config, known)
     for name in config.ratings.anchor:
-        if name not in names:
+        if name not in known:
             what = f"anchor {name!r} is no entrant{suggest(name, sides)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
-    plan = replace(plan, entrants=tuple(entrants), sides=sides, files=files)
+    plan = Plan(config, workspace, database, tuple(entrants), sides, files, suite)
+    plan.refuse_files()
     whole = len(entrants) >= FEWEST and not absent
     if whole and config.tournament.order in (None, "file"):  # other orders bring ratings along
         refuse_field(plan)
     return plan
 
 
-def _gone(plan: Plan) -> set[str]:
-    """Who has left the newest edition of the tournament, if there is one."""
+def _gone(database: Address, name: str) -> set[str]:
     from enginetour.store.database import database_exists  # here: engines start before the store is loaded
     from enginetour.store.tournaments import Store
 
-    if not database_exists(plan.database):
+    if not database_exists(database):
         return set()
-    with Store.open(plan.database, create=False) as store:
-        name = plan.config.tournament.name
+    with Store.open(database, create=False) as store:
         return store.tournament(name).gone if store.has(name) else set()
 
 
 def _refuse_streams(config: Config) -> None:
-    """InputRefused for incremental ratings of a variant: their events are one stream, of standard chess."""
     systems = [system for system in config.ratings.systems if system != "ml"]
     if systems and config.play.variant != STANDARD:
         what = f"{systems[0]} goes on through all tournaments of standard chess, and {config.play.variant} is played"
@@ -239,43 +244,11 @@ def _refuse_streams(config: Config) -> None:
 
 
 def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place: str) -> None:
-    """InputRefused for a second entrant of an engine with `max_copies`, which is counted by entrant."""
     twin = next((one for one, side in sides.items() if side.spec.command == spec.command), None)
     if spec.max_copies and twin is not None:
         copies = "1 copy" if spec.max_copies == 1 else f"{spec.max_copies} copies"
         what = f"{name} and {twin} are one engine, of which {copies} may run at a time"
         raise InputRefused(what, place=place, step="leave one of them out, or max_copies in the engine file")
-
-
-def resolve(
-    section: EntrantSection,
-    registry: Registry,
-    folder: Path,
-    place: str,
-    is_gone: Callable[[str], bool] = lambda _name: False,
-) -> Iterable[tuple[Entrant, EngineSpec, EngineEntry]]:
-    """The entrants of one section with how each is started, fingerprint included, and the engine file that says so.
-
-    One that `is_gone` may be refused.
-    """
-    try:
-        for entry in engines_of(section, registry, folder, place):
-            name = section.name or entry.name
-            options = {**entry.options, **section.options}
-            try:
-                spec = to_spec(entry, name=name, options=options)
-                spec = replace(spec, fingerprint=identity.fingerprint(spec))
-            except EngineRefused:
-                if is_gone(name):
-                    continue
-                raise
-            rating = section.rating if section.rating is not None else entry.rating
-            family, origin = section.family or entry.family, section.origin or entry.origin
-            yield Entrant(name, section.new, rating, family, origin), spec, entry
-    except (EngineRefused, InputRefused, UsageRefused) as error:
-        if not error.place:
-            error.place = place
-        raise
 
 
 def scale_doubts(plan: Plan) -> tuple[str, ...]:
@@ -344,8 +317,6 @@ def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
         what = f"seeds: {seeds} of {len(sides)} entrants leave nobody to play against"
         raise InputRefused(what, place=config.at("format", "seeds"))
 
-
-# The starting list of a new tournament: in the order of the file, of ratings, of the last table, or of an edition.
 
 Table = Callable[["Store", str], list[str]]
 Errors = dict[str, float]  # standard errors of ratings, Elo

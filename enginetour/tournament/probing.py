@@ -22,7 +22,7 @@ from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Quirks, Si
 from enginetour.model.timecontrol import TimeControl
 from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.positions import needs_setboard
-from enginetour.tournament.places import START_PARALLEL, LocalExecutor, report_wait
+from enginetour.tournament.executor import START_PARALLEL, LocalExecutor, SlotSettings, report_wait
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _PROTOCOLS = ("uci", "cecp")
 _TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
-_HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
+_LOOK_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
 MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 
 StopRequested = Callable[[Mapping[str, ProbeResult]], bool]
@@ -44,7 +44,7 @@ def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalE
 
     `start`: start the first slot now, so that it loads while the caller goes on, instead of with the first task.
     """
-    executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, hidden=hidden)
+    executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, SlotSettings(hidden=hidden))
     if start:
         executor.start()
     return executor
@@ -52,29 +52,28 @@ def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalE
 
 def probe_all(
     sides: Mapping[str, Side],
-    heed: Callable[[], None] = lambda: None,
+    check_stop: Callable[[], None] = lambda: None,
     hidden: Path | None = None,
     enough: StopRequested = lambda _: False,
-    place: LocalExecutor | None = None,
+    executor: LocalExecutor | None = None,
 ) -> dict[str, ProbeResult]:
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
 
-    `place`: where, else in a `probe_executor` of its own. As soon as what was found is `enough`, the other probes are
-    dropped.
-    `heed` is called several times a second; what it raises ends the probes. A slot that dies is the machine's failure:
-    what it had not told is tried again, TourError after three in a row that told nothing.
+    They run in `executor`, else in a new `probe_executor`. As soon as what was found is `enough`, the other probes are
+    dropped. `check_stop` is called several times a second; what it raises ends the probes. A slot that dies is the
+    machine's failure: its probes are repeated, TourError after three in a row without a result.
     """
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, ProbeResult] = {}
     failures = 0
-    with nullcontext(place) if place is not None else probe_executor(hidden) as slots:
+    with nullcontext(executor) if executor is not None else probe_executor(hidden) as slots:
         while len(found) < len(tasks) and not enough(found):
-            told, failure = _round(slots, tasks, found, heed, enough)
+            told, failure = _round(slots, tasks, found, check_stop, enough)
             found |= told
             failures = 0 if told else failures + 1
             if failure is not None:
-                time.sleep(_HEED_S)  # a service manager ends slots and us in one go: the signal comes first
-                heed()
+                time.sleep(_LOOK_S)  # a service manager ends slots and us in one go: the signal comes first
+                check_stop()
             if failure is not None and failures == MOST_FAILURES:
                 what = f"the engines cannot be tried: {failure}"
                 raise TourError(what, step=failure.step)
@@ -84,23 +83,22 @@ def probe_all(
 
 
 def _round(
-    place: LocalExecutor,
+    executor: LocalExecutor,
     tasks: Mapping[str, ProbeTask],
     known: Mapping[str, ProbeResult],
-    heed: Callable[[], None],
+    check_stop: Callable[[], None],
     enough: StopRequested,
 ) -> tuple[dict[str, ProbeResult], TaskFailed | None]:
-    """What could be told of the engines not yet `known`, and why of others it could not."""
     found: dict[str, ProbeResult] = {}
     failure: TaskFailed | None = None
     try:
-        futures = {name: place.submit(task) for name, task in tasks.items() if name not in known}
+        futures = {name: executor.submit(task) for name, task in tasks.items() if name not in known}
     except TaskFailed as none:
         return found, none
     waiting = set(futures.values())
     while waiting and not enough({**known, **_ended_well(futures)}):
-        heed()
-        waiting = wait(waiting, timeout=_HEED_S).not_done
+        check_stop()
+        waiting = wait(waiting, timeout=_LOOK_S).not_done
     for name, future in futures.items():
         if future in waiting:
             continue
@@ -124,9 +122,9 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 
 
 def detect_each(
-    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, place: LocalExecutor | None = None
+    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, executor: LocalExecutor | None = None
 ) -> list[tuple[EngineSpec, ProbeResult]]:
-    """As `detect`, for several at a time, in a `place` if one is given.
+    """As `detect`, for several at a time, in an `executor` if one is given.
 
     Most engines speak UCI and answer at once. Those that do not are started in each protocol, for as long as a start
     may take, and the first answer decides.
@@ -141,12 +139,12 @@ def detect_each(
             (number, "uci"): replace(each["uci"], quirks=Quirks(handshake_timeout=_TRY_UCI_S))
             for number, each in specs.items()
         }
-        found = _tried(hasty, found, place)
+        found = _tried(hasty, found, executor)
     silent = [number for number in specs if _spoken(found, number) is None]
     wanted = {
         (number, word): specs[number][word] for number in silent for word in _PROTOCOLS if protocol in (None, word)
     }
-    found |= _tried(wanted, found, place)
+    found |= _tried(wanted, found, executor)
     answers = []
     for number, command in enumerate(commands):
         word = _spoken(found, number)
@@ -161,7 +159,7 @@ def detect_each(
     return answers
 
 
-def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, place: LocalExecutor | None) -> _Tried:
+def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, executor: LocalExecutor | None) -> _Tried:
     """Probes by command and protocol, until each command has answered in one."""
     keys = {f"{number} {word}": (number, word) for number, word in specs}
     sides = {name: Side(specs[key], TimeControl.parse("1+0")) for name, key in keys.items()}
@@ -170,11 +168,14 @@ def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, place: Lo
         now = {**known, **{keys[name]: probe for name, probe in found.items()}}
         return all(_spoken(now, number) is not None for number, _ in specs)
 
-    return {keys[name]: probe for name, probe in probe_all(sides, enough=enough, place=place).items()} if specs else {}
+    return (
+        {keys[name]: probe for name, probe in probe_all(sides, enough=enough, executor=executor).items()}
+        if specs
+        else {}
+    )
 
 
 def _spoken(found: _Tried, number: int) -> str | None:
-    """The protocol in which a command has answered."""
     return next((word for word in _PROTOCOLS if (number, word) in found and not found[number, word].problems), None)
 
 
@@ -213,8 +214,7 @@ def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, Engin
 
 def _lacks_nps(probe: ProbeResult, side: Side) -> bool:
     """A CECP engine whose control has nodes, which it can be told by `nps` alone (protocol spec, "nps")."""
-    controls = (side.tc, side.black.tc) if side.black is not None else (side.tc,)
-    asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in controls)
+    asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in side.controls)
     return asked and dict(probe.features).get("nps", "0") in ("0", "")
 
 
@@ -280,9 +280,9 @@ def examine_each(
         if name == "step" and on_step is not None:
             on_step(*cast("tuple[int, int, str]", payload))
 
-    with LocalExecutor(1, heard) as place:
+    with LocalExecutor(1, heard) as executor:
         for spec in specs:
             try:
-                yield cast("Compliance", place.submit(ComplianceTask(spec, only)).result())
+                yield cast("Compliance", executor.submit(ComplianceTask(spec, only)).result())
             except TaskFailed as failure:
                 raise TourError(f"{spec.name} cannot be tried: {failure}", step=failure.step) from None

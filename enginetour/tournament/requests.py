@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from enginetour.engines.enginefile import describe_error
 from enginetour.model.errors import UsageRefused
 
-MOST_SLOTS = 1024  # as in a configuration
-LARGEST_NUMBER = (1 << 63) - 1  # what a database holds as the number of a game
+_MOST_SLOTS = 1024  # as in a configuration
+_LARGEST_NUMBER = (1 << 63) - 1  # what a database holds as the number of a game
 
 
 def _encodable(text: str) -> str:
@@ -29,15 +29,11 @@ _Words = Annotated[str, Field(max_length=4096), AfterValidator(_encodable)]
 _Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_encodable)]
 
 
-class _Asked(BaseModel):
+class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    def to_json(self) -> dict[str, Any]:
-        """As the socket carries it."""
-        return self.model_dump(mode="json")
 
-
-class Withdraw(_Asked):
+class Withdraw(_Request):
     """An entrant leaves."""
 
     do: Literal["withdraw"] = "withdraw"
@@ -45,47 +41,43 @@ class Withdraw(_Asked):
     why: _Words = ""
 
 
-class Add(_Asked):
-    """An engine file joins, by its id, under its own name or another one.
-
-    `fingerprint` is that of the engine that was tried: the run adds no other one of the same id.
-    """
-
-    do: Literal["add"] = "add"
+class _Joining(_Request):
     id: _Name
     name: _Name | None = None
-    fingerprint: _Words = ""
+    fingerprint: _Words = ""  # of the engine that was tried: the run adds no other one of the same id
     why: _Words = ""
 
 
-class Replace(_Asked):
-    """An entrant leaves, and an engine file takes its place: as `Add`."""
+class Add(_Joining):
+    """An engine file joins, by its id, under its own name or another one."""
+
+    do: Literal["add"] = "add"
+
+
+class Replace(_Joining):
+    """An entrant leaves, and an engine file takes its place."""
 
     do: Literal["replace"] = "replace"
     engine: _Name
-    id: _Name
-    name: _Name | None = None
-    fingerprint: _Words = ""
-    why: _Words = ""
 
 
-class Void(_Asked):
+class Void(_Request):
     """A game no longer counts."""
 
     do: Literal["void"] = "void"
-    game: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)]
+    game: Annotated[int, Field(ge=1, le=_LARGEST_NUMBER)]
     why: _Words = ""
 
 
-class Slots(_Asked):
-    """So many games at a time from now on; `force`: also more than there are processors."""
+class Slots(_Request):
+    """The number of concurrent games from now on; `force`: also more than there are processors."""
 
     do: Literal["slots"] = "slots"
-    slots: Annotated[int, Field(ge=1, le=MOST_SLOTS)]
+    slots: Annotated[int, Field(ge=1, le=_MOST_SLOTS)]
     force: bool = False
 
 
-class Machines(_Asked):
+class Machines(_Request):
     """The machines of a cluster; one of them is drained, or used again, first."""
 
     do: Literal["machines"] = "machines"
@@ -93,7 +85,7 @@ class Machines(_Asked):
     use: _Name | None = None
 
 
-class Plain(_Asked):
+class Plain(_Request):
     """A request without anything else."""
 
     do: Literal["pause", "unpause", "finish", "status", "stop"]
@@ -101,7 +93,6 @@ class Plain(_Asked):
 
 Request = Withdraw | Add | Replace | Void | Slots | Machines | Plain
 KINDS = ("withdraw", "add", "replace", "void", "slots", "machines", "pause", "unpause", "finish", "status", "stop")
-
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="do")])
 
 

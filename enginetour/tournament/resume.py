@@ -22,7 +22,7 @@ from enginetour.model.task import EngineSpec, OwnBook, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.config.sections import PlaySection
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.plan import Plan
 from enginetour.tournament.probing import probe_all, refuse_unfit
 
@@ -35,7 +35,6 @@ def stored_controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
 
 
 def _control(side: Side) -> dict[str, Any]:
-    """As White, and as Black where that differs."""
     terms: dict[str, Any] = {"tc": str(side.tc), "margin_ms": side.margin_ms}
     if side.own_book is not None:
         terms["own_book"] = asdict(side.own_book)
@@ -49,7 +48,6 @@ def _terms(control: Mapping[str, Any]) -> TimeTerms:
 
 
 def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> Side:
-    """As the database has it; StoreRefused where that is damaged."""
     from enginetour.store.check import misshapen  # here, for a quicker start of a new tournament
 
     try:
@@ -67,9 +65,7 @@ def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> 
 
 
 def _refuse_control(log: TournamentLog, name: str, before: Side, side: Side, place: str) -> None:
-    """StoreRefused when an entrant is to play by another control than it did, with either colour."""
-    for white, word in ((True, ""), (False, " with Black")):
-        was, now = (str(each.playing(white=white).tc) for each in (before, side))
+    for was, now, word in zip(before.controls, side.controls, ("", " with Black"), strict=True):
         if was != now:
             what = f"the tc of {name}{word} is frozen for {log.title}: it was {was}, the file says {now}"
             raise StoreRefused(what, place=place, step="put it back")
@@ -154,8 +150,8 @@ def same_engines(
     log: TournamentLog,
     *,
     accept_change: bool,
-    heed: Callable[[], None],
-    place: LocalExecutor | None = None,
+    check_stop: Callable[[], None],
+    executor: LocalExecutor | None = None,
 ) -> dict[str, Side]:
     """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
     _refuse_exchanged(plan, log)
@@ -185,7 +181,7 @@ def same_engines(
         raise changed_engines_error(changed, log.title)
     if changed:
         tried = {name: sides[name] for name in changed}
-        refuse_unfit(probe_all(tried, heed=heed, hidden=plan.results, place=place), sides)
+        refuse_unfit(probe_all(tried, check_stop=check_stop, hidden=plan.results, executor=executor), sides)
         log.accept_change(changed)
     return sides
 

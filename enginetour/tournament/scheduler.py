@@ -17,7 +17,7 @@ from enum import Enum
 from itertools import repeat
 from operator import is_
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from enginetour.formats.base import Format, replay
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
@@ -26,7 +26,6 @@ from enginetour.model.game import (
     Event,
     Game,
     GameFinished,
-    GameKey,
     Incident,
     Note,
     Outcome,
@@ -37,9 +36,12 @@ from enginetour.model.game import (
 from enginetour.model.task import GameTask, Side
 from enginetour.tournament.setbacks import Setbacks, Standstill, room_for, would_go_on
 
+if TYPE_CHECKING:
+    from enginetour.store.log import TournamentLog
+
 # Which slot plays which game: all legs of an encounter the same one, one after the other; engines where they wait.
 #
-# Source: runner spec 14. Slots are numbered from 0 on; their place takes a number as a wish, and heeds it where it can.
+# Source: runner spec 14. Slots are numbered from 0 on; the executor takes a number as a wish.
 
 Encounter = tuple[str, str, int]  # the pair in sorted order, its meeting
 
@@ -209,25 +211,6 @@ class Offers:
         return shown
 
 
-# Protocols of the log and the executor that the scheduler uses.
-
-
-class SchedulerLog(Protocol):
-    """What the loop needs of a tournament's log; the store's `TournamentLog` is one."""
-
-    def events(self) -> Iterable[Event]:
-        """Every event so far, in order."""
-
-    def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
-        """Write games, each with the notes it caused, all or nothing; numbers, None of what was there already."""
-
-    def record_event(self, event: Event, notes: Sequence[Note], *, why: str) -> int:
-        """Write an event that is no game, with the notes it caused; its position."""
-
-    def replays(self, key: GameKey) -> int:
-        """How many void games that key has."""
-
-
 class Executor(Protocol):
     """Where games are played: local slots, a cluster."""
 
@@ -241,69 +224,20 @@ class Executor(Protocol):
         """No new games; `now` drops the running ones."""
 
 
-@runtime_checkable
-class ClusterExecutor(Protocol):
-    """A place of several machines, each with a name."""
-
-    def rows(self) -> list[dict[str, object]]:
-        """Every machine as it stands, JSON-ready."""
-
-    def drain(self, name: str) -> bool:
-        """No new games for a machine; False where none has that name."""
-
-    def use(self, name: str) -> bool:
-        """Games again for a machine that was drained or set aside; False where none has that name."""
-
-
-# Games that have ended and are not in the log yet: those that wait together are written in one commit.
-#
-# A commit costs as much for many as for one, and with a thousand slots many end while the last one is written.
-
 _MOST_TOGETHER = 64  # games of one commit: none waits long for the others (our choice)
 
 
 @dataclass(frozen=True, slots=True)
-class EndedGame:
-    """One game: its decisions, the format's state after it, and when it began."""
+class _EndedGame:
+    """A game that is not in the log yet: its decisions, the format's state after it, and when it began.
+
+    A commit costs as much for many as for one, and with a thousand slots many end while the last one is written.
+    """
 
     game: Game
     notes: tuple[Note, ...]
     after: Any
     since: float
-
-
-class _Unwritten:
-    """In the order in which they ended, which is that of the log."""
-
-    def __init__(self, log: SchedulerLog) -> None:
-        self._log = log
-        self._games: list[EndedGame] = []
-
-    def __len__(self) -> int:
-        return len(self._games)
-
-    @property
-    def state(self) -> Any:
-        """After all of them; None where there is none."""
-        return self._games[-1].after if self._games else None
-
-    @property
-    def is_full(self) -> bool:
-        """They should be written before there are more."""
-        return len(self._games) >= _MOST_TOGETHER
-
-    def add(self, one: EndedGame) -> None:
-        """One more."""
-        self._games.append(one)
-
-    def written(self) -> list[tuple[int, EndedGame]]:
-        """All of them, durable now, with their numbers, without those that were there already."""
-        games, self._games = self._games, []
-        numbers = self._log.record_games([(one.game, one.notes) for one in games]) if games else []
-        return [(number, one) for number, one in zip(numbers, games, strict=True) if number is not None]
-
-
-# The only loop: offers -> place -> log -> step. It never touches an engine's pipe and knows no format by name.
 
 
 class RunEnd(Enum):
@@ -343,10 +277,10 @@ class Scheduler:
     `task_for` may raise TourError: no game can begin any more. `refusal` is that error when `run` has come back.
     """
 
-    log: SchedulerLog
+    log: TournamentLog
     format: Format[Any]
     entrants: tuple[Any, ...]
-    place: Executor
+    executor: Executor
     task_for: Callable[[Pairing, int], GameTask]
     slots: int = 1
     most_games: int | None = None
@@ -370,7 +304,7 @@ class Scheduler:
         self.stopping: str = ""  # "" | finish | now
         self.refusal: TourError | None = None  # why no game can begin any more, where nobody asked for a stop
         self.paused = False  # as somebody asked: no game begins until somebody asks for it
-        self._unwritten = _Unwritten(self.log)
+        self._unwritten: list[_EndedGame] = []  # in the order in which they ended
         self._allotment = Allotment(self.slots, self.copies)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble, self.busy)
         self._over: deque[Future[Any]] = deque()  # of those in the air, what has ended: nobody asks all of them
@@ -399,18 +333,18 @@ class Scheduler:
         """No new games; running ones may end within `grace` seconds, or are dropped `now`."""
         if now and self.stopping != "now":
             self.stopping = "now"
-            self.place.stop(now=True)
+            self.executor.stop(now=True)
         elif self.stopping != "now":
             if grace is not None and self._held_until is None:  # whoever asked before may have set no end
                 self._held_until = self.clock() + grace
             if not self.stopping:
                 self.stopping = "finish"
-                self.place.stop(now=False)
+                self.executor.stop(now=False)
 
     def resize(self, slots: int) -> None:
         """More or fewer games at once from now on; those in the air end in their time."""
         self.slots = self._allotment.slots = slots
-        self.place.resize(slots)
+        self.executor.resize(slots)
 
     def step(self, event: Event, before: Any = None) -> tuple[Any, tuple[Note, ...]]:
         """The state after `event` and its new decisions, without taking it; the caller logs first."""
@@ -464,7 +398,7 @@ class Scheduler:
             except TourError as refusal:
                 self._refuse(refusal)
                 return
-            future = self.place.submit(task, prefer=slot)
+            future = self.executor.submit(task, prefer=slot)
             self._allotment.begin(slot, pairing)
             self.flying[future] = (pairing, self.clock())
             future.add_done_callback(self._land)
@@ -518,7 +452,6 @@ class Scheduler:
         self.watcher.withdrawn(name, why)
 
     def _wait(self) -> None:
-        """Sleep until a game ends, somebody asks for something, or a second has passed; not where one ended before."""
         if not self._over:
             try:
                 self.inbox.get(timeout=1.0)()
@@ -527,7 +460,6 @@ class Scheduler:
         self._act()
 
     def _act(self) -> None:
-        """Do what was asked for since."""
         while True:
             try:
                 act = self.inbox.get_nowait()
@@ -538,12 +470,11 @@ class Scheduler:
             act()
 
     def _land(self, future: Future[Any]) -> None:
-        """A game has ended; called from the thread of its place."""
+        """A game has ended; called from the thread of the executor."""
         self._over.append(future)
         self.inbox.put(_nothing)
 
     def _settle_all(self) -> None:
-        """What has ended by now, in the order in which it did, and is told when all that is durable."""
         for future in [self._over.popleft() for _ in range(len(self._over))]:
             self._settle(future, *self.flying.pop(future))
             self._act()  # a stop holds for what the next one makes room for
@@ -564,16 +495,15 @@ class Scheduler:
                 self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
             return
         self._allotment.end(pairing, failed=False)
-        after, notes = self.step(GameFinished(pairing, game.outcome), self._unwritten.state)
-        self._unwritten.add(EndedGame(game, notes, after, since))
-        if game.outcome is Outcome.VOID or self._unwritten.is_full:
-            self._record()  # a void one is heeded first: it may set engines aside
+        after = self._ended(game, since)
+        if game.outcome is Outcome.VOID or len(self._unwritten) >= _MOST_TOGETHER:
+            self._record()  # a void one counts first: it may set engines aside
             return
         self.watcher.turn(self)
         self._submit(after)  # the commit takes its time beside the next game; if it fails both are lost
 
     def _internal(self, pairing: Pairing, why: str, since: float) -> None:
-        """Heed a failure of enginetour itself in a game; after the last try the log has an incident."""
+        """Count a failure of enginetour itself in a game; after the last try the log has an incident."""
         if not self.setbacks.internal_failed(pairing, why):
             return
         cause = f"enginetour itself failed in {pairing.white} - {pairing.black}: {why}"
@@ -586,15 +516,25 @@ class Scheduler:
             incidents=(Incident(pairing.white, INTERNAL, cause),),
             replay=self.log.replays(pairing.key),
         )
-        after, notes = self.step(GameFinished(pairing, game.outcome), self._unwritten.state)
-        self._unwritten.add(EndedGame(game, notes, after, since))
+        self._ended(game, since)
         self._record()
+
+    def _ended(self, game: Game, since: float) -> Any:
+        """Step the format, whose state is returned; the game is to be written."""
+        before = self._unwritten[-1].after if self._unwritten else None
+        after, notes = self.step(GameFinished(game.pairing, game.outcome), before)
+        self._unwritten.append(_EndedGame(game, notes, after, since))
+        return after
 
     def _record(self) -> None:
         """Games that have ended become durable, all that came together in one commit; then they are told, in order."""
-        for number, one in self._unwritten.written():
+        games, self._unwritten = self._unwritten, []
+        numbers = self.log.record_games([(one.game, one.notes) for one in games]) if games else []
+        for number, one in zip(numbers, games, strict=True):
+            if number is None:  # it was there already
+                continue
             self.state = one.after
-            self.setbacks.heed(one.game)
+            self.setbacks.record(one.game)
             if one.game.outcome is not Outcome.VOID:
                 self.standstill.end()
                 self.played += 1

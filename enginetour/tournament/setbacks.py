@@ -132,7 +132,7 @@ class Setbacks:
         self.suspended.pop(name, None)
         self.tried_again.discard(name)
 
-    def heed(self, game: Game) -> None:
+    def record(self, game: Game) -> None:
         """Learn from a game that is in the log."""
         if game.outcome is Outcome.VOID:
             self._void(game)
@@ -198,7 +198,6 @@ class Setbacks:
                 self._tell(f"{names} stays open, {who} cannot play it: {game.cause}")
 
     def _doubted(self, pairing: Pairing) -> None:
-        """The machine is too busy for this game again and again."""
         self._doubts[pairing.key] += 1
         doubts, names = self._doubts[pairing.key], f"{pairing.white} - {pairing.black}"
         if doubts >= MOST_DOUBTS:

@@ -36,8 +36,8 @@ from enginetour.store.replay import fold
 from enginetour.store.sqlite import TournamentLock
 from enginetour.store.tournaments import Store
 from enginetour.tournament import run as run_module
-from enginetour.tournament.changes import editor_of
-from enginetour.tournament.cluster import place
+from enginetour.tournament.changes import StoppedTournament, TournamentEditor
+from enginetour.tournament.cluster import executor
 from enginetour.tournament.control import ask, socket_path
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.probing import probe_executor
@@ -211,7 +211,7 @@ def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
         if next(first, False):
             tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
 
-    how: dict[str, Any] = {"new": False, "accept_change": False, "tell": print, "heed": overtaken}
+    how: dict[str, Any] = {"new": False, "accept_change": False, "tell": print, "check_stop": overtaken}
     with probe_executor() as place, run_module.open_session(prepare(path, db), place, **how) as session:
         assert session.resumed
         assert session.log.edition == 1
@@ -255,7 +255,8 @@ def test_an_engine_that_was_replaced_may_change(tmp_path: Path) -> None:
     with Store.open(database(tmp_path)) as store:
         log = store.tournament()
         plan = prepare(robin(tmp_path, more=entrant.format("Mine 2")), None)
-        desk = editor_of(log, *fold(log))
+        format_, state = fold(log)
+        desk = TournamentEditor(log, format_, StoppedTournament(state))
         desk.replace("Mine 1", plan.entrants[-1], plan.sides["Mine 2"].spec, "rebuilt")
     for names in (("Mine 1",), ("Mine 2",), ("Mine 1", "Mine 2")):
         robin(tmp_path, more="".join(entrant.format(name) for name in names))
@@ -534,7 +535,7 @@ def test_who_answers_is_no_scheduler(tmp_path: Path, path: Path) -> None:
 
 def test_who_answers_says_nothing(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the call and is mute: nobody waits for it for ever."""
-    monkeypatch.setattr(place, "CONNECT_S", 0.3)
+    monkeypatch.setattr(executor, "CONNECT_S", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as other:
         refuses_who_is_no_scheduler(tmp_path, path, other, "no answer within 0.3 s")
 
@@ -784,7 +785,7 @@ def test_no_game_begins_then() -> None:
     stop = StopAt(3.0, said, clock=iter([1.0, 2.0, 3.0, 4.0, 5.0]).__next__)
     loop = scheduler(ended, watcher=stop)
     assert loop.run() is RunEnd.STOPPED
-    assert len(loop.place.tasks) == 2  # type: ignore[attr-defined]
+    assert len(loop.executor.tasks) == 2  # type: ignore[attr-defined]
     assert [words.endswith("may end") for words in said.words] == [True]
 
 

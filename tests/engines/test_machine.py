@@ -32,10 +32,10 @@ from enginetour.model.game import Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Store
-from enginetour.tournament import places
+from enginetour.tournament import executor
 from enginetour.tournament import run as run_module
+from enginetour.tournament.executor import LocalExecutor, SlotSettings
 from enginetour.tournament.limits import own_cores
-from enginetour.tournament.places import LocalExecutor
 from tests.support.engines import COMMAND, KEPT, LONG, odd, scripted, task
 from tests.support.tournaments import LONG_S, config, entrant, read, tour
 
@@ -120,7 +120,7 @@ def test_each_slot_has_cores_of_its_own() -> None:
     specs = scripted("uci", "tells-processors"), scripted("cecp", "tells-processors")
     white, black = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
     task = GameTask(Pairing("w", "b"), white, black, Opening(), Rules(), keep_lines=KEPT)
-    with LocalExecutor(slots, cores=found) as place:
+    with LocalExecutor(slots, settings=SlotSettings(cores=found)) as place:
         games = [place.submit(task, slot).result(LONG_S) for slot in range(slots)]
     assert [processors(game) for game in games if isinstance(game, Game)] == [
         {str(found.cores[slot][0])} for slot in range(slots)
@@ -145,7 +145,7 @@ def test_a_tournament_with_affinity(tmp_path: Path) -> None:
 def binds(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[tuple[int, tuple[int, ...]]]:
     """What would be bound where, by process; nobody is, so that processors need not be there."""
     told: SimpleQueue[tuple[int, tuple[int, ...]]] = SimpleQueue()
-    for module in (cores, places):
+    for module in (cores, executor):
         monkeypatch.setattr(module, "set_affinity", lambda pid, processors: told.put((pid, processors)))
     return told
 
@@ -160,7 +160,7 @@ FOUR_CORES = Cores(((0,), (1,), (2,), (3,)), 1, (0, 1, 2, 3))
 
 def test_slots_and_we_keep_off_the_engines(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
     """A slot's process and ours have what no slot's engines have, also after a change of slots."""
-    with LocalExecutor(2, command=COMMAND, cores=FOUR_CORES) as place:
+    with LocalExecutor(2, command=COMMAND, settings=SlotSettings(cores=FOUR_CORES)) as place:
         place.submit(task("draw"), 1).result(LONG_S)
         assert drained(binds) == [(True, (2, 3)), (False, (2, 3))]
         place.resize(3)
@@ -170,7 +170,7 @@ def test_slots_and_we_keep_off_the_engines(binds: SimpleQueue[tuple[int, tuple[i
 
 def test_without_room_nobody_is_in_another_slots_way(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
     """Then a slot's process shares the cores of its own engines, and we run anywhere."""
-    with LocalExecutor(4, command=COMMAND, cores=FOUR_CORES) as place:
+    with LocalExecutor(4, command=COMMAND, settings=SlotSettings(cores=FOUR_CORES)) as place:
         place.submit(task("draw"), 3).result(LONG_S)
         assert drained(binds) == [(True, (0, 1, 2, 3)), (False, (3,))]
 

@@ -31,9 +31,9 @@ from enginetour.model.game import Termination
 from enginetour.model.task import EngineSpec, ProbeTask
 from enginetour.referee import relay
 from enginetour.referee.link import Link
-from enginetour.tournament.cluster.place import LoopThread
 from enginetour.tournament.control import ControlServer
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor
+from enginetour.tournament.loopthread import LoopThread
 from tests.support.engines import BOTH, ODD, SECOND, Protocol, alive, drawn, game, lines_of, lost, odd, scripted, sound
 from tests.support.tournaments import BUSY_S, LONG_S, left_running, until
 

@@ -44,8 +44,8 @@ from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Resources, Sandbox
 from enginetour.store import codecs
 from enginetour.tournament.events import EventLog
+from enginetour.tournament.executor import end_leftovers
 from enginetour.tournament.notify import send_to_command
-from enginetour.tournament.places import end_leftovers
 from enginetour.tournament.plan import prepare
 from tests.support import databases
 from tests.support.databases import BIDI, ESCAPES, FORMULA, TITLES, meddled

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from enginetour.formats.base import Format
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask
-from enginetour.tournament.cluster import place as module
+from enginetour.tournament.cluster import executor as module
+from enginetour.tournament.cluster.executor import DaskExecutor
 from enginetour.tournament.cluster.machines import Demand
-from enginetour.tournament.cluster.place import DaskExecutor
 from enginetour.tournament.scheduler import RunEnd, Scheduler
 from tests.laws.restless import Restless, Verdict
 from tests.laws.test_formats import ALL, is_decided, outcome_of, tournament
 from tests.laws.test_running import Air
-from tests.support.tournaments import Heard, Inline, MemoryLog, ended, task_for
+from tests.support.tournaments import Heard, Inline, MemoryLog, ended, logged, task_for
 
 LONGEST_SILENCE = 5_000  # looks, some ten seconds
 
@@ -52,8 +52,9 @@ def verdict_of(seed: int) -> Verdict:
 
 def loop_of(format_: Format[Any], entrants: Any, place: Any, slots: int = 1) -> Scheduler:
     clock = count(0, 100)  # s: pauses after failures are over at the next look
+    log: Any = MemoryLog()
     return Scheduler(
-        MemoryLog(),
+        log,
         format_,
         entrants,
         place,
@@ -70,12 +71,12 @@ def truth(loop: Scheduler) -> object:
 
     A match whose test has its verdict ends with other games in the air; its decisions are the same.
     """
-    assert isinstance(loop.log, MemoryLog)
+    log = logged(loop)
     assert isinstance(loop.watcher, Heard)
-    games = {(game.pairing, game.outcome, game.replay) for game in loop.log.games.values()}
+    games = {(game.pairing, game.outcome, game.replay) for game in log.games.values()}
     assert loop.watcher.numbers == list(range(1, len(games) + 1))
-    assert len(games) == len(loop.log.games)
-    decisions = tuple(loop.log.notes)
+    assert len(games) == len(log.games)
+    decisions = tuple(log.notes)
     assert loop.format.notes(loop.state)[-len(decisions) or len(loop.format.notes(loop.state)) :] == decisions
     return decisions if is_decided(loop.state) else (games, loop.format.standings(loop.state), decisions)
 

@@ -21,13 +21,13 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EnginePool
+from enginetour.tournament.cluster.executor import DaskExecutor
 from enginetour.tournament.cluster.machines import Demand
-from enginetour.tournament.cluster.place import DaskExecutor
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.scheduler import RunEnd
 from tests.laws.test_anywhere import loop_of
 from tests.laws.test_formats import settings_of
-from tests.support.tournaments import Inline, MemoryLog
+from tests.support.tournaments import Inline, logged
 
 FIRST = tuple(product(("a2a3", "d2d4", "g1f3"), ("a7a5", "d7d5", "g8f6")))  # openings: other games for each encounter
 DEPTH = TimeControl.parse("depth=1")
@@ -57,13 +57,13 @@ def told(system: str, seed: int, place: Any, slots: int) -> object:
     loop = loop_of(make_format(system, chosen), entrants, place, slots)
     loop.task_for = task_for
     assert loop.run() is RunEnd.FINISHED
-    assert isinstance(loop.log, MemoryLog)
+    log = logged(loop)
     games = {
         (game.pairing, game.outcome, game.termination, tuple(move.uci for move in game.moves))
-        for game in loop.log.games.values()
+        for game in log.games.values()
     }
-    assert len(games) == len(loop.log.games)
-    return games, loop.format.standings(loop.state), loop.log.notes
+    assert len(games) == len(log.games)
+    return games, loop.format.standings(loop.state), log.notes
 
 
 def any_place(system: str, seed: int, make: Callable[[int], Any], slots: int) -> None:

@@ -32,7 +32,7 @@ def test_a_message_is_a_request_or_is_refused(seed: dict[str, Any], more: dict[s
         line = str(refused)
         assert "\n" not in line and len(line) <= LONGEST_LINE
         return
-    sent = request.to_json()
+    sent = request.model_dump(mode="json")
     assert {key: sent[key] for key in message} == message
     assert parsed(sent) == request
     json.dumps(sent, ensure_ascii=False).encode()

@@ -136,7 +136,7 @@ class Life:
             watcher=self.told,
             clock=lambda: now[0],
         )
-        desk = TournamentEditor(log, loop.format, lambda: loop.state, loop.take)
+        desk = TournamentEditor(log, loop.format, loop)
 
         def wait() -> None:
             now[0] += 60
@@ -159,10 +159,10 @@ class Life:
 
     def change(self, desk: TournamentEditor, log: TournamentLog) -> None:
         """Somebody asks for something, sensible or not; a refusal changes nothing."""
-        names = [line.name for line in desk.format.standings(desk.state())]
+        names = [line.name for line in desk.format.standings(desk.state)]
         kind = self.dice.choice(["withdraw", "void", "void", "void", "add", "replace", "extend"])
-        grown = extension(desk.format, desk.state())
-        if kind == "extend" and self.joined < 3 and takes(desk.format, desk.state(), grown):
+        grown = extension(desk.format, desk.state)
+        if kind == "extend" and self.joined < 3 and takes(desk.format, desk.state, grown):
             self.joined += 1
             desk.extend(dict(grown.settings), "dice")
         request: dict[str, Any] = {"do": kind, "why": "dice"}

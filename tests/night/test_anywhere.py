@@ -7,7 +7,7 @@ import random
 import pytest
 from distributed import SpecCluster
 
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor
 from tests.laws import test_real_places
 from tests.laws.test_anywhere import at_once, on_a_cluster, out_of_order
 from tests.laws.test_formats import ALL

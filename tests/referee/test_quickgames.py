@@ -32,7 +32,7 @@ from enginetour.referee.quickgames import (
 from enginetour.referee.seats import Seat
 from enginetour.referee.slot import PipeLink, serve
 from enginetour.referee.startup import EnginePool
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor, SlotSettings
 from tests.support.engines import KEPT, LONG, scripted, sound
 from tests.support.tournaments import config, tour
 
@@ -612,9 +612,9 @@ def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypa
     told = list[bool]()
     usual = LocalExecutor.reassign
 
-    def reassign(place: LocalExecutor, *words: Any, together: bool, **named: Any) -> None:
-        told.append(together)
-        usual(place, *words, together=together, **named)
+    def reassign(place: LocalExecutor, slots: int, listener: Any, settings: SlotSettings) -> None:
+        told.append(settings.together)
+        usual(place, slots, listener, settings)
 
     monkeypatch.setattr(LocalExecutor, "reassign", reassign)
     tour(tmp_path, "run", str(path))
@@ -624,7 +624,7 @@ def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypa
 @pytest.mark.parametrize("may", [True, False])
 def test_a_slot_is_told_whether_it_may(may: bool) -> None:
     """In its environment."""
-    with LocalExecutor(1, together=may) as place:
+    with LocalExecutor(1, settings=SlotSettings(together=may)) as place:
         place.submit(ProbeTask(scripted())).result(60)
         environment = Path(f"/proc/{place._slots[0].process.pid}/environ").read_bytes().split(b"\0")
         assert (f"{SHARE_PROCESSOR}=1".encode() in environment) == may

@@ -21,7 +21,7 @@ from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
 from enginetour.referee.talk import handshake_all
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor
 from tests.support.engines import sound
 from tests.support.tournaments import LONG_S
 

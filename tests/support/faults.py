@@ -29,7 +29,7 @@ from enginetour.model.game import Entrant, Game, Incident, Opening, Outcome, Pai
 from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Draft, Store
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor, SlotSettings
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from tests.support.engines import LONG, Protocol
 from tests.support.tournaments import BUSY_S, GONE_S, default_signals, left_running, tour, typed
@@ -171,13 +171,13 @@ def course(kind: Kind, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
 
         Path("/proc/self/clear_refs").write_text("5")  # forgets the highest: proc(5)
         before = _most_kb()
-        place = LocalExecutor(1, on_event=watcher.event, tag=f"{folder}:trial")
+        place = LocalExecutor(1, on_event=watcher.event, settings=SlotSettings(f"{folder}:trial"))
         try:
             end = Scheduler(log, format_, entrants, place, task, watcher=watcher).run()
         finally:
             ended = time.monotonic()
             place.close()
-        left, gone_s = _gone(folder, place.tag, ended)
+        left, gone_s = _gone(folder, place.settings.tag, ended)
         grown = _most_kb() - before
         games = [stored.game for stored in log.full_games()]
         incidents = [incident for _, incident in log.incidents()]
@@ -721,7 +721,7 @@ RULES = (
     Row("the machine slept", "void", tests="referee/test_clock::test_a_machine_that_slept_is_noticed"),
     Row("a doubtful flag", "void", tests="referee/test_verdict::test_a_doubtful_flag_is_void_and_the_hosts"),
     Row("the slot died", "void",
-        tests="tournament/test_places::test_a_dead_slot_fails_its_game_with_words_and_is_replaced"),
+        tests="tournament/test_executor::test_a_dead_slot_fails_its_game_with_words_and_is_replaced"),
 )  # fmt: skip
 
 TABLES = (

@@ -27,7 +27,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, cast
 from unittest import mock
 
 import chess.pgn
@@ -49,7 +49,7 @@ from enginetour.store.tournaments import Store
 from enginetour.tournament import probing
 from enginetour.tournament.control import ask as control_ask
 from enginetour.tournament.control import socket_path
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import Scheduler, Watcher
 from tests.support.databases import counts_are_kept
@@ -65,7 +65,7 @@ seed = 4
 system = "{system}"
 {settings}
 [play]
-tc = "{tc}"
+{play}tc = "{tc}"
 [report]
 write = false
 {entrants}
@@ -87,11 +87,15 @@ def config(
     *,
     name: str = "trial",
     tc: str = "depth=1",
+    play: str = "",
 ) -> Path:
-    """A configuration between shipped engines; `more` is appended."""
+    """A configuration between shipped engines; `more` is appended, `play` under [play]."""
     entrants = "\n".join(f'[[entrants]]\nengine = "{engine}"' for engine in engines) + more
     path = folder / f"{name}.toml"
-    path.write_text(CONFIG.format(name=name, system=system, settings=settings, tc=tc, entrants=entrants), "utf-8")
+    text = CONFIG.format(
+        name=name, system=system, settings=settings, tc=tc, play=play and f"{play}\n", entrants=entrants
+    )
+    path.write_text(text, "utf-8")
     return path
 
 
@@ -543,7 +547,7 @@ rnbqkb1r/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -
 """
 FORKS = multiprocessing.get_context("forkserver")
-DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.tournament.cluster.place"]
+DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.tournament.cluster.executor"]
 FORKS.set_forkserver_preload(
     ["enginetour.cli.run", "enginetour.cli.session", "networkx", "tests.support.tournaments", *DASK]
 )
@@ -623,13 +627,14 @@ def scripted(name: str, protocol: str, *more: str) -> str:
     return entrant(name, words, protocol)
 
 
-def quick(folder: Path, name: str = "trial", system: str = "bubble", settings: str = BUBBLE, more: str = "") -> Path:
+def quick(
+    folder: Path, name: str = "trial", system: str = "bubble", settings: str = BUBBLE, more: str = "", play: str = ""
+) -> Path:
     """A configuration between four scripted engines of both protocols; their games take milliseconds."""
     entrants = "".join(scripted(*who) for who in FIELD)
-    path = config(folder, (), system, settings, entrants + more, name=name, tc="60+1")
-    path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "suite.epd" }'))
     (folder / "suite.epd").write_text(SUITE)
-    return path
+    play = f'openings = {{ file = "suite.epd" }}\n{play}'.strip()
+    return config(folder, (), system, settings, entrants + more, name=name, tc="60+1", play=play)
 
 
 # Requests to a running tournament by the thousand: random, mutated, hostile; and what must hold after them.
@@ -952,11 +957,23 @@ class Unwaiting(SimpleQueue[Callable[[], None]]):
         return super().get(block=False)
 
 
+def loop_of(
+    executor: Any, log: Any = None, field: tuple[Entrant, ...] = ENTRANTS, system: str = "roundrobin", **more: Any
+) -> Scheduler:
+    """The loop of a tournament in memory; `options` are those of the format."""
+    format_ = make_format(system, options_model(system).model_validate(more.pop("options", {})))
+    settings: dict[str, Any] = {"task_for": task_for, "watcher": Heard(), "inbox": Unwaiting(), **more}
+    log = MemoryLog() if log is None else log
+    return Scheduler(log, format_, field, executor, **settings)
+
+
+def logged(loop: Scheduler) -> MemoryLog:
+    return cast("MemoryLog", loop.log)
+
+
 def scheduler(verdict: Callable[[GameTask], Game], log: MemoryLog | None = None, **more: Any) -> Scheduler:
-    format_ = make_format("roundrobin", options_model("roundrobin")())
     ticks = iter(range(0, 10_000_000, 100))
-    settings: dict[str, Any] = {"watcher": Heard(), "inbox": Unwaiting(), "clock": lambda: float(next(ticks)), **more}
-    return Scheduler(log or MemoryLog(), format_, ENTRANTS, Inline(verdict), task_for, **settings)
+    return loop_of(Inline(verdict), log, **{"clock": lambda: float(next(ticks)), **more})
 
 
 class Airborne(Inline):
@@ -986,8 +1003,7 @@ class Airborne(Inline):
 def airborne(seats: int = 99, **options: Any) -> tuple[Scheduler, Airborne]:
     """A round robin of four in two slots, seen step by step; beyond so many games in all they wait for a seat."""
     place = Airborne(seats)
-    format_ = make_format("roundrobin", options_model("roundrobin").model_validate(options))
-    loop = Scheduler(MemoryLog(), format_, ENTRANTS, place, task_for, slots=2, inbox=Unwaiting(), watcher=Heard())
+    loop = loop_of(place, slots=2, options=options)
     loop._submit()
     return loop, place
 

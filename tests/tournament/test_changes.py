@@ -71,8 +71,9 @@ def test_a_game_in_the_air_of_who_leaves_is_told_of(tmp_path: Path) -> None:
     """It is played to its end and counts for the ratings alone: "2 of its games are off" was not the whole of it."""
     (tmp_path / "results").mkdir()
     engines = scripted("Ada", "uci", "--fault", "hang", "--at", "1") + scripted("Bo", "uci")
-    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2", engines, tc="600")
-    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    path = config(
+        tmp_path, (), "roundrobin", "games_per_pairing = 2", engines, tc="600", play="openings = { plies = 0 }"
+    )
     with started(tmp_path, "run", str(path)) as run:
         try:
             assert run.stdout is not None
@@ -92,8 +93,7 @@ def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
 def test_nobody_joins_who_does_not_play_the_variant(tmp_path: Path) -> None:
     """It joined, its games went void at its first start, and the run ended blocked."""
     able = scripted("Ada", "uci", "--variants", "chess960") + scripted("Bo", "uci", "--variants", "chess960")
-    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2", able, tc="600")
-    path.write_text(path.read_text().replace("[play]", '[play]\nvariant = "chess960"'))
+    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2", able, tc="600", play='variant = "chess960"')
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     for words in (("add", "wren4"), ("replace", "Bo", "wren4")):
         assert "Wren 4 does not declare chess960" in tour(tmp_path, *words, expect=3).stderr
@@ -171,8 +171,14 @@ def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [("add", "wren2"), ("replace", "Wren 1", "wren2")])
 def test_a_newcomer_obeys_the_control_of_either_colour(tmp_path: Path, words: tuple[str, ...]) -> None:
     """One that knows no nodes joined, for tc is a clock; with black_tc = "nodes=9" nobody could resume after that."""
-    path = config(tmp_path, ("wren1", "wren3", "wren5"), "roundrobin", "cycles = 1", tc="1+0.01")
-    path.write_text(path.read_text().replace("[play]", '[play]\nmax_moves = 8\nblack_tc = "nodes=9"'))
+    path = config(
+        tmp_path,
+        ("wren1", "wren3", "wren5"),
+        "roundrobin",
+        "cycles = 1",
+        tc="1+0.01",
+        play='max_moves = 8\nblack_tc = "nodes=9"',
+    )
     tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
     assert "Wren 2 does not obey nodes (nodes=9)" in tour(tmp_path, *words, expect=3).stderr
     assert tour(tmp_path, "add", "wren7").stdout.startswith("Wren 7 joins")
@@ -292,7 +298,7 @@ def test_finish_ends_a_pause() -> None:
     asked(steer, {"do": "pause"})
     asked(steer, {"do": "finish"})
     for future in list(steer.scheduler.flying):
-        steer.scheduler.place.end(steer.scheduler.place.futures.index(future))  # type: ignore[attr-defined]
+        steer.scheduler.executor.end(steer.scheduler.executor.futures.index(future))  # type: ignore[attr-defined]
     settle(steer.scheduler)
     assert steer.scheduler.run() is RunEnd.STOPPED
 

@@ -33,7 +33,7 @@ from enginetour.tournament.control import (
     socket_path,
     subscribe,
 )
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.executor import LocalExecutor, SlotSettings
 
 Answering = tuple[Path, ControlServer]
 
@@ -349,7 +349,7 @@ def test_results_are_hidden_from_a_sandboxed_engine() -> None:
         pytest.skip("no bwrap here")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         path = socket_path(Path(name) / "t.db", "autumn")
-        with ControlServer(path, SimpleQueue()), LocalExecutor(1, hidden=Path(name)) as place:
+        with ControlServer(path, SimpleQueue()), LocalExecutor(1, None, SlotSettings(hidden=Path(name))) as place:
             command = (sys.executable, "-I", "-S", str(ASKER), "plain", bytes(path).hex())
             spec = EngineSpec("asker", command, "uci", dir="scratch", sandbox="bwrap")
             told = cast("ProbeResult", place.submit(ProbeTask(spec)).result(60)).own_name

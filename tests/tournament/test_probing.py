@@ -94,9 +94,9 @@ def shy(tmp_path: Path) -> Path:
     script = Path(__file__).parents[1] / "programs" / "scripted.py"
     command = [sys.executable, str(script), "--protocol", "cecp", "--fault", "no-setboard", "--moves", "e1d1/e8d8"]
     more = f'\n[[entrants]]\nname = "Shy"\nprotocol = "cecp"\ncommand = {command}\nlimits = ["clock", "depth"]\n'
-    path = config(tmp_path, ("wren1",), "match", "games = 2", more)
-    path.write_text(path.read_text().replace("[play]\n", '[play]\nmax_moves = 1\nopenings = { file = "suite.epd" }\n'))
-    return path
+    return config(
+        tmp_path, ("wren1",), "match", "games = 2", more, play='max_moves = 1\nopenings = { file = "suite.epd" }'
+    )
 
 
 def test_what_cannot_be_played_is_refused_before_game_1(shy: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_test_of_before_there_was_a_choice_of_units(tmp_path: Path, now: str) 
 def _resumed(plan: Plan, before: Mapping[str, Side], gone: tuple[str, ...] = ()) -> dict[str, Side]:
     log = _log(config={"sides": stored_controls(before)}, specs={name: side.spec for name, side in before.items()})
     log = cast("TournamentLog", SimpleNamespace(**{**vars(log), "gone": gone}))
-    return same_engines(plan, log, accept_change=False, heed=lambda: None)
+    return same_engines(plan, log, accept_change=False, check_stop=lambda: None)
 
 
 def test_an_engine_that_has_left_may_change(tmp_path: Path) -> None:

@@ -11,19 +11,18 @@ import resource
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from enginetour.cli.watching import WatcherGroup
-from enginetour.formats.base import make_format, options_model
 from enginetour.model.errors import InputRefused, MachineFailure, StorageFailed, TourError
 from enginetour.model.game import (
     Entrant,
@@ -61,6 +60,8 @@ from tests.support.tournaments import (
     config,
     ended,
     entrant,
+    logged,
+    loop_of,
     pgn_games,
     quick,
     scheduler,
@@ -74,8 +75,23 @@ from tests.support.tournaments import (
 
 
 def heard(loop: Scheduler) -> Heard:
-    assert isinstance(loop.watcher, Heard)
-    return loop.watcher
+    return cast("Heard", loop.watcher)
+
+
+def inline(loop: Scheduler) -> Inline:
+    return cast("Inline", loop.executor)
+
+
+def failing(times: Iterable[bool], words: str) -> Callable[[GameTask], Game]:
+    """The machine fails games as `times` says, then no more."""
+    failures = iter(times)
+
+    def verdict(task: GameTask) -> Game:
+        if next(failures, False):
+            raise MachineFailure(words)
+        return ended(task)
+
+    return verdict
 
 
 def test_a_round_robin_is_played_to_its_end() -> None:
@@ -98,14 +114,7 @@ def test_a_resume_plays_only_what_is_missing() -> None:
 
 def test_a_machine_failure_plays_the_game_again() -> None:
     """A slot that dies costs nothing: the same pairing is offered again and counted once."""
-    failures = iter([True, False, True])
-
-    def verdict(task: GameTask) -> Game:
-        if next(failures, False):
-            raise MachineFailure("slot died")
-        return ended(task)
-
-    loop = scheduler(verdict)
+    loop = scheduler(failing([True, False, True], "slot died"))
     assert loop.run() is RunEnd.FINISHED
     assert len(heard(loop).numbers) == 6
     assert sum("slot died" in words for words in heard(loop).words) == 2
@@ -121,8 +130,7 @@ def test_a_pairing_an_engine_cannot_play_stays_open() -> None:
 
     loop = scheduler(verdict)
     assert loop.run() is RunEnd.BLOCKED
-    log = loop.log
-    assert isinstance(log, MemoryLog)
+    log = logged(loop)
     voids = [game for game in log.games.values() if game.outcome is Outcome.VOID]
     assert len(voids) == 3
     assert [game.replay for game in voids] == [0, 1, 2]
@@ -174,9 +182,7 @@ def test_one_void_is_replayed_with_the_next_replay_number() -> None:
 
     loop = scheduler(verdict)
     assert loop.run() is RunEnd.FINISHED
-    place = loop.place
-    assert isinstance(place, Inline)
-    assert [task.replay for task in place.tasks] == [0, 1, 0, 0, 0, 0, 0]
+    assert [task.replay for task in inline(loop).tasks] == [0, 1, 0, 0, 0, 0, 0]
 
 
 def test_stop_ends_the_loop_without_new_games() -> None:
@@ -184,8 +190,7 @@ def test_stop_ends_the_loop_without_new_games() -> None:
     loop = scheduler(ended)
     loop.inbox.put(lambda: loop.stop(now=False))
     assert loop.run() is RunEnd.STOPPED
-    assert isinstance(loop.place, Inline)
-    assert loop.place.stopped == "finish"
+    assert inline(loop).stopped == "finish"
     assert len(heard(loop).numbers) <= 2
 
 
@@ -207,10 +212,7 @@ def test_a_result_that_comes_twice_is_counted_once() -> None:
 def test_an_engine_runs_no_more_often_than_it_may() -> None:
     """With one copy each and room for every game of the round robin, nobody is in two of them."""
     place, names = Airborne(), [entrant.name for entrant in ENTRANTS]
-    format_ = make_format("roundrobin", options_model("roundrobin")())
-    single = dict.fromkeys(names, 1)
-    more: dict[str, Any] = {"inbox": Unwaiting(), "watcher": Heard(), "slots": 6}
-    loop = Scheduler(MemoryLog(), format_, ENTRANTS, place, task_for, copies=single, **more)
+    loop = loop_of(place, slots=6, copies=dict.fromkeys(names, 1))
     loop._submit()
     while loop.flying:
         playing = Counter(name for pairing, _ in loop.flying.values() for name in pairing.pair)
@@ -218,7 +220,7 @@ def test_an_engine_runs_no_more_often_than_it_may() -> None:
         place.end(next(number for number, future in enumerate(place.futures) if not future.done()))
         settle(loop)
     assert len(place.tasks) == len(names) * (len(names) - 1) // 2
-    loop = Scheduler(MemoryLog(), format_, ENTRANTS, Airborne(), task_for, **more)
+    loop = loop_of(Airborne(), slots=6)
     loop._submit()
     assert max(Counter(name for pairing, _ in loop.flying.values() for name in pairing.pair).values()) > 1
 
@@ -230,10 +232,9 @@ def test_the_process_of_such_an_engine_goes_with_its_game() -> None:
         side = Side(EngineSpec("x", ("x",), "uci", max_copies=1), TimeControl.parse("1+0"))
         return GameTask(pairing, side, side, replay=replay)
 
-    format_ = make_format("roundrobin", options_model("roundrobin")())
     for slots, restart in ((2, "on"), (1, "auto")):
         place = Inline(ended)
-        Scheduler(MemoryLog(), format_, ENTRANTS, place, single, slots=slots, watcher=Heard()).run()
+        loop_of(place, slots=slots, task_for=single).run()
         assert {side.spec.restart for task in place.tasks for side in (task.white, task.black)} == {restart}
 
 
@@ -313,7 +314,7 @@ def test_a_pause_after_the_last_game_is_none() -> None:
     """What is over is over."""
 
     def verdict(task: GameTask) -> Game:
-        loop.paused = len(loop.place.tasks) == 6  # type: ignore[attr-defined]
+        loop.paused = len(inline(loop).tasks) == 6
         return ended(task)
 
     loop = scheduler(verdict)
@@ -352,7 +353,7 @@ def test_a_game_that_may_not_begin_ends_the_run_after_those_in_the_air() -> None
     assert heard(loop).words == ["no new games, running ones end: Ada has changed"]
     place.end(1)
     assert loop.run() is RunEnd.STOPPED
-    assert len(loop.log.games) == 2  # type: ignore[attr-defined]
+    assert len(logged(loop).games) == 2
     assert loop.refusal is not None
     assert len(place.tasks) == 2
 
@@ -365,20 +366,20 @@ def test_our_own_failure_in_a_place_is_no_failure_of_the_machine() -> None:
     place.end(1)
     assert loop.run() is RunEnd.STOPPED
     assert str(loop.refusal) == "not ours any more"
-    assert (len(place.tasks), len(loop.log.games)) == (2, 1)  # type: ignore[attr-defined]
+    assert (len(place.tasks), len(logged(loop).games)) == (2, 1)
 
 
 @pytest.mark.parametrize("pair_games", [1, 2])
 def test_more_slots_play_the_same_bubble(pair_games: int) -> None:
     """With three slots the loop looks ahead: more games are at once in the air, and log and decisions stay the same."""
-    options = options_model("bubble")(size=4, min_matches=5, unpark_threshold=2, games_per_pairing=pair_games)
-    format_ = make_format("bubble", options)
+    options = {"size": 4, "min_matches": 5, "unpark_threshold": 2, "games_per_pairing": pair_games}
     field = tuple(Entrant(f"E{number}") for number in range(9))
 
     def log_of(slots: int) -> tuple[MemoryLog, int]:
         log, place = MemoryLog(), Landing(slots)
-        loop = Scheduler(log, format_, field, place, task_for, slots=slots, inbox=place)  # type: ignore[arg-type]
+        loop = loop_of(place, log, field, "bubble", options=options, slots=slots, inbox=place)
         assert loop.run() is RunEnd.FINISHED
+        format_ = loop.format
         state, early = format_.start(field), 0
         for event in log.events():
             assert isinstance(event, GameFinished)
@@ -411,24 +412,18 @@ class Slow(MemoryLog):
         return super().record_game(game, notes)
 
 
-def beside(place: Inline, log: MemoryLog, system: str = "roundrobin", **more: Any) -> Scheduler:
-    format_ = make_format(system, options_model(system).model_validate(more.pop("options", {})))
-    field = ENTRANTS[:2] if system == "match" else ENTRANTS
-    return Scheduler(log, format_, field, place, task_for, watcher=Heard(), inbox=Unwaiting(), **more)
-
-
 def test_a_game_is_written_while_the_next_one_is_played() -> None:
     """A slot does not wait for a commit, and is one game ahead of it at most; nothing begins after the last."""
     place = Inline(ended)
     log = Slow(place)
-    assert beside(place, log).run() is RunEnd.FINISHED
+    assert loop_of(place, log).run() is RunEnd.FINISHED
     assert log.begun == [2, 3, 4, 5, 6, 6]
 
 
 def test_a_number_of_games_is_no_less_for_those_begun_beforehand() -> None:
     """`most_games` counts the game that is being written."""
     place = Inline(ended)
-    assert beside(place, Slow(place), most_games=3).run() is RunEnd.ENOUGH
+    assert loop_of(place, Slow(place), most_games=3).run() is RunEnd.ENOUGH
     assert len(place.tasks) == 3
 
 
@@ -436,13 +431,13 @@ def test_a_failed_commit_announces_nothing_and_loses_the_game_beside_it() -> Non
     """The run ends; the next one plays both games again, and no other."""
     place = Inline(ended)
     log = Slow(place, fails_at=3)
-    loop = beside(place, log)
+    loop = loop_of(place, log)
     with pytest.raises(StorageFailed):
         loop.run()
     assert heard(loop).numbers == [1, 2]
     assert len(place.tasks) == 4
     again = Inline(ended)
-    assert beside(again, log).run() is RunEnd.FINISHED
+    assert loop_of(again, log).run() is RunEnd.FINISHED
     assert [task.pairing for task in again.tasks[:2]] == [task.pairing for task in place.tasks[2:]]
     assert len(log.games) == 6
 
@@ -451,7 +446,7 @@ def test_no_game_begins_beside_the_one_that_decides_a_test() -> None:
     """Its result is known, if not yet written: a match that is decided begins nothing."""
     place = Inline(lambda task: ended(task, Outcome.WHITE if task.pairing.white == "Ada" else Outcome.BLACK))
     options = {"games": 400, "sprt": {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}}
-    loop = beside(place, MemoryLog(), "match", options=options)
+    loop = loop_of(place, None, ENTRANTS[:2], "match", options=options)
     assert loop.run() is RunEnd.FINISHED
     assert len(place.tasks) == loop.played < 60
 
@@ -466,7 +461,7 @@ def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
                 scheduler.stop(now=False)
 
     place, looks = Inline(ended), list[int]()
-    loop = beside(place, MemoryLog())
+    loop = loop_of(place)
     loop.watcher = Beside()
     assert loop.run() is RunEnd.STOPPED
     assert len(place.tasks) == loop.played == 3
@@ -478,7 +473,7 @@ def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
             return super().submit(task, prefer)
 
     place = Asking(ended)
-    loop = beside(place, MemoryLog(), slots=2)
+    loop = loop_of(place, slots=2)
     assert loop.run() is RunEnd.STOPPED
     assert len(place.tasks) == loop.played == 3
 
@@ -499,8 +494,7 @@ def eight(log: MemoryLog, **more: Any) -> tuple[Scheduler, Airborne]:
     """A bubble of eight whose first games are in the air."""
     place, field = Airborne(), tuple(Entrant(f"E{number}") for number in range(8))
     options = {"size": 4, "min_matches": 3, "unpark_threshold": 2}
-    format_ = make_format("bubble", options_model("bubble").model_validate(options))
-    loop = Scheduler(log, format_, field, place, task_for, slots=6, inbox=Unwaiting(), watcher=Heard(), **more)
+    loop = loop_of(place, log, field, "bubble", options=options, slots=6, **more)
     loop._submit()
     return loop, place
 
@@ -613,14 +607,7 @@ def test_a_machine_that_is_too_busy_is_no_fault_of_an_engine(*, starts: bool) ->
 
 def test_a_weekend_of_machine_failures_is_waited_out() -> None:
     """The pause doubles to its end and stays there: two thousand failures in a row are no overflow."""
-    failures = iter([True] * 2000)
-
-    def verdict(task: GameTask) -> Game:
-        if next(failures, False):
-            raise MachineFailure("no disk")
-        return ended(task)
-
-    loop = scheduler(verdict)
+    loop = scheduler(failing([True] * 2000, "no disk"))
     loop._wait = lambda: None  # type: ignore[method-assign]
     assert loop.run() is RunEnd.FINISHED
     assert any(words.endswith(f"waiting {END_OF_PAUSES:.0f} s") for words in heard(loop).words)
@@ -631,8 +618,7 @@ def test_a_stop_that_is_waiting_comes_before_the_first_game() -> None:
     loop = scheduler(ended)
     loop.inbox.put(lambda: loop.stop(now=False, grace=60))
     assert loop.run() is RunEnd.STOPPED
-    assert isinstance(loop.place, Inline)
-    assert loop.place.tasks == []
+    assert inline(loop).tasks == []
 
 
 def test_a_stop_during_the_last_game_lets_the_tournament_end() -> None:
@@ -665,8 +651,7 @@ def test_a_game_the_machine_cannot_play_lets_the_others_go_first() -> None:
     loop = scheduler(verdict)
     loop._wait = lambda: None  # type: ignore[method-assign]
     assert loop.run() is RunEnd.FINISHED
-    log = loop.log
-    assert isinstance(log, MemoryLog)
+    log = logged(loop)
     assert [game.pairing.pair for game in log.games.values()][-1] == ("Ada", "Dot")
     assert all(count == 1 for pair, count in tries.items() if pair != ("Ada", "Dot"))
 
@@ -677,15 +662,12 @@ def test_a_single_failure_of_the_machine_moves_no_game_behind_the_others() -> No
 
     def verdict(task: GameTask) -> Game:
         if task.pairing.meeting == 3 and task.pairing.leg == 2 and len(voided) < 2:
-            voided.append(len(loop.place.tasks))  # type: ignore[attr-defined]
+            voided.append(len(inline(loop).tasks))
             return replace(ended(task), outcome=Outcome.VOID, category="host")
         return ended(task, Outcome.WHITE if task.pairing.white == "A" else Outcome.BLACK)
 
-    test = {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}
-    options = options_model("match").model_validate({"games": 400, "sprt": test})
-    names = (Entrant("A"), Entrant("B"))
-    more: dict[str, Any] = {"watcher": Heard(), "inbox": Unwaiting(), "clock": Clock()}
-    loop = Scheduler(MemoryLog(), make_format("match", options), names, Inline(verdict), task_for, **more)
+    options = {"games": 400, "sprt": {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}}
+    loop = loop_of(Inline(verdict), None, (Entrant("A"), Entrant("B")), "match", options=options, clock=Clock())
     assert loop.run() is RunEnd.FINISHED
     assert voided == [6, 7]
     assert loop.state.verdict == "H1"
@@ -745,8 +727,7 @@ def test_a_suspended_engine_is_tried_every_ten_minutes() -> None:
         now[0] += 0 if told[-1] == "Dot" else 60
         return ended(task)
 
-    long = make_format("roundrobin", options_model("roundrobin")(cycles=6))
-    loop = Scheduler(MemoryLog(), long, ENTRANTS, Inline(verdict), task_for, clock=lambda: float(now[0]))
+    loop = loop_of(Inline(verdict), options={"cycles": 6}, clock=lambda: float(now[0]))
     loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
     assert loop.run() is RunEnd.FINISHED
     assert told[-1] == "others"
@@ -762,11 +743,10 @@ def test_a_suspension_is_told_once_and_its_engine_named_once() -> None:
         now[0] += 400
         return ended(task)
 
-    long = make_format("roundrobin", options_model("roundrobin")(cycles=3))
     watcher, heard_of = Heard(), list[str]()
     happenings = RunEvents("trial", (lambda event: heard_of.append(str(event["event"])),))
     both = WatcherGroup(watcher, happenings)
-    loop = Scheduler(MemoryLog(), long, ENTRANTS, Inline(verdict), task_for, clock=lambda: float(now[0]), watcher=both)
+    loop = loop_of(Inline(verdict), options={"cycles": 3}, clock=lambda: float(now[0]), watcher=both)
     loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
     assert loop.run() is RunEnd.BLOCKED
     said = [words for words in watcher.words if words.startswith("Dot")]
@@ -796,8 +776,7 @@ def test_a_game_that_ends_while_another_is_written_is_not_overslept() -> None:
             yield
 
     place, ends = Airborne(), ending()
-    format_ = make_format("roundrobin", options_model("roundrobin")())
-    loop = Scheduler(Busy(), format_, ENTRANTS, place, task_for, slots=2, inbox=Awake())
+    loop = loop_of(place, Busy(), slots=2, inbox=Awake())
     assert loop.run() is RunEnd.FINISHED
 
 
@@ -1032,9 +1011,7 @@ def gated(folder: Path) -> Path:
     entrants = entrant("Gate", [sys.executable, "-S", str(folder / "gated.py")])
     settings = "cycles = 2\ngames_per_pairing = 2"
     more = entrants + scripted("Ada", "uci")
-    path = config(folder, (), "roundrobin", settings, more, tc="600")
-    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
-    return path
+    return config(folder, (), "roundrobin", settings, more, tc="600", play="openings = { plies = 0 }")
 
 
 def test_a_disk_that_fills(workspace: Path) -> None:

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from enginetour.formats.base import make_format, options_model
 from enginetour.model.game import Game, Outcome, Pairing, Termination, Withdrawn
 from enginetour.model.task import GameTask
 from enginetour.tournament.scheduler import RunEnd, Scheduler
 from enginetour.tournament.setbacks import CALM_S, DOUBTS, MOST_DOUBTS, MOST_REPLAYS, Setbacks, Standstill
-from tests.support.tournaments import ENTRANTS, Clock, Heard, Inline, Kept, MemoryLog, Unwaiting, ended, task_for
+from tests.support.tournaments import Clock, Heard, Inline, Kept, ended, loop_of
 
 # What went wrong in a run, and what must therefore wait.
 
@@ -27,13 +26,13 @@ def test_voids_by_the_host_use_up_no_replays() -> None:
     clock = Clock()
     setbacks = Setbacks(clock, lambda _: None)
     for _ in range(20):
-        setbacks.heed(void())
+        setbacks.record(void())
     clock.now = 100.0
     assert setbacks.is_playable(PAIRING)
     for _ in range(MOST_REPLAYS):
-        setbacks.heed(void("Bea", "engine-abort"))
+        setbacks.record(void("Bea", "engine-abort"))
     assert setbacks.is_playable(PAIRING)
-    setbacks.heed(void("Bea", "engine-abort"))
+    setbacks.record(void("Bea", "engine-abort"))
     assert not setbacks.is_playable(PAIRING)
 
 
@@ -44,9 +43,9 @@ def test_after_three_doubtful_time_losses_a_game_waits_for_a_less_busy_machine()
     other = Pairing("Ada", "Cid")
     doubt = Game(PAIRING, Outcome.VOID, Termination.TIME, "White loses on time; doubtful", "", "host")
     for _ in range(DOUBTS - 1):
-        setbacks.heed(doubt)
+        setbacks.record(doubt)
         assert setbacks.is_playable(PAIRING)
-    setbacks.heed(doubt)
+    setbacks.record(doubt)
     assert told[-1] == (
         "Ada - Bea waits until the machine is less busy, at most 30 min: load 15 on 2 processors, 3 void time losses"
     )
@@ -57,7 +56,7 @@ def test_after_three_doubtful_time_losses_a_game_waits_for_a_less_busy_machine()
     assert setbacks.is_playable(PAIRING)
     busy[0] = "load 15 on 2 processors"
     assert setbacks.is_playable(PAIRING)  # it may have begun
-    setbacks.heed(doubt)
+    setbacks.record(doubt)
     assert not setbacks.is_playable(PAIRING)
     clock.now += CALM_S
     assert setbacks.is_playable(PAIRING)
@@ -68,11 +67,11 @@ def test_a_game_that_the_machine_is_always_too_busy_for_stays_open() -> None:
     setbacks = Setbacks(Clock(), lambda _: None, lambda: "load 15 on 2 processors")
     doubt = Game(PAIRING, Outcome.VOID, Termination.TIME, "doubtful", "", "host")
     for _ in range(MOST_DOUBTS):
-        setbacks.heed(void())
-        setbacks.heed(Game(PAIRING, Outcome.WHITE, Termination.TIME))
+        setbacks.record(void())
+        setbacks.record(Game(PAIRING, Outcome.WHITE, Termination.TIME))
     assert setbacks.is_playable(PAIRING)
     for _ in range(MOST_DOUBTS):
-        setbacks.heed(doubt)
+        setbacks.record(doubt)
     assert setbacks.is_blocked([PAIRING])
 
 
@@ -89,7 +88,7 @@ def test_pauses_grow_to_a_minute() -> None:
         return clock.now - begun
 
     assert [pause() for _ in range(8)] == [0, 0, 5, 10, 20, 40, 60, 60]
-    setbacks.heed(Game(PAIRING, Outcome.DRAW, Termination.STALEMATE))
+    setbacks.record(Game(PAIRING, Outcome.DRAW, Termination.STALEMATE))
     assert [pause() for _ in range(3)] == [0, 0, 5]
     assert told[3] == "3 failures of the machine in a row: waiting 5 s"
 
@@ -128,13 +127,13 @@ def test_after_a_finished_game_a_suspended_engine_has_one_more_last_try() -> Non
     def fail(times: int) -> None:
         for _ in range(times):
             clock.now += 10.0
-            setbacks.heed(void("Bea", "start-failure"))
+            setbacks.record(void("Bea", "start-failure"))
 
     fail(3)
     assert not setbacks.is_blocked([PAIRING])
     fail(1)
     assert setbacks.is_blocked([PAIRING])
-    setbacks.heed(Game(Pairing("Ada", "Cid"), Outcome.DRAW, Termination.STALEMATE))
+    setbacks.record(Game(Pairing("Ada", "Cid"), Outcome.DRAW, Termination.STALEMATE))
     assert not setbacks.is_blocked([PAIRING])
     fail(1)
     assert setbacks.is_blocked([PAIRING])
@@ -146,7 +145,7 @@ def test_starts_that_fail_side_by_side_are_one_try() -> None:
     setbacks = Setbacks(clock, told.append)
     for again in (1.0, 5.0, None):
         for _ in range(4):
-            setbacks.heed(void("Bea", "start-failure"))
+            setbacks.record(void("Bea", "start-failure"))
         assert not setbacks.is_playable(PAIRING)
         clock.now += again or 0.0
         assert setbacks.is_playable(PAIRING) == (again is not None)
@@ -180,16 +179,11 @@ def swiss(mended_at: float = 1e9, system: str = "roundrobin", **more: Any) -> tu
             return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
         return ended(task)
 
-    format_ = make_format(system, options_model(system)(**more.pop("settings", {})))
     more.setdefault("standstill", Standstill(3600.0, withdraws=True))
-    place: Any = Inline(verdict)
-    log: Any = MemoryLog()
-    return Scheduler(
-        log, format_, ENTRANTS, place, task_for, watcher=hall, inbox=Unwaiting(), clock=lambda: hall.now, **more
-    ), hall
+    return loop_of(Inline(verdict), system=system, watcher=hall, clock=lambda: hall.now, **more), hall
 
 
-ROUNDS: dict[str, Any] = {"system": "swiss", "settings": {"rounds": 2}}
+ROUNDS: dict[str, Any] = {"system": "swiss", "options": {"rounds": 2}}
 
 
 def test_it_is_withdrawn_when_patience_is_used_up() -> None:
@@ -202,7 +196,7 @@ def test_it_is_withdrawn_when_patience_is_used_up() -> None:
     assert why == "did not start for 60 min while nothing else could be played: exit 1"
     assert hall.left == ["Dot"]
     assert 3600 <= hall.now < 5400
-    tries = sum("Dot" in task.pairing.pair for task in loop.place.tasks)  # type: ignore[attr-defined]
+    tries = sum("Dot" in task.pairing.pair for task in loop.executor.tasks)  # type: ignore[attr-defined]
     assert 3 + 1 + 5 <= tries <= 3 + 1 + 7
     assert any("nothing can be played without Dot: waiting 60 min, then withdrawn" in words for words in hall.words)
 
@@ -234,14 +228,14 @@ def test_where_nothing_is_won_nobody_waits() -> None:
 def test_two_at_once() -> None:
     """Two that do not start leave together when both hold up the round."""
     loop, hall = swiss(**ROUNDS)
-    verdict = loop.place.verdict  # type: ignore[attr-defined]
+    verdict = loop.executor.verdict  # type: ignore[attr-defined]
 
     def broken(task: GameTask) -> Game:
         if "Cid" in task.pairing.pair:
             return ended(task, Outcome.VOID, culprit="Cid", category="start-timeout", cause="silent")
         return verdict(task)  # type: ignore[no-any-return]
 
-    loop.place.verdict = broken  # type: ignore[attr-defined]
+    loop.executor.verdict = broken  # type: ignore[attr-defined]
     assert loop.run() is RunEnd.FINISHED
     assert hall.left == ["Cid", "Dot"]
 
@@ -252,7 +246,7 @@ def test_two_at_once() -> None:
 )
 def test_other_formats_go_on(system: str, settings: dict[str, Any]) -> None:
     """The night is not lost in a bubble or a cup either."""
-    loop, hall = swiss(system=system, settings=settings)
+    loop, hall = swiss(system=system, options=settings)
     assert loop.run() is RunEnd.FINISHED
     assert hall.left == ["Dot"]
 

@@ -6,30 +6,20 @@ given to the worker, else its host. Failures, and whether it is drained, belong 
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Literal
 
-from enginetour.engines import identity
-from enginetour.engines.identity import is_path
-from enginetour.engines.machine import allowed_processors, memory_mb
-from enginetour.engines.registry import Registry, load, of_workspace, to_spec
-from enginetour.interop.files import bundled_directory, file_digest
-from enginetour.model.errors import InputRefused, TourError
+from enginetour.engines.registry import of_workspace
+from enginetour.model.errors import InputRefused
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee.tablebases import find_tables
-from enginetour.tournament.config.entrants import engines_of, table_folders
-from enginetour.tournament.config.entrants import find_tables as entrants_find_tables
-from enginetour.tournament.config.workspace import workspace_of
+from enginetour.tournament.config.entrants import engines_of, find_tables, table_folders
+from enginetour.tournament.executor import START_PARALLEL
 from enginetour.tournament.limits import processors_wanted
-from enginetour.tournament.places import START_PARALLEL
 from enginetour.tournament.plan import Plan
-
-# Messages between the manager and its workers: frozen and picklable, without database objects.
+from enginetour.tournament.scheduler import Encounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +32,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a machine needs for the games of a tournament. `origins` are by the names of `specs`."""
+    """What a machine needs for the games of a tournament. `origins` are by entrant, for those with an engine file."""
 
     specs: tuple[EngineSpec, ...]
-    origins: tuple[tuple[str, Origin], ...] = ()
+    origins: Mapping[str, Origin] = field(default_factory=dict)
     folders: tuple[str, ...] = ()  # of tablebases
     tables: int = 0  # files of WDL and DTZ tables in them
     variant: str = "standard"
@@ -55,10 +45,6 @@ class Demand:
     crowded: bool = False  # more games than processors are meant
     start_parallel: int = START_PARALLEL  # engines that start at once at most
     clocks: tuple[TimeControl, ...] = ()  # all that are played by, where they go by the machine's speed
-
-    def origin(self, name: str) -> Origin | None:
-        """Of an entrant; None of one that has no engine file."""
-        return dict(self.origins).get(name)
 
     @property
     def scaled(self) -> bool:
@@ -95,13 +81,10 @@ class GameOrder:
 Reply = tuple[str, object]
 
 
-# State of the machines in the manager: fit, playing, drained, suspended. Pure.
-
-MOST_FAILURES = 3  # games in a row that a machine fails before it is set aside (reliability spec 1: host failures)
+_MOST_FAILURES = 3  # games in a row that a machine fails before it is set aside (reliability spec 1: host failures)
 _HOMES = 4_096  # encounters whose machine is remembered: far more than are open at once
 
 WorkerSlot = tuple[str, int]  # address of a worker, slot there
-Encounter = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +103,7 @@ class ListedWorker:
 
 
 @dataclass
-class MachineRecord:
+class _MachineRecord:
     """What is known of a machine as long as the run lasts."""
 
     failures: int = 0  # in a row
@@ -144,19 +127,17 @@ class Machines:
     """All of them; `workers` are those that are there now."""
 
     workers: dict[str, Worker] = field(default_factory=dict)
-    standing: dict[str, MachineRecord] = field(default_factory=dict)
+    standing: dict[str, _MachineRecord] = field(default_factory=dict)
     _homes: dict[Encounter, str] = field(default_factory=dict)  # machine where its games are played
     _last: dict[int, WorkerSlot] = field(default_factory=dict)  # by the scheduler's slot
 
-    def heed(self, seen: Mapping[str, ListedWorker]) -> tuple[list[str], dict[str, str]]:
+    def update(self, seen: Mapping[str, ListedWorker]) -> tuple[list[str], dict[str, str]]:
         """Take the list of the moment: addresses that joined, addresses that are gone and what machines they were."""
         joined = [address for address in seen if address not in self.workers]
         gone = {address: worker.machine for address, worker in self.workers.items() if address not in seen}
         for address in gone:
             del self.workers[address]
-        for address in joined:
-            one = seen[address]
-            self.workers[address] = Worker(one, one.name or one.host)
+        self.workers |= {address: Worker(seen[address], seen[address].name or seen[address].host) for address in joined}
         return joined, gone
 
     def look(self, address: str, found: WorkerReport) -> None:
@@ -165,12 +146,12 @@ class Machines:
         if worker is not None:
             worker.found = found
             worker.machine = worker.seen.name or found.host or worker.seen.host
-            self.standing.setdefault(worker.machine, MachineRecord())
+            self.standing.setdefault(worker.machine, _MachineRecord())
 
     def state(self, address: str) -> Literal["looking", "lacking", "aside", "drained", "fit"]:
         """Whether a worker gets games."""
         worker = self.workers[address]
-        standing = self.standing.get(worker.machine, MachineRecord())
+        standing = self.standing.get(worker.machine, _MachineRecord())
         if worker.found is None:
             return "looking"
         if worker.found.lacks or not worker.seen.seats:
@@ -178,7 +159,7 @@ class Machines:
         return "aside" if standing.aside else "drained" if standing.drained else "fit"
 
     def fit(self) -> list[str]:
-        """Addresses of those that get games."""
+        """Addresses of the workers that get games."""
         return [address for address in self.workers if self.state(address) == "fit"]
 
     @property
@@ -229,45 +210,42 @@ class Machines:
         if seat[0] in self.workers:
             self.workers[seat[0]].busy.discard(seat[1])
 
-    def went_well(self, machine: str) -> None:
-        """It played a game to its end."""
-        standing = self.standing.setdefault(machine, MachineRecord())
+    def played(self, machine: str) -> None:
+        """Count a game that a machine played to its end."""
+        standing = self.standing.setdefault(machine, _MachineRecord())
         standing.failures, standing.played = 0, standing.played + 1
 
     def failed(self, machine: str, why: str) -> bool:
-        """It failed a game, or died; whether it is set aside by that."""
-        standing = self.standing.setdefault(machine, MachineRecord())
+        """Count a game that a machine failed; whether it is set aside now."""
+        standing = self.standing.setdefault(machine, _MachineRecord())
         standing.failures += 1
-        if standing.failures < MOST_FAILURES or standing.aside:
+        if standing.failures < _MOST_FAILURES or standing.aside:
             return False
         standing.aside = why
         return True
 
     def drain(self, name: str) -> bool:
         """No new games for a machine; False where none has that name."""
-        if not self._is_known(name):
-            return False
-        self.standing[name].drained = True
-        return True
+        if record := self._record(name):
+            record.drained = True
+        return record is not None
 
     def use(self, name: str) -> bool:
         """Games again for one that was drained or set aside; False where none has that name."""
-        if not self._is_known(name):
-            return False
-        standing = self.standing[name]
-        standing.drained, standing.aside, standing.failures = False, "", 0
-        return True
+        if record := self._record(name):
+            record.drained, record.aside, record.failures = False, "", 0
+        return record is not None
 
-    def _is_known(self, name: str) -> bool:
-        for worker in self.workers.values():
-            self.standing.setdefault(worker.machine, MachineRecord())
-        return name in self.standing
+    def _record(self, name: str) -> _MachineRecord | None:
+        if any(worker.machine == name for worker in self.workers.values()):
+            self.standing.setdefault(name, _MachineRecord())
+        return self.standing.get(name)
 
     def rows(self) -> list[dict[str, object]]:
         """One for each worker, JSON-ready; machines that are gone but were known come last."""
         rows: list[dict[str, object]] = []
         for address, worker in sorted(self.workers.items(), key=lambda one: (one[1].machine, one[0])):
-            standing, found = self.standing.get(worker.machine, MachineRecord()), worker.found
+            standing, found = self.standing.get(worker.machine, _MachineRecord()), worker.found
             lacks = list(found.lacks) if found is not None else []
             if not worker.seen.seats:
                 lacks.insert(0, "no slots: start its worker with --resources slot=N --nthreads N")
@@ -291,8 +269,6 @@ class Machines:
                 rows.append({"machine": name, "state": "gone", "played": standing.played, "why": standing.aside})
         return rows
 
-
-# Workers on the same machine: each alone has enough, together they may need too much.
 
 _MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
 
@@ -326,10 +302,7 @@ def _processors(found: Sequence[WorkerReport]) -> int:
     return min(len(frozenset().union(*(one.affinity for one in found))), sum(parts.values()))
 
 
-# Requirements of a plan on every machine.
-
-_MEASURE = "measure"
-HASH = frozenset({"hash", "memory"})  # UCI's usual name; ours for the CECP command
+_HASH = frozenset({"hash", "memory"})  # UCI's usual name; ours for the CECP command
 
 
 def demand_of(plan: Plan, *, force: bool) -> Demand:
@@ -338,16 +311,16 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
     if play.affinity is True:
         step = "leave affinity out, or start each worker under taskset"
         raise InputRefused("affinity is of one machine", place=plan.config.at("play", "affinity"), step=step)
-    if play.speed not in (None, _MEASURE):
+    if play.speed not in (None, "measure"):
         what = f"speed = {play.speed} is of one machine"
         raise InputRefused(what, place=plan.config.at("play", "speed"), step='say speed = "measure"')
     sides = tuple(plan.sides.values())
-    tables = entrants_find_tables(plan.config) if play.tablebases is not None else None
+    tables = find_tables(plan.config) if play.tablebases is not None else None
     books = {(side.own_book.path, side.own_book.digest) for side in sides if side.own_book is not None}
-    clocks = {side.playing(white=white).tc for side in sides for white in (True, False)}
+    clocks = {tc for side in sides for tc in side.controls}
     return Demand(
         specs=tuple(side.spec for side in sides),
-        origins=tuple(_origins(plan).items()),
+        origins=_origins(plan),
         folders=table_folders(plan.config),
         tables=len(tables.wdl) + len(tables.dtz) if tables is not None else 0,
         variant=play.variant,
@@ -356,18 +329,17 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
         hash_mb=sum(sorted(map(hash_mb, sides))[-2:]),
         crowded=force,
         start_parallel=play.start_parallel,
-        clocks=tuple(sorted(clocks, key=str)) if play.speed == _MEASURE else (),
+        clocks=tuple(sorted(clocks, key=str)) if play.speed == "measure" else (),
     )
 
 
 def hash_mb(side: Side) -> int:
     """Of its engine, as the options say; 0 where they do not."""
-    given = (value for name, value in side.spec.options if name.casefold() in HASH)
+    given = (value for name, value in side.spec.options if name.casefold() in _HASH)
     return max((int(value) for value in given if value.isascii() and value.isdigit()), default=0)
 
 
 def _origins(plan: Plan) -> dict[str, Origin]:
-    """By entrant; none for a command that stands in the configuration itself."""
     registry, folder = of_workspace(plan.workspace), plan.config.path.resolve().parent
     found = {}
     for section in plan.config.entrants:
@@ -380,96 +352,3 @@ def _origins(plan: Plan) -> dict[str, Origin]:
         for entry in engines_of(section, registry, folder):
             found[section.name or entry.name] = Origin(entry.id, options)
     return found
-
-
-# Requirements that this machine meets: engines, tablebases, books, processors, memory.
-#
-# An engine is looked for in three places: the engine file of its id in ``engines/`` of the workspace in which the
-# worker was started; the manager's own path; the engine files we ship, which find programs in PATH. It is the same
-# engine where its fingerprint is the same.
-
-
-class EngineMissing(Exception):
-    """This machine has not got the engine; the words say where it was looked for."""
-
-
-def engine_here(spec: EngineSpec, origin: Origin | None, start: Path) -> EngineSpec:
-    """The engine as this machine starts it, for a worker started in `start`. Raises NotHere."""
-    told: list[str] = []
-    for found in _candidates(spec, origin, workspace_of(start) / "engines"):
-        if isinstance(found, str):
-            told.append(found)
-            continue
-        try:
-            print_ = identity.fingerprint(found)
-        except TourError as refusal:
-            told.append(str(refusal).removeprefix(f"{spec.name}: "))
-            continue
-        if print_ == spec.fingerprint or not spec.fingerprint:
-            return found
-        told.append(f"another build: {found.command[0]} makes it {print_}, not {spec.fingerprint}")
-    raise EngineMissing("; ".join(dict.fromkeys(told)))
-
-
-def _candidates(spec: EngineSpec, origin: Origin | None, engines: Path) -> Iterator[EngineSpec | str]:
-    """Ways to start it, and words where there is none; an engine file of this machine is the only one that counts."""
-    own = load([engines])
-    if origin is not None and origin.engine in own.paths:
-        yield _by_file(spec, origin, own)
-        return
-    if os.access(spec.command[0], os.X_OK):
-        yield spec
-    else:
-        yield f"no program {spec.command[0]}"
-    ours = load([bundled_directory("engines")])
-    if origin is not None and origin.engine in ours.paths:
-        yield _by_file(spec, origin, ours)
-
-
-def _by_file(spec: EngineSpec, origin: Origin, registry: Registry) -> EngineSpec | str:
-    """As the engine file says: program, folder, environment, and the paths among the options; the rest stays."""
-    try:
-        there = to_spec(registry.get(origin.engine), name=spec.name, options=dict(origin.options))
-    except TourError as refusal:
-        return str(refusal).removeprefix(f"{spec.name}: ")
-    paths = {name.casefold(): value for name, value in there.options if is_path(name, value)}
-    options = tuple(
-        (name, paths.get(name.casefold(), value) if is_path(name, value) else value) for name, value in spec.options
-    )
-    return replace(spec, command=there.command, dir=there.dir, env=there.env, files=there.files, options=options)
-
-
-def missing_requirements(demand: Demand, slots: int, start: Path, speed: float) -> tuple[str, ...]:
-    """What a worker with so many slots, started in `start`, has not got, a few words each."""
-    return tuple(_lacking(demand, slots, start, speed))
-
-
-def _lacking(demand: Demand, slots: int, start: Path, speed: float) -> Iterator[str]:
-    for spec in demand.specs:
-        try:
-            engine_here(spec, demand.origin(spec.name), start)
-        except EngineMissing as words:
-            yield f"{spec.name}: {words}"
-    yield from _tables(demand)
-    for path, digest in demand.books:
-        if not Path(path).is_file():
-            yield f"book: no file {path}"
-        elif digest and file_digest(Path(path)) != digest:
-            yield f"book: {path} is another one"
-    yield from shortages(demand, slots, allowed_processors().count, memory_mb())
-    for clock in demand.clocks:
-        try:
-            clock.scaled(1 / speed, nodes=False)
-        except ValueError as words:
-            yield f"speed: {words}"
-
-
-def _tables(demand: Demand) -> Iterator[str]:
-    missing = [folder for folder in demand.folders if not Path(folder).is_dir()]
-    if missing:
-        yield f"tablebases: no folder {', '.join(missing)}"
-    elif demand.folders:
-        there = find_tables(demand.folders, demand.variant)
-        count = len(there.wdl) + len(there.dtz)
-        if count < demand.tables:
-            yield f"tablebases: {count} of {demand.tables} files in {', '.join(demand.folders)}"

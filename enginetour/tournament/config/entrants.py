@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from enginetour.engines.enginefile import EngineEntry, override
 from enginetour.engines.identity import fingerprint
-from enginetour.engines.registry import Registry
+from enginetour.engines.registry import Registry, to_spec
 from enginetour.interop.files import file_digest
 from enginetour.interop.toml import toml_value
-from enginetour.model import task
-from enginetour.model.errors import InputRefused
+from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused
+from enginetour.model.game import Entrant
 from enginetour.model.task import (
     DrawRule,
     EngineSpec,
@@ -24,8 +24,14 @@ from enginetour.model.task import (
     Side,
     TablebaseRule,
     TimeTerms,
+    odds_divisor,
 )
-from enginetour.model.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl, seconds_text
+from enginetour.model.timecontrol import (
+    LONGEST_STAGE_MS,
+    Stage,
+    TimeControl,
+    seconds_text,
+)
 from enginetour.model.variants import VARIANTS
 from enginetour.openings.polyglot import PolyglotBook
 from enginetour.referee import tablebases
@@ -98,7 +104,6 @@ def control_of(config: Config, section: EntrantSection, name: str, *, white: boo
 
 
 def _number(config: Config, section: EntrantSection) -> int | None:
-    """Its place in the file; None for one that is not of the file."""
     return next((number for number, each in enumerate(config.entrants) if each is section), None)
 
 
@@ -112,7 +117,7 @@ def control_warnings(sides: Iterable[Side]) -> Iterator[str]:
     shortest: dict[TimeControl, list[str]] = {}
     likened: dict[TimeControl, None] = {}
     for side in sides:
-        for tc in {side.tc: None, side.black.tc if side.black is not None else side.tc: None}:
+        for tc in dict.fromkeys(side.controls):
             if side.spec.protocol == "cecp" and tc.stages and tc.stages[0].base_ms < _SHORTEST_CECP_MS:
                 shortest.setdefault(tc, []).append(side.spec.name)
             if _looks_like_minutes(tc):
@@ -254,9 +259,8 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
 
 def refuse_mixed_hourglass(sides: Mapping[str, Side], config: Config) -> None:
     """InputRefused where some play by an hourglass and others do not: what one uses runs to the other."""
-    playing = {name: [side.playing(white=white).tc for white in (True, False)] for name, side in sides.items()}
-    with_glass = {name: tc for name, tcs in playing.items() for tc in tcs if tc.hourglass}
-    without = {name: tc for name, tcs in playing.items() for tc in tcs if not tc.hourglass}
+    with_glass = {name: tc for name, side in sides.items() for tc in side.controls if tc.hourglass}
+    without = {name: tc for name, side in sides.items() for tc in side.controls if not tc.hourglass}
     if with_glass and without:
         (one, glass), (other, clock) = next(iter(with_glass.items())), next(iter(without.items()))
         who = (
@@ -264,6 +268,37 @@ def refuse_mixed_hourglass(sides: Mapping[str, Side], config: Config) -> None:
         )
         what = f"{who}; what one uses of an hourglass runs to the other"
         raise InputRefused(what, place=config.at("play", "tc"), step="give all of them an hourglass, or none")
+
+
+def resolve(
+    section: EntrantSection,
+    registry: Registry,
+    folder: Path,
+    place: str,
+    is_gone: Callable[[str], bool] = lambda _name: False,
+) -> Iterable[tuple[Entrant, EngineSpec, EngineEntry]]:
+    """The entrants of one section with how each is started, fingerprint included, and the engine file that says so.
+
+    One that `is_gone` may be refused.
+    """
+    try:
+        for entry in engines_of(section, registry, folder, place):
+            name = section.name or entry.name
+            options = {**entry.options, **section.options}
+            try:
+                spec = to_spec(entry, name=name, options=options)
+                spec = replace(spec, fingerprint=fingerprint(spec))
+            except EngineRefused:
+                if is_gone(name):
+                    continue
+                raise
+            rating = section.rating if section.rating is not None else entry.rating
+            family, origin = section.family or entry.family, section.origin or entry.origin
+            yield Entrant(name, section.new, rating, family, origin), spec, entry
+    except (EngineRefused, InputRefused, UsageRefused) as error:
+        if not error.place:
+            error.place = place
+        raise
 
 
 def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
@@ -291,7 +326,6 @@ def _pondering(spec: EngineSpec, own: EntrantSection) -> EngineSpec:
 
 
 def _own_book(config: Config, own: EntrantSection) -> OwnBook | None:
-    """The book we play from for an engine; InputRefused for a file that is none, and in other variants."""
     if own.own_book is None:
         return None
     path = config.path.resolve().parent / Path(own.own_book.file).expanduser()
@@ -317,7 +351,6 @@ def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool
 
 
 def _refuse_speed(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
-    """InputRefused when an engine cannot be told the times that the machine's speed makes of its control."""
     speed, place = config.play.speed, config.at("play", "speed")
     if speed is None:
         return
@@ -345,7 +378,7 @@ def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
         raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
     try:
         for bands in range(1, handicap.ceiling + 1):
-            refuse_limits(spec, tc.divided(task.odds_divisor(bands, table)), place)
+            refuse_limits(spec, tc.divided(odds_divisor(bands, table)), place)
     except InputRefused as error:
         error.step = 'give it a clock such as "10+0.1", or leave handicap out'
         raise

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.interop.toml import known_keys, line_of_key, read_toml, validation_error
@@ -58,7 +58,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: Mapping[str, Collection[str]]) -> str:
-    """The end of a refusal of the key at `path`, nothing without an idea.
+    """The end of a validation_error of the key at `path`, nothing without an idea.
 
     `known` are the keys of its section, `sections` those of all.
     """
@@ -77,7 +77,7 @@ def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: M
     return f", did you mean it under [{theirs[0]}]?" if theirs else ""
 
 
-# One TOML file -> a validated tournament; every refusal names file, line, what was found and what is allowed.
+# One TOML file -> a validated tournament; every validation_error names file, line, what was found and what is allowed.
 
 _SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "entrants")
 # What of [play] may change on resume: how the run is kept, not what is measured.
@@ -107,15 +107,10 @@ class Config(BaseModel):
     ratings: RatingsSection = RatingsSection()
     notify: NotifySection = NotifySection()
     report: ReportSection = ReportSection()
-    entrants: Annotated[tuple[EntrantSection, ...], Field(min_length=1)]
+    entrants: Annotated[tuple[EntrantSection, ...], Field(min_length=1, strict=False)]
     path: Path
     text: str
     format_options: Any = None
-
-    @field_validator("entrants", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
 
     @property
     def system(self) -> str:
@@ -175,7 +170,6 @@ def load(path: Path) -> Config:
 
 
 def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
-    """Whole sections that are unknown, not there, or written as something else."""
     for key in table:
         if key not in _SECTIONS:
             slip = (
@@ -246,6 +240,5 @@ def _refuse_impossible(config: Config) -> None:
 
 
 def _at(path: Path, text: str, keys: tuple[str | int, ...]) -> str:
-    """``file:line`` of the deepest key that is in the text."""
     line = line_of_key(text, tuple(keys))
     return f"{path}:{line}" if line else str(path)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os.path import abspath
 from pathlib import Path
@@ -19,9 +18,7 @@ from enginetour.interop.toml import ConfigDraft, absolute_if_exists, read_option
 from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.model.task import EngineSpec, ProbeResult
 from enginetour.ratings.sequential import OPEN_GAMES
-from enginetour.tournament.config.sections import EntrantSection
-
-# Names of engines given as commands: the program, and what distinguishes two with the same name.
+from enginetour.tournament.config.sections import LONGEST_NAME, EntrantSection
 
 LONGEST = 64  # characters of a name
 SHORT = 24  # characters, above which a name with words behind it has only those that the others lack
@@ -51,7 +48,8 @@ def _callname(command: Sequence[str], base: Path) -> _EngineName:
     if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
         files = (number for number, word in enumerate(command) if number and (base / word).is_file())
         plain = [number for number, word in enumerate(command) if number and not re.match("-|.*=", word)]
-        programs = (number for number in plain if _is_program(command[number], base))  # not the 5 of nice -n 5
+        named = (number for number in plain if not _INTERPRETER.fullmatch(command[number]))
+        programs = (number for number in named if find_program(command[number], base))  # not the 5 of nice -n 5
         place = next(files, next(programs, next(iter(plain), 0)))
     file = Path(command[place])
     found = None if place else find_program(command[0], base)
@@ -59,10 +57,6 @@ def _callname(command: Sequence[str], base: Path) -> _EngineName:
     words = " ".join(" ".join(command[place + 1 :]).split())
     short = _SUFFIX.sub("", file.name)[:LONGEST]
     return _EngineName(short, words, tuple(parent.name for parent in parents), file.name[:LONGEST])
-
-
-def _is_program(word: str, base: Path) -> bool:
-    return _INTERPRETER.fullmatch(word) is None and find_program(word, base) is not None
 
 
 def _full_names(names: Sequence[_EngineName]) -> list[str]:
@@ -73,30 +67,28 @@ def _full_names(names: Sequence[_EngineName]) -> list[str]:
     """
     files = {name.short: {one.file for one in names if one.short == name.short} for name in names}
     shown = [(name.file if len(files[name.short]) > 1 else "") or name.short for name in names]
-    count = Counter(shown)
-    groups = {word: [one for one, other in zip(names, shown, strict=True) if other == word] for word in shown}
-    full = [
-        _with_words(word, name, groups[word]) if count[word] > 1 else word
-        for word, name in zip(shown, names, strict=True)
-    ]
-    return [
-        _cut(text, _folder(name, [one for one, called in zip(names, full, strict=True) if called == text]))
-        for name, text in zip(names, full, strict=True)
-    ]
+    full = [_with_words(word, name, alike) for word, name, alike in _alike(shown, names)]
+    return [_cut(text, _folder(name, alike)) for text, name, alike in _alike(full, names)]
+
+
+def _alike(
+    shown: Sequence[str], names: Sequence[_EngineName]
+) -> Iterator[tuple[str, _EngineName, Sequence[_EngineName]]]:
+    """Each shown name, its engine, and all engines that are shown so."""
+    for word, name in zip(shown, names, strict=True):
+        yield word, name, [one for one, other in zip(names, shown, strict=True) if other == word]
 
 
 def _with_words(shown: str, name: _EngineName, alike: Sequence[_EngineName]) -> str:
+    if len(alike) == 1:
+        return shown
     whole = f"{shown} {name.words}".strip()
     if len(whole) <= SHORT:
         return whole
     others = [set(one.words.split()) for one in alike if one.words != name.words]
     own = [word for word in name.words.split() if not all(word in other for other in others)]
-    return f"{shown} {' '.join(_last_part(word) for word in own)}"[: max(SHORT, len(shown))].strip()
-
-
-def _last_part(word: str) -> str:
-    """``a.nnue`` of ``--net=/home/nets/a.nnue``."""
-    return word.rstrip("/").rpartition("/")[2] or word
+    last = " ".join(word.rstrip("/").rpartition("/")[2] or word for word in own)
+    return f"{shown} {last}"[: max(SHORT, len(shown))].strip()
 
 
 def _folder(name: _EngineName, alike: Sequence[_EngineName]) -> str:
@@ -113,10 +105,7 @@ def _cut(name: str, folder: str) -> str:
     return (name[: max(0, LONGEST - len(mark))].strip() + mark)[:LONGEST].strip()
 
 
-# Build the configuration from the engines and settings of the command line.
-
 _Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, ProbeResult]]]
-LONGEST_NAME = 64  # characters of [tournament] name
 _BETWEEN = re.compile(r",\s*(?=\w+=)")  # of words KEY=VALUE
 _PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
 MOST_NAMED = 3  # engines in the name of a tournament
@@ -214,7 +203,6 @@ def parse_value(text: str) -> Any:
 
 
 def _table(text: str) -> dict[str, str] | None:
-    """The words KEY=VALUE of a table, with blanks or commas between them; None for anything else."""
     try:
         words = shlex.split(_BETWEEN.sub(" ", text))
     except ValueError:  # a quote alone
@@ -225,7 +213,6 @@ def _table(text: str) -> dict[str, str] | None:
 
 
 def _parts(text: str) -> list[str]:
-    """Between commas, in brackets or not."""
     listed = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     return [part.strip() for part in listed.split(",") if part.strip()]
 
@@ -283,7 +270,6 @@ def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect
 
 
 def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
-    """Of a program that is there."""
     try:
         is_program = "/" in word and find_program(word, base) is not None  # of which a blank may be a part
         command = (word,) if is_program else tuple(shlex.split(word))
@@ -300,7 +286,6 @@ def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
 
 
 def _called(seat: _MatchEngine, name: str, names: Sequence[str]) -> frozenset[str]:
-    """Its name too; a short one not, where another program has it for its own."""
     if "command" in seat.section and seat.name.short != name and seat.name.short in names:
         return seat.called - {seat.name.short} | {name}
     return seat.called | {name}

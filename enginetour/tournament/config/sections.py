@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -20,22 +20,25 @@ from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.ratings.grades import Scale
 
-# Shared by all sections: strict models, names, time controls.
-
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-Name = Annotated[str, Field(min_length=1, max_length=100)]
+_Item = TypeVar("_Item")
+_ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]  # TOML has lists
+_Name = Annotated[str, Field(min_length=1, max_length=100)]
+LONGEST_NAME = 64  # characters of the name of a tournament
 LARGEST_RATING = 100_000  # our choice: beyond every scale, and bands stay small
-Rating = Annotated[float, Field(ge=-LARGEST_RATING, le=LARGEST_RATING)]
+_Milliseconds = Annotated[int, Field(ge=0, le=60_000)]
 
 
-def printable(text: str | None) -> str | None:
-    """A name for people, or ValueError."""
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _printable(text: str | None) -> str | None:
     if text is not None and (not text.isprintable() or text != text.strip()):
         raise ValueError("a name is printable text without blanks at its ends")
     return text
 
 
-def parse_control(text: str) -> str:
+def _parse_control(text: str) -> str:
     """A time control in its usual spelling; ValueError in words for the user.
 
     A stage behind one that lasts for ever is a slip: cutechess-cli and fastchess have minutes before the colon.
@@ -47,37 +50,33 @@ def parse_control(text: str) -> str:
     return str(parsed)
 
 
-Control = Annotated[str, AfterValidator(parse_control)]
+_Control = Annotated[str, AfterValidator(_parse_control)]
 
 
-# ``draw``, ``resign`` and ``tablebases`` under ``[play]``: when a game is ended before its end.
-
-Moves = Annotated[int, Field(ge=1, le=1000)]
-Folder = Annotated[str, Field(min_length=1, max_length=4096)]
+_Moves = Annotated[int, Field(ge=1, le=1000)]
+_Path = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
-class _DrawSettings(BaseModel):
+class _DrawSettings(_Section):
     """Both scores within `score` centipawns for `moves` moves each, with `after_move` moves played or more.
 
     A capture or a pawn move starts the count of moves again. It does not change the count for `resign`.
     """
 
-    model_config = _STRICT
     after_move: Annotated[int, Field(ge=0, le=2000)]
-    moves: Moves
+    moves: _Moves
     score: Annotated[int, Field(ge=0, le=10_000)]
 
 
-class ResignSettings(BaseModel):
+class ResignSettings(_Section):
     """A side at -`score` centipawns or less for `moves` moves has lost; `two_sided`: if the other one agrees."""
 
-    model_config = _STRICT
-    moves: Moves
+    moves: _Moves
     score: Annotated[int, Field(ge=1, le=31_000)]  # mates count as 32 000 less their moves
     two_sided: bool = True
 
 
-class TableSettings(BaseModel):
+class TableSettings(_Section):
     """Syzygy tables in the folders of `path`, parted as in PATH or listed.
 
     `pieces` (default: as many as there are tables for) and `only` limit what they decide, ``adjudicate = false``
@@ -85,8 +84,7 @@ class TableSettings(BaseModel):
     the folders to engines that declare SyzygyPath or, in CECP, egt with syzygy.
     """
 
-    model_config = _STRICT
-    path: Annotated[tuple[Folder, ...], Field(min_length=1, max_length=64)]
+    path: Annotated[tuple[_Path, ...], Field(min_length=1, max_length=64)]
     pieces: Annotated[int, Field(ge=3, le=7)] | None = None
     fifty: bool = True
     only: Literal["wins", "draws", "both"] = "both"
@@ -109,60 +107,52 @@ class TableSettings(BaseModel):
         return self
 
 
-# ``[[entrants]]``
-
-
-class _OwnBookSection(BaseModel):
+class _OwnBookSection(_Section):
     """``own_book``: a Polyglot book from which we play for this engine, off its clock, up to `plies` of the game."""
 
-    model_config = _STRICT
-    file: Annotated[str, Field(min_length=1, max_length=4096)]
+    file: _Path
     choice: Literal["weight", "best"] = "weight"
     plies: Annotated[int, Field(ge=1, le=400)] = 40
 
 
-class EntrantSection(BaseModel):
+class EntrantSection(_Section):
     """``[[entrants]]``: an engine file by its id, or a command of its own, or a glob over engine ids."""
 
-    model_config = _STRICT
     engine: str | None = None
     glob: str | None = None
-    name: Name | None = None
-    command: tuple[str, ...] | None = None
+    name: _Name | None = None
+    command: _ListOf[str] | None = None
     protocol: Literal["uci", "cecp"] | None = None
     dir: str | None = None
     env: dict[str, str] = {}
     options: dict[str, OptionValue] = {}
-    limits: tuple[LimitName, ...] | None = None
+    limits: _ListOf[LimitName] | None = None
     quirks: dict[str, Any] = {}
     resources: dict[str, Any] = {}
     sandbox: Sandbox | None = None
-    pass_env: Annotated[tuple[VariableName, ...], Field(strict=False)] = ()
+    pass_env: _ListOf[VariableName] = ()
     keep_scratch: bool = False
-    tc: Control | None = None
-    white_tc: Control | None = None
-    black_tc: Control | None = None
+    tc: _Control | None = None
+    white_tc: _Control | None = None
+    black_tc: _Control | None = None
     tc_factor: Annotated[float, Field(ge=0.001, le=1000)] | None = None
-    margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
+    margin_ms: _Milliseconds | None = None
     ponder: bool | None = None
     restart: Restart | None = None
     own_book: _OwnBookSection | None = None
     new: bool = False
-    rating: Rating | None = None  # on the scale of [tournament] rating_scale; a grade of Go is its middle
+    rating: Annotated[float, Field(ge=-LARGEST_RATING, le=LARGEST_RATING)] | None = (
+        None  # on the scale of [tournament] rating_scale; a grade of Go is its middle
+    )
     family: str = ""
     origin: str = ""
-    _name = field_validator("name", "family", "origin")(printable)
+    _name = field_validator("name", "family", "origin")(_printable)
     _options = field_validator("options")(refuse_equal_options)
 
     @field_validator("own_book", mode="before")
     @classmethod
     def _book(cls, value: object) -> object:
         return {"file": value} if isinstance(value, str) else value
-
-    @field_validator("command", "limits", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
 
     @field_validator("rating", mode="before")
     @classmethod
@@ -190,13 +180,11 @@ class EntrantSection(BaseModel):
         return self
 
 
-# ``[play]``: settings of the games.
-
 _Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
 _Divisor = Annotated[float, Field(gt=1, le=1000)]
 
 
-class PlaySection(BaseModel):
+class PlaySection(_Section):
     """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
 
     At most `start_parallel` engines start at once, but always the two of a game. `restart` is told by `Restart`.
@@ -216,15 +204,14 @@ class PlaySection(BaseModel):
     `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
     """
 
-    model_config = _STRICT
-    tc: Control = "10+0.1"
-    white_tc: Control | None = None
-    black_tc: Control | None = None
+    tc: _Control = "10+0.1"
+    white_tc: _Control | None = None
+    black_tc: _Control | None = None
     slots: Annotated[int, Field(ge=1, le=1024)] = 1
     affinity: bool | Literal["quick"] = "quick"
     start_parallel: Annotated[int, Field(ge=1, le=1024)] = 4  # runner spec 14
     restart: Restart = "auto"
-    margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
+    margin_ms: _Milliseconds | None = None
     hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
     doubtful_flag: Literal["void", "loss"] = "void"
     max_moves: Annotated[int, Field(ge=1, le=2000)] = 600
@@ -237,11 +224,11 @@ class PlaySection(BaseModel):
     grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
     on_suspend: Literal["withdraw", "stop"] = "withdraw"
     suspend_patience: Annotated[float, Field(ge=0, le=604_800)] = 3600.0  # s, reliability spec 1
-    odds: tuple[_Divisor, ...] | None = None
+    odds: _ListOf[_Divisor] | None = None
     sandbox: Sandbox = "none"
     ponder: bool = False
     speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = None
-    pgn: tuple[_Extra, ...] = ()
+    pgn: _ListOf[_Extra] = ()
     eco: str = ""
     keep_lines: str = ""
     log_traffic: bool = False
@@ -252,11 +239,6 @@ class PlaySection(BaseModel):
     @classmethod
     def _known(cls, name: str) -> str:
         return variant_named(name).name
-
-    @field_validator("odds", "pgn", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
 
     @field_validator("pgn", mode="before")
     @classmethod
@@ -287,27 +269,18 @@ class PlaySection(BaseModel):
         return value
 
 
-# ``[ratings]``: rating systems and their settings.
-
-
-class RatingsSection(BaseModel):
+class RatingsSection(_Section):
     """``[ratings]``: which systems are shown, the engine whose rating is fixed, and settings by incremental system.
 
     They hold for all games of the store: where a system has none here, those it was last given hold.
     """
 
-    model_config = _STRICT
-    systems: tuple[Literal["ml", "elo", "gor", "egf", "egf2021"], ...] = ("ml",)
+    systems: _ListOf[Literal["ml", "elo", "gor", "egf", "egf2021"]] = ("ml",)
     anchor: dict[str, float] = {}
     elo: EloSettings | None = None
     gor: CzechSettings | None = None
     egf: EgfSettings | None = None
     egf2021: Egf2021Settings | None = None
-
-    @field_validator("systems", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
 
     @model_validator(mode="after")
     def _settings_are_used(self) -> RatingsSection:
@@ -318,21 +291,15 @@ class RatingsSection(BaseModel):
 
     def settings(self) -> dict[str, BaseModel]:
         """The settings that are given, by system."""
-        found = {"elo": self.elo, "gor": self.gor, "egf": self.egf, "egf2021": self.egf2021}
-        return {system: settings for system, settings in found.items() if settings is not None}
+        found = ((system, getattr(self, system)) for system in ("elo", "gor", "egf", "egf2021"))
+        return {system: settings for system, settings in found if settings is not None}
 
 
-# ``[report]``: write report pages at the end of each run.
-
-
-class ReportSection(BaseModel):
+class ReportSection(_Section):
     """``[report]``: `enginetour report` writes it at any time, too."""
 
-    model_config = _STRICT
     write: bool = True
 
-
-# ``[tournament]``: name, random seed, order of the starting list.
 
 _ORDERS = ("file", "rating", "standings")
 
@@ -343,15 +310,14 @@ def listed_order(order: str | None) -> tuple[str, int | None] | None:
     return None if found is None else (found[1], int(found[2]) if found[2] else None)
 
 
-class TournamentSection(BaseModel):
+class TournamentSection(_Section):
     """``[tournament]``: its name, the seed of all chance, and the order of the starting list."""
 
-    model_config = _STRICT
-    name: Annotated[str, Field(min_length=1, max_length=64)]
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     order: str | None = None
     rating_scale: Scale | None = None  # of the ratings of entrants; None: not stated
-    _name = field_validator("name")(printable)
+    _name = field_validator("name")(_printable)
 
     @field_validator("order")
     @classmethod
@@ -361,28 +327,18 @@ class TournamentSection(BaseModel):
         raise ValueError(f"an order is {', '.join(_ORDERS)}, list:NAME or list:NAME#EDITION{suggest(words, _ORDERS)}")
 
 
-# ``[notify]``: recipients of notifications.
-
 _Notice = Literal["finished", "stopped", "incident", "suspended", "withdrawn", "disk-low"]
-ALL: tuple[_Notice, ...] = ("finished", "stopped", "incident", "suspended", "withdrawn", "disk-low")
+ALL: tuple[_Notice, ...] = get_args(_Notice)
 _Word = Annotated[str, Field(min_length=1)]
 
 
-class NotifySection(BaseModel):
+class NotifySection(_Section):
     """A command (argument list, never a shell), a webhook, services of apprise; `on` which events."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    command: tuple[_Word, ...] = ()
+    command: _ListOf[_Word] = ()
     webhook: str | None = None
-    apprise: tuple[_Word, ...] = ()
-    on: tuple[_Notice, ...] = ALL
-
-    @field_validator("command", "apprise", "on", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        if isinstance(value, str):
-            raise ValueError('write a list: ["..."]')
-        return tuple(value) if isinstance(value, list) else value
+    apprise: _ListOf[_Word] = ()
+    on: _ListOf[_Notice] = ALL
 
     @field_validator("webhook")
     @classmethod

@@ -1,9 +1,10 @@
-"""Text of a new configuration, as `enginetour init` writes it."""
+"""Write a new configuration: the starter text of `enginetour init`, and drafts that commands make and validate."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -12,11 +13,12 @@ from enginetour.engines.registry import of_workspace, to_spec
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import Member
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.toml import unique_names
-from enginetour.model.errors import EngineRefused, UsageRefused, suggest
+from enginetour.interop.toml import ConfigDraft, unique_names
+from enginetour.model.errors import EngineRefused, TourError, UsageRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades
 from enginetour.tournament.config.entrants import refuse_limits
+from enginetour.tournament.config.load import load
 from enginetour.tournament.config.sections import LARGEST_RATING
 from enginetour.tournament.config.workspace import workspace_of
 
@@ -208,3 +210,52 @@ def _entrant_lines(
             yield f"rating = {known[engine]}"
         elif engine in lacking:
             yield '# rating = 2000  # a number, or a grade of Go such as "6k"'
+
+
+def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None = None) -> None:
+    """Write and validate it; a refusal takes the file away again.
+
+    `words` has for a key, for one of the n-th entrant (``1.tc``), for that entrant (``1.``) or for all (``*``) what was
+    typed on the command line: refusals are told with it.
+    """
+    text, fresh = draft.text(), not path.parent.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as sink:
+            sink.write(text)
+    except FileExistsError:
+        raise UsageRefused("there is a file already", place=str(path), step="choose another name") from None
+    try:
+        load(path)
+    except BaseException as error:
+        remove_draft(path, with_folder=fresh)
+        if isinstance(error, TourError):
+            locate_typed(error, path, text, words or {})
+        raise
+
+
+def remove_draft(path: Path, *, with_folder: bool) -> None:
+    """The file of what is refused, and the folder that was made for it."""
+    path.unlink()
+    if with_folder:
+        with suppress(OSError):  # somebody else has put something there
+            path.parent.rmdir()
+
+
+def locate_typed(error: TourError, path: Path, text: str, words: Mapping[str, str]) -> None:
+    """A refusal that names lines of a file written by a command tells what was typed instead, where that is known."""
+
+    def typed(found: re.Match[str]) -> str:
+        return _typed_at(int(found[1]), text.splitlines(), words) or found[0]
+
+    line = re.compile(rf"(?:{re.escape(str(path))}|\b{re.escape(path.name)}):(\d+)")
+    error.place, error.what, error.step = (line.sub(typed, part) for part in (error.place, error.what, error.step))
+
+
+def _typed_at(number: int, lines: Sequence[str], words: Mapping[str, str]) -> str:
+    if not 0 < number <= len(lines):
+        return ""
+    key = re.match(r"[\w-]*", lines[number - 1])
+    entrant = lines[:number].count("[[entrants]]")
+    names = [f"{entrant}.{key and key[0]}", f"{entrant}."] if entrant else [key[0] if key else ""]
+    return next((words[name] for name in (*names, "*") if name in words), "")

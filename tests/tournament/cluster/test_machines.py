@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,28 +10,24 @@ from pathlib import Path
 import pytest
 from distributed import get_worker
 
-from enginetour.engines import identity, machine
+from enginetour.engines import machine
 from enginetour.interop.files import file_digest
 from enginetour.model.errors import UsageRefused
-from enginetour.model.task import EngineSpec
 from enginetour.reports.review.fairness import compare_hosts
 from enginetour.store.games import game_conditions
 from enginetour.store.tournaments import Store
 from enginetour.tournament.cluster import worker as worker_module
+from enginetour.tournament.cluster.executor import address_of
 from enginetour.tournament.cluster.machines import (
     Demand,
-    EngineMissing,
     ListedWorker,
     Machines,
     Origin,
     Worker,
     WorkerReport,
     demand_of,
-    engine_here,
-    missing_requirements,
     overcommitted,
 )
-from enginetour.tournament.cluster.place import address_of
 from enginetour.tournament.plan import prepare
 from tests.openings.test_polyglot import book
 from tests.referee.test_tablebases import folder_with
@@ -49,7 +44,7 @@ WORKERS = {ONE: ListedWorker("one", "10.0.0.1", 2, 2), TWO: ListedWorker("", "10
 def machines() -> Machines:
     """Two that are fit, with two seats each."""
     both = Machines()
-    both.heed(WORKERS)
+    both.update(WORKERS)
     both.look(ONE, WorkerReport("kallisto"))
     both.look(TWO, WorkerReport("io"))
     return both
@@ -58,7 +53,7 @@ def machines() -> Machines:
 def test_a_worker_gets_nothing_before_it_has_looked_or_where_it_lacks_something() -> None:
     """Joined, it has no seat; fit, it has those of its slots and threads, whichever are fewer."""
     machines = Machines()
-    assert machines.heed({ONE: ListedWorker("one", "h", 4, 3)}) == ([ONE], {})
+    assert machines.update({ONE: ListedWorker("one", "h", 4, 3)}) == ([ONE], {})
     assert machines.seat_for(("A", "B", 1), 0) is None
     machines.look(ONE, WorkerReport("h", lacks=("tablebases",)))
     assert machines.seats == 0
@@ -102,11 +97,11 @@ def test_a_failed_game_goes_to_another_machine_where_there_is_one(machines: Mach
 def test_three_failures_in_a_row_set_a_machine_aside(machines: Machines) -> None:
     """A finished game in between begins the count anew; `use` takes it back; a new start of its worker does not."""
     assert not machines.failed("one", "x")
-    machines.went_well("one")
+    machines.played("one")
     assert [machines.failed("one", "x") for _ in range(3)] == [False, False, True]
     assert machines.fit() == [TWO]
-    machines.heed({TWO: WORKERS[TWO]})
-    machines.heed(WORKERS)
+    machines.update({TWO: WORKERS[TWO]})
+    machines.update(WORKERS)
     machines.look(ONE, WorkerReport("kallisto"))
     assert machines.state(ONE) == "aside"
     assert machines.use("one")
@@ -136,96 +131,6 @@ def test_other_places_are_refused(words: str) -> None:
         except UsageRefused as refusal:
             raise UsageRefused(str(refusal)) from None
     assert address_of("dask=tls://kallisto:8786") == "tls://kallisto:8786"
-
-
-# What a machine of a cluster has of what a tournament needs, and what is told where it lacks something.
-
-ENGINE = "print('uciok')\n"
-FILE = 'name = "Owl"\ncommand = ["{python}", "{here}/owl.py"]\nprotocol = "uci"\n'
-
-
-def owl(folder: Path) -> EngineSpec:
-    """An engine of one script, as the manager knows it."""
-    folder.mkdir(parents=True)
-    (folder / "owl.py").write_text(ENGINE)
-    spec = EngineSpec("Owl", (sys.executable, str(folder / "owl.py")), "uci")
-    return replace(spec, fingerprint=identity.fingerprint(spec))
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> EngineSpec:
-    """On the manager's machine, whose folders this one has not got."""
-    spec = owl(tmp_path / "manager")
-    (tmp_path / "manager" / "owl.py").unlink()
-    return spec
-
-
-def workspace(folder: Path, script: str) -> Path:
-    """Where a worker is started, with an engine file of its own."""
-    (folder / "engines").mkdir(parents=True)
-    (folder / "engines" / "owl.toml").write_text(FILE)
-    (folder / "engines" / "owl.py").write_text(script)
-    return folder
-
-
-def test_the_engine_file_of_a_machine_says_where_its_engine_is(tmp_path: Path, there: EngineSpec) -> None:
-    """Another path, the same content: the same engine; options and limits stay the manager's."""
-    start = workspace(tmp_path / "worker", ENGINE)
-    asked = replace(there, options=(("Hash", "16"),))
-    asked = replace(asked, fingerprint="")
-    found = engine_here(asked, Origin("owl"), start)
-    assert found.command == (sys.executable, str(start / "engines" / "owl.py"))
-    assert found.options == asked.options
-    assert engine_here(there, Origin("owl"), start).command == found.command
-
-
-def test_another_build_is_no_such_engine(tmp_path: Path, there: EngineSpec) -> None:
-    """Both fingerprints are told, and whose file it was."""
-    start = workspace(tmp_path / "worker", ENGINE + "# changed\n")
-    with pytest.raises(EngineMissing, match=f"another build: .* not {there.fingerprint}"):
-        engine_here(there, Origin("owl"), start)
-
-
-def test_without_an_engine_file_the_manager_s_path_counts(tmp_path: Path) -> None:
-    """A shared folder, or the same package; nothing at the path is told with the path."""
-    spec = owl(tmp_path / "shared")
-    assert engine_here(spec, None, tmp_path) == spec
-    gone = replace(spec, command=("/no/such/owl",))
-    with pytest.raises(EngineMissing, match="no program /no/such/owl"):
-        engine_here(gone, None, tmp_path)
-
-
-def test_a_shipped_engine_is_found_by_its_id(tmp_path: Path) -> None:
-    """Wherever enginetour is installed its own engines are."""
-    gone = EngineSpec("Wren 1", ("/no/such/python", "wren.py", "1"), "uci")
-    assert engine_here(gone, Origin("wren1"), tmp_path).command[0] == sys.executable
-
-
-def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
-    """Tables, books, processors and memory, each in a few words; nothing where nothing is missing."""
-    book = tmp_path / "book.bin"
-    book.write_bytes(b"0" * 16)
-    empty = tmp_path / "tables"
-    empty.mkdir()
-    much = Demand(
-        (),
-        folders=(str(empty),),
-        tables=5,
-        books=((str(book), "other"), ("/no/book", "")),
-        processors=1_000,
-        hash_mb=10**9,
-    )
-    told = missing_requirements(much, 2, tmp_path, 1.0)
-    assert [words.partition(":")[0] for words in told] == ["tablebases", "book", "book", "processors", "memory"]
-    assert "0 of 5 files" in told[0]
-    assert "is another one" in told[1]
-    assert "no file /no/book" in told[2]
-    assert (
-        missing_requirements(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0)[0]
-        == "tablebases: no folder /no/tables"
-    )
-    assert missing_requirements(Demand(()), 1, tmp_path, 1.0) == ()
-    assert missing_requirements(Demand((), processors=1_000, crowded=True), 1, tmp_path, 1.0) == ()
 
 
 # Clocks on a cluster: each machine measures itself, and its games are played by its own speed.
@@ -302,7 +207,7 @@ FOUR = WorkerReport("kallisto", processors=4, affinity=frozenset(range(4)), memo
 def workers(*slots: int, host: str = "10.0.0.1", found: WorkerReport = FOUR) -> list[Worker]:
     """Of one host, called a, b, c."""
     machines = Machines()
-    machines.heed(
+    machines.update(
         {f"tcp://{name}": ListedWorker(name, host, each, each) for name, each in zip("abc", slots, strict=False)}
     )
     for address in machines.workers:
@@ -345,9 +250,9 @@ def test_engines_with_their_files_and_what_a_game_takes(tmp_path: Path) -> None:
     """The hungriest game's processors, the two largest tables; a command of the configuration has no engine file."""
     found = demand(tmp_path)
     assert [spec.name for spec in found.specs] == ["Wren 1", "Wren 2", "Own"]
-    assert found.origin("Wren 1") == Origin("wren1")
-    assert found.origin("Wren 2") == Origin("wren2", (("Hash", "16"), ("Ponder", "false")))
-    assert found.origin("Own") is None
+    assert found.origins.get("Wren 1") == Origin("wren1")
+    assert found.origins.get("Wren 2") == Origin("wren2", (("Hash", "16"), ("Ponder", "false")))
+    assert found.origins.get("Own") is None
     assert (found.processors, found.hash_mb, found.crowded) == (2, 64 + 16, False)
     assert demand(tmp_path, force=True).crowded
 

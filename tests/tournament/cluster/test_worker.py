@@ -8,9 +8,11 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,16 +22,24 @@ import dask
 import pytest
 from distributed import Security
 
-from enginetour.engines import strays
+from enginetour.engines import identity, strays
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Game, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION
 from enginetour.tournament.cluster import worker
-from enginetour.tournament.cluster.machines import Demand, GameOrder
-from enginetour.tournament.cluster.worker import WorkerService, capacity_of, inspect_worker, refuse_without
-from enginetour.tournament.places import LocalExecutor
+from enginetour.tournament.cluster.executor import refuse_without
+from enginetour.tournament.cluster.machines import Demand, GameOrder, Origin
+from enginetour.tournament.cluster.worker import (
+    EngineMissing,
+    WorkerService,
+    capacity_of,
+    engine_here,
+    inspect_worker,
+    missing_requirements,
+)
+from enginetour.tournament.executor import LocalExecutor
 from tests.support.engines import alive, scripted, sound
 from tests.support.network import near_cluster, place_of, started_worker
 from tests.support.tournaments import GONE_S, config, read, tour, until
@@ -46,7 +56,7 @@ class Loop:
     def __init__(self) -> None:
         self.told = threading.Event()
 
-    def add_callback(self, act: Any, **_: object) -> None:
+    def add_callback(self, act: Any, *_: object) -> None:
         self.told.set()
 
 
@@ -61,12 +71,12 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def desk(here: Any, tmp_path: Path) -> Iterator[WorkerService]:
+def service(here: Any, tmp_path: Path) -> Iterator[WorkerService]:
     """Of a run whose clocks do not go by the machine's speed."""
     one = WorkerService(here, "run", Demand(()), 2, tmp_path, None)
     yield one
-    if one._place is not None:
-        one._place.close()
+    if one._executor is not None:
+        one._executor.close()
 
 
 def order(white: EngineSpec | None = None) -> GameOrder:
@@ -83,9 +93,9 @@ def test_a_worker_that_lacks_something_opens_no_desk(here: Any) -> None:
     assert capacity_of(here) == 1
 
 
-def test_a_game_tells_its_machine(desk: WorkerService) -> None:
+def test_a_game_tells_its_machine(service: WorkerService) -> None:
     """Processor, host, and the speed that was measured."""
-    kind, game = desk.play(order(), "one")
+    kind, game = service.play(order(), "one")
     assert kind == "result"
     assert isinstance(game, Game)
     assert game.hardware.endswith(", speed 1.5)")
@@ -96,10 +106,10 @@ def test_as_many_engines_start_at_once_as_the_run_says(here: Any, tmp_path: Path
     one = WorkerService(here, "run", Demand((), start_parallel=1), 2, tmp_path, None)
     place = one._slots(TAG)
     place.close()
-    assert place._starters == 1
+    assert place.settings.start_parallel == 1
 
 
-def test_a_task_that_comes_twice_is_one_game(desk: WorkerService, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_comes_twice_is_one_game(service: WorkerService, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask may run a task again while its first run goes on: both get the one result."""
     submitted: list[GameTask] = []
     submit = LocalExecutor.submit
@@ -111,11 +121,11 @@ def test_a_task_that_comes_twice_is_one_game(desk: WorkerService, monkeypatch: p
     monkeypatch.setattr(LocalExecutor, "submit", counted)
     replies: list[Any] = []
     slow = order(scripted(name="slow", fault="slow", seconds=0.05))
-    threads = [threading.Thread(target=lambda: replies.append(desk.play(slow, "same"))) for _ in range(2)]
-    desk._lock.acquire()
+    threads = [threading.Thread(target=lambda: replies.append(service.play(slow, "same"))) for _ in range(2)]
+    service._lock.acquire()
     for thread in threads:
         thread.start()
-    desk._lock.release()
+    service._lock.release()
     for thread in threads:
         thread.join(LONG)
     assert len(replies) == 2
@@ -123,42 +133,42 @@ def test_a_task_that_comes_twice_is_one_game(desk: WorkerService, monkeypatch: p
     assert replies[0] == replies[1]
 
 
-def test_a_key_that_is_released_drops_its_game_and_engines(desk: WorkerService) -> None:
+def test_a_key_that_is_released_drops_its_game_and_engines(service: WorkerService) -> None:
     """Nobody waits for it any more: its manager has gone, or plays it elsewhere."""
     replies: list[Any] = []
     hanging = order(scripted(name="hangs", fault="hang"))
-    thread = threading.Thread(target=lambda: replies.append(desk.play(hanging, "key")))
+    thread = threading.Thread(target=lambda: replies.append(service.play(hanging, "key")))
     thread.start()
     until(lambda: len(processes()) >= 3)
-    desk.transition("another", "executing", "released")
-    desk.transition("key", "executing", "memory")
+    service.transition("another", "executing", "released")
+    service.transition("key", "executing", "memory")
     assert len(processes()) >= 3
-    desk.transition("key", "executing", "released")
+    service.transition("key", "executing", "released")
     thread.join(LONG)
     assert replies[0][0] == "failed"
     until(lambda: processes() == [], GONE_S)
 
 
-def test_the_guard_s_release_closes_the_desk(desk: WorkerService, here: Any) -> None:
+def test_the_guard_s_release_closes_the_desk(service: WorkerService, here: Any) -> None:
     """It is held by the manager as long as it lives."""
-    desk.transition("guard", "executing", "memory")
+    service.transition("guard", "executing", "memory")
     assert not here.loop.told.is_set()
-    desk.transition("guard", "memory", "released")
+    service.transition("guard", "memory", "released")
     assert here.loop.told.is_set()
-    assert desk.teardown(here) is None
-    assert desk.play(order(), "late") == ("failed", "its manager is gone")
+    assert service.teardown(here) is None
+    assert service.play(order(), "late") == ("failed", "its manager is gone")
 
 
-def test_an_engine_that_changed_is_lacking(desk: WorkerService, tmp_path: Path) -> None:
+def test_an_engine_that_changed_is_lacking(service: WorkerService, tmp_path: Path) -> None:
     """A game with another build would be another engine's."""
     changed = EngineSpec("Owl", ("/bin/cat",), "uci", fingerprint="0" * 16)
-    kind, words = desk.play(order(changed), "one")
+    kind, words = service.play(order(changed), "one")
     assert kind == "lacks"
     assert "another build: /bin/cat" in str(words)
 
 
 def processes() -> list[int]:
-    """Slots and engines of the desk that live."""
+    """Slots and engines of the service that live."""
     own = [seen.pid for seen in strays.process_table() if strays.process_tag(seen.pid).startswith(f"{TAG}/")]
     return [pid for pid in own if alive(pid)]
 
@@ -329,3 +339,93 @@ def test_each_is_told_in_a_line(tmp_path: Path) -> None:
     assert refused.stderr.count("\n") == 1
     assert "no machine of the cluster can play" in refused.stderr
     assert list((tmp_path / "results").iterdir()) == []
+
+
+# What a machine of a cluster has of what a tournament needs, and what is told where it lacks something.
+
+ENGINE = "print('uciok')\n"
+FILE = 'name = "Owl"\ncommand = ["{python}", "{here}/owl.py"]\nprotocol = "uci"\n'
+
+
+def owl(folder: Path) -> EngineSpec:
+    """An engine of one script, as the manager knows it."""
+    folder.mkdir(parents=True)
+    (folder / "owl.py").write_text(ENGINE)
+    spec = EngineSpec("Owl", (sys.executable, str(folder / "owl.py")), "uci")
+    return replace(spec, fingerprint=identity.fingerprint(spec))
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> EngineSpec:
+    """On the manager's machine, whose folders this one has not got."""
+    spec = owl(tmp_path / "manager")
+    (tmp_path / "manager" / "owl.py").unlink()
+    return spec
+
+
+def workspace(folder: Path, script: str) -> Path:
+    """Where a worker is started, with an engine file of its own."""
+    (folder / "engines").mkdir(parents=True)
+    (folder / "engines" / "owl.toml").write_text(FILE)
+    (folder / "engines" / "owl.py").write_text(script)
+    return folder
+
+
+def test_the_engine_file_of_a_machine_says_where_its_engine_is(tmp_path: Path, there: EngineSpec) -> None:
+    """Another path, the same content: the same engine; options and limits stay the manager's."""
+    start = workspace(tmp_path / "worker", ENGINE)
+    asked = replace(there, options=(("Hash", "16"),))
+    asked = replace(asked, fingerprint="")
+    found = engine_here(asked, Origin("owl"), start)
+    assert found.command == (sys.executable, str(start / "engines" / "owl.py"))
+    assert found.options == asked.options
+    assert engine_here(there, Origin("owl"), start).command == found.command
+
+
+def test_another_build_is_no_such_engine(tmp_path: Path, there: EngineSpec) -> None:
+    """Both fingerprints are told, and whose file it was."""
+    start = workspace(tmp_path / "worker", ENGINE + "# changed\n")
+    with pytest.raises(EngineMissing, match=f"another build: .* not {there.fingerprint}"):
+        engine_here(there, Origin("owl"), start)
+
+
+def test_without_an_engine_file_the_manager_s_path_counts(tmp_path: Path) -> None:
+    """A shared folder, or the same package; nothing at the path is told with the path."""
+    spec = owl(tmp_path / "shared")
+    assert engine_here(spec, None, tmp_path) == spec
+    gone = replace(spec, command=("/no/such/owl",))
+    with pytest.raises(EngineMissing, match="no program /no/such/owl"):
+        engine_here(gone, None, tmp_path)
+
+
+def test_a_shipped_engine_is_found_by_its_id(tmp_path: Path) -> None:
+    """Wherever enginetour is installed its own engines are."""
+    gone = EngineSpec("Wren 1", ("/no/such/python", "wren.py", "1"), "uci")
+    assert engine_here(gone, Origin("wren1"), tmp_path).command[0] == sys.executable
+
+
+def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
+    """Tables, books, processors and memory, each in a few words; nothing where nothing is missing."""
+    book = tmp_path / "book.bin"
+    book.write_bytes(b"0" * 16)
+    empty = tmp_path / "tables"
+    empty.mkdir()
+    much = Demand(
+        (),
+        folders=(str(empty),),
+        tables=5,
+        books=((str(book), "other"), ("/no/book", "")),
+        processors=1_000,
+        hash_mb=10**9,
+    )
+    told = list(missing_requirements(much, 2, tmp_path, 1.0))
+    assert [words.partition(":")[0] for words in told] == ["tablebases", "book", "book", "processors", "memory"]
+    assert "0 of 5 files" in told[0]
+    assert "is another one" in told[1]
+    assert "no file /no/book" in told[2]
+    assert (
+        next(missing_requirements(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0))
+        == "tablebases: no folder /no/tables"
+    )
+    assert not list(missing_requirements(Demand(()), 1, tmp_path, 1.0))
+    assert not list(missing_requirements(Demand((), processors=1_000, crowded=True), 1, tmp_path, 1.0))

@@ -339,8 +339,7 @@ def test_swiss_scores_are_wins(tmp_path: Path) -> None:
 
 def test_openings_that_leave_no_move(tmp_path: Path) -> None:
     """The opening ended the game, which was taken for the machine's failure and played again for ever."""
-    path = config(tmp_path, TWO, "match", "games = 2")
-    path.write_text(path.read_text().replace("[play]", "[play]\nmax_moves = 5"))
+    path = config(tmp_path, TWO, "match", "games = 2", play="max_moves = 5")
     said = tour(tmp_path, "check", str(path), expect=3).stderr
     assert "trial.toml:8: max_moves 5 is reached within the opening 'balanced" in said
     path.write_text(path.read_text().replace("max_moves = 5", "max_moves = 5\nopenings = { plies = 9 }"))
@@ -361,8 +360,7 @@ def test_openings_longer_than_an_engine_plays(tmp_path: Path) -> None:
 def test_a_book_whose_lines_leave_no_move(tmp_path: Path) -> None:
     """The same with a Polyglot book, of which nobody knows how long its lines are."""
     book(tmp_path / "book.bin", {"e2e4 e7e5 g1f3 b8c6 f1c4 g8f6": 1})
-    path = config(tmp_path, TWO, "match", "games = 2")
-    path.write_text(path.read_text().replace("[play]", '[play]\nmax_moves = 3\nopenings = { file = "book.bin" }'))
+    path = config(tmp_path, TWO, "match", "games = 2", play='max_moves = 3\nopenings = { file = "book.bin" }')
     assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
     assert [game["plies"] for game in read(tmp_path, "games")] == [6, 6]
     path.write_text(path.read_text().replace('"book.bin"', '"book.bin", moves = 3'))
@@ -378,7 +376,6 @@ def test_an_opening_drawn_on_its_way(tmp_path: Path) -> None:
     for text in ("a1a2", "h8h7", "a2a3"):
         node = node.add_main_variation(chess.Move.from_uci(text))
     (tmp_path / "late.pgn").write_text(f"{game}\n")
-    path = config(tmp_path, TWO, "match", "games = 2")
-    path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "late.pgn" }'))
+    path = config(tmp_path, TWO, "match", "games = 2", play='openings = { file = "late.pgn" }')
     said = tour(tmp_path, "check", str(path), expect=3).stderr
     assert "the fifty-move rule is fulfilled after 2 plies" in said

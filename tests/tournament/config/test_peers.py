@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +17,14 @@ from enginetour.model.game import Entrant, Termination
 from enginetour.openings.choice import load_suite
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.load import load
-from enginetour.tournament.config.peeroptions import parse_limits
-from enginetour.tournament.config.peers import known_keys, translate_command
+from enginetour.tournament.config.peers import known_keys, parse_limits, translate_command
 from tests.support.tournaments import tour
 
 COMMANDS = sorted((Path(__file__).parents[2] / "golden" / "commands").glob("*.sh"))
+
+
+def translated(command: str) -> tuple[ConfigDraft, Sequence[str]]:
+    return translate_command(command, "it", lambda name: None)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda path: path.stem)
@@ -58,7 +63,7 @@ def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypat
 def test_what_makes_no_tournament_is_refused(command: str, told: str) -> None:
     """One sentence with what to do."""
     with pytest.raises(InputRefused, match="--from-command") as refused:
-        translate_command(command, "it", lambda name: None)
+        translated(command)
     assert told in str(refused.value)
 
 
@@ -67,7 +72,7 @@ def test_an_unknown_option_is_said_by_name() -> None:
     command = (
         "fastchess -engine cmd=a colour=red -engine cmd=b -each tc=1 -sparkle 3 -openings file=a.epd mood=calm -recover"
     )
-    _, said = translate_command(command, "it", lambda name: None)
+    _, said = translated(command)
     assert [line.partition(":")[0] for line in said] == ["-sparkle 3", "-openings mood=calm", "-recover", "colour=red"]
 
 
@@ -90,11 +95,8 @@ def test_their_clocks(theirs: str, ours: str) -> None:
 
 
 def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[ConfigDraft, str]:
-    """A command with engines a, b, ... and a book; its draft, and all that was said."""
     given = " ".join(f"-engine name={name} cmd={name} proto=uci" for name in "abcd"[:engines])
-    draft, said = translate_command(
-        f"{program} {given} -each tc=1 -openings file=b.epd {words}", "it", lambda name: None
-    )
+    draft, said = translated(f"{program} {given} -each tc=1 -openings file=b.epd {words}")
     return draft, "\n".join(said)
 
 
@@ -210,7 +212,7 @@ def test_a_command_of_windows() -> None:
     command = (
         'D:\\t\\fast-chess.exe `\n -engine cmd=C:\\sf\\new.exe args="-x \\"a b\\"" `\n -engine cmd="C:\\My sf\\old.exe"'
     )
-    draft, _ = translate_command(f"{command} -each tc=1", "it", lambda name: None)
+    draft, _ = translated(f"{command} -each tc=1")
     assert [entrant["command"] for entrant in draft.entrants] == [
         ["C:\\sf\\new.exe", "-x", "a b"],
         ["C:\\My sf\\old.exe"],
@@ -222,7 +224,7 @@ def test_a_script() -> None:
     """Its remarks are none of the command, and neither are its other lines; a command may go on in the next line."""
     engines = "-engine cmd=a\n  -engine cmd=b \\\n  -each\ntc=1 -recover -games 2"
     script = f"#!/bin/sh\nset -eux\n# don't\nfastchess {engines}\nordo -p a.pgn\n"
-    draft, said = translate_command(script.replace("\n", "\r\n"), "it", lambda name: None)
+    draft, said = translated(script.replace("\n", "\r\n"))
     assert draft.format["games"] == 4
     assert said[:2] == (
         "set -eux: before the command, left out; put it before enginetour init and run",
@@ -240,7 +242,7 @@ def test_words_of_an_engine() -> None:
 def test_limits_of_an_engine_of_cecp() -> None:
     """Whoever gives it depth= knows that it obeys: it is said in the entrant, or the configuration was refused."""
     command = "cutechess-cli -engine cmd=a proto=xboard depth=4 -engine cmd=b proto=uci depth=4 -each tc=inf"
-    draft, _ = translate_command(command, "it", lambda name: None)
+    draft, _ = translated(command)
     assert [entrant.get("limits") for entrant in draft.entrants] == [["clock", "movetime", "depth"], None]
 
 
@@ -251,7 +253,7 @@ def test_a_program_with_a_blank_in_its_name(tmp_path: Path, monkeypatch: pytest.
     Path("sub/my b").touch()
     words = '-engine cmd="my a" -engine cmd="my b" dir=sub -each tc=1 proto=uci'
     for program, first in (("fastchess", ["my a"]), ("cutechess-cli", ["my", "a"])):
-        draft, _ = translate_command(f"{program} {words}", "it", lambda name: None)
+        draft, _ = translated(f"{program} {words}")
         assert [entrant["command"] for entrant in draft.entrants] == [first, ["sub/my b"]]
 
 
@@ -295,9 +297,7 @@ def test_a_program_that_lies_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     for name in ("b", "sh"):
         Path(name).touch()
-    draft, _ = translate_command(
-        "fastchess -engine cmd=b -engine cmd=sh -engine cmd=c -each tc=1", "it", lambda name: None
-    )
+    draft, _ = translated("fastchess -engine cmd=b -engine cmd=sh -engine cmd=c -each tc=1")
     assert [entrant["command"] for entrant in draft.entrants] == [["./b"], ["sh"], ["c"]]
 
 
@@ -309,7 +309,7 @@ def test_nets_that_lie_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     options = "option.EvalFile=nets/a.nnue option.SyzygyPath=./nets option.Book=gone.bin option.Style=nets"
     each = "args=--weights=nets/a.nnue -each tc=1"
     command = f"-engine cmd=b {options} -engine cmd=c dir=d option.EvalFile=nets/a.nnue {each}"
-    draft, _ = translate_command(f"fastchess {command}", "it", lambda name: None)
+    draft, _ = translated(f"fastchess {command}")
     whole = {"EvalFile": f"{tmp_path}/nets/a.nnue", "SyzygyPath": f"{tmp_path}/nets"}
     own = {"EvalFile": "nets/a.nnue"}
     assert [entrant["options"] for entrant in draft.entrants] == [whole | {"Book": "gone.bin", "Style": "nets"}, own]
@@ -370,3 +370,102 @@ def test_a_command_is_played_as_it_says(
     assert [game.opening.fen for game in games] == [BOOK[0], BOOK[0], BOOK[1], BOOK[1]]
     assert [(game.pairing.white, game.outcome.value, game.termination, game.plies) for game in games] == 2 * ends
     assert (tmp_path / "results" / "it.pgn").read_text().count('[TimeControl "40/60+0.5"]') == 4
+
+
+# main.cpp of cutechess-cli: every option with a value it takes, one a row.
+CUTECHESS = """
+-srand 7 | -tournament gauntlet | -tournament knockout | -tournament pyramid | -tournament round-robin
+-variant atomic | -variant fischerandom | -concurrency 2 | -draw movenumber=40 movecount=8 score=10
+-resign movecount=4 score=600 | -resign movecount=4 score=600 twosided=true | -maxmoves 150 | -tb /tb
+-tb /tb -tbpieces 5 | -tb /tb -tbignore50 | -event Cup | -games 4 | -rounds 3 | -sprt elo0=0 elo1=5 alpha=0.05 beta=0.05
+-ratinginterval 5 | -outcomeinterval 5 | -resultformat wide | -debug | -debug all
+-openings file=a.pgn format=pgn | -openings file=a.epd format=epd order=random plies=8 start=3 policy=round
+-openings file=a.epd policy=encounter | -bookmode disk | -pgnout a.pgn | -pgnout a.pgn min | -pgnout a.pgn fi
+-epdout a.epd | -repeat | -repeat 2 | -noswap | -reverse | -recover | -site Here | -wait 100
+-tournament gauntlet -seeds 2 | -version | --version | -v | -help | --help | -engines | --engines
+"""
+# OptionsParser::registerOptions and the parsers it names, of fastchess.
+FASTCHESS = """
+-pgnout file=a.pgn | -pgnout append=false | -pgnout nodes=true | -pgnout seldepth=true | -pgnout nps=true
+-pgnout hashfull=true | -pgnout tbhits=true | -pgnout timeleft=true | -pgnout latency=true | -pgnout min=true
+-pgnout notation=uci | -pgnout match_line=info | -pgnout pv=true | -epdout file=a.epd append=true
+-openings file=a.epd format=epd order=random plies=8 start=3 policy=round | -sprt elo0=0 elo1=5 alpha=0.1 beta=0.1
+-sprt elo0=0 elo1=5 model=bayesian | -draw movenumber=40 movecount=8 score=10
+-resign movecount=4 score=600 twosided=false | -maxmoves 150 | -tb /tb | -tb /tb -tbpieces 5 | -tb /tb -tbignore50
+-tb /tb -tbadjudicate DRAW | -autosaveinterval 5 | -log file=a.log | -log level=trace | -log append=true
+-log compress=true | -log realtime=false | -log engine=true | -config file=a.json | -config outname=a.json
+-config discard=true | -config stats=false | -report penta=false | -output format=cutechess | -concurrency 2
+-crc32 pgn=true | -force-concurrency | -event Cup | -site Here | -games 1 | -rounds 3 | -wait 100 | -noswap | -reverse
+-ratinginterval 5 | -scoreinterval 5 | -srand 7 | -tournament gauntlet -seeds 2 | -tournament gauntlet
+-tournament roundrobin | -recover | -repeat | -repeat 4 | -variant fischerandom | -use-affinity | -use-affinity 0-3
+-check-mate-pvs | -show-latency | -debug | -testEnv | -strict | -startup-ms 20000 | -ucinewgame-ms 5000 | -ping-ms 5000
+-quick cmd=c book=a.epd | -version | --version | -v | --v | -help | --help
+"""
+# What they say without being told so, or what is as it is here.
+AS_IT_IS = (
+    "-tournament round-robin", "-tournament roundrobin", "-repeat", "-repeat 2", "-tournament pyramid",
+)  # fmt: skip
+ENGINE = {
+    "cutechess-cli": "name=x dir=/d arg=-x initstr=a restart=on trust tscale=2 st=1 timemargin=9 book=b.bin "
+    "bookdepth=4 whitepov depth=5 nodes=500 ponder debug stderr=e.txt option.Hash=8",
+    "fastchess": "name=x st=1 timemargin=9 nodes=500 plies=5 depth=5 dir=/d args=-x restart=on option.Hash=8",
+}
+
+
+def rows(text: str) -> list[str]:
+    return [row.strip() for line in text.strip().splitlines() for row in line.split("|")]
+
+
+def taken(program: str, option: str = "", engine: str = "") -> tuple[str, Sequence[str]]:
+    own = "" if engine.startswith("st=") else "tc=1+0.1"  # a fixed time a move stands alone
+    three = f"-engine cmd=a proto=uci {own} {engine} -engine cmd=b proto=uci tc=1+0.1 -engine cmd=c proto=uci tc=1+0.1"
+    draft, said = translated(f"{program} {three} {option}")
+    text = "\n".join(line for line in draft.text().splitlines() if not line.startswith("#"))
+    return text, said
+
+
+@pytest.mark.parametrize(
+    ("program", "option"),
+    [("cutechess-cli", row) for row in rows(CUTECHESS)] + [("fastchess", row) for row in rows(FASTCHESS)],
+)
+def test_every_option_of_theirs_has_an_answer(program: str, option: str, tmp_path: Path) -> None:
+    """It is known, and either changes the configuration, or one line names it and says why not; ours can be read."""
+    plain, before = taken(program)
+    text, said = taken(program, option)
+    fresh = [line for line in said if line not in before]
+    assert not [line for line in fresh if "known here" in line]
+    last = option.split(" -")[-1].split()[0].lstrip("-")
+    named = [line for line in fresh if line.startswith(f"-{last}")]
+    assert text != plain or named or option in AS_IT_IS
+    assert all(": " in line for line in named)
+    file = tmp_path / "it.toml"
+    engines = " ".join(f"-engine cmd={name} proto=uci" for name in "abc")
+    draft, _ = translated(f"{program} {engines} -each tc=1 {option}")
+    file.write_text(draft.without_unknown(known_keys())[0].text())
+    assert load(file).format_options is not None
+
+
+@pytest.mark.parametrize(
+    ("program", "word"), [(program, word) for program, words in ENGINE.items() for word in words.split()]
+)
+def test_every_setting_of_an_engine_has_an_answer(program: str, word: str) -> None:
+    """The same for the words of -engine and -each."""
+    plain, before = taken(program)
+    text, said = taken(program, engine=word)
+    fresh = [line for line in said if line not in before]
+    assert not [line for line in fresh if "known here" in line]
+    assert text != plain or [line for line in fresh if line.startswith(word.partition("=")[0])]
+
+
+def comments(words: str, program: str = "fastchess") -> dict[str, Any]:
+    draft, _ = translated(f"{program} -engine cmd=a proto=uci -engine cmd=b proto=uci -each tc=1 {words}")
+    return {key: draft.play[key] for key in ("pgn", "keep_lines", "log_traffic") if key in draft.play}
+
+
+def test_the_comments_of_a_pgn() -> None:
+    """In the order of the PGN, whatever theirs; the last word of one counts; patterns go to keep_lines."""
+    assert comments("-pgnout file=a pv=true nodes=true timeleft=true") == {"pgn": ["timeleft", "nodes", "pv"]}
+    assert comments("-pgnout nodes=true nps=true nodes=false") == {"pgn": ["nps"]}
+    assert comments("-pgnout match_line=^info match_line=tb") == {"pgn": ["lines"], "keep_lines": "(?:^info)|(?:tb)"}
+    assert comments("-pgnout a.pgn min", "cutechess-cli") == {}
+    assert comments("-log file=a engine=true") == {"log_traffic": True}

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 
 
-# One slot process: start, input, output, end.
-
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 SLOT = (sys.executable, "-P", "-m", "enginetour.referee.slot")  # -P: nothing is ever imported from the current folder
+START_PARALLEL = 4  # runner spec 14
+STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
 _TERM_AFTER = 1.2  # s from "stop now"; the slot kills its engines and goes by itself well before
 _KILL_AFTER = 2.0  # s; so that everything is dead within 3 s (reliability spec 3)
 KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
@@ -54,67 +54,69 @@ _OF_BUGS = frozenset(
 _LENGTHS = {"hello": 2, "event": 3, "result": 2, "failed": 2, "internal": 2}  # of the messages of a slot
 _LEAVE_AFTER = 6.0  # s for an idle slot to end its engines politely: 2.5 s each way (reliability spec 4.4), twice
 
+Listener = Callable[[int, str, object], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSettings:
+    """How slots are started and what their engines may use.
+
+    `tag` marks every process, slots and engines (`end_leftovers` finds them after a crash). With `cores` the engines
+    of each slot have some of their own, and slots keep off them where there is room; with `together` a slot may share
+    one with those of a quick game. Sandboxes hide the folder `hidden` beside what they always hide.
+    At most `start_parallel` engines start at once, but always the two of a game.
+    """
+
+    tag: str = field(default_factory=lambda: f"place-{os.urandom(8).hex()}")
+    cores: Cores | None = None
+    together: bool = False
+    start_parallel: int = START_PARALLEL
+    hidden: Path | None = None
+
+    def environment(self, tag: str) -> dict[str, str]:
+        """The variables of a slot process with a tag of its own."""
+        hidden = "" if self.hidden is None else str(self.hidden)
+        return {strays.TAG: tag, SHARE_PROCESSOR: "1" * self.together, HIDDEN_RESULTS: hidden}
+
 
 @dataclass(slots=True)
 class SlotTask:
-    """A task on its way: its frame, the slot it would like, and whom to tell."""
+    """A task on its way: its frame, the slot it prefers, and its future."""
 
     message: bytes
     prefer: int | None
     engines: int = 1  # that may have to be started for it
     future: Future[Any] = field(default_factory=Future)
 
-    def settle(self, kind: str, value: Any) -> None:
-        """What its slot said of it."""
-        if kind == "result":
-            self.future.set_result(value)
-        else:
-            self.fail(str(value), ours=kind == "internal")
-
-    def fail(self, why: str, *, ours: bool = False) -> None:
-        """The host failed it, or `ours`: enginetour itself."""
-        self.future.set_exception(InternalFailure(why) if ours else MachineFailure(why))
+    def fail(self, why: str, *, internal: bool = False) -> None:
+        """The host failed it, or `internal`: enginetour itself."""
+        self.future.set_exception(InternalFailure(why) if internal else MachineFailure(why))
 
 
 class SlotProcess:
-    """One slot process as its place sees it. Raises MachineFailure if it cannot be started.
+    """One slot process. Raises MachineFailure if it cannot be started.
 
-    `hidden`: what sandboxes hide beside what they always hide.
-    `engines`: the only processors on which its engines may run, all if empty; `together`: they may be bound to one.
+    `engines`: the only processors on which its engines may run, all if empty.
     To be made in a thread that outlives it: its parent-death signal is bound to that thread.
     """
 
-    def __init__(
-        self,
-        index: int,
-        tag: str,
-        command: Sequence[str],
-        engines: Sequence[int] = (),
-        *,
-        together: bool = False,
-        hidden: Path | None = None,
-    ) -> None:
+    def __init__(self, index: int, tag: str, command: Sequence[str], settings: SlotSettings) -> None:
         self.index = index
         self.tag = tag
         self._tags = {tag}  # all that its engines had
         self.work: SlotTask | None = None
         self.starting = 0  # engines that may be starting in it now
         self.leaving = False
-        self.unasked = False  # it ended its output while nobody had told it to go
-        self.broken = False  # its output holds what it cannot have said
-        self.deadlines: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) still to come
+        self.left_unasked = False  # it ended its output while it was not told to go
+        self.broken = False  # its output holds what it cannot have sent
+        self.signals: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) still to come
         self.scratch = make_scratch(tag)
+        engines = settings.cores.engines(index) if settings.cores else ()
+        environment = _environment(self.scratch) | {CPUS: ",".join(map(str, engines))} | settings.environment(tag)
+        pipe = subprocess.PIPE
         try:
             self.process = subprocess.Popen(
-                list(command),
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=_environment(self.scratch)
-                | {CPUS: ",".join(map(str, engines))}
-                | _variables(tag, together=together, hidden=hidden),
-                start_new_session=True,
+                command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
             )
         except OSError as error:
             remove_scratch(self.scratch)
@@ -122,7 +124,9 @@ class SlotProcess:
         try:
             self.pidfd = os.pidfd_open(self.process.pid)
         except OSError as error:  # it took the last descriptor
-            self._undo()
+            self.process.kill()
+            self.process.wait()
+            self._close()
             raise MachineFailure(f"slot {index} cannot be watched: {error.strerror}") from error
         assert self.process.stdin and self.process.stdout and self.process.stderr
         self.stdin = self.process.stdin.fileno()
@@ -131,43 +135,41 @@ class SlotProcess:
         for end in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(end, False)
         self.out = Outbox(self.stdin, cap=None)
-        self._held: list[bytes] | None = []  # what waits until it has said its version
+        self._held: list[bytes] | None = []  # what waits until it has sent its version
         self._frames = Frames()
-        self._complaints = ByteRing(STDERR_CAP)
+        self._errors = ByteRing(STDERR_CAP)
 
-    def _undo(self) -> None:
-        self.process.kill()
-        self.process.wait()
+    def _close(self) -> None:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]  # all three are pipes
         remove_scratch(self.scratch)
 
-    def settle(self, cores: Cores | None, slots: int) -> None:
-        """Its own process and ours off the cores of the engines of so many slots."""
+    def pin(self, cores: Cores | None, slots: int) -> None:
+        """Keep its own process and ours off the cores of the engines of so many slots."""
         if cores is not None:
             cores.keep_off(slots)
             set_affinity(self.process.pid, cores.others(self.index, slots))
 
-    def reassign(self, tag: str, *, together: bool, hidden: Path | None) -> None:
-        """Its next tasks are those of another tag; engines start with these settings. Only while it is idle."""
+    def reassign(self, tag: str, settings: SlotSettings) -> None:
+        """Play the next tasks under another tag, with these settings. Only while it is idle."""
         self.tag = tag
         self._tags.add(tag)
         retag(self.scratch, tag)
-        self._send(frame(Environment(_variables(tag, together=together, hidden=hidden))))
+        self._send(frame(Environment(settings.environment(tag))))
 
     @property
     def idle(self) -> bool:
         """Ready for a task."""
         return self.work is None and not self.leaving
 
-    def give(self, work: SlotTask) -> None:
-        """Hand it a task; one at a time."""
+    def start(self, work: SlotTask) -> None:
+        """Send it a task; one at a time."""
         self.work, self.starting = work, work.engines
         self._send(work.message)
 
-    def greet(self, version: str) -> None:
-        """It is there. One of another version is told nothing but to go, and its task is our own failure."""
+    def accept(self, version: str) -> None:
+        """Take its version. One of another version is only told to go, and its task is an internal failure."""
         held, self._held = self._held or [], None
         if version == VERSION:
             for message in held:
@@ -186,74 +188,59 @@ class SlotProcess:
             self._held.append(message)
 
     def leave(self, *, now: bool) -> None:
-        """Tell it to go: after its game, or now, with signals to follow if it does not listen."""
+        """Tell it to go: after its game, or now, with signals to follow if it does not."""
         if not self.leaving or now:
             self._held = None if now else self._held
             self._send(frame(Stop(now)))
         self.leaving = True
         begun = time.monotonic()
         if now:
-            self.deadlines = [(begun + _TERM_AFTER, signal.SIGTERM), (begun + _KILL_AFTER, signal.SIGKILL)]
+            self.signals = [(begun + _TERM_AFTER, signal.SIGTERM), (begun + _KILL_AFTER, signal.SIGKILL)]
         elif self.work is None:
-            self.deadlines = [(begun + _LEAVE_AFTER, signal.SIGKILL)]
+            self.signals = [(begun + _LEAVE_AFTER, signal.SIGKILL)]
 
-    def insist(self) -> float | None:
-        """Send what is due; the time of the next signal."""
-        while self.deadlines and self.deadlines[0][0] <= time.monotonic():
+    def send_signals(self) -> float | None:
+        """Send the signals that are due; the time of the next one."""
+        while self.signals and self.signals[0][0] <= time.monotonic():
             with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self.pidfd, self.deadlines.pop(0)[1])
-        return self.deadlines[0][0] if self.deadlines else None
+                signal.pidfd_send_signal(self.pidfd, self.signals.pop(0)[1])
+        return self.signals[0][0] if self.signals else None
 
-    def hear(self) -> tuple[list[Any], bool]:
-        """Whole messages of one read that a slot may send, and whether more may come. A broken stream ends it."""
+    def read(self) -> tuple[list[Any], bool]:
+        """The whole messages of one read, and whether more may come. A broken stream ends it."""
         try:
             chunk = os.read(self.stdout, READ_SIZE)
         except BlockingIOError:
             return [], True
         messages = self._frames.feed(chunk)
-        known = [message for message in messages if _is_message(message)]
+        known = [one for one in messages if isinstance(one, tuple) and len(one) == _LENGTHS.get(one[0] if one else "")]
         self.broken = self._frames.broken or len(known) < len(messages)
         return known, bool(chunk) and not self.broken
 
-    def hear_complaints(self) -> bool:
-        """One read of stderr; whether more may come."""
+    def read_errors(self) -> bool:
+        """Read stderr once; whether more may come."""
         try:
             chunk = os.read(self.stderr, READ_SIZE)
         except BlockingIOError:
             return True
-        self._complaints.append(chunk)
+        self._errors.append(chunk)
         return bool(chunk)
 
-    def bury(self) -> tuple[str, bool]:
-        """Reap it, end what it left behind, close everything; how it ended, and whether by our own failure."""
+    def reap(self) -> tuple[str, bool]:
+        """End what it left behind and close everything; how it ended, and whether by an internal failure."""
         strays.wait_for_exit([self.pidfd], time.monotonic_ns() + int(KILL_WAIT * 1e9))
         returncode = self.process.poll()
         strays.kill_tagged(self._tags)
-        self.hear_complaints()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            with suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]  # all three are pipes
+        self.read_errors()
+        self._close()
         os.close(self.pidfd)
-        remove_scratch(self.scratch)
         how = "it cannot be killed" if returncode is None else describe_status(returncode)
         if self.broken:
             how = f"somebody else wrote into its pipe; {how}"
-        said = " | ".join(last_lines(bytes(self._complaints), 3))
-        ours = (
-            (self.unasked or not self.leaving)
-            and returncode is not None
-            and (returncode >= 0 or -returncode in _OF_BUGS)
-        )
-        return f"slot {self.index} ended ({how})" + (f": {said}" if said else ""), ours or self.broken
-
-
-def _is_message(message: Any) -> bool:
-    """One of those of `enginetour.referee.talk`, as far as its place looks at it."""
-    return isinstance(message, tuple) and len(message) == _LENGTHS.get(message[0] if message else "")
-
-
-def _variables(tag: str, *, together: bool, hidden: Path | None) -> dict[str, str]:
-    return {strays.TAG: tag, SHARE_PROCESSOR: "1" * together, HIDDEN_RESULTS: "" if hidden is None else str(hidden)}
+        last = " | ".join(last_lines(bytes(self._errors), 3))
+        unasked = self.left_unasked or not self.leaving
+        internal = unasked and returncode is not None and (returncode >= 0 or -returncode in _OF_BUGS)
+        return f"slot {self.index} ended ({how})" + (f": {last}" if last else ""), internal or self.broken
 
 
 def _environment(scratch: Path) -> dict[str, str]:
@@ -263,14 +250,6 @@ def _environment(scratch: Path) -> dict[str, str]:
     if root.name not in ("site-packages", "dist-packages"):
         ours["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), ours.get("PYTHONPATH"))))
     return ours | {SCRATCH_ROOT: str(scratch)}
-
-
-# The executor of this machine: one thread that serves all slot processes.
-
-START_PARALLEL = 4  # runner spec 14
-STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
-
-Listener = Callable[[int, str, object], None]
 
 
 def report_wait(slot: int, name: str, payload: object) -> None:
@@ -285,32 +264,21 @@ def report_wait(slot: int, name: str, payload: object) -> None:
 class LocalExecutor:
     """Slots on this machine, started when first needed; one thread of its own looks after all of them.
 
-    `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots and
-    engines (`end_leftovers` finds them after a crash); `command` is how a slot is started. With `cores` the engines
-    of each slot have some of their own, and slots keep off them where there is room; with `together` a slot may share
-    one with those of a quick game. Sandboxes hide the folder `hidden`.
-    `start_parallel` engines are started at once at most, but always the two of a game.
+    `on_event(slot, name, payload)` is called from that thread; `command` is how a slot is started.
     """
 
     def __init__(
         self,
         slots: int,
         on_event: Listener | None = None,
+        settings: SlotSettings | None = None,
         *,
-        tag: str = "",
         command: Sequence[str] = SLOT,
-        cores: Cores | None = None,
-        together: bool = False,
-        start_parallel: int = START_PARALLEL,
-        hidden: Path | None = None,
     ) -> None:
-        self.tag = tag or f"place-{os.urandom(8).hex()}"
+        self.settings = settings or SlotSettings()
         self._size = slots
         self._on_event = on_event
         self._command = command
-        self._cores, self._together = cores, together
-        self._hidden = hidden
-        self._starters = start_parallel
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
         self._queue: deque[SlotTask] = deque()
@@ -319,7 +287,7 @@ class LocalExecutor:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._bell.fd, selectors.EVENT_READ, lambda _: self._bell.answer())
         self._awaited: list[threading.Event] = []  # to be set when no slot process is alive
-        self._thread = threading.Thread(target=self._run, name="places", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="executor", daemon=True)
         self._thread.start()
 
     def submit(
@@ -335,32 +303,21 @@ class LocalExecutor:
             raise RuntimeError(f"no new games: {self._bell.refusing}")
         return work.future
 
-    def reassign(
-        self,
-        slots: int,
-        on_event: Listener | None,
-        *,
-        tag: str,
-        cores: Cores | None,
-        together: bool,
-        start_parallel: int,
-        hidden: Path | None,
-    ) -> None:
-        """The settings of all further tasks, as when it is made. For a place without a task: its slots stay.
+    def reassign(self, slots: int, on_event: Listener | None, settings: SlotSettings) -> None:
+        """Change the settings of all further tasks. Only without a task: the slots stay.
 
-        With `cores` they are replaced, as a slot is bound to its own when it starts.
+        With cores they are replaced, as a slot is bound to its own when it starts.
         """
 
         def act() -> None:
-            self._size, self.tag, self._on_event, self._cores = slots, tag, on_event, cores
-            self._together, self._starters, self._hidden = together, start_parallel, hidden
+            self._size, self._on_event, self.settings = slots, on_event, settings
             for slot in self._slots.values():
                 if slot.leaving:
                     continue
-                if cores is not None or slot.index >= slots:
+                if settings.cores is not None or slot.index >= slots:
                     self._leave(slot, now=False)
                 else:
-                    slot.reassign(self._next_tag(), together=together, hidden=hidden)
+                    slot.reassign(self._next_tag(), settings)
                     self._watch_input(slot)
 
         self._bell.ask(act)
@@ -370,7 +327,7 @@ class LocalExecutor:
         self._bell.ask(self._start_first)
 
     def abandon(self) -> None:
-        """Queued and running tasks fail now; the place goes on."""
+        """Fail queued and running tasks now; further ones are taken."""
         self._bell.ask(self._abandon)
 
     def resize(self, slots: int) -> None:
@@ -404,14 +361,14 @@ class LocalExecutor:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # From here on everything runs in the place's own thread.
+    # From here on everything runs in the executor's own thread.
 
     def _run(self) -> None:
         why = "the place was closed"
         block_ending_signals()
         try:
             while not self._closing or self._slots:
-                due = [next_one for slot in self._slots.values() if (next_one := slot.insist()) is not None]
+                due = [next_one for slot in self._slots.values() if (next_one := slot.send_signals()) is not None]
                 left = max(0.0, min(due) - time.monotonic()) if due else None
                 for key, events in self._selector.select(left):
                     if key.fd in self._selector.get_map():  # an earlier one of this round may have closed it
@@ -426,13 +383,12 @@ class LocalExecutor:
             self._clear(why)
 
     def _clear(self, why: str) -> None:
-        """The last act: nothing stays alive and nobody waits for ever."""
         self._bell.fall_silent(why)  # the future of a submission in the last moment is in the queue now
         for slot in list(self._slots.values()):
             slot.process.kill()
-            words, _ = slot.bury()
+            how, _ = slot.reap()
             if slot.work is not None:
-                slot.work.fail(f"{words}; {why}")
+                slot.work.fail(f"{how}; {why}")
         self._slots.clear()
         self._drop_queue(why)
         self._selector.close()
@@ -451,7 +407,7 @@ class LocalExecutor:
     def _resize(self, slots: int) -> None:
         self._size = slots
         for slot in self._slots.values():
-            slot.settle(self._cores, slots)
+            slot.pin(self.settings.cores, slots)
             if slot.index >= slots and not slot.leaving:
                 self._leave(slot, now=False)
 
@@ -484,7 +440,7 @@ class LocalExecutor:
         while self._queue:
             index = self._free(self._queue[0].prefer)
             starting = sum(slot.starting for slot in self._slots.values())
-            if index is None or (starting and starting + self._queue[0].engines > self._starters):
+            if index is None or (starting and starting + self._queue[0].engines > self.settings.start_parallel):
                 return
             work = self._queue.popleft()
             if not work.future.set_running_or_notify_cancel():
@@ -494,11 +450,10 @@ class LocalExecutor:
             except MachineFailure as failure:
                 work.future.set_exception(failure)
                 continue
-            slot.give(work)
+            slot.start(work)
             self._watch_input(slot)
 
     def _free(self, prefer: int | None) -> int | None:
-        """The slot for the next task: the one it prefers, else one that runs, else one to start."""
         idle = [index for index in range(self._size) if index in self._slots and self._slots[index].idle]
         unused = [index for index in range(self._size) if index not in self._slots]
         if prefer in idle or prefer in unused:
@@ -506,26 +461,22 @@ class LocalExecutor:
         return next(iter(idle + unused), None)
 
     def _start(self, index: int) -> SlotProcess:
-        engines = self._cores.engines(index) if self._cores else ()
-        slot = SlotProcess(
-            index, self._next_tag(), self._command, engines, together=self._together, hidden=self._hidden
-        )
-        slot.settle(self._cores, self._size)
+        slot = SlotProcess(index, self._next_tag(), self._command, self.settings)
+        slot.pin(self.settings.cores, self._size)
         self._slots[index] = slot
-        self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._hear(slot))
-        self._selector.register(slot.stderr, selectors.EVENT_READ, lambda _: self._hear_complaints(slot))
+        self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._read(slot))
+        self._selector.register(slot.stderr, selectors.EVENT_READ, lambda _: self._read_errors(slot))
         self._selector.register(slot.pidfd, selectors.EVENT_READ, lambda _: self._ended(slot))
         return slot
 
     def _next_tag(self) -> str:
-        return f"{self.tag}/{os.getpid()}-{next(self._serial)}"
+        return f"{self.settings.tag}/{os.getpid()}-{next(self._serial)}"
 
     def _leave(self, slot: SlotProcess, *, now: bool) -> None:
         slot.leave(now=now)
         self._watch_input(slot)
 
     def _watch_input(self, slot: SlotProcess) -> None:
-        """Have the selector say when a slot's full input has room again."""
         watched = slot.stdin in self._selector.get_map()
         if len(slot.out) and not watched:
             self._selector.register(slot.stdin, selectors.EVENT_WRITE, lambda _: self._push(slot))
@@ -536,53 +487,54 @@ class LocalExecutor:
         slot.out.push()
         self._watch_input(slot)
 
-    def _hear(self, slot: SlotProcess) -> None:
-        messages, open_still = slot.hear()
+    def _read(self, slot: SlotProcess) -> None:
+        messages, open_still = slot.read()
         for message in messages:
-            self._take(slot, *message)
+            self._handle(slot, *message)
         if not open_still:
             self._selector.unregister(slot.stdout)
-            slot.unasked = not slot.leaving
-            slot.leave(now=True)  # it says nothing any more: it goes, by signal if it must
+            slot.left_unasked = not slot.leaving
+            slot.leave(now=True)  # it sends nothing any more: it goes, by signal if it must
 
-    def _take(self, slot: SlotProcess, kind: str, *values: Any) -> None:
+    def _handle(self, slot: SlotProcess, kind: str, *values: Any) -> None:
         if kind == "event":
             slot.starting *= values[0] != "start"
             if self._on_event is not None:
                 name, payload = values
                 several = [("move", move) for move in payload] if name == "moves" else [(name, payload)]
-                for told in several:
-                    self._on_event(slot.index, *told)
+                for event in several:
+                    self._on_event(slot.index, *event)
             return
         if kind == "hello":
-            slot.greet(*values)
+            slot.accept(*values)
             self._watch_input(slot)
             return
         work, slot.work, slot.starting = slot.work, None, 0
-        if slot.leaving and not slot.deadlines:
-            slot.leave(now=False)  # from now on it is only saying goodbye
-        if work is not None:
-            work.settle(kind, values[0])
+        if slot.leaving and not slot.signals:
+            slot.leave(now=False)  # from now on it only ends its engines
+        if work is not None and kind == "result":
+            work.future.set_result(values[0])
+        elif work is not None:
+            work.fail(str(values[0]), internal=kind == "internal")
 
-    def _hear_complaints(self, slot: SlotProcess) -> None:
-        if not slot.hear_complaints():
+    def _read_errors(self, slot: SlotProcess) -> None:
+        if not slot.read_errors():
             self._selector.unregister(slot.stderr)
 
     def _ended(self, slot: SlotProcess) -> None:
-        """It is dead: take what it still said, bury it; the next task starts a new one."""
         while slot.stdout in self._selector.get_map():
-            messages, open_still = slot.hear()
+            messages, open_still = slot.read()
             for message in messages:
-                self._take(slot, *message)
+                self._handle(slot, *message)
             if not messages or not open_still:
                 self._selector.unregister(slot.stdout)
         for fd in (slot.stdin, slot.stderr, slot.pidfd):
             if fd in self._selector.get_map():
                 self._selector.unregister(fd)
-        words, ours = slot.bury()
+        how, internal = slot.reap()
         del self._slots[slot.index]
         if slot.work is not None:
-            slot.work.fail(words, ours=ours)
+            slot.work.fail(how, internal=internal)
 
 
 def end_leftovers(tag: str) -> tuple[str, ...]:

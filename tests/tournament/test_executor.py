@@ -1,4 +1,4 @@
-"""Tests of tournament/places."""
+"""Tests of tournament/executor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION, frame
 from enginetour.store.tournaments import Store
 from enginetour.tournament import probing
-from enginetour.tournament.places import SLOT, LocalExecutor, end_leftovers
+from enginetour.tournament.executor import SLOT, LocalExecutor, SlotSettings, end_leftovers
 from tests.support.engines import COMMAND, alive, odd, scripted, task
 from tests.support.tournaments import BUSY_S, GONE_S, LONG_S, audit, config, quick, tour, until
 from tests.tournament.test_scheduler import LATER, NOW, offers
@@ -59,7 +59,7 @@ def heard() -> Heard:
 @pytest.fixture
 def place_of_places(heard: Heard) -> Iterator[LocalExecutor]:
     """Two slots with the scripted referee, whose games do not tell when their engines have started."""
-    with LocalExecutor(2, heard, command=COMMAND, start_parallel=16) as place:
+    with LocalExecutor(2, heard, command=COMMAND, settings=SlotSettings(start_parallel=16)) as place:
         yield place
 
 
@@ -82,7 +82,7 @@ def processes(place_of_places: LocalExecutor) -> list[int]:
     own = [
         seen.pid
         for seen in strays.process_table()
-        if strays.process_tag(seen.pid).startswith(f"{place_of_places.tag}/")
+        if strays.process_tag(seen.pid).startswith(f"{place_of_places.settings.tag}/")
     ]
     return [pid for pid in own if alive(pid)]
 
@@ -104,7 +104,7 @@ def test_games_wait_for_a_slot_and_all_are_played(place_of_places: LocalExecutor
 
 def test_engines_start_a_few_at_once(heard: Heard) -> None:
     """Two are a game: the next one waits until those of the first have been started, or it has ended."""
-    with LocalExecutor(3, heard, command=COMMAND, start_parallel=1) as place:
+    with LocalExecutor(3, heard, command=COMMAND, settings=SlotSettings(start_parallel=1)) as place:
         futures = [place.submit(task(what)) for what in ("one", "two", "three")]
         assert len({str(game.result(LONG_S)) for game in futures}) == 3
         assert len(processes(place)) == 1
@@ -125,8 +125,7 @@ def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             at_once.append(sum(slot.starting for slot in self._slots.values()))
 
     monkeypatch.setattr(probing, "LocalExecutor", Counting)
-    path = quick(tmp_path, system="roundrobin", settings="")
-    path.write_text(path.read_text().replace("[play]", "[play]\nstart_parallel = 1"))
+    path = quick(tmp_path, system="roundrobin", settings="", play="start_parallel = 1")
     tour(tmp_path, "run", str(path), "--slots", "2", "--force")
     assert max(at_once) == 2
 
@@ -134,9 +133,8 @@ def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_place_plays_for_another_tag_in_the_slots_it_has(place_of_places: LocalExecutor, heard: Heard) -> None:
     """Engines are probed before their tournament has a tag; slots, folders and engines go by the new one afterwards."""
     before = cause(place_of_places, "draw")
-    assert before[1].startswith(f"{place_of_places.tag}/")
-    settings: dict[str, Any] = {"cores": None, "together": False, "start_parallel": 4, "hidden": None}
-    place_of_places.reassign(1, heard, tag="db:another", **settings)
+    assert before[1].startswith(f"{place_of_places.settings.tag}/")
+    place_of_places.reassign(1, heard, SlotSettings("db:another"))
     after = cause(place_of_places, "draw")
     assert (after[0], after[1].partition("/")[0]) == (before[0], "db:another")
     folder = place_of_places._slots[0].scratch
@@ -338,7 +336,7 @@ def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -
     """After SIGKILL of the scheduler slots, deaf engines and escaped children are gone, scratch is wiped."""
     program = (
         "import sys, threading\n"
-        "from enginetour.tournament.places import LocalExecutor\n"
+        "from enginetour.tournament.executor import LocalExecutor\n"
         "from tests.referee.test_slot import task\n"
         "from tests.engines.test_process import odd\n"
         f"place = LocalExecutor(2, lambda *told: print(told[2], flush=True), command={COMMAND!r})\n"
@@ -365,8 +363,8 @@ def test_leftovers_of_an_earlier_run_are_found_by_its_tag(heard: Heard) -> None:
     """Slots and engines of one tag are ended and named; those of another are not touched."""
     tag = f"mine-{os.getpid()}"  # tests of another process may run beside this one
     with (
-        LocalExecutor(1, heard, tag=tag, command=COMMAND) as mine,
-        LocalExecutor(1, heard, tag=f"{tag}-too", command=COMMAND) as other,
+        LocalExecutor(1, heard, SlotSettings(tag), command=COMMAND) as mine,
+        LocalExecutor(1, heard, SlotSettings(f"{tag}-too"), command=COMMAND) as other,
     ):
         mine.submit(task("plays"))
         other.submit(task("plays"))
@@ -438,14 +436,14 @@ def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.Mon
         def submit(self, task: Any, prefer: int | None = None) -> Any:
             raise MachineFailure("no process can be started")
 
-    def heed() -> None:
+    def check_stop() -> None:
         if signalled:
             raise Stopped("stopped by a signal")
 
     monkeypatch.setattr(probing, "LocalExecutor", Failing)
     side = Side(EngineSpec("X", ("/bin/cat",), "uci"), TimeControl.parse("1+0"))
     with pytest.raises(Stopped if signalled else TourError, match="by a signal" if signalled else "tried: no process"):
-        probing.probe_all({"X": side}, heed=heed)
+        probing.probe_all({"X": side}, check_stop=check_stop)
 
 
 DIES_ONCE = """\

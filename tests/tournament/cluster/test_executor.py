@@ -1,4 +1,4 @@
-"""Tests of tournament/cluster/place."""
+"""Tests of tournament/cluster/executor."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION
 from enginetour.store.address import parse_address
 from enginetour.store.tournaments import Store
-from enginetour.tournament.cluster import place as module
+from enginetour.tournament.cluster import executor as module
+from enginetour.tournament.cluster.executor import DaskExecutor
 from enginetour.tournament.cluster.machines import Demand, GameOrder, ListedWorker, WorkerReport
-from enginetour.tournament.cluster.place import DaskExecutor
 from enginetour.tournament.cluster.worker import inspect_worker
 from tests.support.databases import Server, game
 from tests.support.engines import Promise, sound
@@ -244,7 +244,7 @@ class Stage:
 
 
 @pytest.fixture
-def stage_of_cluster_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """Two machines with a slot each."""
     monkeypatch.setattr(module, "Connection", Script)
     monkeypatch.setattr(module, "LOOK_S", 0.01)
@@ -264,189 +264,185 @@ def result(meeting: int = 1) -> tuple[str, Game]:
     return "result", game(meeting=meeting)
 
 
-def test_results_come_in_any_order_and_each_to_its_game(stage_of_cluster_place: Stage) -> None:
+def test_results_come_in_any_order_and_each_to_its_game(stage: Stage) -> None:
     """The second game ends before the first; a third waits for a seat."""
-    futures = [stage_of_cluster_place.place.submit(task(number), number) for number in range(3)]
-    first, second = stage_of_cluster_place.next(), stage_of_cluster_place.next()
+    futures = [stage.place.submit(task(number), number) for number in range(3)]
+    first, second = stage.next(), stage.next()
     assert {first[0], second[0]} == {"a:1", "b:1"}
-    stage_of_cluster_place.settle(second[2], result(1))
+    stage.settle(second[2], result(1))
     assert futures[1].result(LONG_S).pairing.meeting == 1
-    third = stage_of_cluster_place.next()
+    third = stage.next()
     assert third[0] == second[0]
-    stage_of_cluster_place.settle(third[2], result(2))
-    stage_of_cluster_place.settle(first[2], result(0))
+    stage.settle(third[2], result(2))
+    stage.settle(first[2], result(0))
     assert [future.result(LONG_S).pairing.meeting for future in futures] == [0, 1, 2]
 
 
-def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage_of_cluster_place: Stage) -> None:
+def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage: Stage) -> None:
     """Its own late result is nobody's any more: the task was let go."""
-    future = stage_of_cluster_place.place.submit(task(), 0)
-    worker, _, late = stage_of_cluster_place.next()
-    stage_of_cluster_place.script.seen = {
-        address: seen for address, seen in stage_of_cluster_place.script.seen.items() if address != worker
-    }
-    stage_of_cluster_place.hears(f"{worker[0]} has left the cluster with 1 game in the air")
-    other, _, promise = stage_of_cluster_place.next()
+    future = stage.place.submit(task(), 0)
+    worker, _, late = stage.next()
+    stage.script.seen = {address: seen for address, seen in stage.script.seen.items() if address != worker}
+    stage.hears(f"{worker[0]} has left the cluster with 1 game in the air")
+    other, _, promise = stage.next()
     assert other != worker
-    stage_of_cluster_place.settle(late, result(7))
-    stage_of_cluster_place.settle(promise, result(1))
+    stage.settle(late, result(7))
+    stage.settle(promise, result(1))
     assert future.result(LONG_S).pairing.meeting == 1
     assert late.released
-    stage_of_cluster_place.script.seen = {
-        **stage_of_cluster_place.script.seen,
+    stage.script.seen = {
+        **stage.script.seen,
         f"{worker[0]}:2": ListedWorker(worker[0], "host", 1, 1),
     }
-    stage_of_cluster_place.hears(f"{worker[0]} is back: 1 slot")
+    stage.hears(f"{worker[0]} is back: 1 slot")
 
 
-def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage_of_cluster_place: Stage) -> None:
+def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage: Stage) -> None:
     """It gets no game any more until somebody says so; the line has the command."""
-    assert stage_of_cluster_place.place.drain("b")
-    failed = stage_of_cluster_place.place.submit(task(), 0)
+    assert stage.place.drain("b")
+    failed = stage.place.submit(task(), 0)
     for _ in range(3):
-        stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], ("failed", "broken"))
-    line = stage_of_cluster_place.hears("set aside")
+        stage.settle(stage.next()[2], ("failed", "broken"))
+    line = stage.hears("set aside")
     assert line.startswith("a is set aside, it failed three games in a row: broken; enginetour machines --use a")
     assert isinstance(failed.exception(LONG_S), MachineFailure)
-    waiting = stage_of_cluster_place.place.submit(task(2), 0)
-    assert {row["machine"]: row["state"] for row in stage_of_cluster_place.place.rows()} == {
+    waiting = stage.place.submit(task(2), 0)
+    assert {row["machine"]: row["state"] for row in stage.place.rows()} == {
         "a": "aside",
         "b": "drained",
     }
-    assert stage_of_cluster_place.script.games.empty()
-    assert stage_of_cluster_place.place.use("a")
-    worker, _, promise = stage_of_cluster_place.next()
+    assert stage.script.games.empty()
+    assert stage.place.use("a")
+    worker, _, promise = stage.next()
     assert worker == "a:1"
-    stage_of_cluster_place.settle(promise, result(2))
+    stage.settle(promise, result(2))
     assert waiting.result(LONG_S)
 
 
-def test_games_that_a_machine_fails_at_once_are_one_failure(stage_of_cluster_place: Stage) -> None:
+def test_games_that_a_machine_fails_at_once_are_one_failure(stage: Stage) -> None:
     """Slots that were ended together set their machine aside, the only one of its cluster, and nothing went on."""
-    stage_of_cluster_place.script.seen = {"c:1": ListedWorker("c", "c", 4, 4)}
-    stage_of_cluster_place.hears("c has joined")
-    stage_of_cluster_place.place.resize(4)
+    stage.script.seen = {"c:1": ListedWorker("c", "c", 4, 4)}
+    stage.hears("c has joined")
+    stage.place.resize(4)
     for number in range(4):
-        stage_of_cluster_place.place.submit(task(number), number)
-    games = [stage_of_cluster_place.next()[2] for _ in range(4)]
+        stage.place.submit(task(number), number)
+    games = [stage.next()[2] for _ in range(4)]
     for promise in games:
-        stage_of_cluster_place.settle(promise, ("failed", "killed"))
-    again = [stage_of_cluster_place.next()[2] for _ in range(4)]
-    assert stage_of_cluster_place.place.rows()[0]["state"] == "fit"
-    stage_of_cluster_place.settle(again[0], ("failed", "killed"))
-    stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], ("failed", "killed"))
-    assert stage_of_cluster_place.hears("set aside").startswith(
-        "c is set aside, it failed three games in a row: killed"
-    )
+        stage.settle(promise, ("failed", "killed"))
+    again = [stage.next()[2] for _ in range(4)]
+    assert stage.place.rows()[0]["state"] == "fit"
+    stage.settle(again[0], ("failed", "killed"))
+    stage.settle(stage.next()[2], ("failed", "killed"))
+    assert stage.hears("set aside").startswith("c is set aside, it failed three games in a row: killed")
 
 
-def test_what_several_machines_fail_is_the_scheduler_s(stage_of_cluster_place: Stage) -> None:
+def test_what_several_machines_fail_is_the_scheduler_s(stage: Stage) -> None:
     """After three tries the future raises, and the loop's own pauses begin."""
-    future = stage_of_cluster_place.place.submit(task(), 0)
+    future = stage.place.submit(task(), 0)
     for _ in range(3):
-        stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], ("failed", "broken"))
+        stage.settle(stage.next()[2], ("failed", "broken"))
     with pytest.raises(MachineFailure, match="broken"):
         future.result(LONG_S)
 
 
-def test_a_failure_of_our_own_is_no_machine_s(stage_of_cluster_place: Stage) -> None:
+def test_a_failure_of_our_own_is_no_machine_s(stage: Stage) -> None:
     """The loop hears of it at once, as of a failure in a slot here; the machine is not counted."""
-    future = stage_of_cluster_place.place.submit(task(), 0)
-    stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], ("internal", "the slot failed: KeyError('x')"))
+    future = stage.place.submit(task(), 0)
+    stage.settle(stage.next()[2], ("internal", "the slot failed: KeyError('x')"))
     with pytest.raises(InternalFailure, match="KeyError"):
         future.result(LONG_S)
 
 
-def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage_of_cluster_place: Stage) -> None:
+def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage: Stage) -> None:
     """Nobody is blamed; each game is played again, also where the connection was back before anybody looked."""
-    future = stage_of_cluster_place.place.submit(task(), 0)
-    stage_of_cluster_place.next()
-    there, stage_of_cluster_place.script.seen = stage_of_cluster_place.script.seen, None
-    stage_of_cluster_place.hears("does not answer: games wait until it does")
-    stage_of_cluster_place.script.seen = there
-    stage_of_cluster_place.hears("is back")
-    stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], CancelledError())
-    for guard in list(stage_of_cluster_place.script.guards.values()):
+    future = stage.place.submit(task(), 0)
+    stage.next()
+    there, stage.script.seen = stage.script.seen, None
+    stage.hears("does not answer: games wait until it does")
+    stage.script.seen = there
+    stage.hears("is back")
+    stage.settle(stage.next()[2], CancelledError())
+    for guard in list(stage.script.guards.values()):
         guard.status = "cancelled"
-    stage_of_cluster_place.hears("does not answer")
-    stage_of_cluster_place.hears("is back")
-    promise = stage_of_cluster_place.next()[2]
+    stage.hears("does not answer")
+    stage.hears("is back")
+    promise = stage.next()[2]
     while promise.released:
-        promise = stage_of_cluster_place.next()[2]
-    stage_of_cluster_place.settle(promise, result(1))
+        promise = stage.next()[2]
+    stage.settle(promise, result(1))
     assert future.result(LONG_S)
-    assert all(not one.failures for one in stage_of_cluster_place.place.machines.standing.values())
+    assert all(not one.failures for one in stage.place.machines.standing.values())
 
 
-def test_a_lost_connection_uses_up_no_try(stage_of_cluster_place: Stage) -> None:
+def test_a_lost_connection_uses_up_no_try(stage: Stage) -> None:
     """Seen by its games before anybody looked who is there: they wait, and no machine is named."""
-    future = stage_of_cluster_place.place.submit(task(), 0)
+    future = stage.place.submit(task(), 0)
     for lost in (CancelledError(), OSError("closed"), CancelledError(), OSError("closed")):
-        stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], lost)
-    stage_of_cluster_place.settle(stage_of_cluster_place.next()[2], result(1))
+        stage.settle(stage.next()[2], lost)
+    stage.settle(stage.next()[2], result(1))
     assert future.result(LONG_S)
-    assert stage_of_cluster_place.told.empty()
+    assert stage.told.empty()
 
 
-def test_a_machine_may_join_during_the_night(stage_of_cluster_place: Stage) -> None:
+def test_a_machine_may_join_during_the_night(stage: Stage) -> None:
     """It looks what it has, is named, and gets the next game; one that lacks something is named and gets none."""
-    stage_of_cluster_place.script.lacks["d:1"] = ("tablebases: no folder /tb",)
-    stage_of_cluster_place.script.seen = {
-        **stage_of_cluster_place.script.seen,
+    stage.script.lacks["d:1"] = ("tablebases: no folder /tb",)
+    stage.script.seen = {
+        **stage.script.seen,
         "c:1": ListedWorker("c", "c", 4, 4),
         "d:1": ListedWorker("d", "d", 4, 4),
     }
-    lines = {stage_of_cluster_place.hears("joined" if number == 0 else "gets no games") for number in range(2)}
+    lines = {stage.hears("joined" if number == 0 else "gets no games") for number in range(2)}
     assert lines == {"c has joined: 4 slots", "d gets no games, it lacks tablebases: no folder /tb"}
-    stage_of_cluster_place.place.resize(9)
+    stage.place.resize(9)
     for number in range(9):
-        stage_of_cluster_place.place.submit(task(number), number)
-    assert {stage_of_cluster_place.next()[0] for _ in range(6)} == {"a:1", "b:1", "c:1"}
+        stage.place.submit(task(number), number)
+    assert {stage.next()[0] for _ in range(6)} == {"a:1", "b:1", "c:1"}
 
 
-def test_who_has_another_version_is_sent_nothing_of_ours(stage_of_cluster_place: Stage) -> None:
+def test_who_has_another_version_is_sent_nothing_of_ours(stage: Stage) -> None:
     """It tells its version, or that it has none; both are one line, and its games are nobody's."""
-    stage_of_cluster_place.script.versions = {
+    stage.script.versions = {
         "c:1": "0.0.1 (ffffffff)",
         "d:1": ModuleNotFoundError("No module named 'enginetour'"),
     }
-    stage_of_cluster_place.script.seen = {
-        **stage_of_cluster_place.script.seen,
+    stage.script.seen = {
+        **stage.script.seen,
         "c:1": ListedWorker("", "10.0.0.3", 1, 1),
         "d:1": ListedWorker("d", "d", 1, 1),
     }
-    lines = {stage_of_cluster_place.hears("gets no games") for _ in range(2)}
+    lines = {stage.hears("gets no games") for _ in range(2)}
     assert lines == {
         f"10.0.0.3 gets no games, it lacks enginetour {VERSION}: it has 0.0.1 (ffffffff); install the same there",
         f"d gets no games, it lacks enginetour {VERSION}: No module named 'enginetour'",
     }
-    assert not {"c:1", "d:1"} & stage_of_cluster_place.script.guards.keys()
-    assert [resolve_name(*words) for words in stage_of_cluster_place.script.asked] == [VERSION] * 4
+    assert not {"c:1", "d:1"} & stage.script.guards.keys()
+    assert [resolve_name(*words) for words in stage.script.asked] == [VERSION] * 4
 
 
-def test_stop_now_lets_go_of_every_game(stage_of_cluster_place: Stage) -> None:
+def test_stop_now_lets_go_of_every_game(stage: Stage) -> None:
     """Running and queued games fail, and the workers are told."""
-    futures = [stage_of_cluster_place.place.submit(task(number), number) for number in range(3)]
-    promises = [stage_of_cluster_place.next()[2] for _ in range(2)]
-    stage_of_cluster_place.place.stop(now=True)
+    futures = [stage.place.submit(task(number), number) for number in range(3)]
+    promises = [stage.next()[2] for _ in range(2)]
+    stage.place.stop(now=True)
     for future in futures:
         assert isinstance(future.exception(LONG_S), MachineFailure)
     assert all(promise.released for promise in promises)
     with pytest.raises(RuntimeError, match="stopped"):
-        stage_of_cluster_place.place.submit(task())
+        stage.place.submit(task())
 
 
-def test_events_of_games_that_are_over_are_dropped(stage_of_cluster_place: Stage) -> None:
+def test_events_of_games_that_are_over_are_dropped(stage: Stage) -> None:
     """A late move of an ended game would stand on the board of the next."""
-    future = stage_of_cluster_place.place.submit(task(), 5)
-    _, key, promise = stage_of_cluster_place.next()
-    hear = stage_of_cluster_place.script.heard
-    stage_of_cluster_place.place._loop.ask(lambda: hear([(key, "move", 1), ("other", "move", 2)]))
-    assert stage_of_cluster_place.hears("move") == "(5, 'move', 1)"
-    stage_of_cluster_place.settle(promise, result())
+    future = stage.place.submit(task(), 5)
+    _, key, promise = stage.next()
+    hear = stage.script.heard
+    stage.place._loop.ask(lambda: hear([(key, "move", 1), ("other", "move", 2)]))
+    assert stage.hears("move") == "(5, 'move', 1)"
+    stage.settle(promise, result())
     future.result(LONG_S)
-    stage_of_cluster_place.place._loop.ask(lambda: hear([(key, "move", 3)]))
-    assert stage_of_cluster_place.told.empty()
+    stage.place._loop.ask(lambda: hear([(key, "move", 3)]))
+    assert stage.told.empty()
 
 
 def test_close_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
