@@ -212,13 +212,6 @@ def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bo
     return tuple(leaf for label in seed_labels(len(couples)) for leaf in couples[label - 1])
 
 
-def adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[Node, ...]:
-    """Return everybody of `order` from left to right, those `passing` beside an empty leaf: neighbors meet."""
-    playing = [entrant for entrant in order if entrant not in passing]
-    mates: dict[int, Node] = dict(zip(playing[::2], playing[1::2], strict=True)) | dict.fromkeys(passing)
-    return tuple(leaf for entrant in order if entrant in mates for leaf in (entrant, mates[entrant]))
-
-
 def family_crowding(row: Sequence[Node], families: Sequence[str]) -> tuple[int, ...]:
     """Pairs of one family that could meet inside a quarter of the tree, inside an eighth, ..., a pair.
 

@@ -14,7 +14,6 @@ from enginetour.formats.brackets import (
     KnockoutMatch,
     KnockoutOptions,
     Node,
-    adjacent_leaves,
     advance,
     bracket_leaves,
     bracket_size,
@@ -175,6 +174,13 @@ class Cup(Knockout):
             tree = tree.after(duels)
 
 
+def _adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[Node, ...]:
+    """Everybody of `order` from left to right, those `passing` beside an empty leaf: neighbors meet."""
+    playing = [entrant for entrant in order if entrant not in passing]
+    mates: dict[int, Node] = dict(zip(playing[::2], playing[1::2], strict=True)) | dict.fromkeys(passing)
+    return tuple(leaf for entrant in order if entrant in mates for leaf in (entrant, mates[entrant]))
+
+
 @lru_cache(maxsize=16)
 def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> _Tree:
     """The tree before the first round: pure, kept as every round asks for it."""
@@ -184,7 +190,7 @@ def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> _Tree:
     spare = bracket_size(len(members)) - len(members)
     passing = list(everybody)[:spare] if options.passes == "top" else dice.shuffled(everybody)[:spare]
     if options.seeding == "list":
-        return _Tree(adjacent_leaves(everybody, passing), options.third_place)
+        return _Tree(_adjacent_leaves(everybody, passing), options.third_place)
     row = bracket_leaves(order, passing, folded=folded)
     if options.part_families:
         row = separate_families(row, [member.family for member in members], folded=folded)

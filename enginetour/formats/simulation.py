@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import sqrt
 from statistics import NormalDist, fmean, median, quantiles, stdev
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from pydantic import ValidationError
@@ -164,11 +164,11 @@ class Estimate:
     mean: float
     error: float
 
-
-def estimate(figures: Sequence[float]) -> Estimate:
-    """Of one figure; one tournament alone has no error to tell, which is written as 0."""
-    count = len(figures)
-    return Estimate(fmean(figures), stdev(figures) / sqrt(count) if count > 1 else 0.0)
+    @classmethod
+    def of(cls, figures: Sequence[float]) -> Self:
+        """Of one figure; one tournament alone has no error to tell, which is written as 0."""
+        count = len(figures)
+        return cls(fmean(figures), stdev(figures) / sqrt(count) if count > 1 else 0.0)
 
 
 def accuracy(course: SimulatedTournament, population: Population) -> _Accuracy:
@@ -356,4 +356,4 @@ def _columns(rows: Sequence[_Accuracy]) -> dict[str, list[float]]:
 
 
 def _estimates(columns: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
-    return {name: estimate(column) for name, column in columns.items()}
+    return {name: Estimate.of(column) for name, column in columns.items()}

@@ -8,13 +8,13 @@ import pytest
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.simulation import (
+    Estimate,
     Population,
     SimulatedTournament,
     SimulationModel,
     accuracy,
     compare,
     draw_population,
-    estimate,
     parse_system,
     population_of,
     simulate,
@@ -65,8 +65,8 @@ def test_the_fit_looks_at_games_alone() -> None:
 
 def test_standard_errors() -> None:
     """Of 1, 2, 3: mean 2, deviation 1, error 1/sqrt 3; one figure has none."""
-    assert estimate([1.0, 2.0, 3.0]).error == pytest.approx(3**-0.5)
-    assert (estimate([5.0]).mean, estimate([5.0]).error) == (5.0, 0.0)
+    assert Estimate.of([1.0, 2.0, 3.0]).error == pytest.approx(3**-0.5)
+    assert (Estimate.of([5.0]).mean, Estimate.of([5.0]).error) == (5.0, 0.0)
 
 
 def test_the_same_system_twice_differs_by_nothing() -> None:

@@ -24,8 +24,8 @@ from enginetour.formats.pairing.tiebreaks import (
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Outcome, StandingsRow
 
-K = TypeVar("K", str, int)
-C = TypeVar("C")  # what one has done against another
+_K = TypeVar("_K", str, int)
+_C = TypeVar("_C")  # what one has done against another
 
 Grid = Map[str, Map[str, Tally]]  # a Cross that can be carried on cheaply
 _DEFAULT_CODES = ("SB", "DE", "WIN")
@@ -97,20 +97,20 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
     return tuple(lines)
 
 
-def _groups(keys: dict[K, tuple[int, ...]]) -> list[tuple[tuple[int, ...], list[K]]]:
+def _groups(keys: dict[_K, tuple[int, ...]]) -> list[tuple[tuple[int, ...], list[_K]]]:
     """Those of equal keys together, highest key first; inside a group the order stays."""
     ordered = sorted(keys, key=keys.__getitem__, reverse=True)
     return [(key, list(tied)) for key, tied in groupby(ordered, key=keys.__getitem__)]
 
 
 @dataclass(frozen=True, slots=True)
-class CrossRow(Generic[C]):
+class CrossRow(Generic[_C]):
     """One entrant of a crosstable; `cells` in the order of the rows, its own is None."""
 
     name: str
     half_points: int
     games: int
-    cells: tuple[C | None, ...]
+    cells: tuple[_C | None, ...]
 
 
 def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[str], ...]:
