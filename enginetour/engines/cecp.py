@@ -187,7 +187,7 @@ class CecpEngine(CecpListener):
             yield from self.say(b"xboard", b"protover 2")
         self.awaited = ("its features", "handshake_timeout")
         until = limit if self.spec.quirks.tells_features else min(limit, time.monotonic_ns() + SILENT_NS)
-        while (said := (yield from self._hear_features(until))) is None or said.what is not MessageKind.HELLO:
+        while (said := (yield from self._hear_features(until))) is None or said.kind is not MessageKind.HELLO:
             if said is None and until < limit and not self.features.values:
                 until = limit
                 yield from self._test_single_lines(most_empty=1)
@@ -198,20 +198,20 @@ class CecpEngine(CecpListener):
                 if until < limit:
                     break
                 yield from self.start_timeout("done=1" if self.features.values else "feature line")
-            elif said.what is MessageKind.ANSWER:
+            elif said.kind is MessageKind.ANSWER:
                 self._judge_trial(said)
                 if not self.features.values:
                     self.note("no-features", "a move but no feature line: taken as protocol 1")
                     break
-            elif said.what is MessageKind.WAIT:
+            elif said.kind is MessageKind.WAIT:
                 until = limit
-            elif said.what is MessageKind.FEATURE and "done" not in self.features.values:
+            elif said.kind is MessageKind.FEATURE and "done" not in self.features.values:
                 until = min(limit, time.monotonic_ns() + SILENT_NS)
         while self.thinking:
             said = yield from self.hear_poked(limit)
             if said is None:
                 yield from self.start_timeout("move")
-            elif said.what is MessageKind.ANSWER:
+            elif said.kind is MessageKind.ANSWER:
                 self._judge_trial(said)
         self.awaited = None
         yield from self._set_options()
@@ -402,7 +402,7 @@ class CecpEngine(CecpListener):
         used_ms = (time.monotonic_ns() - self._asked_ns) // MS
         own_ms = None if ask.own_ms is None else max(1, ask.own_ms - used_ms)
         self.process.write(self.go_lines(ask._replace(own_ms=own_ms)))
-        while (said := (yield from self.hear(deadline))) is not None and said.what is not MessageKind.ANSWER:
+        while (said := (yield from self.hear(deadline))) is not None and said.kind is not MessageKind.ANSWER:
             pass
         return said
 
@@ -467,10 +467,10 @@ class CecpEngine(CecpListener):
     def aside(self, said: Message) -> None:
         """While a position is being set, an error about it means that it cannot be told; in a game it waits."""
         if not self._force:
-            if said.what in _WEIGHTY and len(self._later) < len(_WEIGHTY):
+            if said.kind in _WEIGHTY and len(self._later) < len(_WEIGHTY):
                 self._later.append(said)
             return
-        if said.what is MessageKind.REFUSED_MOVE:
+        if said.kind is MessageKind.REFUSED_MOVE:
             raise Unsupported(f"refuses the opening: {escape_text(said.text)}")
-        if self._placing and said.what is MessageKind.REFUSED_POSITION:
+        if self._placing and said.kind is MessageKind.REFUSED_POSITION:
             raise Unsupported(f"cannot set position: {escape_text(said.text)}")

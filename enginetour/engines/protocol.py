@@ -196,7 +196,7 @@ class Engine(ABC):
             return None
         if self._last_line_cut and not self.intake.text:
             said = said._replace(cut=True)
-        if said.what is _STALE:
+        if said.kind is _STALE:
             self.stale += 1
             self.fence = "wait"  # runner spec 5.5: for the rest of its life
             self.note("out-of-turn", f"answered {escape_text(said.text)!r} when it was not asked; dropped")
@@ -214,7 +214,7 @@ class Engine(ABC):
             if not came and self.silent:
                 break  # as nearly always, on the path of every ply
             while (said := self.heard()) is not None:
-                if said.what not in (MessageKind.LINE, MessageKind.STALE, MessageKind.PONG, MessageKind.FEATURE):
+                if said.kind not in (MessageKind.LINE, MessageKind.STALE, MessageKind.PONG, MessageKind.FEATURE):
                     mattering.append(said)
             if not came:
                 break
@@ -402,7 +402,7 @@ class Engine(ABC):
         yield from self.say(*lines, ping)
         self.awaited = (f"its answer to {ping.decode()}", "ready_timeout")
         while (said := (yield from self.hear_poked(deadline))) is not None:
-            if said.what is MessageKind.PONG:
+            if said.kind is MessageKind.PONG:
                 break
             self.aside(said)
         else:
@@ -460,7 +460,7 @@ class Engine(ABC):
         """Whether it writes anything but complaints of an empty line; `kept` gets what it wrote."""
         deadline = time.monotonic_ns() + within_ns
         while (said := (yield from self.hear(deadline))) is not None:
-            if said.what not in _COMPLAINTS:
+            if said.kind not in _COMPLAINTS:
                 kept.append(said)
                 return True
         return False
@@ -479,7 +479,7 @@ class Engine(ABC):
                 if said is None:
                     self.spoiled = "no answer to stop within 1 s"
                     return
-                if said.what is MessageKind.ANSWER:
+                if said.kind is MessageKind.ANSWER:
                     self.late_ns = said.stamp_ns
         if not self._can_ping():
             self.spoiled = "without ping it cannot be fenced after an abnormal end"
@@ -505,11 +505,11 @@ class Engine(ABC):
         else:
             yield from self.say(*self._question_lines())
         while (said := (yield from self.hear_poked(deadline))) is not None:
-            if said.what is MessageKind.STALE:
+            if said.kind is MessageKind.STALE:
                 return said
-            if said.what is MessageKind.PONG:
+            if said.kind is MessageKind.PONG:
                 return None
-            if said.what is MessageKind.REFUSED_MOVE:
+            if said.kind is MessageKind.REFUSED_MOVE:
                 refused.append(said)
         return None
 

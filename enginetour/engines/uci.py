@@ -63,7 +63,7 @@ class UciEngine(Engine):
             if awaited is MessageKind.PONG:
                 yield from self.say(self._ping())
             self.awaited = (word, "handshake_timeout")
-            while (said := (yield from self.hear_poked(limit))) is None or said.what is not awaited:
+            while (said := (yield from self.hear_poked(limit))) is None or said.kind is not awaited:
                 if said is None:
                     yield from self.start_timeout(word)
         self.declared = tuple(self._options.values())

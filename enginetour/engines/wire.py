@@ -31,7 +31,7 @@ class MessageKind(Enum):
 class Message(NamedTuple):
     """One line that matters; `stamp_ns` is CLOCK_MONOTONIC right after the read that completed it."""
 
-    what: MessageKind
+    kind: MessageKind
     text: str = ""
     stamp_ns: int = 0
     cut: bool = False  # the last line before end of file, without its line end

@@ -177,7 +177,7 @@ class DrawClaims:
 
     def heard(self, seat: Seat, said: Message, *, thinking: bool) -> Verdict | None:
         """What it said was no fault and ended nothing else."""
-        if said.what is MessageKind.OFFER and self._by_agreement:
+        if said.kind is MessageKind.OFFER and self._by_agreement:
             if thinking:
                 seat.offers_draw = True
             else:

@@ -110,7 +110,7 @@ def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
         for seat in contest.seats:
             if seat.present is not None:
                 seat.present.kill()
-        pool.together.leave()
+        pool.sharing.leave()
         raise
     finally:
         contest.close()
@@ -159,7 +159,7 @@ class GameRunner:
         if faults:
             return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
         self._link.tell("start", self._start_event())
-        return self._finish(self._relay.play(self._pool.together))
+        return self._finish(self._relay.play(self._pool.sharing))
 
     def _start_event(self) -> dict[str, object]:
         """Who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""

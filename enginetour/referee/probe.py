@@ -64,7 +64,8 @@ def _try(task: ProbeTask, link: Link) -> tuple[_Findings, ProbeResult]:
     (greeted,) = handshake_all([task.spec], link)
     engine = greeted.engine
     if engine is None:
-        _did_not_start(greeted, found)
+        assert greeted.fault is not None
+        found.bad("start", greeted.fault.detail, greeted.fault.category, settled=True)
         return found, _report(found, None)
     try:
         if _is_ready(engine, greeted, found, link):
@@ -76,17 +77,13 @@ def _try(task: ProbeTask, link: Link) -> tuple[_Findings, ProbeResult]:
     return found, _report(found, engine)
 
 
-def _did_not_start(greeted: Handshaken, found: _Findings) -> None:
-    assert greeted.fault is not None
-    found.bad("start", greeted.fault.detail, greeted.fault.category, settled=True)
-
-
 def _is_ready(engine: Engine, greeted: Handshaken, found: _Findings, link: Link) -> bool:
     found.handshake_ms = greeted.handshake_ms
     if greeted.fault is not None:
         fault = start_fault(greeted.fault)
-        words = [*engine.problems] if fault.category == "bad-option" else [_with_stderr(engine, fault.detail)]
         settled = fault.category == "bad-option"
+        stderr = "".join(f"; stderr: {line}" for line in engine.process.stderr(1))
+        words = [*engine.problems] if settled else [f"{fault.detail}{stderr}"]
         # Without a word of the protocol for the whole limit it does not speak it, unless it is known to.
         if fault.category == "start-timeout" and not engine.spec.quirks.tells_features:
             settled = engine.reads_single_lines or not (engine.own_name or engine.declared)
@@ -125,18 +122,13 @@ def _bears_no_tables(engine: Engine, link: Link) -> bool:
     return other.fault is None
 
 
-def _with_stderr(engine: Engine, detail: str) -> str:
-    last = engine.process.stderr(1)
-    return f"{detail}; stderr: {last[0]}" if last else detail
-
-
 def search(engine: Engine, ask: Ask, deadline: int) -> _Search:
     """One search up to its answer; None at CLOCK_MONOTONIC `deadline` ns."""
     if engine.needs_approach:
         yield from engine.approach(ask)
     engine.go(ask)
     while (said := (yield from engine.hear(deadline))) is not None:
-        if said.what is MessageKind.ANSWER:
+        if said.kind is MessageKind.ANSWER:
             return said
     return None
 

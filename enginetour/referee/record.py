@@ -32,7 +32,7 @@ from enginetour.referee.waits import EngineWaits, OwnWaits
 # How hard an engine worked in one game, as it told it: sums to be averaged over a tournament.
 
 _PLACE = {name: place for place, name in enumerate(MoveMade._fields)}
-FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")
+_FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")
 
 
 def search_averages(moves: Sequence[MoveMade], pondered_ms: int = 0) -> tuple[tuple[str, int, int], ...]:
@@ -42,7 +42,7 @@ def search_averages(moves: Sequence[MoveMade], pondered_ms: int = 0) -> tuple[tu
     `pondered_ms`: an engine counts nodes from `go ponder` on.
     """
     columns = list(zip(*moves, strict=True)) or [()] * len(MoveMade._fields)  # a third of the time of move by move
-    told = {name: [figure for figure in columns[_PLACE[name]] if figure is not None] for name in FIGURES}
+    told = {name: [figure for figure in columns[_PLACE[name]] if figure is not None] for name in _FIGURES}
     spent, nodes = columns[_PLACE["elapsed_ms"]], columns[_PLACE["nodes"]]
     told["nodes_ms"] = [ms for ms, count in zip(spent, nodes, strict=True) if count is not None]
     before = {"nodes_ms": pondered_ms}
@@ -205,7 +205,7 @@ class RawPly(NamedTuple):
     pondered_ns: int = 0  # of the same search, before the clock ran
 
 
-class SideNotes:
+class _SideNotes:
     """What is written of one side."""
 
     def __init__(self, seat: Seat, *, usual: bool) -> None:
@@ -224,13 +224,13 @@ class PlyWriter:
         self._kept = re.compile(keep_lines) if keep_lines else None
         self._shadow = record_board(position)
         self._quick = getattr(self._shadow, "write", None) if self._kept is None else None
-        self._pages: dict[Seat | None, SideNotes] = {}
+        self._pages: dict[Seat | None, _SideNotes] = {}
         self.looks: deque[Iterator[None]] = deque()
         self.moves: list[MoveMade] = []
 
     def begin(self, *seats: Seat) -> None:
         """Whose thoughts are to come."""
-        self._pages = {seat: SideNotes(seat, usual=self._position.usual) for seat in seats}
+        self._pages = {seat: _SideNotes(seat, usual=self._position.usual) for seat in seats}
 
     def write(self, raw: RawPly, gap_ns: int | None) -> None:
         """The next ply; `gap_ns` is the relay gap before it."""
@@ -252,7 +252,7 @@ class PlyWriter:
         if raw.pondered_ns and move.nodes is not None:
             page.pondered_ns += raw.pondered_ns
 
-    def _patiently(self, raw: RawPly, seat: Seat, page: SideNotes, gap_ns: int | None, uci: str) -> MoveMade:
+    def _patiently(self, raw: RawPly, seat: Seat, page: _SideNotes, gap_ns: int | None, uci: str) -> MoveMade:
         thought = self._thought(raw, seat, page.claims)
         return MoveMade(
             uci, self._shadow.play(raw.move, uci, raw.mark), raw.elapsed_ms, raw.clock_ms,
@@ -404,7 +404,7 @@ class Record:
             seat.look()
             if seat.present is not None:
                 process = seat.present.process
-                seat.queue = EngineWaits(process.engine_pid, process.family)
+                seat.waits = EngineWaits(process.engine_pid, process.family)
         self._used = {seat: seat.cpu_ms(whole=False) for seat in seats}
         self._scribe.begin(*seats)
 
@@ -423,9 +423,9 @@ class Record:
     def search_begun(self, seat: Seat, other: Seat, go_ns: int) -> None:
         """A search is under way since CLOCK_MONOTONIC `go_ns`, and `other` may ponder meanwhile."""
         self._waited = self._queue.look()
-        if seat.queue is not None:
-            seat.queue.mark(go_ns)
-        self.crowd()
+        if seat.waits is not None:
+            seat.waits.mark(go_ns)
+        self.count_waits()
         self._plan(seat, other, go_ns)
 
     def search_goes_on(self, seat: Seat, other: Seat, go_ns: int, waited: bytes, gap_ns: int | None) -> None:
@@ -433,14 +433,14 @@ class Record:
         self._waited, self._gap = waited, gap_ns
         self._plan(seat, other, go_ns)
 
-    def crowd(self, compiled: tuple[int, int] | None = None) -> None:
+    def count_waits(self, compiled: tuple[int, int] | None = None) -> None:
         """Count long waits for a processor, with those that compiled code has counted in this game."""
         self._compiled = compiled or self._compiled
-        queues = [seat.queue for seat in self._seats if seat.queue is not None]
+        queues = [seat.waits for seat in self._seats if seat.waits is not None]
         marks = self._compiled[0] + sum(queue.marks for queue in queues)
         long = self._compiled[1] + sum(queue.long for queue in queues)
         counted, self._crowd = self._crowd, (marks, long)
-        if told := self._pool.crowd.add(marks - counted[0], long - counted[1]):
+        if told := self._pool.shortage.add(marks - counted[0], long - counted[1]):
             self._link.tell("crowd", told)
 
     def terms(self) -> tuple[int, int, int, bool, int]:
@@ -530,14 +530,14 @@ class Record:
             now = seat.cpu_ms()
             if now is not None and begun is not None:
                 self._spent[seat] = max(0, now - begun)  # of two clocks, one of which ticks
-            self._queued[seat] = None if seat.queue is None else seat.queue.of_game_ms()
+            self._queued[seat] = None if seat.waits is None else seat.waits.of_game_ms()
 
     def release(self) -> None:
         """No more steps; the descriptors go back."""
         self._queue.close()
         for seat in self._seats:
-            if seat.queue is not None:
-                seat.queue.close()
+            if seat.waits is not None:
+                seat.waits.close()
 
     def _warnings(self) -> None:
         for seat in self._seats:

@@ -136,7 +136,7 @@ class _Reenactment:
             yield from engine.say(_STOP[engine.spec.protocol])
             answer = yield from engine.hear(time.monotonic_ns() + OWED_NS)
             yield from engine.settle()
-            return answer if answer is not None and answer.what is MessageKind.ANSWER else None
+            return answer if answer is not None and answer.kind is MessageKind.ANSWER else None
 
         result: Message | EngineFault | None = run_scripts({engine: script()}, self._link)[engine]
         return result
@@ -191,7 +191,7 @@ class _Reenactment:
                 return fault
         self._own.searched = True
         result = run_scripts({engine: self._search(engine, ask, patience_ns)}, self._link)[engine]
-        if isinstance(result, Message) and result.what is not MessageKind.ANSWER:
+        if isinstance(result, Message) and result.kind is not MessageKind.ANSWER:
             return self._claimed(engine, result, thinking=True)
         answer: Message | EngineFault | None = result
         return answer
@@ -200,7 +200,7 @@ class _Reenactment:
         self._own.asked_ns = engine.go(ask)
         deadline = self._own.asked_ns + patience_ns
         while (said := (yield from engine.hear(deadline))) is not None:
-            if said.what is MessageKind.ANSWER or by_message(self._own, said, thinking=True, aborts=0) is not None:
+            if said.kind is MessageKind.ANSWER or by_message(self._own, said, thinking=True, aborts=0) is not None:
                 return said
         return engine.overdue()
 

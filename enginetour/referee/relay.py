@@ -94,10 +94,10 @@ class Relay:
         self._search = _SearchTimes()
         self._compiled: CompiledRelay | None = None
 
-    def play(self, together: SharedProcessor) -> Verdict:
+    def play(self, sharing: SharedProcessor) -> Verdict:
         """Play until the game is over. Both engines are seated. Raises MachineFailure when told to stop now."""
         if _is_plain(self._task, self._position, self._seats):
-            self._compiled = CompiledRelay(self._state, together)
+            self._compiled = CompiledRelay(self._state, sharing)
         while (verdict := self._plies()) is None:
             pass
         return verdict
@@ -188,7 +188,7 @@ class Relay:
                 if spoke:
                     engine.pull()
                 while (said := engine.heard()) is not None:
-                    if said.what is _ANSWER:
+                    if said.kind is _ANSWER:
                         return said
                     if (verdict := self._talk(seat, said, thinking=True)) is not None:
                         return verdict
@@ -210,7 +210,7 @@ class Relay:
     def _last_words(self, seat: Seat, other: Seat) -> Message | Verdict:
         """It closed its input and can hear nothing more: what it has said by now still counts."""
         for said in seat.engine.discard():
-            last = said if said.what is MessageKind.ANSWER else self._talk(seat, said, thinking=True)
+            last = said if said.kind is MessageKind.ANSWER else self._talk(seat, said, thinking=True)
             if last is not None:
                 return last
         return seat.engine.overdue() or self._crash(seat, other)
@@ -227,7 +227,7 @@ class Relay:
             verdict = self._draws.heard(seat, said, thinking=thinking)
         if verdict is None or not thinking:
             return verdict
-        if said.what is not MessageKind.OFFER:  # who offers thinks on
+        if said.kind is not MessageKind.OFFER:  # who offers thinks on
             seat.engine.search_over()
         late = self._late(seat, said)
         return verdict if late is None or late.void else late
@@ -276,7 +276,7 @@ class Relay:
         """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
         flag_ns = self._search.go_ns + seat.clock.flag_ns()
         engine, own_ns = seat.engine, self.own_ns()  # what we wait from here on excuses nothing
-        used_ns = 0 if seat.queue is None else seat.queue.used_ns()
+        used_ns = 0 if seat.waits is None else seat.waits.used_ns()
         run_scripts({engine: engine.settle()}, self._link, self._halts.overslept)
         if seat.draw_claimed:
             words = f"{seat.color} claims a draw that is none and does not move"
@@ -285,7 +285,7 @@ class Relay:
             return self._flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
         words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
-        starved = seat.queue is not None and seat.queue.is_kept_waiting(used_ns)
+        starved = seat.waits is not None and seat.waits.is_kept_waiting(used_ns)
         if starved:
             words += ", for want of a processor"
         return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
@@ -309,7 +309,7 @@ class Relay:
             return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
         over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
         own_ns = self.own_ns() if own_ns is None else own_ns
-        waited_ns = None if seat.queue is None else seat.queue.machine_ns()
+        waited_ns = None if seat.waits is None else seat.waits.machine_ns()
         if starved:  # it waits still, and the kernel counts a wait when it is over
             waited_ns = max(waited_ns or 0, elapsed_ns)
         return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, words, waited_ns=waited_ns)
@@ -362,7 +362,7 @@ class CompiledRelay:
     `Relay` continues with what was read, and its timestamps, as if it had read it itself.
     """
 
-    def __init__(self, state: GameState, together: SharedProcessor) -> None:
+    def __init__(self, state: GameState, sharing: SharedProcessor) -> None:
         assert native is not None
         task, position, ends, record, seats, link, halts = state
         self._position, self._ends, self._record, self._seats, self._halts = position, ends, record, seats, halts
@@ -374,21 +374,21 @@ class CompiledRelay:
         )  # fmt: skip
         for seat in seats:
             process = seat.engine.process
-            threads = [] if seat.queue is None else seat.queue.files
+            threads = [] if seat.waits is None else seat.waits.files
             limits = go_limits(seat.clock.tc).encode("ascii")
             self._own.seat(seat.white, seat, process.stdin_fd, process.stdout_fd, process.note, limits, threads)
         self._turns = -1  # of what is polled
         self._search = _SearchTimes()
-        self._together, self._begun = together, False
+        self._sharing, self._begun = sharing, False
 
     def close(self) -> None:
         """Give its memory and descriptor back: it and `_judge` hold each other."""
-        self._together.close()
+        self._sharing.close()
         del self._own
 
     def takes(self, search: _SearchTimes) -> bool:
         """Take the game over before a search, if all is as plain as it was; else its next ply is Python's."""
-        if not all(seat.engine.is_plain and seat.queue is not None for seat in self._seats):
+        if not all(seat.engine.is_plain and seat.waits is not None for seat in self._seats):
             return False
         self._search = search
         position = self._position
@@ -406,7 +406,7 @@ class CompiledRelay:
             )  # fmt: skip
         if not self._begun:
             self._begun = True
-            self._together.begin(self._seats, len(position.moves))
+            self._sharing.begin(self._seats, len(position.moves))
         return True
 
     def run(self) -> CompiledEnd:
@@ -414,8 +414,8 @@ class CompiledRelay:
         record, (white, black) = self._record, self._seats
         while True:
             self._watch()
-            why = self._own.run(*record.terms(), black.look_ns, white.look_ns, self._together.quick_ns)
-            record.crowd(self._own.crowd())
+            why = self._own.run(*record.terms(), black.look_ns, white.look_ns, self._sharing.quick_ns)
+            record.count_waits(self._own.crowd())
             if why == _STIRRED:
                 for seat in self._seats:
                     seat.engine.process.drain_stderr()
@@ -425,7 +425,7 @@ class CompiledRelay:
                     record.watch(seat)
                 record.work(self._own.stirs)
             elif why == _SLOW:
-                self._together.part()
+                self._sharing.part()
             else:
                 return self._leave()
 
@@ -443,7 +443,7 @@ class CompiledRelay:
         return self._ends.adjudicator.by_score(Counters(turn, halfmoves, number), score)
 
     def _leave(self) -> CompiledEnd:
-        self._together.end(len(self._position.moves))
+        self._sharing.end(len(self._position.moves))
         thinking, text, stamp, go_ns, write_ns, gap_ns, answered_ns, waited, now, until, taken, unread, end = (
             self._own.ply()
         )
@@ -484,8 +484,8 @@ class CompiledRelay:
         clock.margin_uses += margin_uses
         seat.searched, seat.asked_ns = True, asked
         seat.engine.searched(searches, go_ns if thinking else asked, thinking=thinking)
-        if marked_ns and seat.queue is not None:
-            seat.queue.marked(marked, marked_ns)
+        if marked_ns and seat.waits is not None:
+            seat.waits.marked(marked, marked_ns)
 
 
 def _is_plain(task: GameTask, position: Position, seats: tuple[Seat, Seat]) -> bool:

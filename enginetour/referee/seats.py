@@ -34,7 +34,7 @@ class Seat:
         self.engine: Engine  # that sits here; only after `prepare_engines` has found no fault
         self.present: Engine | None = None  # the engine, if it came so far
         self._most_kb: int | None = None  # that its engine was seen to hold
-        self.queue: EngineWaits | None = None  # while a game goes on
+        self.waits: EngineWaits | None = None  # while a game goes on
 
     @property
     def color(self) -> str:

@@ -30,8 +30,8 @@ class EnginePool:
     """At most two live engines, and what is known of quick ones. What may not be used again is ended, not kept."""
 
     def __init__(self) -> None:
-        self.together = SharedProcessor()
-        self.crowd = ProcessorShortage()
+        self.sharing = SharedProcessor()
+        self.shortage = ProcessorShortage()
         self._engines: list[Engine] = []
         self.warned: set[tuple[str, str]] = set()  # (engine, kind of warning) told by this slot
         self._partings: list[Incident] = []

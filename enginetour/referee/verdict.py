@@ -178,18 +178,18 @@ def start_failed(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
 
 def by_message(seat: Seat, said: Message, *, thinking: bool, aborts: int) -> Verdict | None:
     """What a CECP line other than a move does to the game (runner spec 7, table); None: nothing, or not yet."""
-    if said.what is MessageKind.RESIGN:
+    if said.kind is MessageKind.RESIGN:
         return resignation(seat)
-    if said.what is MessageKind.ABORT:
+    if said.kind is MessageKind.ABORT:
         words = f"{seat.color} gives the game up: {escape_text(said.text)}"
         if aborts >= _ABORTS:
             return loss(seat, Termination.ABORTED, words, category="engine-abort")
         return void(seat, "engine-abort", words)
-    if said.what is MessageKind.REFUSED_MOVE:
+    if said.kind is MessageKind.REFUSED_MOVE:
         if not (thinking or seat.searched):  # as in the fence after the opening's moves, only later
             return void(seat, "unsupported", f"{seat.color} refuses the opening: {escape_text(said.text)}")
         return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} calls a legal move illegal: {escape_text(said.text)}")
-    if said.what is MessageKind.RESULT and (thinking or seat.searched):
+    if said.kind is MessageKind.RESULT and (thinking or seat.searched):
         return _claim(seat, said.text)
     return None
 

@@ -448,7 +448,7 @@ def test_a_refused_move_in_quotes_is_that_move(words: str) -> None:
     engine.intake.feed(f"Illegal move: {words}\n".encode())
     said = engine.heard()
     assert said is not None
-    assert said.what is MessageKind.REFUSED_MOVE
+    assert said.kind is MessageKind.REFUSED_MOVE
     engine.kill()
 
 

@@ -92,7 +92,7 @@ class NotSupported(Exception):
 _EVERY_LIMIT: frozenset[LimitName] = frozenset({"clock", "movetime", "nodes", "depth"})
 PATIENCE_S = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
 SHORT_PATIENCE_S = 3.0  # s for a limit its file leaves out: depth 3 may take so long (engines spec 1)
-MARGIN_MS = 1_000  # a move on a busy machine is not judged to the millisecond
+_MARGIN_MS = 1_000  # a move on a busy machine is not judged to the millisecond
 ANSWER_S = 2.0  # s for a ping (runner spec 5.2)
 OWED_S = 1.0  # s for the answer to `stop` or `?` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking
@@ -171,14 +171,14 @@ class EngineSession:
     def think(self, position: Position, tc: TimeControl, seconds: float) -> Engine:
         """A new game, and a search that is left alone after so long."""
         engine = self.new_game(position, tc)
-        ask = _ask(position, tc, Clock(Side(self.spec, tc, MARGIN_MS), PATIENCE_S))
+        ask = _ask(position, tc, Clock(Side(self.spec, tc, _MARGIN_MS), PATIENCE_S))
         run_scripts({engine: search(engine, ask, time.monotonic_ns() + int(seconds * 1e9))}, self.link)
         return engine
 
     def move(self, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Answer:
         """One move of a new game. StepFault: none in time, or not a legal one."""
         engine, board = self.new_game(position, tc), position.board
-        clock = Clock(Side(self.spec, tc, MARGIN_MS), patience_s)
+        clock = Clock(Side(self.spec, tc, _MARGIN_MS), patience_s)
         begun = time.monotonic_ns()
         script = search(engine, _ask(position, tc, clock), begun + clock.wait_ns())
         said = run_scripts({engine: script}, self.link)[engine]

@@ -91,7 +91,13 @@ def _thinking_ping(session: EngineSession) -> str:
     return ""
 
 
-def _answers(session: EngineSession, *lines: str, wanted: str, fault: str) -> str:
+_STRANGE, _NO_READYOK = (
+    ["setoption name No Such Option value 1", "isready"],
+    "no readyok after an option it does not have",
+)
+
+
+def _answers(lines: list[str], wanted: str, fault: str, session: EngineSession) -> str:
     session.loose()
     session.send(*lines)
     session.expect(wanted, fault)
@@ -99,20 +105,11 @@ def _answers(session: EngineSession, *lines: str, wanted: str, fault: str) -> st
 
 
 def _idle_stop(session: EngineSession) -> str:
-    _answers(session, "stop", "isready", wanted="readyok", fault="no readyok after stop without a search")
+    _answers(["stop", "isready"], "readyok", "no readyok after stop without a search", session)
     late = [line for line in (*session.heard, *session.pause(0.1)) if line.startswith("bestmove")]
     if late:
         raise StepFault(f"{late[0]!r} where nothing was asked")
     return ""
-
-
-def _again(session: EngineSession) -> str:
-    return _answers(session, "uci", wanted="uciok", fault="no second uciok")
-
-
-def _strange_option(session: EngineSession) -> str:
-    lines = ("setoption name No Such Option value 1", "isready")
-    return _answers(session, *lines, wanted="readyok", fault="no readyok after an option it does not have")
 
 
 def _news(session: EngineSession) -> str:
@@ -168,8 +165,8 @@ STEPS: tuple[Step, ...] = (
     Step("info", "info lines as the protocol has them", _info, "warn"),
     Step("new-game", "ready after ucinewgame", _news),
     Step("idle-stop", "stop without a search", _idle_stop, "warn"),
-    Step("second-uci", "uci a second time", _again, "warn"),
-    Step("strange-option", "an option it does not have", _strange_option, "warn"),
+    Step("second-uci", "uci a second time", partial(_answers, ["uci"], "uciok", "no second uciok"), "warn"),
+    Step("strange-option", "an option it does not have", partial(_answers, _STRANGE, "readyok", _NO_READYOK), "warn"),
     Step("endless", "go infinite, ended by stop", _endless, "warn"),
     Step("ping-thinking", "isready while it thinks", _thinking_ping, "warn"),
     Step("ponder-hit", "a ponder hit", _hit, "warn"),
