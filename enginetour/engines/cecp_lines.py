@@ -28,8 +28,6 @@ from enginetour.engines.wire import (
 )
 from enginetour.model.task import DeclaredOption, EngineSpec
 
-# Lines of the CECP (WinBoard protocol 1 and 2): the same table in every state (runner spec 7).
-
 # Lines that can mean something; all others (thinking lines, chatter) are passed over by one search.
 TELLING = re.compile(
     rb"^[ \t]*(?:" + INVISIBLE + rb"+[ \t]*)?"

@@ -36,8 +36,6 @@ from enginetour.model.task import (
     VariableName,
 )
 
-# One engine, one TOML file: reading it with the place of each mistake, and writing a new one.
-
 # What an engine obeys when its file does not say: all of UCI; `sd` and `nps` only where known (runner spec 8).
 USUAL_LIMITS: Mapping[str, frozenset[LimitName]] = {
     "uci": frozenset({"clock", "movetime", "nodes", "depth"}),

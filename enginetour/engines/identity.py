@@ -16,8 +16,6 @@ from enginetour.interop.files import refuse_special, split_flag
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import EngineSpec, Side
 
-# What makes two engine versions the same: the content of program, scripts and nets, arguments, options that matter.
-
 # Hex digits of a fingerprint: 64 bits, a chance collision among a million versions is 3 in 100 million.
 _LENGTH = 16
 # Options that change what is written down, never what is played.

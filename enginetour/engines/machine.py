@@ -20,8 +20,6 @@ from typing import Any, Literal
 
 from enginetour.engines.strays import MOST_PROCESSES, children, process_tree, read_proc
 
-# The machine a game is played on, in the words of its own kernel.
-
 
 @cache
 def processor_name() -> str:

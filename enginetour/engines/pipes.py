@@ -13,8 +13,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-# Bytes on pipes with a bound on everything: rings of what was said, and what a full pipe left over.
-
 WAITING_CAP = 64 * 1024  # bytes, runner spec 2
 STDERR_CAP = 64 * 1024  # bytes, runner spec 2
 TRAFFIC_CAP = 256 * 1024  # bytes, runner spec 2

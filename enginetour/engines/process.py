@@ -193,8 +193,6 @@ def _told(seen: strays.ProcessInfo) -> str:
     return f"{escape_bytes(seen.name.encode())} ({seen.pid}){' could not be killed' if alive else ''}"
 
 
-# One running engine: its pipes and its traffic.
-
 _UNKNOWN = "ended, status unknown"
 READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
 

@@ -16,8 +16,6 @@ from enginetour.interop.files import bundled_directory, split_flag
 from enginetour.model.errors import EngineRefused, InputRefused, suggest
 from enginetour.model.task import EngineSpec, OptionValue
 
-# The engines we know by id: files of the workspace's ``engines`` folder and those we ship; how each is started.
-
 # Where Debian keeps engines: not in everybody's PATH (systemd, ssh commands, root).
 GAMES = ("/usr/games", "/usr/local/games")
 _PROGRAM = re.compile(r"\{program:([^{}]+)\}")

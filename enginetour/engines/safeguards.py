@@ -12,8 +12,6 @@ from enginetour.engines.sandbox import BWRAP, BWRAP_PACKAGE, explain_no_landlock
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec
 
-# What of the safeguards is in force on this machine, tried for real, in one line for the user.
-
 _TRUNCATE_ABI = 3  # of landlock, from which on no file can be emptied (Linux 6.2): landlock(7)
 
 

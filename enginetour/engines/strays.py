@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-# Small files in which the kernel tells of processes and of itself: proc(5).
-
 PAGE = 4096  # bytes: nearly all is told in one read of so many; a file object costs half as much again (measured)
 
 
@@ -38,8 +36,6 @@ def read_proc(path: str) -> bytes:
         os.close(file)
     return text
 
-
-# Processes that got away: our own descendants and those that carry our tag, found in /proc, ended by pidfd.
 
 TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (reliability spec 4.1)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h

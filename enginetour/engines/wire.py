@@ -6,8 +6,6 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
-# What an engine said, in one vocabulary for both protocols, and what it thought.
-
 
 class MessageKind(Enum):
     """What a line of an engine means at the moment it is read."""

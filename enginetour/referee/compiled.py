@@ -30,9 +30,6 @@ def _loaded() -> ModuleType | None:
 native = _loaded()
 
 
-# The board behind the real one, on which the record of a game is written ply by ply.
-
-
 class RecordBoard:
     """The position before the next ply to be written, by python-chess, for all variants."""
 

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 4_096  # bytes of a line in a log of traffic: more than the longest `position` (runner spec 6)
 
 
-# Plies that no engine is asked for: the opening's, and those of the book we play from for one side.
-
-
 def _play_opening(opening: Opening, position: Position, ends: RuleEnds, record: Record) -> None:
     """ValueError for one that ends the game."""
     for text in opening.moves:
@@ -91,9 +88,6 @@ class _OwnBooks:
         """Give the files back."""
         for book in self._books.values():
             book.close()
-
-
-# One game between two engines: relay first, record afterwards (runner spec sections 3 to 5 and 10).
 
 
 def play(task: GameTask, link: Link, pool: EnginePool) -> Game:

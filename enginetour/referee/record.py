@@ -189,9 +189,6 @@ def _played(board: chess.Board, word: str) -> bool:
     return True
 
 
-# The record of a game, ply by ply: notation, and what each search was said to be, held against the board.
-
-
 class RawPly(NamedTuple):
     """One ply as it was played; `search` is the engine's raw output."""
 
@@ -287,8 +284,6 @@ class PlyWriter:
         page = self._pages.get(seat)
         return () if page is None else page.claims.broken()
 
-
-# What whoever looks on is told of a game's moves.
 
 LIVE_INTERVAL_NS = 100_000_000  # between two tellings: ten a second are as many as anybody sees
 

@@ -55,9 +55,6 @@ class GameState(NamedTuple):
     halts: Interruptions
 
 
-# The search under way, as the referee measures it (runner spec 3).
-
-
 @dataclass(slots=True)
 class _SearchTimes:
     """Stamps are CLOCK_MONOTONIC in ns; all but the stamps is what we ourselves may have cost the move."""
@@ -72,8 +69,6 @@ class _SearchTimes:
         """The error budget; `waited_ns`: for a processor, by the kernel."""
         return self.write_ns + self.gap_ns + self.late_ns + waited_ns
 
-
-# Every ply, in Python.
 
 _CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 _ANSWER = MessageKind.ANSWER  # an enumeration looks its members up by name, each time

@@ -20,8 +20,6 @@ from enginetour.referee.seats import Seat
 from enginetour.referee.talk import run_scripts
 from enginetour.referee.waits import ProcessorShortage
 
-# Where engines wait between two games of a slot, with their processes alive.
-
 WARNING_LINES = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
 POOL_SIZE = 2  # engines a slot keeps alive at most (runner spec 14)
 
@@ -111,8 +109,6 @@ def end_engines(engines: list[Engine]) -> None:
             engine.kill()
     end_all([engine.process for engine in engines if not engine.process.closed])
 
-
-# Both engines at the board before the clocks run: started, shaken hands with, told the game, side by side.
 
 ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)
 STARTS = 3  # of an engine that is deaf at its start, as of a probe (reliability 1)

@@ -15,8 +15,6 @@ from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.model.task import EngineSpec
 from enginetour.referee.link import Link
 
-# Scripts of several engines side by side over one poll: what one waits for costs the other nothing.
-
 _EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
 WAIT_REPORT_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for
 _STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
@@ -139,9 +137,6 @@ def _gone_by(process: EngineProcess) -> str:
 def _await_exit(engine: Engine, until_ns: int) -> None:
     while not engine.process.exited and time.monotonic_ns() < until_ns:
         wait((engine.process,), None, until_ns)
-
-
-# Engines side by side from nothing to ready: what one takes to load costs the other nothing.
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,6 @@ from enginetour.referee.link import Link
 from enginetour.referee.probe import search
 from enginetour.referee.talk import check_stop, describe_exit, run_scripts
 
-# What a course finds out: one verdict a step, and what to write into the engine file.
-
 Verdict = Literal["ok", "warn", "FAIL", "not offered"]
 _Gravity = Literal["warn", "FAIL"]
 HintValue = int | float | bool | str | tuple[str, ...]
@@ -86,8 +84,6 @@ class StepFault(Exception):
 class NotSupported(Exception):
     """The engine does not have what the step is about."""
 
-
-# One engine under examination: its process, what it is asked through the adapter or line by line, its steps.
 
 _EVERY_LIMIT: frozenset[LimitName] = frozenset({"clock", "movetime", "nodes", "depth"})
 PATIENCE_S = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
