@@ -53,12 +53,19 @@ def nothing_left() -> object:
     assert not running_engines
 
 
-@pytest.fixture(params=["compiled", "plain"])
+@pytest.fixture(autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the part in C and without it: the same verdicts."""
-    if request.param == "plain":
+    """With the part in C, and without it where a test says so: the same verdicts."""
+    if getattr(request, "param", "") == "plain":
         monkeypatch.setattr(relay, "native", None)
         monkeypatch.setattr(compiled, "native", None)
+
+
+WAYS = pytest.mark.parametrize("way", ["compiled", "plain"], indirect=True)
+# A game of a CECP engine is never compiled.
+BOTH_AND_WAYS = pytest.mark.parametrize(
+    ("protocol", "way"), [("uci", "compiled"), ("uci", "plain"), ("cecp", "compiled")], indirect=["way"]
+)
 
 
 @pytest.fixture
@@ -74,8 +81,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits.EngineWaits, "machine_ns", lambda queue: None)
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
     """Two sound engines play until the fifth repetition, and the record holds every ply."""
     played = drawn(game(sound(protocol), sound(protocol)))
@@ -89,8 +95,7 @@ def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
     assert played.white_tc == "60"
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
     """Down to the PGN, of every move but the first, which answers nobody; the game's figures are of the same gaps."""
     played = drawn(game(sound(), sound(protocol)))
@@ -103,7 +108,7 @@ def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
     assert told == [[], *([f"{gap / 1e6:.6f}"] for gap in gaps if gap is not None)]
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 @pytest.mark.parametrize("keep_lines", ["", "depth"])
 def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
     """Down to the PGN, each figure by its name, whoever wrote the ply."""
@@ -118,8 +123,7 @@ def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
     assert " ".join(told.split()).count("s, n=1234, sd=9, nps=88, hf=17, tb=2") == 8
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("turned", [0, 1])
 def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol, turned: int) -> None:
     """Of two engines that say +0.31 in each move one speaks from White's side; the other is of the other protocol."""
@@ -134,7 +138,7 @@ def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol
     assert shown == ["+0.31", f"{blacks / 100:+.2f}"] * 8
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """By kind, with the first of each: of its PV, its mates and its silence; nothing of it ends the game."""
     write = PlyWriter.write
@@ -166,8 +170,7 @@ def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.
     assert not played.black.claims
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["crash", "segv", "eof", "half-move", "closes-input-and-thinks"])
 def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
     """Whoever dies, or closes its output, while it owes a move has lost by a crash."""
@@ -180,14 +183,13 @@ def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
         assert "assertion failed" in played.incidents[-1].stderr
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_a_crash_in_the_first_search_is_a_loss(protocol: Protocol) -> None:
     """The first search is part of the game: a death in it is a loss, not a failed start."""
     lost(game(scripted(protocol, "crash", at=1), sound()), "crash", Termination.CRASH)
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
     """A binary for another CPU is a failed start."""
     played = game(scripted("uci", "sigill", at=1), sound())
@@ -195,8 +197,7 @@ def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
     assert "another CPU" in played.cause
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["answer-die", "closes-input", "half"])
 def test_an_answer_before_the_end_counts(protocol: Protocol, fault: str) -> None:
     """A move that came before the death is played; the death is judged at that engine's next turn."""
@@ -205,7 +206,7 @@ def test_an_answer_before_the_end_counts(protocol: Protocol, fault: str) -> None
     assert played.plies == 4
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_dying_engine_may_still_mate() -> None:
     """The mating move counts even if it was the engine's last breath."""
     white = scripted("uci", "answer-die", at=4, moves="e2e4,d1h5,f1c4,h5f7")
@@ -213,8 +214,8 @@ def test_a_dying_engine_may_still_mate() -> None:
     assert (played.outcome, played.termination, played.cause) == (Outcome.WHITE, Termination.MATE, "White mates")
 
 
-@pytest.mark.usefixtures("way", "unanswered")
-@BOTH
+@BOTH_AND_WAYS
+@pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["hang", "deaf"])
 def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
     """No answer by the flag is a loss on time, whether the engine still answers pings or not."""
@@ -222,14 +223,15 @@ def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
     assert "after the flag" in lost(played, fault, Termination.TIME).cause
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 @pytest.mark.parametrize("fault", ["flood", "endless-line"])
 def test_output_extends_no_deadline(fault: str) -> None:
     """Who prints for ever without a move loses on time."""
     lost(game(scripted("uci", fault, at=1), sound(), white_tc="0.2"), fault, Termination.TIME)
 
 
-@pytest.mark.usefixtures("way", "unanswered")
+@WAYS
+@pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize(
     ("protocol", "control", "after"),
     [
@@ -247,8 +249,7 @@ def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after
     assert ("margin" in cause) == (after == "the flag")
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol, pool: EnginePool) -> None:
     """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
     late = scripted(protocol, "late", at=1, seconds=0.6)
@@ -259,7 +260,7 @@ def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol, pool: E
     pool.give_back(process)
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
     """White's first move takes a fifth of a second; the record has what each has left after its own move."""
     slow = scripted("uci", "late", at=1, seconds=0.2)
@@ -273,7 +274,7 @@ def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
         assert move.clock_ms == whole - before.clock_ms - move.elapsed_ms
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
     """It is the hang limit that it was over, by the true overrun."""
     played = game(scripted("uci", "late", at=1, seconds=0.4), sound(), white_tc="nodes=1", hang_limit=0.1)
@@ -281,7 +282,8 @@ def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
     assert re.search(r"on time, \d+ ms over the hang limit of 0\.1 s, after stop \(referee", cause), cause
 
 
-@pytest.mark.usefixtures("way", "idle")
+@WAYS
+@pytest.mark.usefixtures("idle")
 def test_an_old_late_answer_excuses_no_new_silence(pool: EnginePool) -> None:
     """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
     late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
@@ -291,7 +293,8 @@ def test_an_old_late_answer_excuses_no_new_silence(pool: EnginePool) -> None:
     assert "doubtful" not in silent.cause
 
 
-@pytest.mark.usefixtures("way", "idle")
+@WAYS
+@pytest.mark.usefixtures("idle")
 def test_a_delay_between_lines_excuses_no_flag() -> None:
     """Time spent between an engine's lines is on nobody's clock, so it makes no overrun doubtful."""
     slow = scripted("uci", "late", at=2, seconds=0.5, line_delay_ms=400)
@@ -299,7 +302,7 @@ def test_a_delay_between_lines_excuses_no_flag() -> None:
     assert "doubtful" not in played.cause
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the kernel says that this process waited during the search is a part of the referee's own share."""
     monkeypatch.setattr(relay, "native", None)  # it asks the kernel by itself
@@ -311,7 +314,8 @@ def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch
     assert "doubtful" in played.cause
 
 
-@pytest.mark.usefixtures("way", "unanswered")
+@WAYS
+@pytest.mark.usefixtures("unanswered")
 def test_a_flag_against_a_bare_king_is_a_draw() -> None:
     """The opponent of a flagged engine that cannot mate by any means gets a draw."""
     opening = Opening(fen="8/8/4k3/8/8/4K3/4Q3/8 w - - 0 1")
@@ -319,8 +323,7 @@ def test_a_flag_against_a_bare_king_is_a_draw() -> None:
     assert (played.outcome, played.termination, played.culprit) == (Outcome.DRAW, Termination.TIME, "hang")
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["illegal", "other-side", "null", "none", "a1a1", "empty", "garbage", "resign-word"])
 def test_what_is_no_legal_move_loses(protocol: Protocol, fault: str) -> None:
     """Null moves, moves of the other side and garbage are illegal; text and position are in the record."""
@@ -330,8 +333,7 @@ def test_what_is_no_legal_move_loses(protocol: Protocol, fault: str) -> None:
     assert len(played.cause) < 300
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["two", "stale-first"])
 def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
     """The first of two answers counts; an illegal answer followed by a second one was a stale one."""
@@ -340,8 +342,7 @@ def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
     assert [incident.category for incident in played.incidents] == ["protocol-warning"]
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> None:
     """A ping before each search for the rest of its life, and none before."""
     pool, spec = EnginePool(), scripted(protocol, "two", at=3)
@@ -360,16 +361,14 @@ def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> 
     pool.end(engine)
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["crlf", "spaces", "long-line", "absurd", "mate-claim"])
 def test_odd_output_is_tolerated(protocol: Protocol, fault: str) -> None:
     """Line ends, blanks, endless lines, absurd numbers and mate scores change no result."""
     drawn(game(scripted(protocol, fault), sound(protocol)))
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["upper", "san"])
 def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fault: str) -> None:
     """E2E4 and SAN are read, and noted once."""
@@ -377,7 +376,7 @@ def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fa
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_castling_by_letters_is_ordinary_in_cecp() -> None:
     """O-O is a form of the protocol's own; in UCI it is odd, and understood."""
     opening = Opening(fen="4k3/7p/8/8/8/8/7P/4K2R w K - 0 1")
@@ -394,7 +393,7 @@ def test_thinking_lines_with_a_dot_after_the_depth() -> None:
     assert {(move.score, move.depth) for move in played.moves} == {(31, 5)}
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_numbers_beyond_sense_are_clamped() -> None:
     """A score of 25 digits is cut to 64 bits, a PV of thousands of plies is cut."""
     played = drawn(game(scripted("uci", "absurd"), sound()))
@@ -407,8 +406,7 @@ def test_numbers_beyond_sense_are_clamped() -> None:
 # Starts.
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize(("fault", "words"), [("exit-at-start", "exit 7"), ("kill-at-start", "SIGKILL")])
 def test_a_failed_start_is_void(protocol: Protocol, fault: str, words: str) -> None:
     """An engine that ends before it is ready plays no game; its exit and stderr are told."""
@@ -419,7 +417,7 @@ def test_a_failed_start_is_void(protocol: Protocol, fault: str, words: str) -> N
         assert played.incidents[0].stderr == ("no net found",)
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 @pytest.mark.parametrize(
     ("protocol", "fault"),
     [("uci", "no-uciok"), ("uci", "silent"), ("uci", "chatter"), ("cecp", "done-0"), ("uci", "no-pong")],
@@ -430,7 +428,7 @@ def test_an_endless_handshake_is_void(protocol: Protocol, fault: str) -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-timeout", fault)
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_both_at_fault_is_void() -> None:
     """When neither can start the words name both, and each has its incident."""
     played = game(scripted("uci", "exit-at-start", name="one"), scripted("cecp", "kill-at-start", name="two"))
@@ -440,7 +438,7 @@ def test_both_at_fault_is_void() -> None:
     assert [incident.engine for incident in played.incidents] == ["one", "two"]
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_missing_program_is_a_failed_start() -> None:
     """A program that vanished during the run is a failed start like any other."""
     spec = scripted("uci", name="gone")
@@ -449,7 +447,7 @@ def test_a_missing_program_is_a_failed_start() -> None:
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "gone")
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_bad_option_is_void_and_named() -> None:
     """A wrong option value plays no game and says what is allowed."""
     played = game(scripted("uci", name="wrong", options=(("Hash", "4096"),)), sound())
@@ -457,23 +455,20 @@ def test_a_bad_option_is_void_and_named() -> None:
     assert "from 1 to 1024, found '4096'" in played.cause
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_a_banner_is_no_handshake(protocol: Protocol) -> None:
     """Lines before the first command are a banner, whatever they look like."""
     drawn(game(scripted(protocol, "banner"), sound(protocol)))
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["double-pong", "late-pong"])
 def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
     """Pongs that come twice or late harm nothing."""
     drawn(game(scripted(protocol, fault, seconds=0.1), sound(protocol)))
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
 def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str, pool: EnginePool) -> None:
     """An engine that cannot begin a second game is started anew, and the game is played."""
@@ -482,23 +477,21 @@ def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str, pool
     drawn(game(spec, sound(protocol), pool=pool))
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
     """An engine behind a fence that no longer answers pings stalls, and loses."""
     spec = scripted("uci", "no-pong-in-game", fence="wait", ready_timeout=2.0)
     lost(game(spec, sound()), "no-pong-in-game", Termination.STALL)
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 @pytest.mark.parametrize("fence", ["inline", "wait"])
 def test_fences_before_every_search(protocol: Protocol, fence: str) -> None:
     """Both kinds of fence play a whole game."""
     drawn(game(sound(protocol, fence=fence), sound(protocol)))
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_line_by_line(protocol: Protocol) -> None:
     """With a line delay every line is a write of its own, off the clock."""
     played = drawn(game(sound(protocol, line_delay_ms=3), sound(protocol)))
@@ -591,7 +584,7 @@ def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatc
     assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
     """While one engine prints without end the other's answer is heard and the books are kept."""
     link = Eavesdropper()
@@ -605,8 +598,7 @@ def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
 # Openings.
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) -> None:
     """Its moves are in the record as book moves, and the engines go on from there."""
     opening = Opening("line", 1, None, ("e2e4", "e7e5", "a2a3"))
@@ -616,8 +608,7 @@ def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) ->
     assert played.opening == opening
 
 
-@pytest.mark.usefixtures("way")
-@BOTH
+@BOTH_AND_WAYS
 def test_a_position_is_set(protocol: Protocol) -> None:
     """A FEN reaches both protocols, with Black to move too."""
     opening = Opening(fen="rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1")
@@ -670,7 +661,7 @@ def test_a_game_of_nodes_in_cecp() -> None:
     pool.end(engine)
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_an_opening_that_ends_the_game_is_ours_to_refuse() -> None:
     """Such an opening is no engine's failure."""
     with pytest.raises(ValueError, match="ends the game"):
@@ -697,7 +688,7 @@ class Stopping(Link):
         os.close(self._write)
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_stop_leaves_no_game_and_no_engine() -> None:
     """Told to stop now, the game does not exist, and both engines are dead."""
     link = Stopping()
@@ -714,7 +705,8 @@ class Halting(Link):
             os.kill(os.getpid(), signal.SIGCONT)
 
 
-@pytest.mark.usefixtures("way", "unanswered")
+@WAYS
+@pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["late", "hang"])
 def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
     """Whoever stopped this process stopped the clock's reader, not the clock: the game is void, nobody is to blame."""
@@ -726,7 +718,7 @@ def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
     assert signal.getsignal(signal.SIGCONT) == before
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_engines_live_on_between_games(pool: EnginePool) -> None:
     """The second game is played by the same processes, whatever their colours."""
     one, two = sound(fence="inline"), sound("cecp")
@@ -737,7 +729,7 @@ def test_engines_live_on_between_games(pool: EnginePool) -> None:
     assert len(pids) == 2
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_what_may_not_play_again_is_ended(pool: EnginePool) -> None:
     """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
     lost(game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), pool=pool), "illegal", Termination.ILLEGAL_MOVE)
@@ -747,7 +739,7 @@ def test_what_may_not_play_again_is_ended(pool: EnginePool) -> None:
     assert len(running_engines) == 2
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 @pytest.mark.parametrize(
     ("fault", "category", "words"),
     [("ignores-quit", "shutdown-warning", "ignored quit"), ("leaves-a-child", "orphan-warning", "left behind: ")],
@@ -765,7 +757,7 @@ def test_a_bad_parting_is_a_warning(
     assert not drawn(game(rude, polite, pool=pool)).incidents
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_bad_parting_between_games_is_told_with_the_next(pool: EnginePool) -> None:
     """An engine that makes room for another pair has left before that pair's game."""
     drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), pool=pool))
@@ -781,7 +773,7 @@ def test_another_kind_of_control_needs_another_process_in_cecp(pool: EnginePool)
     assert len(before & {process.pid for process in running_engines}) == 1
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 @pytest.mark.parametrize("begun", [(), ("e2e3",)])
 def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """A start, each move with the clocks as they stand then, an end."""
@@ -803,7 +795,7 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
         assert (told["ply"], told["uci"], told["san"], told["clocks"]) == (ply + 1, move.uci, move.san, clocks)
 
 
-@pytest.mark.usefixtures("way")
+@WAYS
 def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody could follow it, and telling its moves would take their time from the games."""
     monkeypatch.setattr(record, "LIVE_INTERVAL_NS", 3600 * clock.MS * 1000)
