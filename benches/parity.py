@@ -19,7 +19,7 @@ from typing import Any
 
 from benches.corpora import Corpus
 from benches.peers import bayeselo, ordo, read_bayeselo, read_ordo
-from enginetour.ratings.models import VirtualDraws
+from enginetour.ratings.priors import VirtualDraws
 from enginetour.ratings.ratinglist import RatingList, rating_list
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "peers"

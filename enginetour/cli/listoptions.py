@@ -325,7 +325,8 @@ def present(
 
     `pairs` has all games; without it those between engines rated apart are not known, and the text says so.
     """
-    from enginetour.ratings.ratinglist import at_confidence, fit_bases, quantile, rated_games
+    from enginetour.ratings.opponents import rated_games
+    from enginetour.ratings.ratinglist import at_confidence, fit_bases, quantile
     from enginetour.reports import ratinglist as sheets
 
     confidence = display.confidence
@@ -371,7 +372,8 @@ def _head_to_head(
     json: dict[str, object],
     notes: Sequence[str],
 ) -> str:
-    from enginetour.ratings.ratinglist import fit_bases, opponents_of, quantile
+    from enginetour.ratings.opponents import opponents_of
+    from enginetour.ratings.ratinglist import fit_bases, quantile
     from enginetour.reports import ratinglist as sheets
 
     word, confidence, wide = display.versus or _EVERYBODY, display.confidence, quantile(display.confidence)

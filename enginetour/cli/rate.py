@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from enginetour.interop.gamefilter import GameFilter, SelectedGames, UnratedGames
     from enginetour.interop.pgn import Progress
     from enginetour.interop.tally import Tally
-    from enginetour.ratings.models import LooseAnchors, Prior
     from enginetour.ratings.pairs import Openings, Pairs
+    from enginetour.ratings.priors import LooseAnchors, Prior
 
 
 _NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
@@ -279,14 +279,14 @@ def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, i
 def _loose(words: dict[str, str]) -> LooseAnchors:
     if not words:
         return {}  # numpy is imported while a second process reads
-    from enginetour.ratings.models import parse_loose_anchor
+    from enginetour.ratings.priors import parse_loose_anchor
 
     with usage_errors("--loose-anchor"):
         return {name: parse_loose_anchor(text) for name, text in words.items()}
 
 
 def _prior(words: str) -> Literal["auto", "none"] | Prior:
-    from enginetour.ratings.models import parse_prior
+    from enginetour.ratings.priors import parse_prior
 
     with usage_errors("--prior"):
         return parse_prior(words)

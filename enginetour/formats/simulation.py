@@ -22,7 +22,7 @@ from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing, StandingsRow
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.likelihood import fit
-from enginetour.ratings.models import PhantomDraws
+from enginetour.ratings.priors import PhantomDraws
 
 # Simulated engines: true strengths, prior ratings, and results of their games.
 #

@@ -23,10 +23,10 @@ from enginetour.model.errors import InputRefused, TourError, UsageRefused
 # Files as a whole: those of other people read within bounds, packed or not, and ours put in their place by rename.
 
 _NULL_DEVICE = os.makedev(1, 3)  # Linux, Documentation/admin-guide/devices.txt
-UNPACKED_AT_LEAST = 10_000_000  # bytes; what unpacks to less harms nobody
+_UNPACKED_AT_LEAST = 10_000_000  # bytes; what unpacks to less harms nobody
 # Measured: a night of games packs 5 times, their tags alone 27, one game again and again 238 (zstd -19); zeros 1029
 # times by gzip, and 32 000 by zstd.
-MOST_TIMES = 500
+_MOST_TIMES = 500
 MOST_TAGS = 1000  # of one game of a PGN, our choice: the seven of the standard, and some dozens by the programs in use
 SQLITE_MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 
@@ -77,8 +77,8 @@ def read_whole(path: Path, largest: int, *, named: bool = True) -> bytes:
 
 def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:
     """InputRefused for a file that unpacks to far more than any text does; both are bytes so far."""
-    if unpacked > UNPACKED_AT_LEAST and unpacked > MOST_TIMES * packed:
-        what = f"unpacks to more than {MOST_TIMES} times its size, as no game file does"
+    if unpacked > _UNPACKED_AT_LEAST and unpacked > _MOST_TIMES * packed:
+        what = f"unpacks to more than {_MOST_TIMES} times its size, as no game file does"
         raise InputRefused(what, place=str(path), step="if it is one all the same, unpack it first")
 
 

@@ -222,7 +222,7 @@ def select_games(
     naming = EngineNames(aliases, include, exclude)
     pairs, alone, others = tally.pairs(naming, None if taken is None else taken[0])
     naming.refuse_unanswered()
-    enough = with_min_games(pairs, min_games)
+    enough = pairs.with_min_games(min_games)
     aside = {part: tally.results.tobytes().count(code) for part, code in (("variant", OF_VARIANT), ("odds", AT_ODDS))}
     return enough, UnratedGames(
         others=dict(tally.others.most_common()),
@@ -282,15 +282,6 @@ def _bare(name: str) -> str:
 
 def _visible(name: str) -> str:
     return name if name.isprintable() else repr(name)[1:-1]
-
-
-def with_min_games(pairs: Pairs, games: int) -> Pairs:
-    """Without engines that have fewer games, again and again: each that goes takes games from others."""
-    while True:
-        kept = [name for name, played in zip(pairs.names, pairs.played, strict=True) if played >= games]
-        if len(kept) == len(pairs.names):
-            return pairs
-        pairs = pairs.within(kept)
 
 
 # Which games of files can be rated, under which names, and which are left out.

@@ -2,18 +2,106 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-import numpy as np
-
-from enginetour.interop.gametags import UNKNOWN_OPENING, GameColumns, OpeningPairs
+from enginetour.interop.gametags import GameColumns, tags_of
 from enginetour.interop.tally import UNFINISHED, engine_name, normal_name
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
-from enginetour.ratings.pairs import PAIR_POINTS, Openings
+from enginetour.ratings.pentanomial import PAIR_CLASSES
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+    from enginetour.ratings.pairs import Openings
+
+
+# Which games of files began alike: the opening of each as one number, and the rule by which two games are a pair.
+#
+# Two games of two engines are a pair when both begin with the same opening and the colours are swapped. The opening is
+# the FEN tag and the moves whose comments are ``book``, as cutechess, fastchess and our own exports write them; the
+# latter tell by Encounter, too, which games belong together, and by OpeningNumber which opening it was. Where nothing
+# tells it, a game stands alone.
+
+_Place = TypeVar("_Place")
+_Color = Literal["white", "black"]
+
+LONGEST_OPENING = 1 << 16  # bytes of a game that are looked at; forty moves of book with their tags take 2,000
+UNKNOWN_OPENING = 0
+_CACHED = 256  # the two games of a pair are near each other in files; 16 MB if all were of the longest
+_BYTES = 6  # of an opening's number: a million openings that two engines played have two alike once in 560 cases
+_TOLD = (b"[FEN", b"[Encounter")  # without these only a book tells it
+_BOOK = re.compile(rb"(?:[^{]*\{\s*book[^}]*\})+")
+_SIGNS = re.compile(rb"\{[^}]*\}|\}")
+_NO_MOVE = re.compile(rb"\d+\.*|[\d/*-]+|\$\d+")  # move numbers, results, glyphs (PGN standard 8.2)
+
+
+def may_have_opening(words: bytes) -> bool:
+    """False where surely none of these games has an opening."""
+    return any(sign in words for sign in _TOLD) or (b"{" in words and b"book" in words)
+
+
+def opening_of(own: bytes) -> int:
+    """The number of a game's opening, from its bytes with bare newlines; `UNKNOWN_OPENING` where nothing tells it."""
+    header, _, moves = own[:LONGEST_OPENING].partition(b"\n\n")
+    position, encounter = _value(b"FEN", header), _value(b"Encounter", header)
+    event = _value(b"Event", header) if encounter else b""
+    if encounter and (number := _value(b"OpeningNumber", header)):  # moves of an engine's own book may stand behind it
+        return _number(position, b"", event, b"%s, %s" % (encounter, number))
+    book = _BOOK.match(moves)
+    return _number(position, book[0] if book else b"", event, encounter)
+
+
+@lru_cache(maxsize=_CACHED)
+def _number(position: bytes, book: bytes, event: bytes, encounter: bytes) -> int:
+    squares = b" ".join(position.split()[:4])  # without its clocks
+    moves = b" ".join(
+        word.lstrip(b"0123456789.") for word in _SIGNS.sub(b" ", book).split() if not _NO_MOVE.fullmatch(word)
+    )
+    if not squares and not moves and not encounter:
+        return UNKNOWN_OPENING
+    ours = (event, encounter) if encounter else ()
+    return int.from_bytes(sha256(b"\n".join((squares, moves, *ours))).digest()[:_BYTES], "little") or 1
+
+
+def _value(name: bytes, header: bytes) -> bytes:
+    value, sign = b"", b"[" + name
+    at = header.find(sign)
+    while at >= 0:
+        end = header.find(b"\n", at)
+        end = len(header) if end < 0 else end
+        value = _in_line(name, header[header.rfind(b"\n", 0, at) + 1 : end]) or value
+        at = header.find(sign, end)
+    return value
+
+
+@lru_cache(maxsize=_CACHED)
+def _in_line(name: bytes, line: bytes) -> bytes:
+    return dict(tags_of(line)).get(name, b"")
+
+
+class OpeningPairs(Generic[_Place]):
+    """Finds the pairs among games that are told one after the other."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, deque[_Place]] = defaultdict(deque)
+
+    def pair_of(self, engines: Hashable, opening: int, colour: _Color, place: _Place) -> _Place:
+        """The place of the game, or of the one it is a pair with; `colour` is that of the same engine each time.
+
+        Its partner is the game of these engines on this opening that has waited longest for swapped colours.
+        """
+        if opening == UNKNOWN_OPENING:
+            return place
+        if alike := self._waiting[engines, opening, "black" if colour == "white" else "white"]:
+            return alike.popleft()
+        self._waiting[engines, opening, colour].append(place)
+        return place
 
 
 # The games of files that came in pairs on one opening, counted by the points they brought, for a list's errors.
@@ -27,6 +115,8 @@ def openings_of_games(
     As `OpeningPairs` finds them: the first game of two engines on an opening with the first on it with
     colours swapped, the second with the second, in the order of the files.
     """
+    import numpy as np
+
     shown, white, black = games.sides(naming, sorted(names))
     results, openings = np.array(games.results), np.array(games.openings)
     met = (
@@ -42,7 +132,7 @@ def openings_of_games(
     first = np.flatnonzero((keys[:, 1:] == keys[:, :-1]).all(axis=0))
     brought = points[order][first] + points[order][first + 1]
     matches, row = np.unique(match[order][first], return_inverse=True)
-    counts = np.zeros((len(matches), len(PAIR_POINTS)), dtype=np.int64)
+    counts = np.zeros((len(matches), PAIR_CLASSES), dtype=np.int64)
     np.add.at(counts, (row, brought), 1)
     ends = zip(*(end.tolist() for end in np.divmod(matches, max(1, len(shown)))), strict=True)
     lines = ((c[0], c[1], c[2], c[3], c[4]) for c in counts.tolist())
@@ -51,6 +141,8 @@ def openings_of_games(
 
 def _ranks(columns: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many equal columns stand before each."""
+    import numpy as np
+
     order = np.lexsort(columns)  # stable: equal ones stay in their order
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (columns[:, order][:, 1:] != columns[:, order][:, :-1]).any(axis=0)
@@ -62,14 +154,16 @@ def _ranks(columns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 # The games of two engines in PGN files, in pairs on one opening: what a sequential test looks at.
 
-MatchGames = list[tuple[Hashable, int]]
+_MatchGames = list[tuple[Hashable, int]]
 
 
-def match_games(games: GameColumns, naming: Callable[[str], str | None], one: str, other: str) -> MatchGames:
+def match_games(games: GameColumns, naming: Callable[[str], str | None], one: str, other: str) -> _MatchGames:
     """(what the two games of a pair share, half points of `one`) in the order of the files.
 
     Only even games of standard chess with a result. UsageRefused for names that have no games here, or have not met.
     """
+    import numpy as np
+
     one, other = meant_engines(games, naming, (one, other))
     _, white, black = games.sides(naming, (one, other))
     met = (white >= 0) & (black >= 0) & (white != black) & (np.array(games.results) < UNFINISHED)
@@ -78,7 +172,7 @@ def match_games(games: GameColumns, naming: Callable[[str], str | None], one: st
     if not len(wanted):
         step = "without a game there is nothing to test"
         raise UsageRefused(f"{one!r} and {other!r} have not met here", place="--sprt", step=step)
-    found: MatchGames = []
+    found: _MatchGames = []
     partners = OpeningPairs[int]()
     for place in wanted.tolist():
         is_white = bool(white[place] == 0)

@@ -1,4 +1,4 @@
-"""Tags and columns of games: players, event, date, odds, variant, opening.
+"""Tags and columns of games: players, event, date, odds, variant.
 
 What a game is here: a block of tags that holds White or Result. Blocks end at the first line of moves or the second
 blank line; one blank line may stand between tags, but not before ``[Event``. A tag of the three that comes again
@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING
 
 from enginetour.interop.files import MOST_TAGS
 from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, escaped, is_unnamed, result_code, tag_text, unescaped
@@ -44,7 +43,7 @@ def _says_odds(value: bytes) -> bool:
     return value.strip().lower() not in _EVEN
 
 
-def handicap_bands(tags: Mapping[bytes, bytes]) -> int | None:
+def _handicap_bands(tags: Mapping[bytes, bytes]) -> int | None:
     """Bands that White gives, below 0 takes; None for odds whose size is not told in bands."""
     found = [(name, value) for name, value in tags.items() if is_odds_tag(name) and _says_odds(value)]
     if not found:
@@ -63,8 +62,8 @@ _EACH = re.compile(_TAG)
 # Writers that escape nothing: the value ends at the last quote of the line.
 _LOOSE = re.compile(rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"(.*)"\s*\]\s*', re.DOTALL)
 _BRACES = re.compile(rb"[{};]")
-LONGEST_HEADER = 1 << 20  # bytes between the pieces where tags begin and where they still go on: no game has so many
-LONGEST_LINE = 65536  # bytes of a line of tags; the standard's readers need 255 (PGN standard 4.3)
+_LONGEST_HEADER = 1 << 20  # bytes between the pieces where tags begin and where they still go on: no game has so many
+_LONGEST_LINE = 65536  # bytes of a line of tags; the standard's readers need 255 (PGN standard 4.3)
 _WANTED = (b"White", b"Black", b"Result")
 _TELLING = (b"White", b"Result")  # without one of them it is not a game
 _ANY_CASE = {name.lower(): name for name in _WANTED}
@@ -74,7 +73,7 @@ _FIRST_MOVE = re.compile(rb"1\.+\s*[a-hKQRBNO]")
 
 def tags_of(line: bytes) -> list[tuple[bytes, bytes]]:
     """Names and raw values of the tags of a line; nothing when it is no line of tags."""
-    if len(line) > LONGEST_LINE:
+    if len(line) > _LONGEST_LINE:
         return []
     if _EXACT.fullmatch(line):
         return _EACH.findall(line)
@@ -155,7 +154,7 @@ class TagReader:
             self._cut = "words" if words and not self._comment else "moves"
             self._tally.break_at(self._place(offset, len(rows) - 1), "a line without end", games=0)
 
-        if self._header and offset - self._begun[0] > LONGEST_HEADER:
+        if self._header and offset - self._begun[0] > _LONGEST_HEADER:
             self._break("tags without end")
 
     def _break(self, why: str) -> None:
@@ -169,7 +168,7 @@ class TagReader:
             known = found[1].capitalize() in (*self._tags, b"Event") and len(self._tags) < len(_WANTED)
             if self._blanks or not known or line.count(b"[") > 1:
                 return False
-        if not whole and b"]" not in line and len(line) <= LONGEST_LINE:
+        if not whole and b"]" not in line and len(line) <= _LONGEST_LINE:
             self._partial, self._partial_at = bytearray(line), here
         else:
             self._blanks = 0
@@ -196,7 +195,7 @@ class TagReader:
 
     def _goes_on(self, line: bytes) -> bool:
         """The line continues the tag before it; else that tag is broken, and the line is read for itself."""
-        if line[:1] == b"[" or not line.strip() or len(self._partial) + len(line) > LONGEST_LINE:
+        if line[:1] == b"[" or not line.strip() or len(self._partial) + len(line) > _LONGEST_LINE:
             self._close_tag()
             return False
         self._partial += b" " + line
@@ -226,7 +225,7 @@ class TagReader:
         if not tags and not self._header and not self._blanks:
             self._moves(line, here)
             return
-        if not whole and not tags and b"]" not in line and len(line) <= LONGEST_LINE:
+        if not whole and not tags and b"]" not in line and len(line) <= _LONGEST_LINE:
             self._partial, self._partial_at = bytearray(line), here
             return
         if self._header and self._blanks and (line.startswith(b'[Event "') or (tags and tags[0][0] == b"Event")):
@@ -247,7 +246,7 @@ class TagReader:
             elif name == HANDICAP:
                 self._odds = _says_odds(value)
             elif name == VARIANT:
-                self._variant = b"" if is_standard(value) else value
+                self._variant = b"" if _is_standard(value) else value
         self._blanks = 0
         if line.startswith(b'[White "') or b"[Result" in line or any(name in _TELLING for name, _ in tags):
             self._named = True
@@ -398,10 +397,10 @@ class GameColumns(Tally):
             self.control[game] = white
             if black != white:
                 self.black_control[game] = black
-        bands = handicap_bands(tags)
+        bands = _handicap_bands(tags)
         if bands != 0:
             self.odds[game] = bands
-        if VARIANT in tags and not is_standard(tags[VARIANT]):
+        if VARIANT in tags and not _is_standard(tags[VARIANT]):
             self.variants[game] = tags[VARIANT]
 
     def set_aside(self, *, odds: bool, variant: bytes) -> None:
@@ -449,7 +448,7 @@ def variant_matches(raw: bytes, variant: str) -> bool:
     return tag_fits(tag_text(raw), variant)
 
 
-def is_standard(raw: bytes) -> bool:
+def _is_standard(raw: bytes) -> bool:
     """The raw value of a Variant tag means standard chess, or says nothing."""
     return variant_matches(raw, STANDARD)
 
@@ -457,7 +456,7 @@ def is_standard(raw: bytes) -> bool:
 def has_other_variant(header: bytes) -> bool:
     """One of these lines is a Variant tag of something else than standard chess, or has unusual blanks."""
     found = _VALUE.findall(header)
-    return len(_VARIANT_TAG.findall(header)) != len(found) or not all(map(is_standard, set(found)))
+    return len(_VARIANT_TAG.findall(header)) != len(found) or not all(map(_is_standard, set(found)))
 
 
 def games_by_variant(tags: Mapping[bytes, int]) -> dict[str, int]:
@@ -466,86 +465,3 @@ def games_by_variant(tags: Mapping[bytes, int]) -> dict[str, int]:
     for raw, games in tags.items():
         found[next((name for name in VARIANTS if variant_matches(raw, name)), tag_text(raw))] += games
     return dict(found.most_common())
-
-
-# Which games of files began alike: the opening of each as one number, and the rule by which two games are a pair.
-#
-# Two games of two engines are a pair when both begin with the same opening and the colours are swapped. The opening is
-# the FEN tag and the moves whose comments are ``book``, as cutechess, fastchess and our own exports write them; the
-# latter tell by Encounter, too, which games belong together, and by OpeningNumber which opening it was. Where nothing
-# tells it, a game stands alone.
-
-_Place = TypeVar("_Place")
-_Color = Literal["white", "black"]
-
-LONGEST_OPENING = 1 << 16  # bytes of a game that are looked at; forty moves of book with their tags take 2,000
-UNKNOWN_OPENING = 0
-_CACHED = 256  # the two games of a pair are near each other in files; 16 MB if all were of the longest
-_BYTES = 6  # of an opening's number: a million openings that two engines played have two alike once in 560 cases
-_TOLD = (b"[FEN", b"[Encounter")  # without these only a book tells it
-_BOOK = re.compile(rb"(?:[^{]*\{\s*book[^}]*\})+")
-_SIGNS = re.compile(rb"\{[^}]*\}|\}")
-_NO_MOVE = re.compile(rb"\d+\.*|[\d/*-]+|\$\d+")  # move numbers, results, glyphs (PGN standard 8.2)
-
-
-def may_have_opening(words: bytes) -> bool:
-    """False where surely none of these games has an opening."""
-    return any(sign in words for sign in _TOLD) or (b"{" in words and b"book" in words)
-
-
-def opening_of(own: bytes) -> int:
-    """The number of a game's opening, from its bytes with bare newlines; `UNKNOWN_OPENING` where nothing tells it."""
-    header, _, moves = own[:LONGEST_OPENING].partition(b"\n\n")
-    position, encounter = _value(b"FEN", header), _value(b"Encounter", header)
-    event = _value(b"Event", header) if encounter else b""
-    if encounter and (number := _value(b"OpeningNumber", header)):  # moves of an engine's own book may stand behind it
-        return _number(position, b"", event, b"%s, %s" % (encounter, number))
-    book = _BOOK.match(moves)
-    return _number(position, book[0] if book else b"", event, encounter)
-
-
-@lru_cache(maxsize=_CACHED)
-def _number(position: bytes, book: bytes, event: bytes, encounter: bytes) -> int:
-    squares = b" ".join(position.split()[:4])  # without its clocks
-    moves = b" ".join(
-        word.lstrip(b"0123456789.") for word in _SIGNS.sub(b" ", book).split() if not _NO_MOVE.fullmatch(word)
-    )
-    if not squares and not moves and not encounter:
-        return UNKNOWN_OPENING
-    ours = (event, encounter) if encounter else ()
-    return int.from_bytes(sha256(b"\n".join((squares, moves, *ours))).digest()[:_BYTES], "little") or 1
-
-
-def _value(name: bytes, header: bytes) -> bytes:
-    value, sign = b"", b"[" + name
-    at = header.find(sign)
-    while at >= 0:
-        end = header.find(b"\n", at)
-        end = len(header) if end < 0 else end
-        value = _in_line(name, header[header.rfind(b"\n", 0, at) + 1 : end]) or value
-        at = header.find(sign, end)
-    return value
-
-
-@lru_cache(maxsize=_CACHED)
-def _in_line(name: bytes, line: bytes) -> bytes:
-    return dict(tags_of(line)).get(name, b"")
-
-
-class OpeningPairs(Generic[_Place]):
-    """Finds the pairs among games that are told one after the other."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[Hashable, deque[_Place]] = defaultdict(deque)
-
-    def pair_of(self, engines: Hashable, opening: int, colour: _Color, place: _Place) -> _Place:
-        """The place of the game, or of the one it is a pair with; `colour` is that of the same engine each time.
-
-        Its partner is the game of these engines on this opening that has waited longest for swapped colours.
-        """
-        if opening == UNKNOWN_OPENING:
-            return place
-        if alike := self._waiting[engines, opening, "black" if colour == "white" else "white"]:
-            return alike.popleft()
-        self._waiting[engines, opening, colour].append(place)
-        return place

@@ -22,21 +22,18 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from enginetour.interop.files import BYTE_ORDER_MARK, MOST_TAGS, InputPart, open_game_file, plain_part
+from enginetour.interop.gamepairs import LONGEST_OPENING, UNKNOWN_OPENING, may_have_opening, opening_of
 from enginetour.interop.gametags import (
     BLACK_TC,
     DIGEST,
     HANDICAP,
-    LONGEST_OPENING,
     TERMINATION,
-    UNKNOWN_OPENING,
     WHITE_TC,
     GameColumns,
     TagReader,
     contradicts,
     has_other_variant,
     is_odds_tag,
-    may_have_opening,
-    opening_of,
     tags_in,
     tags_of,
 )

@@ -208,18 +208,18 @@ class Egf2021Settings(BaseModel):
         return grades.rating(value) if isinstance(value, str) else value
 
 
-def egf2021_con(rating: float) -> float:
+def _egf2021_con(rating: float) -> float:
     """Points a game weighs."""
     return float(((CEILING - rating) / 200) ** 1.6)
 
 
-def bonus(rating: float) -> float:
+def _bonus(rating: float) -> float:
     """Points every game adds, whatever its result; no overflow far below 2300."""
     ahead = (2300 - rating) / 80
     return (max(ahead, 0.0) + log1p(exp(-abs(ahead)))) / 5
 
 
-def expected_score(own: float, opponent: float) -> float:
+def _expected_score(own: float, opponent: float) -> float:
     """Of the side rated `own`."""
     # beta(opponent) - beta(own) in one logarithm, so equals give exactly 1/2
     return 1 / (1 + exp(7 * log((CEILING - own) / (CEILING - opponent))))
@@ -235,14 +235,14 @@ class _Egf2021Rule:
         return self.settings.start_value
 
     def weight(self, standing: Standing, event: str, /) -> float:
-        return egf2021_con(standing.rating) * self._class_weight(event)
+        return _egf2021_con(standing.rating) * self._class_weight(event)
 
     def bonus(self, standing: Standing, event: str, /) -> float:
-        return bonus(standing.rating) * self._class_weight(event)
+        return _bonus(standing.rating) * self._class_weight(event)
 
     def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
         """Colours do not matter to Go ratings; how the EGF counts handicap today is not published with its checks."""
-        return expected_score(white, black), expected_score(black, white)
+        return _expected_score(white, black), _expected_score(black, white)
 
     def settle(self, rating: float) -> float:
         """The floor, if any. InputRefused from 3300 up, which only events of very many games can reach."""

@@ -112,9 +112,8 @@ def lineage(versions: Iterable[Version]) -> Lineage:
 # The fold over games, per game or per event.
 
 Mode = Literal["sequential", "batch"]
-EventTally = tuple[int, int, int]  # White's wins, draws, losses
-Met = tuple[str, str, int]  # White, Black, the handicap that White gives
-_Tallies = Mapping[Met, EventTally]  # of one event
+EventTallies = dict[tuple[str, str, int], tuple[int, int, int]]
+"""(White, Black, the handicap that White gives) -> White's wins, draws, losses in one event."""
 
 
 class Standing(NamedTuple):
@@ -182,7 +181,7 @@ def rate(games: Iterable[RatedGame], state: RatingState) -> list[RatingEvent]:
     """
     rule, standings = state.rule, dict(state.standings)
     if rule.mode == "batch":
-        events: dict[str, dict[Met, EventTally]] = {}
+        events: dict[str, EventTallies] = {}
         for game in games:
             tallies, half_points = events.setdefault(game.event, {}), game.white_half_points
             won, drawn, lost = tallies.get(pair := _pair(game), (0, 0, 0))
@@ -200,7 +199,7 @@ def rate(games: Iterable[RatedGame], state: RatingState) -> list[RatingEvent]:
     return written
 
 
-def rate_events(events: Mapping[str, _Tallies], state: RatingState) -> list[RatingEvent]:
+def rate_events(events: Mapping[str, EventTallies], state: RatingState) -> list[RatingEvent]:
     """Rate event after event as a whole, each from the ratings before it, engines by name.
 
     Sums are exactly rounded, so the order of the games inside an event does not matter to the last bit.
@@ -224,7 +223,7 @@ def rate_events(events: Mapping[str, _Tallies], state: RatingState) -> list[Rati
     return written
 
 
-def _pair(game: RatedGame) -> Met:
+def _pair(game: RatedGame) -> tuple[str, str, int]:
     if game.white == game.black:
         raise ValueError(f"game {game.game}: {game.white} against itself cannot be rated")
     return game.white, game.black, game.handicap

@@ -15,19 +15,10 @@ import numpy as np
 
 from enginetour.model.errors import InputRefused
 from enginetour.ratings.connectivity import groups
-from enginetour.ratings.models import (
-    MODELS,
-    Model,
-    PoolPrior,
-    Prior,
-    ResultColumns,
-    Slopes,
-    VirtualDraws,
-    pool_prior,
-    with_virtual_draws,
-)
+from enginetour.ratings.models import MODELS, Model, ResultColumns, Slopes
 from enginetour.ratings.pairs import Counts, Index, OpeningDependence, Pairs, Vector, pairs_of
 from enginetour.ratings.pentanomial import ELO_SCALE
+from enginetour.ratings.priors import PoolPrior, Prior, VirtualDraws, pool_prior, with_virtual_draws
 
 # Inverse of a symmetric positive definite matrix, by block elimination.
 #

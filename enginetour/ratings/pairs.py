@@ -89,6 +89,11 @@ class Pairs:
         white, black = np.divmod(met, max(1, count))
         return Pairs(self.names, white, black, wins, draws, losses)
 
+    def with_min_games(self, games: int) -> Pairs:
+        """Without engines that have fewer games, again and again: each that goes takes games from others."""
+        kept = [name for name, played in zip(self.names, self.played, strict=True) if played >= games]
+        return self if len(kept) == len(self.names) else self.within(kept).with_min_games(games)
+
     def within(self, names: Collection[str]) -> Pairs:
         """Only these engines, and their games among themselves."""
         if len(names) == len(self.names):

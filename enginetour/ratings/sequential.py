@@ -168,7 +168,7 @@ def corrected_bounds(test: Sprt, walk: Walk) -> tuple[float, float]:
     return low + below, high - above
 
 
-def follow(test: Sprt, outcomes: Iterable[int], classes: int) -> Walk:
+def _follow(test: Sprt, outcomes: Iterable[int], classes: int) -> Walk:
     """The walk through outcomes in the order of the games; 3 classes for games, 5 for pairs."""
     walk = Walk((0,) * classes)
     games_each(walk.counts)
@@ -323,11 +323,11 @@ def _at_most(test: Sprt, verdict: _Verdict, number: int, chances: Sequence[float
     drift, variance = _drift(chances, ratios)
     low, high = test.bounds
     if verdict == "H1":
-        return 1 - first_through(high, high - low, drift * number, variance * number)
-    return first_through(-low, high - low, -drift * number, variance * number)
+        return 1 - _first_through(high, high - low, drift * number, variance * number)
+    return _first_through(-low, high - low, -drift * number, variance * number)
 
 
-def first_through(distance: float, width: float, drift: float, variance: float) -> float:
+def _first_through(distance: float, width: float, drift: float, variance: float) -> float:
     """Chance that a Brownian motion with these totals at its end has met the wall in front before the one behind.
 
     The wall in front is `distance` away, the walls are `width` apart, `drift` is towards the front. Sum over mirror
@@ -418,7 +418,7 @@ def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
     """
     won, pairs, couples = tally_match(games)
     if pairs is not None and test.model != "bayesian":
-        walk = follow(test, couples, PAIR_CLASSES)
+        walk = _follow(test, couples, PAIR_CLASSES)
     else:
-        walk = follow(test, [half_points for _, half_points in games], GAME_CLASSES)
+        walk = _follow(test, [half_points for _, half_points in games], GAME_CLASSES)
     return MatchTest(test, won, pairs, walk, statistics_of(pairs or won), estimate(test, walk))

@@ -16,8 +16,9 @@ from dataclasses import asdict
 from enginetour.model.game import format_fixed
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.matrices import Matrix
+from enginetour.ratings.opponents import OpponentRecord
 from enginetour.ratings.pairs import Vector
-from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, OpponentRecord, RatingList, Row, fit_bases, quantile
+from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, RatingList, Row, fit_bases, quantile
 from enginetour.ratings.uncertainty import Errors
 from enginetour.reports.columns import COLUMNS, DEFAULT_COLUMNS, NARROW_COLUMNS, WIDE_COLUMNS, format_error
 from enginetour.reports.sheet import (

@@ -492,7 +492,7 @@ def relative_strengths(field: Field) -> tuple[float, ...]:
     if not counts:
         return (0.0,) * len(names)
     from enginetour.ratings.likelihood import fit  # numbers: most tables need none
-    from enginetour.ratings.models import PhantomDraws
+    from enginetour.ratings.priors import PhantomDraws
 
     found = fit(counts, prior=PhantomDraws(1.0, 0.0)).by_name()
     return tuple(found.get(name, 0.0) for name in names)

@@ -15,8 +15,8 @@ from enginetour.interop.gamefilter import ENDINGS
 from enginetour.model.errors import StoreRefused, UsageRefused, suggest
 from enginetour.model.timecontrol import TIME_CLASSES
 from enginetour.model.variants import STANDARD, variant_named
-from enginetour.ratings.models import parse_loose_anchor, parse_prior
 from enginetour.ratings.pentanomial import ELO_SCALE
+from enginetour.ratings.priors import parse_loose_anchor, parse_prior
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.address import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
-from enginetour.interop.gametags import UNKNOWN_OPENING, OpeningPairs
+from enginetour.interop.gamepairs import UNKNOWN_OPENING, OpeningPairs
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import (
     Added,

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, and_, func, insert, select
 
 from enginetour.interop.gamefilter import EngineNames, RatableGames
-from enginetour.interop.gametags import UNKNOWN_OPENING, ClaimedGame, GameColumns
+from enginetour.interop.gamepairs import UNKNOWN_OPENING
+from enginetour.interop.gametags import ClaimedGame, GameColumns
 from enginetour.interop.tally import RESULTS, normal_name, tag_text
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome

@@ -15,8 +15,8 @@ from enginetour.model.game import Outcome
 from enginetour.model.timecontrol import describe_time_classes
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import Lineage, RatedGame, Version, lineage
-from enginetour.ratings.models import LooseAnchor, parse_loose_anchor, parse_prior
 from enginetour.ratings.pairs import Pairs
+from enginetour.ratings.priors import LooseAnchor, parse_loose_anchor, parse_prior
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, incremental_list, rating_list
 from enginetour.store.games import describe_scores, scores_at_odds
 from enginetour.store.ratings import entry_ratings, system_named, with_event_classes

@@ -20,9 +20,8 @@ from enginetour.ratings import incremental
 from enginetour.ratings.gor import Egf2021Settings
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import (
-    EventTally,
+    EventTallies,
     Lineage,
-    Met,
     RatedGame,
     RatingEvent,
     RatingState,
@@ -240,7 +239,7 @@ def _counts(connection: Connection) -> dict[int, Sums]:
     return {event: sums for event, sums in kept_counts(connection).items() if event not in odd}
 
 
-def _tallies_by_event(connection: Connection) -> dict[str, dict[Met, EventTally]]:
+def _tallies_by_event(connection: Connection) -> dict[str, EventTallies]:
     """The results of every event that has a rated game, events by their first one."""
     counted = _counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
@@ -249,7 +248,7 @@ def _tallies_by_event(connection: Connection) -> dict[str, dict[Met, EventTally]
         first = connection.execute(select(GAMES.c.id).where(*own).order_by(GAMES.c.number).limit(1)).scalar()
         if first is not None:
             places[event] = first, 0, event
-    events: dict[str, dict[Met, EventTally]] = {str(event): {} for event in sorted(places, key=places.__getitem__)}
+    events: dict[str, EventTallies] = {str(event): {} for event in sorted(places, key=places.__getitem__)}
     for event, sums in counted.items():
         for (white, black), results in counts_by_pair(sums).items():
             events[str(event)][str(white), str(black), 0] = results

@@ -26,7 +26,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from enginetour.interop.gamefilter import has_ending, matches_any, with_min_games
+from enginetour.interop.gamefilter import has_ending, matches_any
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD
@@ -275,7 +275,7 @@ def select_games(
         else:
             sums, left = _counted_sums(connection, definition, moment)
     pairs, unwanted, alone = _pairs(sums, named.names)
-    enough = with_min_games(pairs, definition.min_games)
+    enough = pairs.with_min_games(definition.min_games)
     left |= {"engine": unwanted, "one engine": alone, "few games": int(pairs.games.sum() - enough.games.sum())}
     versions: defaultdict[str, list[int]] = defaultdict(list)
     met = (sums[2] | sums[3] | sums[4]) > 0  # kept counts have pairs whose games were all struck out

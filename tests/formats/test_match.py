@@ -26,7 +26,7 @@ from enginetour.model.game import (
     Withdrawn,
 )
 from enginetour.ratings.pentanomial import class_counts, error_of, statistics_of
-from enginetour.ratings.sequential import Sprt, Walk, follow, step
+from enginetour.ratings.sequential import Sprt, Walk, _follow, step
 from enginetour.reports.sprt import current_test, sprt_json, sprt_lines, sprt_sheet
 from tests.support.databases import shown
 from tests.support.tournaments import config, read, tour
@@ -101,7 +101,7 @@ def test_the_verdict_is_that_of_the_walk(model: str, legs: int, asked: bool) -> 
     state, events = played(format_, format_.start(TWO), scores)
     pairs = legs == 2 and asked and model != "bayesian"
     units = [scores[n] + scores[n + 1] for n in range(0, 400, 2)] if pairs else scores
-    walk = follow(Sprt(0, 100, model), units, 5 if pairs else 3)  # type: ignore[arg-type]
+    walk = _follow(Sprt(0, 100, model), units, 5 if pairs else 3)  # type: ignore[arg-type]
     assert state.verdict == walk.verdict == "H1"
     assert state.walk is not None
     assert state.walk.stopped == walk.stopped

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from enginetour.interop.files import (
-    MOST_TIMES,
-    UNPACKED_AT_LEAST,
+    _MOST_TIMES,
+    _UNPACKED_AT_LEAST,
     file_digest,
     read_whole,
     refuse_bomb,
@@ -55,10 +55,10 @@ def test_devices_and_pipes_are_no_input(tmp_path: Path) -> None:
 
 def test_what_is_no_bomb() -> None:
     """What packs well is read if it is small, what is large if it packs as texts do."""
-    refuse_bomb(Path("small"), 1, UNPACKED_AT_LEAST)
-    refuse_bomb(Path("large"), 10**9, MOST_TIMES * 10**9)
+    refuse_bomb(Path("small"), 1, _UNPACKED_AT_LEAST)
+    refuse_bomb(Path("large"), 10**9, _MOST_TIMES * 10**9)
     with pytest.raises(InputRefused, match="unpack it first"):
-        refuse_bomb(Path("bomb"), 10**6, MOST_TIMES * 10**6 + 1)
+        refuse_bomb(Path("bomb"), 10**6, _MOST_TIMES * 10**6 + 1)
 
 
 def test_bombs(tmp_path: Path) -> None:

@@ -6,15 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
 
 from enginetour.cli.main import cli
-from enginetour.interop import pgn
 from enginetour.interop.gamefilter import GameFilter
-from enginetour.interop.gametags import LONGEST_OPENING, UNKNOWN_OPENING, OpeningPairs, handicap_bands, is_standard
+from enginetour.interop.gametags import _handicap_bands, _is_standard
 from enginetour.interop.pgn import PIECE, read_games, scan
 from enginetour.interop.tally import OF_VARIANT
 from enginetour.model.game import Outcome
@@ -28,100 +26,6 @@ from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft, enter, game, invoke, meddled, rows
 from tests.support.tournaments import tour
-
-# Openings of games in files: what tells one, and which two games are a pair.
-
-FEN = '[FEN "4k3/8/8/8/8/1P6/8/4K3 w - - 0 1"]\n'
-OTHER = FEN.replace("1P6", "2P5")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def told(folder: Path, *games: tuple[str, str], end: str = "\n") -> list[int]:
-    """The openings of games with these tags and moves, by both readers."""
-    path = folder / "g.pgn"
-    content = "".join(
-        f'[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n{tags}\n{moves} 1-0\n\n' for tags, moves in games
-    )
-    path.write_bytes(content.replace("\n", end).encode())
-    quick = list(read_games([path]).openings)
-    with patch.object(pgn, "_quick_game", lambda games, at, piece: False):
-        assert list(read_games([path]).openings) == quick
-    assert len(quick) == len(games)
-    return quick
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_openings(folder: Path, end: str) -> None:
-    """The position without its clocks, moves marked as book, our encounters and numbers; none where nothing tells."""
-    clocks = FEN.replace("0 1", "5 9")
-    one, same, other = told(folder, (FEN, "1. e4"), (clocks, "1. d4"), (OTHER, "1. e4"), end=end)
-    assert one == same != other and UNKNOWN_OPENING not in (one, other)
-    one, same, other, longer = told(
-        folder,
-        ("", "1. e4 {book} 1... c5 {book} 2. Nf3 {+0.1/9 1s} d6 {book}"),
-        ("", "1. e4 {book} c5 $1 {\n book, Sicilian} 2. Nc3 {0.1}"),
-        ("", "1. e4 {book} e5 {book} 2. Nf3 {+0.1/9 1s}"),
-        ("", "1. e4 {book} c5 {book} 2. Nf3 {book} d6"),
-        end=end,
-    )
-    assert one == same and len({one, other, longer, UNKNOWN_OPENING}) == 4
-    third, fourth = told(folder, ('[Encounter "3"]\n', "1. e4 {+0.3/9 1s}"), ('[Encounter "4"]\n', "1. e4"), end=end)
-    assert len({third, fourth, UNKNOWN_OPENING}) == 3
-    assert told(folder, ("", "1. e4 c5"), ("", "1. e4 {a book} c5 {book}"), end=end) == [UNKNOWN_OPENING] * 2
-    ours = '[Encounter "3"]\n[OpeningNumber "{}"]\n'
-    one, own_book, other = told(
-        folder,
-        (ours.format(7), "1. e4 {book} c5 {book} 2. Nf3 {0.1}"),
-        (ours.format(7), "1. e4 {book} c5 {book} 2. Nc3 {book} Nc6 {book}"),
-        (ours.format(8), "1. e4 {book} c5 {book} 2. Nf3 {0.1}"),
-        end=end,
-    )
-    assert one == own_book != other
-
-
-def test_tags_that_only_look_like_one(folder: Path) -> None:
-    """A tag that quotes another, one that begins alike, two in a line, two of a name: the last holds."""
-    alone, quoted, alike, in_line, twice, words = told(
-        folder,
-        (FEN, "1. e4"),
-        ('[Annotator "see [FEN 3]"]\n' + FEN, "1. e4"),
-        ('[FENCE "x"]\n' + FEN, "1. e4"),
-        ('[SetUp "1"] ' + FEN, "1. e4"),
-        (OTHER + FEN, "1. e4"),
-        ('[Annotator "see [FEN 3]"]\n', "1. e4 {[FEN 3]}"),
-    )
-    assert {alone, quoted, alike, in_line, twice} == {alone}
-    assert alone != UNKNOWN_OPENING == words
-
-
-def test_games_of_endless_length(folder: Path) -> None:
-    """Only the front is looked at, by both readers alike."""
-    long = "1. e4 {book} " + "e5 {book} " * LONGEST_OPENING
-    assert len({*told(folder, ("", long), ("", "1. e4 {book}")), UNKNOWN_OPENING}) == 3
-
-
-def test_partners() -> None:
-    """Colours swapped, the same engines, the same opening, first come first served; untold openings stay alone."""
-    partners = OpeningPairs[int]()
-    games = [
-        ("AB", 7, "white"),
-        ("AB", 7, "white"),
-        ("AC", 7, "black"),
-        ("AB", 8, "black"),
-        ("AB", 7, "black"),
-        ("AB", UNKNOWN_OPENING, "white"),
-        ("AB", UNKNOWN_OPENING, "black"),
-        ("AB", 7, "black"),
-        ("AB", 7, "black"),
-        ("AB", 8, "white"),
-    ]
-    found = [partners.pair_of(*told, place) for place, told in enumerate(games)]  # type: ignore[arg-type]
-    assert found == [0, 1, 2, 3, 0, 5, 6, 1, 8, 3]
-
 
 # Games of files at odds: known by their tags, in no list of even games, and there when they are asked for.
 
@@ -160,7 +64,7 @@ def export(tmp_path: Path) -> Path:
 )
 def test_what_tags_say(tags: dict[str, str], bands: int | None) -> None:
     """Bands where our own words tell them, else that there are odds; blank words and denials are none."""
-    assert handicap_bands({name.encode(): value.encode() for name, value in tags.items()}) == bands
+    assert _handicap_bands({name.encode(): value.encode() for name, value in tags.items()}) == bands
 
 
 @pytest.mark.parametrize(
@@ -269,7 +173,7 @@ def names(found: dict[str, Any]) -> set[str]:
 )
 def test_which_values_are_standard(value: bytes, standard: bool) -> None:
     """Spellings in use; whatever is not one of them is another variant."""
-    assert is_standard(value) is standard
+    assert _is_standard(value) is standard
 
 
 @pytest.mark.parametrize("moves", [PLAIN, LONG])

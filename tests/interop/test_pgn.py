@@ -968,7 +968,7 @@ def test_tags_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """They are told and let go, by `rate` and `import` alike; the games behind them count."""
     game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n'
     path = tmp_path / "g.pgn"
-    for name, size in (("pgn.PIECE", 1000), ("pgn.LONGEST_PIECE", 8000), ("gametags.LONGEST_HEADER", 8000)):
+    for name, size in (("pgn.PIECE", 1000), ("pgn.LONGEST_PIECE", 8000), ("gametags._LONGEST_HEADER", 8000)):
         monkeypatch.setattr(f"enginetour.interop.{name}", size)
     path.write_text(game + '[White "C"]\n' + f'[X "{"x" * 100}"]\n' * 900 + '[Black "D"]\n\n1. e4 *\n\n' + game)
     counted, read = scan([path]), read_games([path])
@@ -1034,8 +1034,8 @@ def test_more_tags_than_a_game_may_have_are_not_read(tmp_path: Path, monkeypatch
 
 def test_little_of_an_endless_game_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tag, a line, a comment or blanks of 100 MB were held as a whole by `import`, or copied once for each MB."""
-    sizes = {"pgn.PIECE": 1000, "pgn.LONGEST_PIECE": 4000, "gametags.LONGEST_HEADER": 8000}
-    for name, size in (sizes | {"gametags.LONGEST_LINE": 2000, "pgn.LONGEST_OPENING": 2000}).items():
+    sizes = {"pgn.PIECE": 1000, "pgn.LONGEST_PIECE": 4000, "gametags._LONGEST_HEADER": 8000}
+    for name, size in (sizes | {"gametags._LONGEST_LINE": 2000, "pgn.LONGEST_OPENING": 2000}).items():
         monkeypatch.setattr(f"enginetour.interop.{name}", size)
     held = 0
     feed = GameReader.feed

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.ratings.likelihood import ModelName
-from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
 from enginetour.ratings.ratinglist import RatingList, rating_list
 
 NAMES = "ABCDEF"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from enginetour.ratings import elo, gor, incremental
 from enginetour.ratings.incremental import RatedGame, Version, lineage
 from enginetour.ratings.likelihood import ModelName, fit
-from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.ratings.systems import SYSTEMS
 

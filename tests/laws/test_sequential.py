@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from enginetour.ratings.pentanomial import statistics_of
-from enginetour.ratings.sequential import Model, Sprt, estimate, follow
+from enginetour.ratings.sequential import Model, Sprt, _follow, estimate
 
 LAW = settings(max_examples=80, deadline=None)
 
@@ -71,11 +71,11 @@ def test_statistics_claim_no_more_than_there_is(seen: tuple[int, ...]) -> None:
 def test_a_walk_stops_once(outcomes: list[int], model: Model) -> None:
     """However it goes on, verdict and estimate are those of the stop; the ratio is that of the counts."""
     test = Sprt(0, 100, model)
-    walk = follow(test, outcomes, 5)
+    walk = _follow(test, outcomes, 5)
     assert walk.llr == test.llr(walk.counts)
     assert sum(walk.counts) == len(outcomes)
     assert bool(walk.verdict) == bool(walk.stopped)
     if walk.verdict:
-        short = follow(test, outcomes[: sum(walk.stopped)], 5)
+        short = _follow(test, outcomes[: sum(walk.stopped)], 5)
         assert (short.verdict, short.stopped) == (walk.verdict, walk.stopped)
         assert estimate(test, short) == estimate(test, walk)

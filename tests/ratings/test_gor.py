@@ -17,14 +17,14 @@ from enginetour.ratings.gor import (
     Egf2021Settings,
     EgfSettings,
     GorSettings,
+    _bonus,
+    _egf2021_con,
+    _expected_score,
     begin,
     begin_egf2021,
-    bonus,
     con,
     czech_expected,
-    egf2021_con,
     egf_expected,
-    expected_score,
     expected_total_change,
     grade_rating,
 )
@@ -319,20 +319,20 @@ def test_published_games(
     own: float, opponent: float, half_points: int, expected: float, weight: float, extra: float | None, after: float
 ) -> None:
     """Published games come out as published, with either colour."""
-    assert expected_score(own, opponent) == pytest.approx(expected, abs=5e-7)
-    assert egf2021_con(own) == pytest.approx(weight, abs=5e-7)
-    assert extra is None or bonus(own) == pytest.approx(extra, abs=5e-7)
+    assert _expected_score(own, opponent) == pytest.approx(expected, abs=5e-7)
+    assert _egf2021_con(own) == pytest.approx(weight, abs=5e-7)
+    assert extra is None or _bonus(own) == pytest.approx(extra, abs=5e-7)
     start = {"A": own, "B": opponent}
     white = rate_egf2021([RatedGame("A", "B", half_points, 1)], Egf2021Settings(), start)[0]
     black = rate_egf2021([RatedGame("B", "A", 2 - half_points, 1)], Egf2021Settings(), start)[1]
     assert white.after == black.after == pytest.approx(after, abs=1e-9 if extra is None else 5e-7)
-    assert (white.system, white.weight) == ("egf2021", egf2021_con(own))
+    assert (white.system, white.weight) == ("egf2021", _egf2021_con(own))
 
 
 def test_the_two_sides_expect_one_point() -> None:
     """What one side expects the other does not, however far apart."""
     for one, other in ((100, 3299), (2100, 2100), (-900, 500)):
-        assert expected_score(one, other) + expected_score(other, one) == pytest.approx(1, abs=1e-15)
+        assert _expected_score(one, other) + _expected_score(other, one) == pytest.approx(1, abs=1e-15)
 
 
 def test_class_weighs_the_whole_change() -> None:
@@ -342,22 +342,22 @@ def test_class_weighs_the_whole_change() -> None:
     full = rate_egf2021(games[:1], Egf2021Settings(), start)[0]
     city, _, club, _ = rate_egf2021(games, Egf2021Settings(event_class="D", classes={"club": "B"}), start)
     assert (city.change, city.weight) == pytest.approx((full.change / 4, full.weight / 4))
-    assert club.weight == pytest.approx(0.75 * egf2021_con(club.before))
+    assert club.weight == pytest.approx(0.75 * _egf2021_con(club.before))
 
 
 def test_batch_takes_the_ratings_before_the_event() -> None:
     """In batch mode every game gives its bonus, and all weigh what the first one does."""
     games = [RatedGame("A", "B", 2, 1), RatedGame("B", "A", 2, 2), RatedGame("A", "B", 1, 3)]
     event = rate_egf2021(games, Egf2021Settings(mode="batch"), {"A": 2100.0, "B": 2100.0})[0]
-    assert event.change == pytest.approx(3 * bonus(2100), abs=1e-9)
+    assert event.change == pytest.approx(3 * _bonus(2100), abs=1e-9)
     assert (event.game, event.games) == (None, 3)
 
 
 def test_bonus_far_from_its_bend() -> None:
     """Far below 2300 the bonus is a fifth of a straight line, far above it is next to nothing; neither overflows."""
-    assert bonus(-900) == pytest.approx(3200 / 80 / 5, abs=1e-12)
-    assert bonus(-1e6) == pytest.approx((1e6 + 2300) / 400)
-    assert 0 < bonus(3299) < 1e-6
+    assert _bonus(-900) == pytest.approx(3200 / 80 / 5, abs=1e-12)
+    assert _bonus(-1e6) == pytest.approx((1e6 + 2300) / 400)
+    assert 0 < _bonus(3299) < 1e-6
 
 
 def test_no_rating_from_3300_up() -> None:

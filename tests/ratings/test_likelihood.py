@@ -17,8 +17,8 @@ from benches.parity import BAYESELO_PRIOR, ORDO_SCALE, Case, digest
 from benches.parity import CASES as ParityCASES
 from enginetour.ratings import likelihood
 from enginetour.ratings.likelihood import WHOLE, Fit, ModelName, NoMaximum, fit, inverse_of
-from enginetour.ratings.models import GaussianPrior, Prior
 from enginetour.ratings.pairs import Counts, Pairs, Vector, pairs_of
+from enginetour.ratings.priors import GaussianPrior, Prior
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.ratings.uncertainty import ErrorsOnRequest, errors_of
 

@@ -16,12 +16,12 @@ from enginetour.ratings.sequential import (
     MODELS,
     Sprt,
     Walk,
+    _first_through,
+    _follow,
     assumed_chances,
     corrected_bounds,
     estimate,
     expected_lengths,
-    first_through,
-    follow,
     match_test,
     sample_number,
     step,
@@ -160,7 +160,7 @@ def test_a_verdict_is_the_first_one(outcome: int, verdict: str) -> None:
 def test_overshoot_is_that_of_the_steps() -> None:
     """Of equal steps h to new records the mean overshoot is h/2 (Siegmund 1985); the bounds are drawn in by it."""
     test = Sprt(0, 5)
-    walk = follow(test, [2] * 50, 3)
+    walk = _follow(test, [2] * 50, 3)
     steps = np.diff([test.llr((0, 0, number)) for number in range(51)])
     assert walk.overshoot == pytest.approx((0.0, (steps**2).sum() / steps.sum() / 2))
     low, high = corrected_bounds(test, walk)
@@ -190,7 +190,7 @@ def test_games_that_came_in_pairs_are_tested_by_pairs() -> None:
     assert found.games == (2, 4, 4)
     assert found.pairs == (0, 1, 2, 1, 1)
     assert found.lone == 0
-    assert found.walk == follow(Sprt(0, 10), [3, 2, 2, 4, 1], 5)
+    assert found.walk == _follow(Sprt(0, 10), [3, 2, 2, 4, 1], 5)
     assert found.statistics == statistics_of((0, 1, 2, 1, 1))
 
 
@@ -320,7 +320,7 @@ def test_with_all_the_time_it_is_the_gamblers_ruin(distance: float, width: float
     ruin = behind / width if not lean else (1 - exp(-2 * lean * behind)) / (1 - exp(-2 * lean * width))
     if lean < 0:
         ruin = (exp(2 * lean * distance) - exp(2 * lean * width)) / (1 - exp(2 * lean * width))
-    assert first_through(distance, width, lean * 1e4, 1e4) == pytest.approx(ruin, abs=1e-11)
+    assert _first_through(distance, width, lean * 1e4, 1e4) == pytest.approx(ruin, abs=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -342,21 +342,21 @@ def test_at_any_time_it_is_a_fine_random_walk(distance: float, width: float, dri
         through += moved[cells]
         moved[0] = moved[cells] = 0
         chances = moved
-    assert first_through(distance, width, drift, variance) == pytest.approx(through, rel=2e-3)
+    assert _first_through(distance, width, drift, variance) == pytest.approx(through, rel=2e-3)
 
 
 def test_far_from_anything_nothing_overflows() -> None:
     """Certain, impossible, and without spread."""
-    assert first_through(1, 2, 1e6, 1.0) == 1
-    assert first_through(1, 2, -1e6, 1.0) == 0
-    assert first_through(1, 2, 2.0, 0.0) == 1
-    assert first_through(1, 2, 0.5, 0.0) == 0
+    assert _first_through(1, 2, 1e6, 1.0) == 1
+    assert _first_through(1, 2, -1e6, 1.0) == 0
+    assert _first_through(1, 2, 2.0, 0.0) == 1
+    assert _first_through(1, 2, 0.5, 0.0) == 0
 
 
 def test_no_stop_no_correction() -> None:
     """A test under way has its plain figures only."""
     test = Sprt(0, 5)
-    assert estimate(test, follow(test, [2, 1, 0], 3)) is None
+    assert estimate(test, _follow(test, [2, 1, 0], 3)) is None
 
 
 @pytest.mark.parametrize("outcome", [0, 1, 2])

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from enginetour.ratings.likelihood import Fit, ModelName, fit
-from enginetour.ratings.models import MODELS, GaussianPrior, ResultColumns, VirtualDraws
+from enginetour.ratings.models import MODELS, ResultColumns
 from enginetour.ratings.pairs import Counts, OpeningDependence, Vector, opening_pairs
 from enginetour.ratings.pentanomial import NORMAL_95
+from enginetour.ratings.priors import GaussianPrior, VirtualDraws
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.ratings.uncertainty import ErrorsOnRequest, draw_rate, errors_of, moments, pair_score_spread
 

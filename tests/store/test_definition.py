@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.ratings.models import GaussianPrior, PhantomDraws, VirtualDraws, parse_prior
+from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws, parse_prior
 from enginetour.store.definition import ListDefinition, parse_definition
 
 

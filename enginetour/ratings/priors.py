@@ -1,0 +1,229 @@
+"""Priors of rating lists, and loose anchors.
+
+prior          adds to the log likelihood                                  source
+GaussianPrior  -(R - mean)^2/(2 sd^2) each; means make loose anchors       Bayes; Ordo's loose anchors
+PhantomDraws   w draws of every engine against one that stands at `about`  Mease 2003, an imagined opponent
+VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws each way for every pair     BayesElo; for parity with it only
+
+Loose anchors: a Gaussian prior for engines with an approximately known rating fixes the level of the list. The games
+can move a loose anchor away from its prior mean. The term is from Ordo's manual.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf, isfinite, nan
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enginetour.ratings.incremental import LARGEST
+from enginetour.ratings.models import logistic, softplus
+from enginetour.ratings.pairs import Pairs, Vector
+
+_Spread = float | Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianPrior:
+    """In points of the model; one for all or by name. Means make loose anchors.
+
+    `mean` None: about the pool's own average, wherever that lies. Of a name not in `sd` nothing is believed.
+    """
+
+    sd: _Spread = 350.0
+    mean: _Spread | None = None
+
+    def sd_of(self, name: str) -> float:
+        """Infinite where nothing is believed."""
+        return self.sd.get(name, inf) if isinstance(self.sd, Mapping) else self.sd
+
+    def mean_of(self, name: str) -> float | None:
+        """None: the pool's average."""
+        return self.mean.get(name, 0.0) if isinstance(self.mean, Mapping) else self.mean
+
+
+@dataclass(frozen=True, slots=True)
+class PhantomDraws:
+    """`weight` draws against an opponent rated `about`, in points of the model, that stays there."""
+
+    weight: float = 1.0
+    about: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualDraws:
+    """BayesElo's prior: `weight` draws an engine, spread over the opponents it met."""
+
+    weight: float = 2.0  # BayesElo's default
+
+
+Prior = GaussianPrior | PhantomDraws | VirtualDraws
+_PRIORS: dict[str, type[Prior]] = {"gaussian": GaussianPrior, "draws": PhantomDraws, "virtual": VirtualDraws}
+_LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
+
+
+def parse_prior(words: str) -> Literal["auto", "none"] | Prior:
+    """What people mean who write a prior in a word; ValueError says what can be written."""
+    if words in ("auto", "none"):
+        return "auto" if words == "auto" else "none"
+    kind, _, number = words.partition("=")
+    try:
+        size = float(number)
+    except ValueError:
+        size = nan
+    if kind not in _PRIORS or not 1 / _LARGEST_PRIOR <= size <= _LARGEST_PRIOR:
+        allowed = f"numbers between {1 / _LARGEST_PRIOR:f} and {_LARGEST_PRIOR:,}"
+        raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, {allowed}; found {words!r}")
+    return _PRIORS[kind](size)
+
+
+def describe_prior(prior: Prior, name: str, level: float, point: float) -> str:
+    """What an engine's rating rests on when its games bound none; `level` is the list's, `point` shrinks spreads."""
+    if isinstance(prior, VirtualDraws):
+        return f"virtual draws ({prior.weight:g})"
+    if isinstance(prior, PhantomDraws):
+        return f"phantom draws ({prior.weight:g})"
+    mean, sd = prior.mean_of(name), prior.sd_of(name)
+    about = round(level if mean is None else mean, 1) + 0.0  # never "-0"
+    return f"the prior ({about:g} ± {sd if point == 1 else round(sd * point, 1):g})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolPrior:
+    """A prior in natural units over a pool's names: a parabola of weight `weights` and `draws` phantom draws.
+
+    A floating one is about the weighted average of the ratings and blind to their level.
+    """
+
+    about: Vector
+    weights: Vector
+    floating: bool = False
+    draws: float = 0.0
+
+    def log_likelihood(self, ratings: Vector) -> float:
+        """Log prior without constants."""
+        off = ratings - self.about
+        height = -off @ self._weigh(off) / 2
+        return float(height - (self.draws * (softplus(off) / 2 + softplus(-off) / 2).sum() if self.draws else 0.0))
+
+    def pull(self, ratings: Vector) -> Vector:
+        """Its gradient, in points like the games'."""
+        off = ratings - self.about
+        pull = -self._weigh(off)
+        return pull + self.draws * (0.5 - logistic(off)) if self.draws else pull
+
+    def stiffness(self, ratings: Vector) -> Vector:
+        """Diagonal of its curvature, but for what floating takes off."""
+        if not self.draws:
+            return self.weights
+        share = logistic(ratings - self.about)
+        return self.weights + self.draws * share * (1 - share)
+
+    def bound(self) -> NDArray[np.bool_]:
+        """Which engines it holds."""
+        return np.asarray(self.weights + self.draws > 0)
+
+    def _weigh(self, off: Vector) -> Vector:
+        pulled = self.weights * off
+        return pulled - self.weights * (pulled.sum() / self.weights.sum()) if self.floating else pulled
+
+
+def pool_prior(names: tuple[str, ...], prior: Prior | None, unit: float) -> PoolPrior:
+    """The prior's terms; those of virtual draws are in the counts. ValueError for means or spreads that cannot be."""
+    if isinstance(prior, GaussianPrior):
+        sd = np.array([prior.sd_of(name) for name in names], dtype=np.float64) / unit
+        mean = np.array([prior.mean_of(name) or 0.0 for name in names], dtype=np.float64) / unit
+        if not (sd > 0).all() or not np.isfinite(mean).all():
+            raise ValueError("a prior has finite means and a spread above 0")
+        weights = sd**-2
+        return PoolPrior(mean, weights, floating=prior.mean is None and bool(weights.any()))
+    nothing = np.zeros(len(names))
+    if prior is None:
+        return PoolPrior(nothing, nothing)
+    if not 0 < prior.weight < inf:
+        raise ValueError("a prior of draws has a finite weight above 0")
+    if isinstance(prior, VirtualDraws):
+        return PoolPrior(nothing, nothing)
+    if not isfinite(prior.about):
+        raise ValueError("phantom draws are against a finite rating")
+    return PoolPrior(np.full(len(names), prior.about / unit), nothing, draws=prior.weight)
+
+
+def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
+    """The counts with BayesElo's prior in them: every pair that met gets draws in both colours."""
+    count = len(pairs.names)
+    low, high = np.minimum(pairs.white, pairs.black), np.maximum(pairs.white, pairs.black)
+    met, which = np.unique(low * count + high, return_inverse=True)
+    one, other = met // count, met % count
+    games = np.bincount(which, pairs.games, len(met))
+    virtual = weight / 4 * (games / pairs.played[one] + games / pairs.played[other])
+    keys = np.concatenate((pairs.white * count + pairs.black, one * count + other, other * count + one))
+    rows, place = np.unique(keys, return_inverse=True)
+    nothing = np.zeros(2 * len(met))
+
+    def merged(real: Vector, added: Vector) -> Vector:
+        return np.bincount(place, np.append(real, added), len(rows)).astype(np.float64)
+
+    return Pairs(
+        pairs.names,
+        rows // count,
+        rows % count,
+        merged(pairs.wins, nothing),
+        merged(pairs.draws, np.append(virtual, virtual)),
+        merged(pairs.losses, nothing),
+    )
+
+
+_SMALLEST_SD = 1.0  # points, as ratings are shown; below it residuals pass 1e-8 at levels of 10,000 (tried)
+_WORDS = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")
+
+
+class LooseAnchor(NamedTuple):
+    """Where an engine is believed to stand, with the standard deviation of that, in points of the list."""
+
+    rating: float
+    sd: float
+
+    @property
+    def text(self) -> str:
+        """As `parse_loose_anchor` reads it."""
+        return f"{self.rating:g} ± {self.sd:g}"
+
+
+LooseAnchors = Mapping[str, LooseAnchor]
+
+
+def parse_loose_anchor(words: str) -> LooseAnchor:
+    """What ``2784+-15`` or ``2784±15`` means; ValueError says what can be written."""
+    found = _WORDS.fullmatch(words)
+    try:
+        read = LooseAnchor(*map(float, found.groups())) if found else None
+    except ValueError:
+        read = None
+    if read is None or not (-LARGEST <= read.rating <= LARGEST and _SMALLEST_SD <= read.sd <= LARGEST):
+        allowed = f"RATING+-SD, as 2784+-15, the SD between {_SMALLEST_SD:g} and {LARGEST:,}"
+        raise ValueError(f"write {allowed}; found {words!r}")
+    return read
+
+
+def loose_anchor_prior(names: Iterable[str], loose: LooseAnchors, sd: float | None = None) -> GaussianPrior | None:
+    """The belief in those of `names` that are loose anchors; None where there is none.
+
+    With `sd` all others are believed to stand that near to where the loose anchors do on average, weighed by how sure
+    they are.
+    """
+    names = tuple(names)
+    own = {name: loose[name] for name in names if name in loose}
+    if not own:
+        return None
+    weight = sum(each.sd**-2 for each in own.values())
+    centre = sum(each.rating * each.sd**-2 for each in own.values()) / weight
+    others = {} if sd is None else {name: LooseAnchor(centre, sd) for name in names if name not in own}
+    believed = {**own, **others}
+    return GaussianPrior(
+        {name: each.sd for name, each in believed.items()}, {name: each.rating for name, each in believed.items()}
+    )
