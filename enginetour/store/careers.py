@@ -142,7 +142,6 @@ def opponents_of(
 
 
 def _published(store: Store, versions: set[int]) -> Iterable[PublishedRating]:
-    """Its lines in all editions of all lists, oldest first."""
     for head in sorted(editions_of(store), key=lambda made: made.made):
         names = {name for name, own in head.versions.items() if versions & set(own)}
         if not names:

@@ -83,16 +83,14 @@ def _invalid_cells(database: Database) -> Iterator[str]:
         yield from database.backend.invalid_cells(connection)
 
 
-def _rating_revisions(database: Database) -> Iterator[str]:
-    """Rating events of revisions that are not there."""
+def _events_of_no_revision(database: Database) -> Iterator[str]:
     own = RATING_REVISIONS.c.system == RATING_EVENTS.c.system, RATING_REVISIONS.c.revision == RATING_EVENTS.c.revision
     rows = select(RATING_EVENTS.c.system, func.count()).where(~exists().where(*own)).group_by(RATING_EVENTS.c.system)
     for system, count in database.rows(rows):
         yield f"{count} rating events of {system} are of no revision"
 
 
-def _order(log: TournamentLog) -> Iterator[str]:
-    """Positions and game numbers without gaps, and one event for every game."""
+def _numbering_faults(log: TournamentLog) -> Iterator[str]:
     here = EVENTS.c.tournament == log.id
     finished = select(EVENTS.c.game).where(here, EVENTS.c.kind == "finished")
     with log.database.reading() as connection:
@@ -110,20 +108,17 @@ def _order(log: TournamentLog) -> Iterator[str]:
 
 
 def _unreadable_games(log: TournamentLog) -> Iterator[str]:
-    """Games whose record or moves cannot be read back."""
     mine = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)
     with log.database.reading() as connection:
         found = connection.execute(mine).fetchall()
-        yield from _some(words for key, number in found if (words := _unreadable(connection, key, number)))
+        yield from _some(words for key, number in found if (words := _why_unreadable(connection, key, number)))
 
 
-def _miscounted(database: Database, tournament: int) -> Iterator[str]:
-    """Pairs of a tournament whose kept counts are not what its games give."""
+def _wrong_pair_counts(database: Database, tournament: int) -> Iterator[str]:
     yield from _differences(database, versions_counts(database, tournament), recounted(database, tournament))
 
 
-def _wrong_imports(database: Database) -> list[tuple[str, int]]:
-    """Name and edition of every import, oldest first; reads nothing of what it brought."""
+def _import_names(database: Database) -> list[tuple[str, int]]:
     rows = select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(TOURNAMENTS.c.system == IMPORT)
     return [(name, edition) for name, edition in database.rows(rows.order_by(TOURNAMENTS.c.id))]
 
@@ -182,7 +177,7 @@ _WHOLE_GAME = (
 )
 
 
-def _unreadable(connection: Connection, key: int, number: int) -> str:
+def _why_unreadable(connection: Connection, key: int, number: int) -> str:
     """Why a game cannot be read, "" where it can."""
     try:
         row = connection.execute(_WHOLE_GAME, {"key": key}).one()
@@ -288,11 +283,10 @@ def damages(database: Database) -> list[_Damage]:
         ).select_from(tables)
         ordered = rows.order_by(ENTRANTS.c.tournament, ENTRANTS.c.since, ENTRANTS.c.place)
         found = connection.execute(ordered).fetchall()
-    return [damage for row in found for damage in _damages(SimpleNamespace(**_as_text(row._asdict())))]
+    return [damage for row in found for damage in _damages(SimpleNamespace(**_bytes_as_text(row._asdict())))]
 
 
-def _as_text(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with its bytes as text."""
+def _bytes_as_text(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value.decode("utf-8", "replace") if isinstance(value, bytes) else value for key, value in row.items()}
 
 
@@ -355,11 +349,11 @@ def _spec(row: Any) -> tuple[EngineSpec, str]:
     try:
         spec = codecs.spec_of(row.spec)
     except ValueError as error:
-        version = {key: _held(getattr(row, key)) for key in ("command", "options", "protocol")}
+        version = {key: _json_or_none(getattr(row, key)) for key in ("command", "options", "protocol")}
         version |= {"protocol": row.protocol, "fingerprint": row.fingerprint}
-        return salvaged_spec(row.name, _held(row.spec), version), str(error)
+        return salvaged_spec(row.name, _json_or_none(row.spec), version), str(error)
     if spec.name != row.name:
-        return salvaged_spec(row.name, _held(row.spec)), f"it has another name, {spec.name!r}"
+        return salvaged_spec(row.name, _json_or_none(row.spec)), f"it has another name, {spec.name!r}"
     return spec, ""
 
 
@@ -374,10 +368,10 @@ def _repaired(spec: EngineSpec, tournament: str) -> str:
 
 def _version(row: Any, spec: EngineSpec) -> Iterator[tuple[str, object]]:
     """The damaged columns of its engine version with their repair."""
-    command = _held(row.command)
+    command = _json_or_none(row.command)
     if not (isinstance(command, list) and all(isinstance(word, str) for word in command)):
         yield "command", spec.command
-    options = _held(row.options)
+    options = _json_or_none(row.options)
     if not (isinstance(options, list) and all(_is_pair(one) for one in options)):
         yield "options", spec.options
     if row.protocol not in ("uci", "cecp"):
@@ -390,7 +384,7 @@ def _is_pair(value: object) -> bool:
 
 def _payload(row: Any, entrant: Mapping[str, Any]) -> dict[str, Any]:
     """The payload of the event that brought it, empty where the stored one is valid or says of nobody who left."""
-    held = _held(row.payload)
+    held = _json_or_none(row.payload)
     held = held if isinstance(held, dict) else {}
     try:
         valid = codecs.entrant_of(held["entrant"]).name == row.name
@@ -403,8 +397,7 @@ def _payload(row: Any, entrant: Mapping[str, Any]) -> dict[str, Any]:
     return {**left, "entrant": entrant, "why": str(held.get("why", ""))[:1000]}
 
 
-def _held(text: object) -> Any:
-    """The value of a text of JSON; None for what is not."""
+def _json_or_none(text: object) -> Any:
     try:
         return parse_json(text)
     except ValueError:
@@ -445,7 +438,7 @@ class Inspection:
 def inspect(store: Store) -> Inspection:
     """Check the whole store; a finding does not stop the check."""
     with store.database.snapshot():
-        return _Round(store).all()
+        return _Inspector(store).all()
 
 
 def oddity(path: Address) -> str:
@@ -455,9 +448,7 @@ def oddity(path: Address) -> str:
     return f"{found[0].place}: {found[0].what}" if found else ""
 
 
-class _Round:
-    """One inspection under way."""
-
+class _Inspector:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.findings: list[Finding] = []
@@ -469,18 +460,18 @@ class _Round:
         database = self.store.database
         self._note("pages", database.integrity(_MOST_SHOWN))
         self._note("rows", _invalid_cells(database))
-        self._repairable()
+        self._find_repairable()
         tournaments = self._listed("tournaments", lambda: self.store.tournaments())
         for line in tournaments:
             for log in self._log("tournament", line.name, line.edition):
                 self._tournament(log)
-        imports = self._listed("imports", lambda: _wrong_imports(database))
+        imports = self._listed("imports", lambda: _import_names(database))
         for name, number in imports:
             for log in self._log("import", name, number):
                 self._note(f"import {log.title}", _import_faults(database, log.id))
         self._note("imports", _duplicates(database))
         self._note("imports", self._shapes(lambda: imports_of(database)))
-        self._note("ratings", _rating_revisions(database))
+        self._note("ratings", _events_of_no_revision(database))
         self._listed("ratings", lambda: settings_of(self.store))
         for summary in self._listed("lists", lambda: lists_of(self.store)):
             self._list(summary.revision.name)
@@ -491,8 +482,7 @@ class _Round:
         counts = (len(tournaments), games, len(imports), len(editions))
         return Inspection(*counts, tuple(self.findings), tuple(self.unreplayed), self.repairable)
 
-    def _repairable(self) -> None:
-        """What ``db repair`` repairs."""
+    def _find_repairable(self) -> None:
         for damage in self._listed("entrants", lambda: damages(self.store.database)):
             self.findings.append(Finding(f"tournament {damage.tournament}", damage.what))
             self.repairable += 1
@@ -503,9 +493,9 @@ class _Round:
 
     def _tournament(self, log: TournamentLog) -> None:
         place = f"tournament {log.title}"
-        self._note(place, _order(log))
+        self._note(place, _numbering_faults(log))
         self._note(place, _unreadable_games(log))
-        self._note(place, _miscounted(log.database, log.id))
+        self._note(place, _wrong_pair_counts(log.database, log.id))
         self._note(place, self._replay(log))
         self._note(place, self._shapes(lambda: [one for _, one in log.incidents()]))
 
@@ -537,7 +527,7 @@ class _Round:
         again = make_edition(head.name, head.revision, selection, rate_selection(self.store, selection))
         if stored.games != again.games:
             yield f"published from {stored.games} games, its filter now finds {again.games} of then"
-        yield from _lines(stored.lines, again.lines)
+        yield from _differing_lines(stored.lines, again.lines)
 
     def _note(self, place: str, found: Iterable[str]) -> None:
         try:
@@ -560,7 +550,7 @@ class _Round:
         return found
 
 
-def _lines(stored: tuple[EditionLine, ...], again: tuple[EditionLine, ...]) -> Iterator[str]:
+def _differing_lines(stored: tuple[EditionLine, ...], again: tuple[EditionLine, ...]) -> Iterator[str]:
     """The first line that differs, and how many do."""
     here, there = ({line.name: line for line in lines} for lines in (stored, again))
     differing = [name for name in {**here, **there} if not _same(here.get(name), there.get(name))]

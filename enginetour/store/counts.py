@@ -72,9 +72,9 @@ def remove_imports(database: Database, words: Sequence[str], *, why: str = "", w
     UsageRefused for an unknown or already removed import, and for an ambiguous name.
     """
     with database.writing() if write else database.reading() as connection:
-        known = _known(connection)
+        known = _all_imports(connection)
         at = removal_time(connection)
-        meant = {row.id: row for word in words for row in _meant(word, known)}
+        meant = {row.id: row for word in words for row in _imports_meant(word, known)}
         said = codecs.clean_text(why)
         struck = [Removal(row.id, row.name, row.edition, row.games, at, said) for row in meant.values()]
         for one in struck if write else ():
@@ -92,15 +92,14 @@ def removal_time(connection: Connection) -> float:
     return max(time.time(), newest + _LATER_S)
 
 
-def _known(connection: Connection) -> list[Any]:
+def _all_imports(connection: Connection) -> list[Any]:
     """Every import, oldest first; `at` is None for those that stand."""
     columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at)
     rows = select(*columns).join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).outerjoin(EVENTS, _IS_REMOVAL)
     return list(connection.execute(rows.order_by(TOURNAMENTS.c.id)))
 
 
-def _meant(word: str, known: Sequence[Any]) -> list[Any]:
-    """Those that stand of the imports that the word fits."""
+def _imports_meant(word: str, known: Sequence[Any]) -> list[Any]:
     named = [row for row in known if row.name == word]
     titles = {row.id: f"{row.name} #{row.edition}" for row in known}
     fits = named or [row for row in known if titles[row.id] == word or fnmatchcase(titles[row.id], word)]

@@ -265,8 +265,6 @@ class _RatingChange:
 
 @dataclass(frozen=True, slots=True)
 class _StruckGame:
-    """A game that was struck out between the two states."""
-
     tournament: str
     number: int
     white: str
@@ -355,8 +353,8 @@ def difference(
         tuple(moves),
         tuple((line.name, line.games) for line in after.lines if line.name not in rated),
         tuple((gone, _why_left(gone, after, counted)) for gone in rated if gone not in there),
-        _struck(store, before.moment, after.moment),
-        _removed(store, before.moment, after.moment),
+        _struck_games(store, before.moment, after.moment),
+        _removed_imports(store, before.moment, after.moment),
         counted.games,
     )
 
@@ -422,8 +420,7 @@ def _why_left(name: str, after: Edition, counted: _Counted) -> str:
     return "too few games, or not the best of its family" if counted.now.get(name) else "no games that the list takes"
 
 
-def _struck(store: Store, before: Moment, after: Moment) -> tuple[_StruckGame, ...]:
-    """Games of the earlier state that were struck out by the later, whatever the filter."""
+def _struck_games(store: Store, before: Moment, after: Moment) -> tuple[_StruckGame, ...]:
     rows = (
         select(
             *(TOURNAMENTS.c.name, TOURNAMENTS.c.edition, EVENTS.c.payload),
@@ -442,8 +439,7 @@ def _struck(store: Store, before: Moment, after: Moment) -> tuple[_StruckGame, .
     )
 
 
-def _removed(store: Store, before: Moment, after: Moment) -> tuple[Removal, ...]:
-    """Imports of the earlier state that were struck out by the later, whatever the filter."""
+def _removed_imports(store: Store, before: Moment, after: Moment) -> tuple[Removal, ...]:
     there = select(IMPORTED_GAMES.c.id).where(IMPORTED_GAMES.c.id <= before.imported).limit(1)
     with store.database.reading() as connection:
         found = removals(connection, before.at, after.at)

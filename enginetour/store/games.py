@@ -187,22 +187,20 @@ def describe_scores(scores: Mapping[int, tuple[int, int]]) -> str:
     return "; ".join(words)
 
 
-def _damaged(log: TournamentReader, what: str) -> StoreRefused:
-    """The refusal of a tournament in which one entrant cannot be read."""
+def _damaged_tournament(log: TournamentReader, what: str) -> StoreRefused:
     where = "" if isinstance(log.database.path, ServerAddress) else f" --db {shlex.quote(str(log.database.path))}"
     step = f"repair the database: enginetour db repair{where}"
     return StoreRefused(what, place=log.title, step=step)
 
 
-def _spec_in_row(log: TournamentReader, name: str, text: object) -> EngineSpec:
-    """How an entrant is started; StoreRefused where its row is damaged."""
+def _readable_spec(log: TournamentReader, name: str, text: object) -> EngineSpec:
     try:
         spec = codecs.spec_of(text)
         if spec.name != name:
             raise ValueError(f"it has another name, {spec.name!r}")
         return spec
     except ValueError as error:
-        raise _damaged(log, f"the specification of {name!r} cannot be read: {error}") from None
+        raise _damaged_tournament(log, f"the specification of {name!r} cannot be read: {error}") from None
 
 
 class TournamentReader:
@@ -236,14 +234,14 @@ class TournamentReader:
         try:
             return tuple(codecs.entrant_of(row._asdict()) for row in rows)
         except ValueError as error:
-            raise _damaged(self, f"an entrant cannot be read: {error}") from None
+            raise _damaged_tournament(self, f"an entrant cannot be read: {error}") from None
 
     @property
     def specs(self) -> dict[str, EngineSpec]:
         """How every entrant is started now, including late entrants, by name."""
         rows = select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id)
         found = self.database.rows(rows.order_by(ENTRANTS.c.since))
-        return {row.name: _spec_in_row(self, row.name, row.spec) for row in found}
+        return {row.name: _readable_spec(self, row.name, row.spec) for row in found}
 
     @property
     def known_ratings(self) -> dict[str, float]:
@@ -425,11 +423,9 @@ class TournamentReader:
         return [(row.number, codecs.incident_of(row)) for row in self.database.rows(rows)]
 
     def _standing_game(self, connection: Connection, key: GameKey) -> Any | None:
-        """The row of the key's game that counts, if there is one."""
         return connection.execute(select(GAMES).where(*self._of_key(key), STANDING)).first()
 
     def _gone(self, connection: Connection) -> set[str]:
-        """Names that withdrew or were replaced by another name."""
         rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == self.id)
         left: set[str] = set()
         for row in connection.execute(rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"]))):
@@ -481,7 +477,7 @@ def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | 
     found = select(ENTRANTS.c.spec).join(GAMES, (GAMES.c.tournament == ENTRANTS.c.tournament) & same)
     found = found.where(GAMES.c.tournament == log.id, GAMES.c.number == number, ENTRANTS.c.name == name)
     text = log.database.scalar(found.order_by(ENTRANTS.c.since.desc()))
-    return None if text is None else _spec_in_row(log, name, text)
+    return None if text is None else _readable_spec(log, name, text)
 
 
 def side_records(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
@@ -547,7 +543,10 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
         (first, one), (second, other) = (versions_named(connection, name, "--sprt") for name in (one, other))
         if first & second:
             raise UsageRefused(f"{one!r} and {other!r} are one engine, a test needs two", place="--sprt")
-        rows = [*_played(connection, first, second, tournament), *_imported(connection, first, second, tournament)]
+        rows = [
+            *_played_here(connection, first, second, tournament),
+            *_from_files(connection, first, second, tournament),
+        ]
         counts, titles = Counter(row[0] for row in rows if row[-1] is None), tournament_titles(connection)
         unopened = {titles[key]: count for key, count in sorted(counts.items())}
     if not rows:
@@ -570,11 +569,11 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
     )
 
 
-def _played(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
+def _played_here(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
     """Even games of our tournaments that count, in the order of the log."""
     columns = (GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.meeting, GAMES.c.leg)
     rows = select(*columns, GAMES.c.outcome).where(STANDING, EVEN)
-    rows = rows.where(_met(GAMES.c.white_engine, GAMES.c.black_engine, first, second))
+    rows = rows.where(_between(GAMES.c.white_engine, GAMES.c.black_engine, first, second))
     if tournament is not None:
         rows = rows.where(GAMES.c.tournament == tournament)
     elif odd := nonstandard_variants(connection):
@@ -583,11 +582,10 @@ def _played(connection: Connection, first: set[int], second: set[int], tournamen
         yield edition, white, black, meeting, (leg + 1) // 2, outcome.half_points(white=True), UNKNOWN_OPENING
 
 
-def _imported(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
-    """Even games read from files, in their order."""
+def _from_files(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
     games = IMPORTED_GAMES.c
     rows = select(games.tournament, games.white, games.black, games.id, games.half_points, games.opening)
-    rows = rows.where(_met(games.white, games.black, first, second), import_stands(), EVEN_READ)
+    rows = rows.where(_between(games.white, games.black, first, second), import_stands(), EVEN_READ)
     if tournament is not None:
         rows = rows.where(games.tournament == tournament)
     elif odd := nonstandard_variants(connection):
@@ -596,10 +594,9 @@ def _imported(connection: Connection, first: set[int], second: set[int], tournam
         yield edition, white, black, number, 0, points, opening
 
 
-def _met(
+def _between(
     white: ColumnElement[int], black: ColumnElement[int], first: set[int], second: set[int]
 ) -> ColumnElement[bool]:
-    """One of the first against one of the second, whoever has White."""
     return or_(and_(white.in_(first), black.in_(second)), and_(white.in_(second), black.in_(first)))
 
 

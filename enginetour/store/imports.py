@@ -42,7 +42,7 @@ _ROUND = "."  # between the round and the number of a game in our exports
 def export_titles(database: Database) -> frozenset[str]:
     """Return the Event tags of enginetour's own PGN exports: one for each tournament."""
     rows = database.rows(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED))
-    return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
+    return frozenset(_export_tag(title_of(name, edition)) for name, edition in rows)
 
 
 def _fresh_games(
@@ -76,7 +76,7 @@ def _played_here(connection: Connection, games: GameColumns) -> list[int]:
     for number, event, white, black, outcome, started in _stored(connection, events):
         start = datetime.fromtimestamp(started, UTC)
         when = (f"{start:%Y.%m.%d}", f"{start:%Y-%m-%dT%H:%M:%S}Z")
-        played.setdefault((event, str(number)), set()).add((_tag(white), _tag(black), outcome, *when))
+        played.setdefault((event, str(number)), set()).add((_export_tag(white), _export_tag(black), outcome, *when))
     return [
         claim.game
         for claim in games.claims
@@ -87,7 +87,7 @@ def _played_here(connection: Connection, games: GameColumns) -> list[int]:
 def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str, str, str, str, float]]:
     own = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)
     for key, name, edition in connection.execute(own).fetchall():
-        if (title := _tag(title_of(name, edition))) in events:
+        if (title := _export_tag(title_of(name, edition))) in events:
             rows = select(*(GAMES.c[column] for column in ("number", "white", "black", "outcome", "started")))
             for number, *game in connection.execute(
                 rows.where(GAMES.c.tournament == key, GAMES.c.outcome != Outcome.VOID)
@@ -105,8 +105,7 @@ def _key(claim: ClaimedGame) -> tuple[str, str]:
     return claim.event, claim.round.rpartition(_ROUND)[2]
 
 
-def _tag(words: str) -> str:
-    """As a tag of our exports has it."""
+def _export_tag(words: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:_LONGEST_TAG]
 
 
@@ -184,7 +183,6 @@ def import_games(
 
 
 def _by_event(games: GameColumns, rated: RatableGames, name: str) -> dict[str, NDArray[np.intp]]:
-    """The games to import by their Event tags."""
     numbers = np.array(games.event, dtype=np.intp)[rated.wanted]
     called = [_event_name(tag_text(raw)) or name for raw in games.event_tags]
     wanted: dict[str, list[NDArray[np.intp]]] = {}
@@ -235,7 +233,7 @@ class _Importer:
         used = [rated.names[place] for place in np.unique(np.concatenate([white, black])).tolist()]
         named = _known(connection)
         matched = {one: named[one][0] for one in used if self._match_names and len(named.get(one, ())) == 1}
-        there = {**_engines(connection), **matched}
+        there = {**_versions_by_name_alone(connection), **matched}
         new = [one for one in used if one not in there and one not in self._promised]
         self._promised.update(new)
         duplicates = len(wanted) - len(fresh)
@@ -243,13 +241,13 @@ class _Importer:
         odds, edition = int((~even).sum()), 0
         if self._write and len(fresh):
             _add_engines(connection, new)
-            there = {**_engines(connection), **matched}
+            there = {**_versions_by_name_alone(connection), **matched}
             keys = np.array([there.get(one, 0) for one in rated.names], dtype=np.int64)
             about = {"system": IMPORT, "format_version": _FORMAT_VERSION, "seed": 0}
-            about["config"] = _config(rated.naming, self._variant)
+            about["config"] = _import_config(rated.naming, self._variant)
             event, edition = add_edition(connection, name, about)
             after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
-            counts = pack_counts(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
+            counts = pack_counts(_pair_counts(keys[white][even], keys[black][even], rated.results[fresh][even]))
             row = {"tournament": event, "files": self._files, "after_game": after}
             row |= {"games": len(fresh), "duplicates": duplicates, "counts": counts, "odds": odds}
             row |= {"digests": self._identities[fresh].astype("<u8").tobytes()}
@@ -286,8 +284,7 @@ def imports_of(database: Database) -> list[_ImportLine]:
 _NAME_ALONE = and_(ENGINES.c.fingerprint == "", ENGINES.c.options == (), ENGINES.c.protocol == "")
 
 
-def _engines(connection: Connection) -> dict[str, int]:
-    """Versions of which only the name is known."""
+def _versions_by_name_alone(connection: Connection) -> dict[str, int]:
     rows = connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(_NAME_ALONE))
     return {normal_name(row.name): row.id for row in rows}
 
@@ -306,8 +303,7 @@ def _add_engines(connection: Connection, names: Sequence[str]) -> None:
         connection.execute(insert(ENGINES), rows)
 
 
-def _config(naming: EngineNames, variant: str) -> dict[str, Any]:
-    """By what names and patterns an import was made."""
+def _import_config(naming: EngineNames, variant: str) -> dict[str, Any]:
     return {
         "aliases": naming.aliases,
         "include": naming.include,
@@ -351,8 +347,7 @@ def _add_games(
     database.fill(connection, "imported_games", columns)
 
 
-def _counted(white: NDArray[np.int64], black: NDArray[np.int64], results: NDArray[np.int64]) -> Sums:
-    """The pair counts, in the order of their key."""
+def _pair_counts(white: NDArray[np.int64], black: NDArray[np.int64], results: NDArray[np.int64]) -> Sums:
     engines = int(max(white.max(initial=0), black.max(initial=0))) + 1
     found, times = np.unique((white * engines + black) * _CLASSES + results, return_counts=True)
     pairs, row = np.unique(found // _CLASSES, return_inverse=True)

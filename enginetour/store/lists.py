@@ -30,7 +30,7 @@ Held = TypeVar("Held", float, LooseAnchor)
 def rate_selection(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
     """Compute the rating list of the selected games; errors only `errors_for` these engines, if given."""
     if selection.definition.system == "ml":
-        openings = _openings(store, selection)
+        openings = _opening_pairs(store, selection)
         found = likelihood_list(selection, selection.pairs, errors_for=errors_for, openings=openings)
     else:
         found = _folded(store, selection)
@@ -44,8 +44,7 @@ def rate_selection(store: Store, selection: Selection, *, errors_for: Collection
     return _best_of_families(found, selection) if selection.definition.best_of_family else found
 
 
-def _openings(store: Store, selection: Selection) -> Mapping[tuple[str, str], Pentanomial]:
-    """The taken games that came in pairs on one opening."""
+def _opening_pairs(store: Store, selection: Selection) -> Mapping[tuple[str, str], Pentanomial]:
     with store.database.reading() as connection:
         wanted: ColumnElement[bool]
         if is_whole(selection.definition):
@@ -151,9 +150,9 @@ def _folded(store: Store, selection: Selection) -> RatingList:
     with store.database.reading() as connection:
         names = {version: name for name, versions in selection.versions.items() for version in versions}
         games = list(_games(connection, selection, names))
-        start = known.fitting(_brought(connection, names, known.scale))
+        start = known.fitting(_entry_ratings(connection, names, known.scale))
         settings = with_event_classes(connection, definition.system_settings())
-        relatives = _lineage(connection, names)
+        relatives = _lineage_by_name(connection, names)
     ratings = {event.engine: event.after for event in known.rate(games, settings, start, relatives)}
     skipped = sum(selection.left_out.values())
     return incremental_list(pairs, ratings, definition.system, skipped=skipped, notes=told(selection))
@@ -192,8 +191,7 @@ def _games(connection: Connection, selection: Selection, names: Mapping[int, str
             yield RatedGame(one, other, half_points, game, str(tournament), handicap)
 
 
-def _brought(connection: Connection, names: Mapping[int, str], scale: Scale) -> dict[str, float]:
-    """What engines brought when they first entered, under the names of the list."""
+def _entry_ratings(connection: Connection, names: Mapping[int, str], scale: Scale) -> dict[str, float]:
     found: dict[str, float] = {}
     for version, rating in entry_ratings(connection, scale).items():
         if int(version) in names:
@@ -201,8 +199,7 @@ def _brought(connection: Connection, names: Mapping[int, str], scale: Scale) -> 
     return found
 
 
-def _lineage(connection: Connection, names: Mapping[int, str]) -> Lineage:
-    """Who comes after whom among the names of the list, by its oldest version each."""
+def _lineage_by_name(connection: Connection, names: Mapping[int, str]) -> Lineage:
     rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id))
     known: dict[str, Version] = {}
     for version, plain, family in rows:

@@ -268,7 +268,7 @@ class TournamentLog(TournamentReader):
         known, number = _KNOWN_AND_NEXT.first(connection, {"k_tournament": self.id, **key, "t": self.id})
         if known:
             return None
-        versions = self._versions(connection, pairing)
+        versions = self._versions_playing(connection, pairing)
         white, black = versions[pairing.white].engine, versions[pairing.black].engine
         own = {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
         made = _GAME.made(connection, {**columns, **own})
@@ -288,15 +288,13 @@ class TournamentLog(TournamentReader):
         return int(number), versions
 
     def _remember(self, game: Game, versions: dict[str, Any]) -> None:
-        """A game that is durable."""
         pairing = game.pairing
         self._cache.finished(pairing.key, game.outcome, game.category)
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             plain = versions[pairing.white].plain, versions[pairing.black].plain
             self._cache.counted(plain, game.outcome)
 
-    def _versions(self, connection: Connection, pairing: Pairing) -> dict[str, Any]:
-        """The rows of the engine versions that play now, by the names of entrants."""
+    def _versions_playing(self, connection: Connection, pairing: Pairing) -> dict[str, Any]:
         sides = {"w": pairing.white, "b": pairing.black}
         found = self._cache.versions
         if self._guard.newest is None or not found.keys() >= set(sides.values()):

@@ -230,18 +230,17 @@ def rated_games(connection: Connection, after: Position | None = None) -> Iterat
 
 def number_rated(connection: Connection) -> int:
     """Count the rated games, from the pair counts."""
-    return sum(int(sums[2:].sum()) for sums in _counts(connection).values())
+    return sum(int(sums[2:].sum()) for sums in _standard_counts(connection).values())
 
 
-def _counts(connection: Connection) -> dict[int, Sums]:
-    """The pair counts of standard chess."""
+def _standard_counts(connection: Connection) -> dict[int, Sums]:
     odd = nonstandard_variants(connection)
     return {event: sums for event, sums in kept_counts(connection).items() if event not in odd}
 
 
 def _tallies_by_event(connection: Connection) -> dict[str, EventTallies]:
     """The results of every event that has a rated game, events by their first one."""
-    counted = _counts(connection)
+    counted = _standard_counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
     for event in counted:
         own = GAMES.c.tournament == event, STANDING, EVEN
@@ -322,7 +321,7 @@ def _refolded(connection: Connection, stored: Stream, begun: RatingState, *, tru
             if found is not None:
                 return found
     rated = _whole(connection, begun)
-    same = _same([tuple(row)[1:] for row in stored.rows()], rated)
+    same = _common_rows([tuple(row)[1:] for row in stored.rows()], rated)
     return same, rated[same:]
 
 
@@ -343,8 +342,8 @@ def _from(connection: Connection, stored: Stream, begun: RatingState, place: int
     known = {str(engine): Standing(career.rating, career.peak, career.games) for engine, career in careers.items()}
     rated = _rows(incremental.rate(games, replace(begun, standings={**begun.standings, **known})))
     behind = [tuple(row)[1:] for row in stored.rows(place)]
-    same = _same(behind, rated)
-    if same < min(len(behind), len(rated)) and _game(behind[same]) == _game(rated[same]):
+    same = _common_rows(behind, rated)
+    if same < min(len(behind), len(rated)) and _row_and_game(behind[same]) == _row_and_game(rated[same]):
         return None
     return place + same, rated[same:]
 
@@ -380,13 +379,11 @@ def _rows(events: Iterable[RatingEvent]) -> list[_Row]:
     ]
 
 
-def _game(row: _Row) -> _Row:
-    """Whose row it is and of which game."""
+def _row_and_game(row: _Row) -> _Row:
     return row[0], row[2], row[-1]
 
 
-def _same(one: list[_Row], other: list[_Row]) -> int:
-    """How many rows the two have in common before they differ."""
+def _common_rows(one: list[_Row], other: list[_Row]) -> int:
     differs = (place for place, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs)
     return next(differs, min(len(one), len(other)))
 

@@ -131,12 +131,12 @@ def game_filter(connection: Connection, definition: ListDefinition, moment: Mome
     def why_not_played(tags: Sequence[str], **common: Any) -> str | None:
         *controls, termination, hardware = tags
         excluded = any(termination in _PLAYED[name] for name in definition.exclude_termination)
-        return _why_not(definition, **common, controls=controls, excluded=excluded, hardware=hardware)
+        return _excluding_part(definition, **common, controls=controls, excluded=excluded, hardware=hardware)
 
     def why_not_imported(tags: Sequence[str], **common: Any) -> str | None:
         tc, black_tc, termination = tags
         excluded = has_ending(termination, definition.exclude_termination)
-        return _why_not(definition, **common, controls=(tc, black_tc or tc), excluded=excluded, hardware="")
+        return _excluding_part(definition, **common, controls=(tc, black_tc or tc), excluded=excluded, hardware="")
 
     columns = (GAMES.c.tournament, EVEN, ended, *_PLAYED_TAGS, GAMES.c.hardware)
     tags = wanted(select(*columns, func.count()).where(played).group_by(*columns), why_not_played)
@@ -167,7 +167,7 @@ def _wanted_tournament(row: Any, definition: ListDefinition) -> bool:
     return not any(matches_any(name, definition.not_tournaments) for name in names)
 
 
-def _why_not(
+def _excluding_part(
     definition: ListDefinition,
     *,
     variant: str,
@@ -178,7 +178,6 @@ def _why_not(
     excluded: bool,
     hardware: str,
 ) -> str | None:
-    """The first part of the filter that does not want such games."""
     kept = {
         "variant": variant == definition.variant,
         "tournament": tournament,
@@ -271,9 +270,9 @@ def select_games(
         moment = as_of if isinstance(as_of, Moment) else moment_of(connection, as_of)
         named = _named_versions(connection, definition, None if as_of is None else moment, names_of)
         if as_of is None and is_whole(definition):
-            sums, left = _kept_sums(connection, definition)
+            sums, left = _sums_from_counts(connection, definition)
         else:
-            sums, left = _counted_sums(connection, definition, moment)
+            sums, left = _sums_from_games(connection, definition, moment)
     pairs, unwanted, alone = _pairs(sums, named.names)
     enough = pairs.with_min_games(definition.min_games)
     left |= {"engine": unwanted, "one engine": alone, "few games": int(pairs.games.sum() - enough.games.sum())}
@@ -336,8 +335,7 @@ def _fits(globs: Collection[str], called: Collection[str], marked: str) -> bool:
     return marked in globs or any(matches_any(word, globs) for word in called)
 
 
-def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums, dict[str, int]]:
-    """From the counts that are kept with every game."""
+def _sums_from_counts(connection: Connection, definition: ListDefinition) -> tuple[Sums, dict[str, int]]:
     wanted, kept = tournaments_of(connection, definition), kept_counts(connection)
     found = join_counts(sums for tournament, sums in kept.items() if tournament in wanted)
     odd = nonstandard_variants(connection)
@@ -359,8 +357,7 @@ def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums
     }
 
 
-def _counted_sums(connection: Connection, definition: ListDefinition, moment: Moment) -> tuple[Sums, dict[str, int]]:
-    """Counted from the games."""
+def _sums_from_games(connection: Connection, definition: ListDefinition, moment: Moment) -> tuple[Sums, dict[str, int]]:
     cut = game_filter(connection, definition, moment)
     won, drawn, lost = (
         func.count().filter(GAMES.c.outcome == outcome) for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)

@@ -256,7 +256,7 @@ class TournamentLock(dialect.Lock):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            refused = _held(fd)
+            refused = _already_running(fd)
             os.close(fd)
             raise refused from None
         except OSError as error:
@@ -294,8 +294,7 @@ class TournamentLock(dialect.Lock):
         self.acquire()
 
 
-def _held(fd: int) -> StoreRefused:
-    """What whoever comes second is told."""
+def _already_running(fd: int) -> StoreRefused:
     step = "wait for its end, or ask it with: enginetour status"
     return StoreRefused(f"already running{_shown(os.pread(fd, _LONGEST, 0))}", step=step)
 

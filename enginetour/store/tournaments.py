@@ -95,14 +95,13 @@ _ENTRY = tuple(TOURNAMENTS.c[name] for name in TournamentEntry.model_fields)
 _ENTRIES = select(*_ENTRY).where(_PLAYED).order_by(TOURNAMENTS.c.id)
 
 
-def _newest(name: str) -> Any:
-    """The query for the number of a name's newest edition, 0 before the first."""
+def _newest_edition(name: str) -> Any:
     return select(func.coalesce(func.max(TOURNAMENTS.c.edition), 0)).where(TOURNAMENTS.c.name == name)
 
 
 def add_edition(connection: Connection, name: str, columns: Mapping[str, Any]) -> tuple[int, int]:
     """Insert the next edition of a tournament or an import, made now; return its key and number."""
-    edition = int(connection.execute(_newest(name)).scalar_one()) + 1
+    edition = int(connection.execute(_newest_edition(name)).scalar_one()) + 1
     made = {"name": name, "edition": edition, "slug": slug_of(name, edition), "created": time.time()}
     return inserted_id(connection.execute(insert(TOURNAMENTS), {**made, "version": __version__, **columns})), edition
 
@@ -190,7 +189,7 @@ class Store:
 
     def newest_edition(self, name: str) -> int:
         """Return the number of a name's newest edition; 0 if there is none."""
-        return int(self.database.scalar(_newest(name)))
+        return int(self.database.scalar(_newest_edition(name)))
 
     def has(self, name: str) -> bool:
         """Whether a tournament (not an import) has this name."""
