@@ -77,12 +77,9 @@ def test_a_configuration_tells_where_the_files_of_its_tournament_are(
     assert pgn_games(workspace / "results" / "trial.pgn") == 2
     tour(elsewhere, "report", str(path))
     assert (workspace / "results" / "trial-report" / "index.html").is_file()
-    (workspace / "engines").mkdir()
-    wren = (
-        (bundled_directory("engines") / "wren4.toml")
-        .read_text("utf-8")
-        .replace("{here}", str(bundled_directory("engines")))
-    )
+    (workspace / "engines").mkdir(exist_ok=True)
+    bundled = bundled_directory("engines")
+    wren = (bundled / "wren4.toml").read_text("utf-8").replace("{here}", str(bundled))
     (workspace / "engines" / "mine.toml").write_text(wren, "utf-8")
     tour(elsewhere, "add", "mine", "--name", "Mine", "-t", str(path))
     (below := workspace / "games").mkdir()

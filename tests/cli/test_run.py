@@ -221,7 +221,7 @@ def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
 def test_a_newcomer_that_cannot_obey_the_control_is_refused(tmp_path: Path) -> None:
     """Before its event is written: after that neither this run nor the next could play it."""
     path = config(tmp_path, THREE, "roundrobin", LONG)
-    (tmp_path / "engines").mkdir()
+    (tmp_path / "engines").mkdir(exist_ok=True)
     (tmp_path / "engines" / "clocky.toml").write_text(
         f'name = "Clocky"\nprotocol = "uci"\ncommand = ["{sys.executable}", "{_wren()}"]\nlimits = ["clock"]\n'
     )

@@ -167,7 +167,7 @@ def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_run_is_heard_move_by_move(tmp_path: Path) -> None:
     """Start, moves with scores, clocks and stamp, end, the game of the journal, progress: over the socket of a run."""
-    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500\ngames_per_pairing = 2", tc="5+0.05")
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500", tc="5+0.05", strong=True)
     with running(tmp_path, path):
         place = socket_path(tmp_path / "results" / "enginetour.db", "trial")
         events = subscribe(place)

@@ -491,7 +491,7 @@ def folder(kept: Path, tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "c.toml").write_text('[tournament]\nname = "x\\u202e"\n[format]\nsystem = "\\u009b"\n')
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", name="o")
     path.write_text(path.read_text().replace('tc = "depth=1"', 'openings = { file = "\\u009b\\u202e" }'))
-    (tmp_path / "engines").mkdir()
+    (tmp_path / "engines").mkdir(exist_ok=True)
     (tmp_path / "engines" / "odd.toml").write_text('name = "odd"\ncommand = "/none\\u202e"\nprotocol = "uci"\n')
     yield tmp_path
 

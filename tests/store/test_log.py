@@ -6,16 +6,12 @@ import fcntl
 import os
 import random
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
-import textwrap
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +57,9 @@ from tests.support.databases import (
     game,
     open_log,
     spec,
+    write_games,
 )
+from tests.support.tournaments import FORKS
 
 # The log: what goes in comes out, all or nothing, once.
 
@@ -363,22 +361,6 @@ def test_full_disk(tmp_path: Path) -> None:
     store.close()
 
 
-WRITER = textwrap.dedent("""
-    import sys
-    from enginetour.model.game import Note, Outcome
-    from enginetour.store.tournaments import Store
-    from tests.support.databases import game
-    with Store.open(sys.argv[1]) as store:
-        log = store.tournament()
-        played = log.last_position
-        while True:
-            outcome = list(Outcome)[played % 4]
-            number = log.record_games([(game(outcome=outcome, meeting=played + 1), [Note("n", str(played + 1))])])[0]
-            played += 1
-            print(number, flush=True)
-""")
-
-
 @pytest.mark.parametrize("kills", [6, pytest.param(300, marks=pytest.mark.night)])
 def test_killed_writer(tmp_path: Path, kills: int) -> None:
     """Whatever was announced before a SIGKILL is there afterwards, once, with its notes and counts."""
@@ -386,16 +368,18 @@ def test_killed_writer(tmp_path: Path, kills: int) -> None:
     store, _ = open_log(path)
     store.close()
     dice = random.Random(20070619)
-    root = Path(__file__).parents[2]
     for _ in range(kills):
-        with subprocess.Popen(
-            [sys.executable, "-c", WRITER, os.fspath(path)], stdout=subprocess.PIPE, text=True, cwd=root
-        ) as writer:
-            assert writer.stdout is not None
-            wanted = dice.randrange(1, 60)
-            announced = [int(writer.stdout.readline()) for _ in range(wanted)]
-            writer.send_signal(signal.SIGKILL)
-            announced += [int(line) for line in writer.stdout.read().splitlines()]
+        hears, told = FORKS.Pipe(duplex=False)
+        writer = FORKS.Process(target=write_games, args=(path, told))
+        writer.start()
+        told.close()
+        announced = [hears.recv() for _ in range(dice.randrange(1, 60))]
+        writer.kill()
+        writer.join()
+        with suppress(EOFError):
+            while True:
+                announced.append(hears.recv())
+        hears.close()
         with Store.open(path) as store:
             log = store.tournament()
             numbers = [line.number for line in log.games()]

@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from itertools import chain, combinations, count
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,18 @@ def open_log(path: Address) -> tuple[Store, TournamentLog]:
 def add_game(log: TournamentLog, game: Game, notes: Sequence[Note] = ()) -> int | None:
     """One game and the decisions that belong to it; its number, None for a game that is there already."""
     return log.record_games([(game, notes)])[0]
+
+
+def write_games(path: Path, told: Connection) -> None:
+    """In a process of its own, until it is killed: a game, then its number."""
+    with Store.open(path) as store:
+        log = store.tournament()
+        played = log.last_position
+        while True:
+            outcome = list(Outcome)[played % 4]
+            number = log.record_games([(game(outcome=outcome, meeting=played + 1), [Note("n", str(played + 1))])])[0]
+            played += 1
+            told.send(number)
 
 
 def counts_are_kept(log: TournamentReader) -> bool:

@@ -32,7 +32,7 @@ from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.executor import LocalExecutor, SlotSettings
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from tests.support.engines import LONG, Protocol
-from tests.support.tournaments import BUSY_S, GONE_S, default_signals, left_running, tour, typed
+from tests.support.tournaments import BUSY_S, GONE_S, default_signals, left_running, tour
 
 # Engines that misbehave against two sound ones, each kind through a whole little tournament of six games.
 
@@ -535,12 +535,12 @@ def tried(folder: Path, config: Path, names: tuple[str, ...], entrant: str) -> I
     for name in names:
         spoil(database, whole, entrant, SPOILT[name])
         before = _ended(folder, config, wait_for="")
-        refused = typed(folder, "run", str(config), expect=5).stderr.strip()
+        refused = tour(folder, "run", str(config), expect=5).stderr.strip()
         assert refused.count("\n") == 0 and entrant in refused and "enginetour db repair" in refused, refused
-        assert entrant in typed(folder, "db", "check", expect=5).stdout
-        repaired = typed(folder, "db", "repair").stdout.splitlines()
+        assert entrant in tour(folder, "db", "check", expect=5).stdout
+        repaired = tour(folder, "db", "repair").stdout.splitlines()
         assert [entrant in line for line in repaired] == [True, False], repaired
-        typed(folder, "db", "check")
+        tour(folder, "db", "check")
         after = _ended(folder, config, wait_for="Started game")
         assert before <= ENDS_S + BUSY_S, f"{name}: {before:.2f} s to the end before the repair"
         assert after <= LOOP_ENDS_S + BUSY_S, f"{name}: {after:.2f} s to the end after the repair"

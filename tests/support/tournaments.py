@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from types import SimpleNamespace
 from typing import IO, Any, Protocol, cast
 from unittest import mock
 
@@ -35,25 +35,29 @@ import pytest
 from click.testing import CliRunner, Result
 
 from enginetour.cli.main import cli, main
-from enginetour.engines import strays
+from enginetour.engines import protocol, strays
 from enginetour.formats.base import make_format, options_model
+from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import MachineFailure, StoreRefused
 from enginetour.model.game import Entrant, Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
+from enginetour.referee import probe, slot
+from enginetour.referee.compliance import common, course
 from enginetour.store import replay
 from enginetour.store.check import inspect
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold, format_of
 from enginetour.store.tournaments import Store
-from enginetour.tournament import probing
+from enginetour.tournament import executor
 from enginetour.tournament.control import ask as control_ask
 from enginetour.tournament.control import socket_path
-from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import Scheduler, Watcher
 from tests.support.databases import counts_are_kept
-from tests.support.engines import PLAYING_SCRIPT
+from tests.support.engines import PLAYING_SCRIPT, alive
+
+FORKS = multiprocessing.get_context("forkserver")
 
 # Whole tournaments in a workspace of the test's own: their configuration, the command line, what must hold after.
 
@@ -88,8 +92,15 @@ def config(
     name: str = "trial",
     tc: str = "depth=1",
     play: str = "",
+    strong: bool = False,
 ) -> Path:
-    """A configuration between shipped engines; `more` is appended, `play` under [play]."""
+    """A configuration between shipped engines; `more` is appended, `play` under [play].
+
+    Wrens have stand-ins unless the strong must win.
+    """
+    for engine in engines:
+        if engine.startswith("wren") and not strong:
+            stand_in(folder, engine)
     entrants = "\n".join(f'[[entrants]]\nengine = "{engine}"' for engine in engines) + more
     path = folder / f"{name}.toml"
     text = CONFIG.format(
@@ -99,12 +110,79 @@ def config(
     return path
 
 
+def stand_in(folder: Path, engine: str) -> None:
+    """An engine file of a workspace for a Wren whose games take milliseconds: draws by repetition."""
+    shipped_file = (bundled_directory("engines") / f"{engine}.toml").read_text()
+    program = json.dumps(str(Path(__file__).parents[1] / "programs" / "shuffling.py"))
+    (folder / "engines").mkdir(exist_ok=True)
+    text = shipped_file.replace('"{here}/wren.py"', f'"-I", "-S", {program}')
+    (folder / "engines" / f"{engine}.toml").write_text(text)
+
+
 def entrant(name: str, command: Sequence[str], protocol: str = "uci") -> str:
     """The section of a configuration for an engine by its command."""
     words = json.dumps([*command])  # a list of strings reads the same in TOML
     return f'\n[[entrants]]\nname = "{name}"\nprotocol = "{protocol}"\ndir = "scratch"\ncommand = {words}\n'
 
 
+TRIED_ONCE = "TESTS_TRY_ENGINES_ONCE"  # environment of a forked slot
+
+
+class ForkedSlot:
+    """A slot process as `subprocess` would show it, forked from one that has loaded the rules of chess."""
+
+    def __init__(self, folder: str, env: dict[str, str]) -> None:
+        theirs, self.stdin = FORKS.Pipe(duplex=False)
+        self.stdout, out = FORKS.Pipe(duplex=False)
+        self.stderr, err = FORKS.Pipe(duplex=False)
+        self.process = FORKS.Process(target=_be_slot, args=(folder, env, theirs, out, err), daemon=True)
+        self.process.start()
+        for end in (theirs, out, err):
+            end.close()
+        assert self.process.pid is not None
+        self.pid = self.process.pid
+        self.kill = self.process.kill
+
+    def poll(self) -> int | None:
+        """Its exit code; None while it is alive."""
+        self.process.join(0 if alive(self.pid) else LONG_S)
+        return self.process.exitcode
+
+    def wait(self) -> None:
+        """Until it has ended."""
+        self.process.join()
+
+
+def _be_slot(folder: str, env: dict[str, str], *streams: Connection) -> None:
+    os.setsid()
+    for number, stream in enumerate(streams):
+        os.dup2(stream.fileno(), number)
+        stream.close()
+    sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(number, "w"), write_through=True) for number in (1, 2))
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(folder)
+    if TRIED_ONCE in env:
+        probe.AGAIN_S, course.TRIES = (), 1  # type: ignore[assignment]
+        protocol.OWED_NS = 100 * protocol.MS
+        common.ANSWER_S = 1.0  # type: ignore[attr-defined]
+    slot.main()
+
+
+@contextmanager
+def forked_slots() -> Iterator[None]:
+    """Slots that a test starts in its own process are forked: to load what each needs would take most of its time."""
+
+    def popen(command: list[str], *, env: dict[str, str], **more: Any) -> Any:
+        return (
+            ForkedSlot(os.getcwd(), env) if command == [*executor.SLOT] else subprocess.Popen(command, env=env, **more)
+        )
+
+    with mock.patch.object(executor, "subprocess", SimpleNamespace(PIPE=subprocess.PIPE, Popen=popen)):
+        yield
+
+
+@forked_slots()
 def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
     """The command line's own entry, called in the workspace: a process for each would cost half of the test's time."""
     out, err = io.StringIO(), io.StringIO()
@@ -118,25 +196,12 @@ def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.Comple
     return _checked(subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue()), expect)
 
 
-TRIED_ONCE = """\
-from enginetour.referee import slot
-from enginetour.engines import protocol as base
-from enginetour.referee.compliance import course, common as lines
-from enginetour.referee import probe
-probe.AGAIN_S, course.TRIES = (), 1
-base.OWED_NS = 100 * base.MS
-lines.ANSWER_S = 1.0
-slot.main()
-"""
-
-
 def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slots that try an engine do so once, and wait a moment for one that says nothing.
+    """Slots of `tour` try an engine once, and wait a moment for one that says nothing.
 
-    For refusals told by `tour`: three tries and their pauses have tests of their own in regressions/test_probe.py.
+    For refusals: three tries and their pauses have tests of their own in referee/test_probe.py.
     """
-    command = (sys.executable, "-P", "-c", TRIED_ONCE)
-    monkeypatch.setattr(probing, "LocalExecutor", partial(LocalExecutor, command=command))
+    monkeypatch.setenv(TRIED_ONCE, "1")
 
 
 def typed(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
@@ -546,11 +611,9 @@ rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKB1R w KQkq -
 rnbqkb1r/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -
 """
-FORKS = multiprocessing.get_context("forkserver")
+LOADED = ["enginetour.cli.run", "enginetour.cli.session", "enginetour.referee.game", "networkx"]
 DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.tournament.cluster.executor"]
-FORKS.set_forkserver_preload(
-    ["enginetour.cli.run", "enginetour.cli.session", "networkx", "tests.support.tournaments", *DASK]
-)
+FORKS.set_forkserver_preload([*LOADED, *DASK, "tests.support.tournaments"])
 
 
 class Forked:

@@ -270,7 +270,8 @@ def test_changes_are_events_of_the_log(workspace: Path) -> None:
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_the_next_edition_starts_from_the_ratings(workspace: Path) -> None:
     """run --new: the starting list of edition 2 is the order of the store."""
-    path = config(workspace, ("wren1", "wren6"), "roundrobin", "cycles = 2\ngames_per_pairing = 2")
+    settings = "cycles = 2\ngames_per_pairing = 2"
+    path = config(workspace, ("wren1", "wren6"), "roundrobin", settings, strong=True)
     tour(workspace, "run", str(path), "--max-games", "1", expect=8)
     early = tour(workspace, "run", str(path), "--new", expect=2)
     assert "has not ended" in early.stderr
