@@ -157,11 +157,10 @@ class Run:
         settled: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepare a run on `executor`, which its owner closes."""
-        self.path = config
+        self.path, self.db = config, db
         self.plan, self.signals = prepare(config, db, resumes=not new), SignalState()
         self._executor = executor
         self.place = place  # as --place has it; None: on this machine
-        self.again = quote_command("run", config, db=db) + (f" {shlex.join(['--place', place])}" if place else "")
         self.new, self.accept_change, self.live = new, accept_change, live
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
         self.settled = settled  # called once nothing can be refused any more
@@ -171,6 +170,12 @@ class Run:
         self._playing = False
         self._cores: Cores | None = None
         self._cluster: DaskExecutor | None = None
+
+    @property
+    def again(self) -> str:
+        """The command that starts or resumes the tournament."""
+        place = f" {shlex.join(['--place', self.place])}" if self.place else ""
+        return quote_command("run", self.path, db=self.db) + place
 
     def go(
         self,

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Pairing, SideRecord
-from enginetour.model.timecontrol import Stage, TimeControl
+from enginetour.model.timecontrol import DOUBLING, Stage, TimeControl, odds_divisor
 
 OptionValue = str | int | float | bool
 LimitName = Literal["clock", "movetime", "nodes", "depth"]
@@ -315,29 +315,9 @@ for _kind in _VALUES:
     copyreg.pickle(_kind, _by_columns if _kind is Game else _by_place)  # type: ignore[arg-type]
 
 
-# Time odds: a handicap in bands shortens the clock of the side that gives it.
-#
-# A handicap of h divides the giver's time by 2^(100 h / 70), at most by 32; a table of the user's own replaces the
-# formula. What a doubling of time is worth differs from engine to engine, so games at odds are no even games for
-# ratings.
-
-_BAND = 100  # rating points of a band: a grade, so a handicap stone, of Go (Vuorinen 2010)
-_DOUBLING = 70  # rating points that a doubling of time is assumed to be worth: our choice between 50 and 100
-MAX_ODDS = 32.0  # our choice: five doublings; shorter clocks measure the operating system, not the engine
-
-
-def odds_divisor(bands: int, table: Sequence[float] | None = None) -> float:
-    """By what the time of the giver of so many bands is divided; beyond the end of a table its last number holds."""
-    if bands < 1:
-        return 1.0
-    if table:
-        return table[min(bands, len(table)) - 1]
-    return float(min(MAX_ODDS, 2 ** (bands * _BAND / _DOUBLING)))
-
-
 def odds_in_points(bands: int, table: Sequence[float] | None = None) -> float:
     """Rating points that so many bands are assumed to take from the giver, below 0 from the other side."""
-    lost = _DOUBLING * log2(odds_divisor(abs(bands), table))
+    lost = DOUBLING * log2(odds_divisor(abs(bands), table))
     return lost if bands > 0 else -lost
 
 

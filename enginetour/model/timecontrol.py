@@ -9,7 +9,7 @@ not read as minutes, as cutechess and fastchess do: ``:`` joins stages, as in PG
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -254,3 +254,23 @@ def _describe_class(name: str) -> str:
         return name
     place = list(_BOUNDS_S).index(name)
     return f"{name} ({ends[place]} to {ends[place + 1]} s for {_MOVES} moves)"
+
+
+# Time odds: a handicap in bands shortens the clock of the side that gives it.
+#
+# A handicap of h divides the giver's time by 2^(100 h / 70), at most by 32; a table of the user's own replaces the
+# formula. What a doubling of time is worth differs from engine to engine, so games at odds are no even games for
+# ratings.
+
+_BAND = 100  # rating points of a band: a grade, so a handicap stone, of Go (Vuorinen 2010)
+DOUBLING = 70  # rating points that a doubling of time is assumed to be worth: our choice between 50 and 100
+MAX_ODDS = 32.0  # our choice: five doublings; shorter clocks measure the operating system, not the engine
+
+
+def odds_divisor(bands: int, table: Sequence[float] | None = None) -> float:
+    """By what the time of the giver of so many bands is divided; beyond the end of a table its last number holds."""
+    if bands < 1:
+        return 1.0
+    if table:
+        return table[min(bands, len(table)) - 1]
+    return float(min(MAX_ODDS, 2 ** (bands * _BAND / DOUBLING)))

@@ -38,56 +38,81 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-def _suite_of(config: Config, folder: Path) -> OpeningSuite:
-    """The openings; a refusal of their file also tells where the configuration names it."""
-    games = getattr(config.format_options, "games_per_pairing", 1)
-    try:
-        return load_suite(
-            config.play.openings,
-            seed=config.tournament.seed,
-            legs=min(2, games),
-            listed=hasattr(config.format_options, "cycles"),
-            folder=folder,
-            variant=config.play.variant,
-            most_plies=2 * config.play.max_moves - 1,  # one ply at least is an engine's
-        )
-    except InputRefused as error:
-        named = f"named in {config.at('play', 'openings', 'file')}"
-        error.step = f"{error.step}; {named}" if error.step else named
-        raise
-
-
-def _longest(config: Config, suite: OpeningSuite) -> tuple[int, str]:
-    if isinstance(suite.openings, BookLines):
-        return config.play.openings.longest or 0, "lines"
-    if isinstance(suite.openings, HeldGames):
-        plies, name = suite.openings.longest
-        return plies, f"the opening {name!r}"
-    held = suite.openings if isinstance(suite.openings, tuple) else ()
-    longest = max(held, key=lambda opening: len(opening.moves), default=None)
-    return (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")
-
-
-def _refuse_long(config: Config, suite: OpeningSuite) -> None:
-    plies, where = _longest(config, suite)
-    if plies >= 2 * config.play.max_moves:
-        what = f"max_moves {config.play.max_moves} is reached within {where} of {plies} plies"
-        step = "raise it, or cut lines with plies under openings"
-        raise InputRefused(what, place=config.at("play", "max_moves"), step=step)
-
-
-def _refuse_short_lived(config: Config, suite: OpeningSuite, spec: EngineSpec) -> None:
-    most = spec.quirks.max_plies
-    plies, where = _longest(config, suite) if most else (0, "")
-    if most and plies >= most:
-        what = f"max_plies {most} of {spec.name} is reached within {where} of {plies} plies"
-        step = "leave it out of [quirks], or cut lines with plies under openings"
-        raise InputRefused(what, place=config.at("play", "openings"), step=step)
-
-
 _EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
 _GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale
 FEWEST = 2  # a game has two sides
+
+
+@dataclass(frozen=True)
+class _Resources:
+    """What a configuration names, made when it is first asked for; InputRefused for files that cannot be used."""
+
+    config: Config
+
+    @property
+    def folder(self) -> Path:
+        return self.config.path.resolve().parent
+
+    @cached_property
+    def format(self) -> Format[Any]:
+        return self.config.make_format()
+
+    @cached_property
+    def rules(self) -> Rules:
+        return rules_of(self.config)
+
+    @cached_property
+    def names(self) -> OpeningNames | None:
+        eco = self.config.play.eco
+        path = self.folder / Path(eco).expanduser()
+        return read_opening_names(path, self.config.at("play", "eco")) if eco else None
+
+    @cached_property
+    def suite(self) -> OpeningSuite:
+        """The openings; a refusal of their file also tells where the configuration names it."""
+        config, games = self.config, getattr(self.config.format_options, "games_per_pairing", 1)
+        try:
+            return load_suite(
+                config.play.openings,
+                seed=config.tournament.seed,
+                legs=min(2, games),
+                listed=hasattr(config.format_options, "cycles"),
+                folder=self.folder,
+                variant=config.play.variant,
+                most_plies=2 * config.play.max_moves - 1,  # one ply at least is an engine's
+            )
+        except InputRefused as error:
+            named = f"named in {config.at('play', 'openings', 'file')}"
+            error.step = f"{error.step}; {named}" if error.step else named
+            raise
+
+    @cached_property
+    def longest(self) -> tuple[int, str]:
+        """Plies of the longest opening, where they are held or as long as was asked for, and what to call it."""
+        openings = self.suite.openings
+        if isinstance(openings, BookLines):
+            return self.config.play.openings.longest or 0, "lines"
+        if isinstance(openings, HeldGames):
+            plies, name = openings.longest
+            return plies, f"the opening {name!r}"
+        held = openings if isinstance(openings, tuple) else ()
+        longest = max(held, key=lambda opening: len(opening.moves), default=None)
+        return (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")
+
+    def refuse_long(self) -> None:
+        (plies, where), most = self.longest, self.config.play.max_moves
+        if plies >= 2 * most:
+            what = f"max_moves {most} is reached within {where} of {plies} plies"
+            step = "raise it, or cut lines with plies under openings"
+            raise InputRefused(what, place=self.config.at("play", "max_moves"), step=step)
+
+    def refuse_short_lived(self, spec: EngineSpec) -> None:
+        most = spec.quirks.max_plies
+        plies, where = self.longest if most else (0, "")
+        if most and plies >= most:
+            what = f"max_plies {most} of {spec.name} is reached within {where} of {plies} plies"
+            step = "leave it out of [quirks], or cut lines with plies under openings"
+            raise InputRefused(what, place=self.config.at("play", "openings"), step=step)
 
 
 @dataclass(frozen=True)
@@ -100,30 +125,30 @@ class Plan:
     entrants: tuple[Entrant, ...]
     sides: Mapping[str, Side]
     files: Mapping[str, EngineEntry]  # the engine files of those that have one
-    suite: OpeningSuite
+    resources: _Resources
+    dealt: OpeningSuite | None = None
     speed: float | None = None  # of this machine, where clocks go by it
     away: bool = False  # games are played on other machines, and clocks go by theirs
 
-    @cached_property
+    @property
     def format(self) -> Format[Any]:
         """The format with the options of the configuration."""
-        return self.config.make_format()
+        return self.resources.format
 
-    @cached_property
+    @property
     def rules(self) -> Rules:
-        """The rules of its games; InputRefused for tables that are not there or are damaged."""
-        return rules_of(self.config)
+        """The rules of its games."""
+        return self.resources.rules
 
-    @cached_property
+    @property
     def names(self) -> OpeningNames | None:
-        """The names of openings, for the PGN; InputRefused for a file that is not one."""
-        eco = self.config.play.eco
-        path = self.config.path.resolve().parent / Path(eco).expanduser()
-        return read_opening_names(path, self.config.at("play", "eco")) if eco else None
+        """The names of openings, for the PGN."""
+        return self.resources.names
 
-    def refuse_files(self) -> None:
-        """InputRefused for files of rules and names that cannot be used."""
-        _ = self.rules, self.names
+    @property
+    def suite(self) -> OpeningSuite:
+        """The openings, dealt as in its edition."""
+        return self.dealt or self.resources.suite
 
     @property
     def results(self) -> Path:
@@ -163,7 +188,7 @@ class Plan:
 
     def of_edition(self, number: int, per: OpeningScope | None) -> Plan:
         """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
-        return replace(self, suite=self.suite_of(number).dealt(per))
+        return replace(self, dealt=self.suite_of(number).dealt(per))
 
     def suite_of(self, edition: int) -> OpeningSuite:
         """The openings in the order of an edition."""
@@ -185,8 +210,8 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     workspace = workspace_of(folder)
     registry = of_workspace(workspace)
     _refuse_streams(config)
-    suite = _suite_of(config, folder)
-    _refuse_long(config, suite)
+    resources = _Resources(config)
+    resources.refuse_long()
     database = database_of(folder, db)
     entrants: list[Entrant] = []
     sides: dict[str, Side] = {}
@@ -205,7 +230,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
                 step = "give each its own name"
                 raise InputRefused(f"two entrants are called {entrant.name!r}", place=at, step=step)
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
-            _refuse_short_lived(config, suite, spec)
+            resources.refuse_short_lived(spec)
             entrants.append(entrant)
             sides[entrant.name] = side_of(config, spec, section)
             if entry.path is not None:
@@ -217,8 +242,8 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
         if name not in known:
             what = f"anchor {name!r} is no entrant{suggest(name, sides)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
-    plan = Plan(config, workspace, database, tuple(entrants), sides, files, suite)
-    plan.refuse_files()
+    plan = Plan(config, workspace, database, tuple(entrants), sides, files, resources)
+    _ = plan.rules, plan.names  # their files are read now
     whole = len(entrants) >= FEWEST and not absent
     if whole and config.tournament.order in (None, "file"):  # other orders bring ratings along
         refuse_field(plan)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginetour.model.task import MAX_ODDS, EngineSpec, Side, odds_divisor, with_time_odds
-from enginetour.model.timecontrol import TimeControl
+from enginetour.model.task import EngineSpec, Side, with_time_odds
+from enginetour.model.timecontrol import MAX_ODDS, TimeControl, odds_divisor
 from tests.support.tournaments import config, read, tour
 
 RATED = "".join(f'\n[[entrants]]\nengine = "wren{n}"\nrating = {rating}' for n, rating in ((1, 1000), (2, 1290)))

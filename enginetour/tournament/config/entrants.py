@@ -24,12 +24,12 @@ from enginetour.model.task import (
     Side,
     TablebaseRule,
     TimeTerms,
-    odds_divisor,
 )
 from enginetour.model.timecontrol import (
     LONGEST_STAGE_MS,
     Stage,
     TimeControl,
+    odds_divisor,
     seconds_text,
 )
 from enginetour.model.variants import VARIANTS
