@@ -200,7 +200,7 @@ def test_a_running_game_may_end_when_asked_politely(child: Child) -> None:
 
 
 def test_engines_kept_between_games_end_with_the_slot(child: Child) -> None:
-    """What lives on the pool is ended when the slot goes."""
+    """What lives in the pool is ended when the slot goes."""
     send(child, task("keeps"))
     _, _, (_, engines, _) = hear(child)
     assert hear(child)[0] == "result"

@@ -317,19 +317,8 @@ def tables(config: pytest.Config) -> Path:
 
 
 def _fetch(folder: Path) -> None:
-    fetch = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        SOURCE,
-        "--no-binary",
-        "chess",
-        "--no-deps",
-        "-q",
-        "-d",
-        str(folder),
-    ]
+    words = f"-m pip download {SOURCE} --no-binary chess --no-deps -q -d".split()
+    fetch = [sys.executable, *words, str(folder)]
     try:
         subprocess.run(fetch, check=True, capture_output=True, timeout=LONGEST)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
