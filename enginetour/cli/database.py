@@ -189,7 +189,6 @@ def copy(source: Address, target: Address) -> None:
 
 
 def _existing(db: Address | None) -> Address:
-    """The database asked for; StoreRefused where there is none."""
     from enginetour.store.database import schema_version
 
     database = database_of(Path.cwd(), db)

@@ -289,7 +289,6 @@ def _digested(chunks: Iterable[str], digest: Any) -> Iterator[str]:
 
 
 def _played(log: TournamentLog) -> PlayedTournament:
-    """The tournament with its games by round and pair; UsageRefused unless it is one in rounds."""
     from enginetour.formats.rounds import Rounds
     from enginetour.interop.roundfiles import TableGame, played_tournament
     from enginetour.store.replay import fold
@@ -343,7 +342,6 @@ class ReplayOptions:
 
 
 def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions) -> None:
-    """Replay it so often, one line each time, then how often it happened again."""
     from enginetour.tournament.executor import LocalExecutor
 
     game = log.game(number).game
@@ -420,12 +418,12 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
     sides[engine] = replace(sides[engine], spec=_fit(sides[engine].spec, accept_change=wish.accept_change))
     rules = Rules(hang_limit=log.config["play"].get("hang_limit", Rules().hang_limit))
     white, black = sides[game.pairing.white], sides[game.pairing.black]
-    told = sum(1 for _ in takewhile(lambda move: move.book, game.moves))  # both sides' own books may go on longer
-    opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:told])) if told else game.opening
+    booked = sum(1 for _ in takewhile(lambda move: move.book, game.moves))  # both sides' own books may go on longer
+    opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:booked])) if booked else game.opening
     return ReenactTask(
         GameTask(game.pairing, white, black, opening, rules),
         white=engine == game.pairing.white,
-        moves=tuple((move.uci, None if move.book else move.elapsed_ms) for move in game.moves[told:]),
+        moves=tuple((move.uci, None if move.book else move.elapsed_ms) for move in game.moves[booked:]),
         last_only=wish.last_search,
         speed=wish.speed,
     )

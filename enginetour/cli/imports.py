@@ -44,7 +44,6 @@ def imports(db: Address | None) -> None:
 
 
 def _print_imports(db: Address | None) -> None:
-    """The imports of a store, also those struck out."""
     from enginetour.store.imports import imports_of
 
     with open_store(db) as store:

@@ -10,15 +10,14 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.options import PATH, F
+from enginetour.cli.options import PATH, gathered
 from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean, match_name, no_match_hint
 from enginetour.ratings.incremental import LARGEST
@@ -102,7 +101,6 @@ def table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 
 
 def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
-    """Words with commas between them."""
     return values if values == (_TAKEN_BACK,) else tuple(word.strip() for value in values for word in value.split(","))
 
 
@@ -176,30 +174,16 @@ _OPTIONS = (
 )
 
 
+def _field(words: tuple[str, ...]) -> str:
+    """The name under which click hands an option on."""
+    return words[-1].partition("/")[0].lstrip("-").replace("-", "_")
+
+
 # Options without meaning for PGN files, which have no versions, families, machines and tournaments.
 _STORE_ONLY = ("tournaments", "not_tournaments", "hardware", "best_of_family", "by")
 
 
-def list_options(command: F, without: Sequence[str] = ()) -> F:
-    """Add every filter and term, as `fields` of a definition; a field taken back is None."""
-    options = [(words, settings) for words, settings in _OPTIONS if _field(words) not in without]
-
-    @wraps(command)
-    def gathered(*args: Any, **given: Any) -> Any:
-        asked = {_field(words): given.pop(_field(words)) for words, _ in options}
-        return command(*args, fields=_fields(asked), **given)
-
-    for words, settings in reversed(options):
-        gathered = click.option(*words, **settings)(gathered)
-    return gathered  # type: ignore[return-value]
-
-
-def file_list_options(command: F) -> F:
-    """Add those that a list straight from files can have."""
-    return list_options(command, _STORE_ONLY)
-
-
-def _fields(asked: dict[str, Any]) -> dict[str, Any]:
+def _fields(**asked: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in asked.items():
         if value is None or value == () or name in ("alias", "aliases"):
@@ -214,6 +198,15 @@ def _fields(asked: dict[str, Any]) -> dict[str, Any]:
     if asked["alias"] or asked["aliases"]:
         fields["aliases"] = _aliases(asked["alias"], asked["aliases"]) or None
     return fields
+
+
+# Every filter and term, as `fields` of a definition (a field taken back is None), and those of a list from files.
+list_options = gathered([click.option(*words, **settings) for words, settings in _OPTIONS], "fields", _fields)
+file_list_options = gathered(
+    [click.option(*words, **settings) for words, settings in _OPTIONS if _field(words) not in _STORE_ONLY],
+    "fields",
+    _fields,
+)
 
 
 def resolve_names(fixed: Mapping[str, T], find: Callable[[str], str], place: str = "--anchor") -> dict[str, T]:
@@ -231,11 +224,6 @@ def flags(fields: Iterable[str]) -> str:
     """The options that give these fields, as they are typed."""
     typed = {_field(words): words[0].partition("/")[0] for words, _ in _OPTIONS}
     return ", ".join(typed.get(field, "--alias" if field == "aliases" else f"--{field}") for field in fields)
-
-
-def _field(words: tuple[str, ...]) -> str:
-    """The name under which click hands an option on."""
-    return words[-1].partition("/")[0].lstrip("-").replace("-", "_")
 
 
 def definition_from(fields: Mapping[str, Any], base: ListDefinition | None = None) -> ListDefinition:
@@ -295,19 +283,6 @@ class Display:
             raise click.UsageError(f"--layout {self.layout} is text: leave out --csv, or take --layout ordo")
         if self.columns and form == "json":
             raise click.UsageError("--json has all columns: leave out --columns")
-
-
-def display_options(command: F) -> F:
-    """``--columns``, ``--layout``, ``--matrix``, ``--head-to-head``, ``--confidence``, gathered as `display`."""
-
-    @wraps(command)
-    def gathered(*args: Any, **given: Any) -> Any:
-        chosen = {field.name: given.pop(field.name) for field in fields(Display)}
-        return command(*args, display=Display(**chosen), **given)
-
-    for option in reversed(_DISPLAY_OPTIONS):
-        gathered = option(gathered)
-    return gathered  # type: ignore[return-value]
 
 
 def present(
@@ -421,7 +396,6 @@ def requested_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
 
 
 def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Keys in any order, ``all`` for all of them."""
     if value is None:
         return ()
     if value.strip() == _EVERYBODY:
@@ -444,34 +418,41 @@ def _confidence(ctx: click.Context, param: click.Parameter, value: float) -> flo
     return value
 
 
-_DISPLAY_OPTIONS = (
-    click.option("--columns", callback=_columns, metavar="A,B,C", help="Columns in this order, by their keys; or all."),
-    click.option(
-        "--layout",
-        type=click.Choice(["plain", "ordo", "ccrl", "bayeselo"]),
-        default="plain",
-        show_default=True,
-        help="The text as those print it; ordo also for --csv.",
+# ``--columns``, ``--layout``, ``--matrix``, ``--head-to-head``, ``--confidence``, as `display`.
+display_options = gathered(
+    (
+        click.option(
+            "--columns", callback=_columns, metavar="A,B,C", help="Columns in this order, by their keys; or all."
+        ),
+        click.option(
+            "--layout",
+            type=click.Choice(["plain", "ordo", "ccrl", "bayeselo"]),
+            default="plain",
+            show_default=True,
+            help="The text as those print it; ordo also for --csv.",
+        ),
+        click.option(
+            "--matrix",
+            type=click.Choice(["los", "diff", "errors", "score"]),
+            help="Everybody against everybody instead of the list.",
+        ),
+        click.option(
+            "--head-to-head",
+            "--against",
+            "versus",
+            metavar="NAME|all",
+            help="An engine against its opponents, or all against theirs.",
+        ),
+        click.option(
+            "--confidence",
+            type=click.FloatRange(50, 99.99),
+            callback=_confidence,
+            default=95.0,
+            show_default=True,
+            metavar="PERCENT",
+            help="Of + and -.",
+        ),
     ),
-    click.option(
-        "--matrix",
-        type=click.Choice(["los", "diff", "errors", "score"]),
-        help="Everybody against everybody instead of the list.",
-    ),
-    click.option(
-        "--head-to-head",
-        "--against",
-        "versus",
-        metavar="NAME|all",
-        help="An engine against its opponents, or all against theirs.",
-    ),
-    click.option(
-        "--confidence",
-        type=click.FloatRange(50, 99.99),
-        callback=_confidence,
-        default=95.0,
-        show_default=True,
-        metavar="PERCENT",
-        help="Of + and -.",
-    ),
+    "display",
+    Display,
 )

@@ -165,7 +165,6 @@ class ListSelection:
         return f"{SYSTEM_NAMES.get(found.model, 'ratings')} · {title}{then}", found
 
     def _defined(self, store: Store, name: str, fields: dict[str, Any]) -> tuple[str, Selection]:
-        """The games of a list of `lists define`, and its title."""
         from enginetour.store.definition import revisions_of
         from enginetour.store.editions import read_edition
         from enginetour.store.moments import edition_in

@@ -77,11 +77,9 @@ class _Lazy(click.Group):
     """A group that knows its commands by name and imports one only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module now."""
         if cmd_name not in COMMANDS:
             return None
         _, module, function, _ = COMMANDS[cmd_name]
@@ -102,7 +100,6 @@ class _Lazy(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {' or '.join(map(repr, close))}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The drawers, without importing what is in them."""
         drawers: dict[str, list[tuple[str, str]]] = {}
         for name, (drawer, _, _, words) in COMMANDS.items():
             drawers.setdefault(drawer, []).append((name, words))
@@ -200,9 +197,9 @@ def _spelt(error: click.ClickException) -> click.ClickException:
 
 def _cleaned(error: click.ClickException) -> click.ClickException:
     """The same refusal, what was typed in it as text."""
-    told = error.format_message()
-    words = "\n".join(map(_safe, told.split("\n")))
-    return error if words == told else click.UsageError(words, getattr(error, "ctx", None))
+    message = error.format_message()
+    words = "\n".join(map(_safe, message.split("\n")))
+    return error if words == message else click.UsageError(words, getattr(error, "ctx", None))
 
 
 def _complain(error: object) -> None:

@@ -6,13 +6,13 @@ import re
 import shlex
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from enginetour.cli.options import database_option, open_store, quote_command
+from enginetour.cli.options import database_option, gathered, open_store, quote_command
 from enginetour.cli.printing import echo, output_form, print_sheet
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address
@@ -253,8 +253,6 @@ def _print_result(run: Run) -> None:
 
 # `--sprt`: sequential test of two engines over their games in the database or in files.
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, slots=True)
 class TestRequest:
@@ -264,24 +262,27 @@ class TestRequest:
     test: Sprt
 
 
-def sprt_options(command: Command) -> Command:
-    """Add the options of a test, as `test`: a TestRequest, None without ``--sprt``."""
-
-    @wraps(command)
-    def requested(
-        *args: Any,
-        sprt: tuple[str, str, float, float] | None,
-        model: str | None,
-        alpha: float | None,
-        beta: float | None,
-        **given: Any,
-    ) -> Any:
+def _requested(
+    sprt: tuple[str, str, float, float] | None, model: str | None, alpha: float | None, beta: float | None
+) -> TestRequest | None:
+    if sprt is None:
         for word, value in (("--sprt-model", model), ("--alpha", alpha), ("--beta", beta)):
-            if sprt is None and value is not None:
+            if value is not None:
                 raise click.UsageError(f"{word} belongs to --sprt")
-        return command(*args, test=None if sprt is None else _requested(sprt, model, alpha, beta), **given)
+        return None
+    from enginetour.ratings.sequential import ERROR, Sprt
 
-    options = (
+    errors = (ERROR if alpha is None else alpha, ERROR if beta is None else beta)
+    try:
+        test = Sprt(*sprt[2:], model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
+    except ValueError as error:
+        raise click.UsageError(f"--sprt: {error}") from None
+    return TestRequest(sprt[:2], test)
+
+
+# The options of a test, as `test`: a TestRequest, None without ``--sprt``.
+sprt_options = gathered(
+    (
         click.option(
             "--sprt",
             type=(str, str, float, float),
@@ -296,23 +297,10 @@ def sprt_options(command: Command) -> Command:
         ),
         click.option("--alpha", type=float, metavar="P", help="Chance of H1 when ELO0 is true, 0.05 unless told."),
         click.option("--beta", type=float, metavar="P", help="Chance of H0 when ELO1 is true, 0.05 unless told."),
-    )
-    for option in reversed(options):
-        requested = option(requested)
-    return requested  # type: ignore[return-value]
-
-
-def _requested(
-    sprt: tuple[str, str, float, float], model: str | None, alpha: float | None, beta: float | None
-) -> TestRequest:
-    from enginetour.ratings.sequential import ERROR, Sprt
-
-    errors = (ERROR if alpha is None else alpha, ERROR if beta is None else beta)
-    try:
-        test = Sprt(*sprt[2:], model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
-    except ValueError as error:
-        raise click.UsageError(f"--sprt: {error}") from None
-    return TestRequest(sprt[:2], test)
+    ),
+    "test",
+    _requested,
+)
 
 
 def print_test(store: Store, log: TournamentLog | None, asked: TestRequest) -> None:

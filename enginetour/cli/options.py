@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -55,6 +55,27 @@ class Database(click.ParamType[Address]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Files, as the shell knows them."""
         return [CompletionItem(incomplete, type="file")]
+
+
+def gathered(options: Sequence[Callable[[Any], Any]], argument: str, make: Callable[..., Any]) -> Callable[[F], F]:
+    """Return a decorator that adds options, and passes what `make` makes of their values as one argument."""
+
+    def named(*_: object) -> None: ...
+
+    for option in reversed(options):
+        option(named)
+    names = [param.name for param in named.__click_params__]  # type: ignore[attr-defined]
+
+    def add(command: F) -> F:
+        @wraps(command)
+        def gathering(*args: Any, **given: Any) -> Any:
+            return command(*args, **{argument: make(**{name: given.pop(name) for name in names})}, **given)
+
+        for option in reversed(options):
+            gathering = option(gathering)
+        return gathering  # type: ignore[return-value]
+
+    return add
 
 
 database_option = click.option(

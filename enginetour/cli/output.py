@@ -312,9 +312,9 @@ class SignalState:
             if not poll.poll(left):
                 self._give_up()
             with suppress(BlockingIOError):
-                told = os.read(bell, _MANY)
-                self.numbers += (number for number in told if number in noted)
-                if _ENOUGH in told:
+                received = os.read(bell, _MANY)
+                self.numbers += (number for number in received if number in noted)
+                if _ENOUGH in received:
                     signal.pthread_sigmask(signal.SIG_BLOCK, noted)
                     return
             if self.numbers:

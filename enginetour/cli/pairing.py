@@ -110,7 +110,7 @@ def pair(
         return
     foreign = _without(_by_setting(outside.before(number), given, seed), absent)
     foreign = _resting(foreign, bye, forced=name != "gopair")
-    made, told = make_pairing_system(name, foreign, given)
+    made, remarks = make_pairing_system(name, foreign, given)
     foreign = on_rating_scale(made, foreign)
     field, labels = foreign.field, foreign.labels
     try:
@@ -122,7 +122,7 @@ def pair(
         _explain(made, foreign, paired, why)
         return
     starts = tuple(text for kind, text in made.starting_notes(field) if kind == "starts")
-    warnings = (*foreign.warnings, *told, *(text for kind, text in made.starting_notes(field) if kind == "warning"))
+    warnings = (*foreign.warnings, *remarks, *(text for kind, text in made.starting_notes(field) if kind == "warning"))
     scores = made.scores(field)
     title = f"round {field.number} of {field.rounds} · {name}"
     sheet = round_sheet(title, field, labels, paired, (*starts, *warnings), (made.score, scores[-1]))
@@ -227,9 +227,9 @@ def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[st
     found, notes = [], []
     for number in range(1, outside.paired + 1):
         at = _by_setting(outside.before(number), given, seed)
-        system, told = make_pairing_system(name, at, given)
+        system, remarks = make_pairing_system(name, at, given)
         at = on_rating_scale(system, at)
-        notes += [*at.warnings, *told]
+        notes += [*at.warnings, *remarks]
         stood = at.existing
         if stood is None or not stood.boards:
             continue
@@ -304,8 +304,8 @@ def _resting(foreign: ForeignTournament, bye: str | None, *, forced: bool) -> Fo
         raise UsageRefused(f"{foreign.field.members[place].name} is absent from this round", place="--bye")
     there = len({*foreign.field.present, place})
     if not forced and there % 2 == 0:
-        told = f"--bye has no effect with gopair: {there} entrants are present, an even number"
-        return replace(foreign, warnings=(*foreign.warnings, told))
+        remark = f"--bye has no effect with gopair: {there} entrants are present, an even number"
+        return replace(foreign, warnings=(*foreign.warnings, remark))
     return replace(foreign, field=foreign.field.resting(place))
 
 
@@ -333,7 +333,6 @@ def _explain(system: PairingSystem, foreign: ForeignTournament, paired: Paired, 
 
 
 def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int) -> None:
-    """Xboard's pairing program until it says quit or ends."""
     from enginetour.interop.foreign import ForeignTournament, SeparatedField
     from enginetour.interop.pairers import check_system, make_pairing_system
     from enginetour.interop.xboard import answer_xboard

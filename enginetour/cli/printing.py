@@ -48,7 +48,6 @@ def hold_view(view: ExitStack) -> None:
 
 
 def _end_view() -> None:
-    """End the view of the database that this command holds, if any."""
     context = click.get_current_context(silent=True)
     view: ExitStack | None = None if context is None else context.meta.pop(_VIEW, None)
     if view is not None:

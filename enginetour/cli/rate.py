@@ -237,7 +237,6 @@ def _entry(words: str, system: str) -> float:
 
 
 def _read_json(files: tuple[Path, ...], tally: Tally, left: UnratedGames, twins: Sequence[object]) -> dict[str, object]:
-    """What was read and left out, for JSON."""
     return {
         "files": list(map(str, files)),
         "same_content": twins,
@@ -293,7 +292,6 @@ def _prior(words: str) -> Literal["auto", "none"] | Prior:
 
 
 def _notes(tally: Tally, left: UnratedGames, names: tuple[str, ...]) -> list[str]:
-    """What was left out or read in another way."""
     from enginetour.interop.gamefilter import FEW_NAMED, spelling_notes
 
     notes = []

@@ -225,7 +225,6 @@ def crosstable(chosen: TournamentChoice, pairs: bool) -> None:
 
 
 def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str], str]:
-    """Row and column to ``1=0``, for those who met."""
     met = ((row, name, cell) for row in cross_rows(names, games) for name, cell in zip(names, row.cells, strict=True))
     return {(row.name, name): cell for row, name, cell in met if cell}
 

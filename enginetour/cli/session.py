@@ -212,7 +212,6 @@ class Run:
             return _INCIDENTS_CODE if strict and wrong and code in (0, _ENOUGH_CODE) else code
 
     def _run(self, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
-        """The exit code, and whether there were incidents."""
         new = self.new and not (self.resume_new and self._unfinished())
         check, show = self._check_signals, self._print
         with (
@@ -350,7 +349,6 @@ class Run:
         return (event_log, notifier)
 
     def _why(self, end: RunEnd) -> str:
-        """What ended a run before its tournament."""
         if end in _ENDS:
             return _ENDS[end]
         if self.signals:
@@ -399,12 +397,10 @@ class Run:
         return self.signals.code if self.signals else _ENOUGH_CODE
 
     def _print_last_line(self) -> None:
-        """How to go on, printed once."""
         self.console.echo(self.signals.last_line)
         self.signals.last_line = ""
 
     def _stop(self, scheduler: Scheduler) -> None:
-        """Act on the signals noted so far; called by the loop."""
         grace = self.plan.config.play.grace
         if self.signals.is_hard() or grace == 0:
             scheduler.stop(now=True)
@@ -447,7 +443,6 @@ _MOST_SHOWN = 12  # round robins of a bubble: a screenful
 
 
 def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
-    """The ladder or the table, the rating lists, what to doubt, and where everything is."""
     from enginetour.reports import ratinglist
     from enginetour.reports.review.fairness import repeated_games_note
     from enginetour.reports.review.tournament import tournament_rating_list

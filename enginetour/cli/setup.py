@@ -151,7 +151,6 @@ def _print_written(file: Path) -> None:
 
 
 def _asked(engine: str) -> str:
-    """What the user types as the rating of an engine; Enter leaves it out."""
     answer = click.prompt(f'Rating of {engine} (a number, or a grade such as "6k")', default="", show_default=False)
     return str(answer)
 
@@ -237,7 +236,6 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
 
 
 def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, ProbeResult], machine: Machine) -> None:
-    """Print the estimate, the openings, the time controls and the warnings of `check`."""
     from enginetour.tournament.notify import command_fault
 
     fewest, most = estimate["fewest"], estimate["most"]

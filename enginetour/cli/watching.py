@@ -85,7 +85,6 @@ class RunProgress(Progress):
         return replace(match, pairs=pairs, drawn=drawn, terms=self._terms(match))
 
     def _terms(self, match: MatchScore) -> str:
-        """What both play by, and from which suite."""
         specs, sides = self.log.specs, self.log.config.get("sides", {})
         both = [(sides.get(name, {}), dict(specs[name].options)) for name in (match.first, match.second)]
         return match_terms(both, str(self.log.config["play"].get("openings", {}).get("file") or ""))

@@ -86,7 +86,6 @@ def _piece(body: bytes) -> Message:
 
 
 async def _gone(receive: Receive, listener: Listener) -> None:
-    """Close the listener when its page has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
     listener.close()
@@ -189,7 +188,6 @@ def _answer(request: Request, body: bytes, media_type: str) -> Response:
 
 
 async def _no_icon(_: Request) -> Response:
-    """Browsers ask for it unasked."""
     return Response(status_code=204, headers={"cache-control": "max-age=86400"})
 
 

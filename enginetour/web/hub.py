@@ -42,7 +42,6 @@ def _follow(path: Path, begin: _EventHandler, take: _EventHandler, end: Callable
 
 
 def _no_table() -> dict[str, Any]:
-    """That of a tournament whose log cannot be read."""
     return {"rows": [], "more": 0}
 
 

@@ -205,7 +205,6 @@ class ReportPages:
 
 
 def _keep(kept: OrderedDict[_Key, _T], key: _Key, value: _T, most: int) -> None:
-    """Keep the values that were asked for last."""
     kept[key] = value
     kept.move_to_end(key)
     while len(kept) > most:

@@ -192,7 +192,6 @@ class _TimedConnection(H11Protocol):
         self.transport.abort()
 
     def on_response_complete(self) -> None:
-        """The wait for its next request begins."""
         self._since = self.loop.time()
         super().on_response_complete()
 
@@ -207,7 +206,6 @@ class _TimedConnection(H11Protocol):
             self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is due any more."""
         if self._due is not None:
             self._due.cancel()
         super().connection_lost(exc)

@@ -14,7 +14,7 @@ import pytest
 from enginetour.referee.record import KEPT_LENGTH, KEPT_LINES, matching_lines
 from tests.openings.test_polyglot import book
 from tests.support.engines import PLAYING_SCRIPT, scripted
-from tests.support.tournaments import CONFIG, config, entrant, left_running, read, tour
+from tests.support.tournaments import config, entrant, left_running, read, tour
 
 # `enginetour export`: PGN with more in its comments, final positions, checksums; and the settings of records.
 
@@ -82,9 +82,8 @@ def test_what_a_run_leaves_of_its_games(native: str, tmp_path: Path, monkeypatch
         for words in ("info depth 5 score cp 31 nodes 1234 hashfull 17", "info string nothing")
     )
     engines = f"{entrant('Ada', ada)}rating = 2811.6\n{entrant('Bea', bea)}"
-    path = config(tmp_path, (), "roundrobin", "cycles = 2", engines)
-    settings = '[play]\nopenings = { file = "mate.epd" }\npgn = ["latency", "nodes", "hashfull"]\n'
-    path.write_text(path.read_text().replace("[play]\n", settings))
+    play = 'openings = { file = "mate.epd" }\npgn = ["latency", "nodes", "hashfull"]'
+    path = config(tmp_path, (), "roundrobin", "cycles = 2", engines, play=play)
     said = tour(tmp_path, "run", path.name).stdout
     assert said.count("claim: ") == 1
     assert "claim: Bea: move 3: played g8f6 without any scored line (no-score; told once)" in said
@@ -131,8 +130,7 @@ def test_what_is_not_exported(played: Path) -> None:
 @pytest.mark.parametrize("line", ['pgn = ["nodez"]', 'keep_lines = "("'])
 def test_settings_of_records_are_checked(tmp_path: Path, line: str) -> None:
     """A comment nobody knows, a pattern that is none: refused with place and what is allowed."""
-    path = config(tmp_path, ("wren1", "wren4"), "roundrobin", "cycles = 2")
-    path.write_text(path.read_text().replace("[play]\n", f"[play]\n{line}\n"))
+    path = config(tmp_path, ("wren1", "wren4"), "roundrobin", "cycles = 2", play=line)
     refused = tour(tmp_path, "check", str(path), expect=3).stderr
     assert re.search(r"trial\.toml:\d+: play\.(pgn|keep_lines)", refused)
     assert "nps" in refused or "regular expression" in refused
@@ -167,11 +165,7 @@ def broken(folder: Path, at: int = 2) -> Path:
         f"#!/bin/sh\nexec {sys.executable} -E -S {PLAYING_SCRIPT} --protocol uci --fault crash --at {at}\n"
     )
     program.chmod(0o755)
-    entrants = BROKEN.format(program=program)
-    path = folder / "trial.toml"
-    text = CONFIG.format(name="trial", system="roundrobin", settings="", tc="depth=1", entrants=entrants)
-    path.write_text(text, "utf-8")
-    return path
+    return config(folder, (), "roundrobin", "", BROKEN.format(program=program))
 
 
 def test_a_crash_is_seen_again_and_nothing_is_written(tmp_path: Path) -> None:

@@ -129,12 +129,12 @@ def silence() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-def stubborn(folder: Path, more: str = "") -> Path:
+def stubborn(folder: Path, more: str = "", play: str = "") -> Path:
     """A tournament whose first game is never going to end."""
     (folder / "stubborn.py").write_text(STUBBORN.format(thinks=str(folder / "thinks")))
     os.mkfifo(folder / "thinks")
     entrants = entrant("Eve", [sys.executable, "-I", str(folder / "stubborn.py")])
-    return config(folder, (), "roundrobin", "", entrants + scripted("Ada", "uci") + more, tc="600")
+    return config(folder, (), "roundrobin", "", entrants + scripted("Ada", "uci") + more, tc="600", play=play)
 
 
 def patient() -> None:
@@ -183,8 +183,7 @@ def until_heard(folder: Path) -> None:
 
 def test_ctrl_c_gives_the_game_its_grace(workspace: Path) -> None:
     """Once: told how long and how to hurry; the game that does not end in that time is dropped; 130."""
-    path = stubborn(workspace)
-    path.write_text(path.read_text().replace("[play]", "[play]\ngrace = 0.3"))
+    path = stubborn(workspace, play="grace = 0.3")
     run = thinking(workspace, path)
     run.send(INT)
     code, _, told = run.ended()
@@ -195,8 +194,7 @@ def test_ctrl_c_gives_the_game_its_grace(workspace: Path) -> None:
 
 def test_ctrl_c_after_finish_gives_the_game_its_grace(workspace: Path) -> None:
     """`finish` lets games take as long as they do, and then one Ctrl-C did nothing and said nothing."""
-    path = stubborn(workspace)
-    path.write_text(path.read_text().replace("[play]", "[play]\ngrace = 0.3"))
+    path = stubborn(workspace, play="grace = 0.3")
     run = thinking(workspace, path)
     ask(socket_path(workspace / "results" / "enginetour.db", "trial"), {"do": "finish"}, timeout=LONG_S)
     run.send(INT)
@@ -208,8 +206,7 @@ def test_ctrl_c_after_finish_gives_the_game_its_grace(workspace: Path) -> None:
 
 def test_no_grace_at_all(workspace: Path) -> None:
     """grace = 0: one Ctrl-C drops the game."""
-    path = stubborn(workspace)
-    path.write_text(path.read_text().replace("[play]", "[play]\ngrace = 0"))
+    path = stubborn(workspace, play="grace = 0")
     run = thinking(workspace, path)
     run.send(INT)
     assert run.ended()[0] == 130

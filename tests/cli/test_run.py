@@ -402,8 +402,7 @@ def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> No
     for name in ("a", "b"):
         text = f'name = "{name}"\nprotocol = "uci"\ncommand = {command}\n[options]\nPonder = false\n'
         (tmp_path / "engines" / f"{name}.toml").write_text(text)
-    path = config(tmp_path, ("a", "b"), "match", "games = 2")
-    path.write_text(path.read_text().replace("[play]\n", "[play]\nponder = true\n"))
+    path = config(tmp_path, ("a", "b"), "match", "games = 2", play="ponder = true")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     tour(tmp_path, "run", str(path))
 
