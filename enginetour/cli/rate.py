@@ -339,7 +339,7 @@ def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
     """Files with the same content, packed or not, in groups: each of their games counts more than once."""
     if len(files) == 1:
         return []
-    from enginetour.interop.files import same_content
+    from enginetour.interop.gamefiles import same_content
 
     return [list(map(str, group)) for group in same_content(files)]
 

@@ -16,8 +16,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enginetour.interop.files import MOST_TAGS
-from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, escaped, is_unnamed, result_code, tag_text, unescaped
+from enginetour.interop.tally import (
+    MOST_TAGS,
+    TERMINATORS,
+    VARIANT,
+    Tally,
+    escaped,
+    is_unnamed,
+    result_code,
+    tag_text,
+    unescaped,
+)
 from enginetour.model.variants import STANDARD, VARIANTS, tag_fits
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from operator import add
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from enginetour.interop.files import BYTE_ORDER_MARK, MOST_TAGS, InputPart, open_game_file, plain_part
+from enginetour.interop.gamefiles import BYTE_ORDER_MARK, InputPart, open_game_file, plain_part
 from enginetour.interop.gamepairs import LONGEST_OPENING, UNKNOWN_OPENING, may_have_opening, opening_of
 from enginetour.interop.gametags import (
     BLACK_TC,
@@ -37,7 +37,7 @@ from enginetour.interop.gametags import (
     tags_in,
     tags_of,
 )
-from enginetour.interop.tally import TERMINATORS, VARIANT, Tally, tag_text
+from enginetour.interop.tally import MOST_TAGS, TERMINATORS, VARIANT, Tally, tag_text
 from enginetour.model.errors import InputRefused
 
 # Who played whom with what result, from PGN files of any size: quick where the tags stand as usual, else careful.

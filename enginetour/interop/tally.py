@@ -23,6 +23,7 @@ TERMINATORS = {**RESULTS, b"*": UNFINISHED}  # what ends the moves of a game (PG
 AT_ODDS = 4  # a game that is no even one, whatever its result
 OF_VARIANT = 5  # a game of another variant than standard chess, whatever its result
 VARIANT = b"Variant"  # the tag that says so
+MOST_TAGS = 1000  # of one game of a PGN, our choice: the seven of the standard, and some dozens by the programs in use
 _LONGEST_RESULT = 64  # bytes
 _LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
 _BROKEN_KEPT = 1000  # places that are remembered; all are counted

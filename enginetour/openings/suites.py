@@ -18,7 +18,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
-from enginetour.interop.files import MOST_TAGS, open_regular, refuse_bomb
+from enginetour.interop.files import open_regular, refuse_bomb
+from enginetour.interop.tally import MOST_TAGS
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.model.variants import STANDARD, LazyOpenings, tag_fits

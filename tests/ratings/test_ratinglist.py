@@ -468,6 +468,13 @@ def test_pools_share_one_draw_parameter() -> None:
         assert row(made, name).rating == pytest.approx(held.ratings[at] * made.point)
 
 
+def test_pools_without_a_draw_share_the_advantage() -> None:
+    """A draw parameter that is held at none made a NaN of what pools share."""
+    counts = {("A", "B"): (3, 0, 2), ("B", "A"): (2, 0, 3), ("X", "Y"): (4, 0, 2), ("Y", "X"): (2, 0, 1)}
+    made = rating_list(counts, model="davidson", advantage="fit")
+    assert made.white_advantage == pytest.approx(rating_list(counts, advantage="fit").white_advantage, abs=1e-5)
+
+
 def test_errors_only_for_those_asked_in_a_very_large_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the size of square arrays rows have errors on request, equal to the usual ones, and the list says so."""
     whole = rating_list(POOL)
