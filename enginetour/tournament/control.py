@@ -27,15 +27,14 @@ if TYPE_CHECKING:
 
     from enginetour.tournament.loopthread import LoopThread
 
-SO_PEERPIDFD = 77  # asm-generic/socket.h
+_SO_PEERPIDFD = 77  # asm-generic/socket.h
 _LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
 
 LONGEST_REQUEST = 64 << 10  # bytes; an entrant with all its options is a few KB
 PATIENCE_S = 5.0  # s for a whole request line; people type it into a command, not into the socket
 
 
-def encode_message(message: Mapping[str, Any]) -> bytes:
-    """A message as it travels: compact JSON in ASCII and one newline."""
+def _encode_message(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
@@ -106,13 +105,12 @@ def _credentials(connection: socket.socket) -> tuple[int, int, int]:
 
 
 def _process(connection: socket.socket, pid: int) -> int:
-    """A descriptor of the process that connected. A kernel before 6.5 gives that of who has its number now."""
     try:
-        return connection.getsockopt(socket.SOL_SOCKET, SO_PEERPIDFD)
+        return connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
     except OSError as error:
         if error.errno != errno.ENOPROTOOPT:
             raise
-        return os.pidfd_open(pid)
+        return os.pidfd_open(pid)  # a kernel before 6.5: that of who has the number now
 
 
 def _has_ended(handle: int) -> bool:
@@ -167,7 +165,7 @@ def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[s
     with connection:
         try:
             with contextlib.suppress(BrokenPipeError):  # a refusal may be there before the question
-                connection.sendall(encode_message(request))
+                connection.sendall(_encode_message(request))
             for answer in _lines(connection):
                 return answer
         except TimeoutError:
@@ -188,7 +186,7 @@ def subscribe(path: Path) -> Iterator[dict[str, Any]] | None:
     lines = _lines(connection)
     try:
         with contextlib.suppress(BrokenPipeError):  # as above
-            connection.sendall(encode_message({"do": "subscribe"}))
+            connection.sendall(_encode_message({"do": "subscribe"}))
         answer = next(lines, {})
         connection.settimeout(None)
     except BaseException:
@@ -208,7 +206,7 @@ def _events(connection: socket.socket, lines: Iterator[dict[str, Any]]) -> Itera
 MOST_CLIENTS = 64  # far more commands and pages than one tester has open; bounds descriptors
 MOST_LISTENERS = 48  # of them; the rest is for commands: a client that asks nothing gives its place to the next one
 UNREAD_BYTES = 1 << 20  # a subscriber that lets more than this lie is cut off
-FAREWELL_S = 0.5  # s to hand out the last answers at the end
+_FAREWELL_S = 0.5  # s to hand out the last answers at the end
 _LOOK_S = 1.0  # between two looks for clients that do not finish their request
 _USAGE = 2  # exit code of errors.UsageRefused
 _BUSY = 5  # exit code of errors.StoreRefused
@@ -232,11 +230,8 @@ class PendingRequest:
         self._answer(answer)
 
 
-class RequestQueue(Protocol):
-    """Where requests go: a `queue.SimpleQueue`, or anything with its `put`."""
-
-    def put(self, item: PendingRequest, /) -> object:
-        """Take a request; called from the server's thread."""
+class _RequestQueue(Protocol):
+    def put(self, item: PendingRequest, /) -> object: ...
 
 
 @dataclass
@@ -247,9 +242,12 @@ class _Client:
 
 
 class ControlServer:
-    """Listens from `start` to `close` in a thread of its own; the tournament's lock must be held."""
+    """Listens from `start` to `close` in a thread of its own; the tournament's lock must be held.
 
-    def __init__(self, path: Path, inbox: RequestQueue) -> None:
+    `inbox` is a `queue.SimpleQueue` or has its `put`, which is called from that thread.
+    """
+
+    def __init__(self, path: Path, inbox: _RequestQueue) -> None:
         self.inbox = inbox
         self.path = path
         self._clients: dict[asyncio.StreamWriter, _Client] = {}
@@ -274,7 +272,7 @@ class ControlServer:
             return
         loop, self._loop = self._loop, None
         loop.post(lambda: loop.begin(self._end(loop)))
-        loop.join(FAREWELL_S + PATIENCE_S)
+        loop.join(_FAREWELL_S + PATIENCE_S)
         with contextlib.suppress(OSError):
             if self.path.lstat().st_ino == self._inode:
                 self.path.unlink()
@@ -290,7 +288,7 @@ class ControlServer:
         """Send an event to every subscriber; never waits for one."""
         if self._loop is None:
             return
-        line = encode_message(event)
+        line = _encode_message(event)
 
         def send() -> None:
             for writer in [writer for writer, client in self._clients.items() if client.listens]:
@@ -348,7 +346,7 @@ class ControlServer:
         import asyncio
 
         self._server.close()
-        end = time.monotonic() + FAREWELL_S
+        end = time.monotonic() + _FAREWELL_S
         await asyncio.sleep(0)  # what was posted before goes out
         while time.monotonic() < end and any(writer.transport.get_write_buffer_size() for writer in self._clients):
             await asyncio.sleep(0.01)
@@ -373,7 +371,7 @@ class ControlServer:
 
     async def _attend(self, loop: LoopThread, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if trouble := peer_trouble(writer.get_extra_info("socket")):
-            writer.write(encode_message(refusal(f"the running tournament rejects this program: {trouble}", _BUSY)))
+            writer.write(_encode_message(refusal(f"the running tournament rejects this program: {trouble}", _BUSY)))
         elif len(self._clients) >= MOST_CLIENTS and (silent := self._silent()):
             # Those that have an answer to take come last.
             self._drop(min(silent, key=lambda one: (one.transport.get_write_buffer_size(), self._clients[one].since)))
@@ -390,7 +388,7 @@ class ControlServer:
                     while await reader.read(LONGEST_REQUEST):
                         pass  # a subscriber has nothing more to ask
         except ValueError:
-            writer.write(encode_message(refusal("a request is one line of at most 64 KiB", _USAGE)))
+            writer.write(_encode_message(refusal("a request is one line of at most 64 KiB", _USAGE)))
         except OSError:
             pass  # the client is gone
         finally:
@@ -421,5 +419,5 @@ class ControlServer:
             answer = refusal(f"{MOST_LISTENERS} programs listen to this tournament already", _BUSY)
         else:
             answer, client.listens, accepted = {"ok": True}, True, True
-        writer.write(encode_message(answer))
+        writer.write(_encode_message(answer))
         return accepted

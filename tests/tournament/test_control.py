@@ -359,7 +359,7 @@ def test_results_are_hidden_from_a_sandboxed_engine() -> None:
 def test_a_program_that_the_run_starts_is_heard(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that notifies may ask for something; on a kernel without SO_PEERPIDFD (before 6.5) too."""
     path, _ = running
-    monkeypatch.setattr(control, "SO_PEERPIDFD", 4000)
+    monkeypatch.setattr(control, "_SO_PEERPIDFD", 4000)
     script = "import sys; from pathlib import Path; from enginetour.tournament.control import ask; "
     script += "print(ask(Path(sys.argv[1]), {'do': 'pause'}))"
     command = [sys.executable, "-c", script, str(path)]
