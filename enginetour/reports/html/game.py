@@ -22,7 +22,7 @@ from enginetour.model.variants import STANDARD, VARIANTS, start_fen
 from enginetour.reports import pgn
 from enginetour.reports.games import incident_lines, machine_lines, mean_nps
 from enginetour.reports.html.page import render_page
-from enginetour.reports.html.tables import Site, engine_link, trusted_markup
+from enginetour.reports.html.tables import Site, engine_link, facts_list, trusted_markup
 from enginetour.reports.pgn import format_score
 from enginetour.reports.sheet import safe_text
 from enginetour.reports.standings import format_duration
@@ -574,7 +574,7 @@ def game_page(row: GamePage, site: Site) -> str:
         clocks=clock_graph(start, moves),
         lines=lines,
         sides=tuple(_side(game, start, site, here, white=white) for white in (True, False)),
-        facts=[(label, words) for label, words in _game_facts(row) if words],
+        facts=facts_list(_game_facts(row)),
         incidents=list(_incidents(game)),
         remarks=remarks,
         positions=_replay_json(start, game, moves),
@@ -594,7 +594,7 @@ def _side(game: Game, start: StartPosition, site: Site, here: str, *, white: boo
         "score": "" if score is None else format_score(score if white else -score),
         "held": _pieces_in_hand(fen, white=white) if variant == "crazyhouse" else "",
         "checks": _checks_given(fen)[not white] if variant == "3check" else None,
-        "used": [(label, words) for label, words in engine_facts(game.white if white else game.black) if words],
+        "used": facts_list(engine_facts(game.white if white else game.black)),
     }
 
 

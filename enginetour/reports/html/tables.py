@@ -136,6 +136,12 @@ def notes_list(lines: Sequence[str]) -> Markup:
     return trusted_markup(f'<ul class="notes">{items}</ul>\n' if items else "")
 
 
+def facts_list(rows: Iterable[tuple[str, str]]) -> Markup:
+    """Labels and words; what has no words is left out."""
+    items = "".join(f"<dt>{escape(label)}</dt><dd>{escape(safe_text(words))}</dd>\n" for label, words in rows if words)
+    return trusted_markup(f'<dl class="facts">\n{items}</dl>\n')
+
+
 # Everybody against everybody, each sign of a cell leading to its game.
 
 RESULT_SIGNS = "0=1"  # by half points

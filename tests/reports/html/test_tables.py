@@ -62,7 +62,8 @@ def test_long_lists_of_games_are_parted(tmp_path: Path) -> None:
     store, log = reported_played(tmp_path / "db", ("Fruit", "Toga"), most=1)
     with store:
         (line,) = log.games()
-    games = [replace(line, number=n, white="W" * 100, black="<" * 50, outcome=Outcome.WHITE) for n in range(1, 20_001)]
+    other = {"white": "W" * 100, "black": "<" * 50, "outcome": Outcome.WHITE}
+    games = [line.model_copy(update=other | {"number": n}) for n in range(1, 20_001)]
     parts = list_parts(games)
     assert [one.number for part in parts for one in part] == list(range(1, 20_001))
     site = Site("x", ())
