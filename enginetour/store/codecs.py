@@ -15,6 +15,7 @@ from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
+from pydantic_core import from_json
 from sqlalchemy import BigInteger, ColumnElement, Dialect, Integer, String, TypeDecorator, type_coerce
 from sqlalchemy.types import TypeEngine
 
@@ -151,7 +152,7 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
         raise ValueError(f"moves cannot be unpacked: {error}") from error
     if unpacker.unconsumed_tail:
         raise ValueError("moves are larger than any game")
-    found = json.loads(text)
+    found = from_json(text, cache_strings="none")  # half the time of `json.loads`
     if isinstance(found, list):  # by rows, as until schema 5
         return tuple(MoveMade(*row) for row in found)
     lengths = {len(column) for column in found.values()}
