@@ -44,15 +44,17 @@ _CONTENT_POLICY = (
 def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_POLICY, **rows: object) -> str:
     """A page of a report; `here` is its own address from the root. A row that the template misses is an error."""
     place = here if any(here == address for address, _ in site.pages) else here.rpartition("/")[0] + "/"
-    frame = () if site.single else _frame(site.title, site.pages, site.foot, site.prefix, place)
+    frame = () if site.single else _frame(policy, site.title, site.pages, site.foot, site.prefix, place)
     return _environment().get_template(template).render(site=site, here=here, policy=policy, frame=frame, **rows)
 
 
 @lru_cache(64)
-def _frame(title: str, pages: tuple[tuple[str, str], ...], foot: str, prefix: str, here: str) -> list[Markup]:
+def _frame(
+    policy: str, title: str, pages: tuple[tuple[str, str], ...], foot: str, prefix: str, here: str
+) -> list[Markup]:
     """The parts around the title, head and content of a page, which most pages of a folder share."""
     site = Site(title, pages, foot=foot, prefix=prefix)
-    text = _environment().get_template("frame.html").render(site=site, here=here, policy=_CONTENT_POLICY)
+    text = _environment().get_template("frame.html").render(site=site, here=here, policy=policy)
     return [trusted_markup(part) for part in text.split("<!-- page -->\n")]
 
 
