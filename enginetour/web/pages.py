@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from enginetour.formats.base import Format
 from enginetour.model.errors import StoreRefused
 from enginetour.reports.html.game import game_page
-from enginetour.reports.html.page import render_page
+from enginetour.reports.html.page import LIVE_POLICY, render_page
 from enginetour.reports.html.tables import Site
 from enginetour.reports.progress import format_games, format_round, is_open_ended
 from enginetour.reports.review import pages
@@ -144,7 +144,8 @@ class ReportPages:
         cached = self._reviews.get(entry.id)
         site = cached.site if cached is not None else _bare_site(entry, snapshot)
         room, headline = {**snapshot, "title": entry.title}, _headline(snapshot["progress"])
-        return render_page("live.html", site=site, here="live.html", room=room, headline=headline)
+        rows = {"room": room, "headline": headline}
+        return render_page("live.html", site=site, here="live.html", policy=LIVE_POLICY, **rows)
 
     def index(
         self,
@@ -176,7 +177,14 @@ class ReportPages:
         site = Site("enginetour", (("index.html", "Tournaments"),), prefix="/")
         database = self._store.database.path.name
         return render_page(
-            "live_index.html", site=site, here="index.html", groups=groups, left=left, database=database, shown=shown
+            "live_index.html",
+            site=site,
+            here="index.html",
+            policy=LIVE_POLICY,
+            groups=groups,
+            left=left,
+            database=database,
+            shown=shown,
         )
 
     def _review(self, entry: TournamentEntry) -> _CachedReview:

@@ -39,6 +39,7 @@ GAME_ASSETS = ("game.css", "board.js")  # of pages of games, beside the pieces
 _CONTENT_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'"
 )
+LIVE_POLICY = f"{_CONTENT_POLICY}; connect-src 'self'"  # of pages that wait for news
 
 
 def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_POLICY, **rows: object) -> str:
