@@ -162,10 +162,7 @@ def test_pairs_are_those_that_the_tests_count(played: list[tuple[bytes, bytes, b
 def written(path: Path, *games: tuple[str, str, str, str]) -> Path:
     """White, Black, result and a FEN tag or nothing, game by game."""
     path.write_text(
-        "".join(
-            f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{fen}\n\n1. Kd1 {result}\n\n'
-            for white, black, result, fen in games
-        )
+        pgn_text(*((white, black, result, f"{fen}\n") for white, black, result, fen in games), moves="1. Kd1")
     )
     return path
 
@@ -204,7 +201,7 @@ def test_names_and_filters_hold_for_pairs_too(tmp_path: Path) -> None:
 # A sequential test straight from PGN: which games are pairs, and that a file says what the store says.
 
 
-def pgnmatch_written(*games: tuple[str, str, str, str], moves: str = "1. e4 {+0.3/9 1s} 1-0") -> str:
+def pgn_text(*games: tuple[str, str, str, str], moves: str = "1. e4 {+0.3/9 1s} 1-0") -> str:
     """White, Black, result and further tags a game."""
     return "".join(
         f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{tags}\n{moves}\n\n'
@@ -229,7 +226,7 @@ def path(tmp_path: Path) -> Path:
 def test_colours_swapped_on_one_position_are_a_pair(path: Path) -> None:
     """Wherever they stand among other games; the same colours again wait for another partner."""
     path.write_text(
-        pgnmatch_written(
+        pgn_text(
             ("A", "B", "1-0", fen(1)),
             ("A", "B", "1/2-1/2", fen(2)),
             ("C", "A", "1-0", fen(1)),
@@ -246,14 +243,12 @@ def test_colours_swapped_on_one_position_are_a_pair(path: Path) -> None:
 
 def test_long_and_packed_files(tmp_path: Path, path: Path) -> None:
     """A pair may begin in one file and end in another, packed or not; games are read in pieces of any size."""
-    text = pgnmatch_written(
-        *[(*("AB" if number % 2 else "BA"), "1-0", fen(number // 2 % 4 + 1)) for number in range(40)]
-    )
+    text = pgn_text(*[(*("AB" if number % 2 else "BA"), "1-0", fen(number // 2 % 4 + 1)) for number in range(40)])
     path.write_text(text)
     assert len(pair_half_points(met(path))) == 20
     packed = tmp_path / "more.pgn.gz"
-    packed.write_bytes(gzip.compress((text + pgnmatch_written(("A", "B", "1-0", fen(6)))).encode()))
-    path.write_text(text + pgnmatch_written(("B", "A", "1-0", fen(6))))
+    packed.write_bytes(gzip.compress((text + pgn_text(("A", "B", "1-0", fen(6)))).encode()))
+    path.write_text(text + pgn_text(("B", "A", "1-0", fen(6))))
     assert len(pair_half_points(match_games(read_games([path, packed]), EngineNames(), "A", "B"))) == 41
 
 
@@ -269,9 +264,8 @@ def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:
         path.write_text("".join(export_pgn(log)))
     ours = json.loads(invoke("ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5", "--db", tmp_path / "x.db").stdout)
     theirs = json.loads(invoke("rate", path, "--sprt", "Fruit", "Toga", "0", "5").stdout)
-    assert {key: ours[key] for key in ("games", "wins", "pentanomial", "elo", "los", "sprt")} == {
-        key: theirs[key] for key in ("games", "wins", "pentanomial", "elo", "los", "sprt")
-    }
+    for key in ("games", "wins", "pentanomial", "elo", "los", "sprt"):
+        assert ours[key] == theirs[key]
     assert theirs["lone_games"] == 1
 
 
@@ -281,7 +275,7 @@ def invoke(*words: object) -> Result:
 
 def test_names_and_refusals(path: Path) -> None:
     """Aliases count; strangers, one engine, engines that never met and options of lists are refused."""
-    path.write_text(pgnmatch_written(("A", "B", "1-0", ""), ("A 2", "B", "1-0", ""), ("C", "B", "1-0", "")))
+    path.write_text(pgn_text(("A", "B", "1-0", ""), ("A 2", "B", "1-0", ""), ("C", "B", "1-0", "")))
     assert [points for _, points in met(path, ("A 2", "A"))] == [2, 2]
     for words, refusal in (
         (("A", "D"), "'D' has no games here"),
@@ -291,14 +285,8 @@ def test_names_and_refusals(path: Path) -> None:
         done = invoke("rate", path, "--sprt", *words, 0, 5)
         assert isinstance(done.exception, UsageRefused)
         assert refusal in str(done.exception)
-    for words in (
-        ("--min-games", "3"),
-        ("--since", "2026-01-01"),
-        ("--head-to-head", "A"),
-        ("-o", "x.txt"),
-        ("--errors-for", "A"),
-    ):
-        assert "--sprt makes no list" in invoke("rate", path, "--sprt", "A", "B", 0, 5, *words).output
+    for text in ("--min-games 3", "--since 2026-01-01", "--head-to-head A", "-o x.txt", "--errors-for A"):
+        assert "--sprt makes no list" in invoke("rate", path, "--sprt", "A", "B", 0, 5, *text.split()).output
     assert "leave out --pairs" in invoke("rate", path, "--sprt", "A", "B", 0, 5, "--pairs").output
     assert "belongs to --sprt" in invoke("rate", path, "--alpha", "0.1").output
     assert json.loads(invoke("rate", path, "--sprt", "A", "B", 0, 5, "--alias", "A 2=A").stdout)["games"] == 2

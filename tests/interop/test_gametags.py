@@ -149,7 +149,7 @@ def test_the_check_counts_them(tmp_path: Path, export: Path) -> None:
         assert "brought 2 games at odds, 3 are there" in [one.what for one in inspect(away).findings]
 
 
-VARIANTTAGS_RESULTS = ("1-0", "1/2-1/2", "0-1", "1-0")
+VARIANT_RESULTS = ("1-0", "1/2-1/2", "0-1", "1-0")
 MOVES = "1. e4 {[%eval 0.1]} e5 " * 60  # a header is a small part of a game
 PLAIN, LONG = "1. e4 ", MOVES
 
@@ -159,7 +159,7 @@ def games(white: str, black: str, tag: str = "", moves: str = PLAIN) -> str:
     variant = f'[Variant "{tag}"]\n' if tag else ""
     return "".join(
         f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{variant}\n{moves}{result}\n\n'
-        for result in VARIANTTAGS_RESULTS
+        for result in VARIANT_RESULTS
     )
 
 
@@ -182,11 +182,11 @@ def test_the_scan_sets_other_variants_aside(tmp_path: Path, moves: str, black: s
     """Whichever way a file is read, and however long its games are."""
     path = tmp_path / "mixed.pgn"
     path.write_text((games("A", "B", "", moves) + games("A", "B", "Crazyhouse", moves)).replace("[Black ", black))
-    assert scan([path]).results.tobytes().count(OF_VARIANT) == len(VARIANTTAGS_RESULTS)
+    assert scan([path]).results.tobytes().count(OF_VARIANT) == len(VARIANT_RESULTS)
     kept = read_games([path])
-    assert len(kept.variants) == len(VARIANTTAGS_RESULTS)
-    assert GameFilter().taken(kept)[1] == {"variant": len(VARIANTTAGS_RESULTS)}
-    assert GameFilter(variant="crazyhouse").taken(kept)[1] == {"variant": len(VARIANTTAGS_RESULTS)}
+    assert len(kept.variants) == len(VARIANT_RESULTS)
+    assert GameFilter().taken(kept)[1] == {"variant": len(VARIANT_RESULTS)}
+    assert GameFilter(variant="crazyhouse").taken(kept)[1] == {"variant": len(VARIANT_RESULTS)}
 
 
 def test_a_word_in_a_comment_is_none(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from enginetour.interop import gamefiles, tde, trf
-from enginetour.interop import pgn as pgnscan
+from enginetour.interop import pgn as pgn_module
 from enginetour.interop.bubblecase import read_case
 from enginetour.interop.gamefilter import EngineNames, ratable_games, read_aliases
 from enginetour.interop.gametags import ClaimedGame, GameColumns, tags_of
@@ -71,7 +71,7 @@ def read(path: Path, content: str | bytes, events: frozenset[str] = frozenset())
 
 
 def careful(path: Path) -> GameColumns:
-    with patch.object(pgnscan, "_quick_game", lambda games, at, piece: False):
+    with patch.object(pgn_module, "_quick_game", lambda games, at, piece: False):
         return read_games([path], by_event=True)
 
 
@@ -184,7 +184,7 @@ def test_claims_are_games_of_our_events(tmp_path: Path) -> None:
     claim = ClaimedGame(1, "autumn #2", "3.17", 'Fruit "X"', "B", "2024.02.01", "2024-02-01T10:00:00Z")
     assert read(tmp_path / "g.pgn", content, frozenset({"autumn #2"})).claims == [claim]
     assert read(tmp_path / "g.pgn", content, frozenset({"winter"})).claims == []
-    with patch.object(pgnscan, "_quick_game", lambda games, at, piece: False):
+    with patch.object(pgn_module, "_quick_game", lambda games, at, piece: False):
         assert read_games([tmp_path / "g.pgn"], frozenset({"autumn #2"})).claims == [claim]
 
 
@@ -195,7 +195,7 @@ def test_a_game_over_many_pieces_is_one(tmp_path: Path) -> None:
     whole = told(read_games([tmp_path / "g.pgn"]))
     assert len(whole) == 4
     for piece in (100, 257, 1000):
-        with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", 2 * piece):
+        with patch.object(pgn_module, "PIECE", piece), patch.object(pgn_module, "LONGEST_PIECE", 2 * piece):
             assert told(read_games([tmp_path / "g.pgn"])) == whole
 
 
@@ -253,12 +253,12 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, content: str, end: str,
     path = tmp_path / "g.pgn"
     path.write_bytes(content.replace("\n", end).encode())
     wanted = careful(path)
-    with patch.object(pgnscan, "PIECE", piece):
+    with patch.object(pgn_module, "PIECE", piece):
         found = read_games([path], by_event=True)
     assert told(found) == told(wanted)
     assert events(found) == events(wanted)
     assert noticed(found) == noticed(wanted)
-    assert found.games == pgnscan.scan([path]).games
+    assert found.games == scan([path]).games
 
 
 @SHARING
@@ -292,19 +292,19 @@ def short(white: str = "A", black: str = "B", result: str = "1-0", moves: str = 
 
 def scanned_carefully(path: Path) -> Tally:
     """The scan with nothing read the quick way."""
-    with patch.object(pgnscan, "_quick", lambda piece, tally: False):
+    with patch.object(pgn_module, "_quick", lambda piece, tally: False):
         return scan([path])
 
 
 def quick_pieces(path: Path) -> list[bool]:
     """Whether each piece was read the quick way."""
-    plain, seen = pgnscan._quick, []
+    plain, seen = pgn_module._quick, []
 
     def noted(piece: bytes, tally: Tally) -> bool:
         seen.append(plain(piece, tally))
         return seen[-1]
 
-    with patch.object(pgnscan, "_quick", noted):
+    with patch.object(pgn_module, "_quick", noted):
         scan([path])
     return seen
 
@@ -321,7 +321,7 @@ def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
     assert found.others == {"*": 1}
     assert not found.broken_games
     (tmp_path / "g.pgn").write_text((short() * 2 + short("B", "A", "1/2-1/2") + short("C", "A", "0-1")) * 9)
-    with patch.object(pgnscan, "PIECE", 500):
+    with patch.object(pgn_module, "PIECE", 500):
         assert all(quick_pieces(tmp_path / "g.pgn"))
 
 
@@ -329,7 +329,7 @@ def test_the_first_game_with_an_unusual_result_is_read_with_care(tmp_path: Path)
     """It has a place, and later games with the same result only count."""
     path = tmp_path / "g.pgn"
     path.write_text((short() * 9 + short(result="*") + short() * 9 + short(result="1:0")) * 9)
-    with patch.object(pgnscan, "PIECE", 500):
+    with patch.object(pgn_module, "PIECE", 500):
         found = scan([path])
         assert quick_pieces(path).count(False) == 2
     assert (found.others, found.respelled) == ({"*": 9}, {"1:0": 9})
@@ -454,7 +454,7 @@ def test_names_that_are_not_utf8_are_told(tmp_path: Path) -> None:
 def test_files_without_moves_are_read_the_quick_way(tmp_path: Path) -> None:
     """Three tags a game and no Event: pieces still end between games."""
     content = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n' * 50
-    with patch.object(pgnscan, "PIECE", 200):
+    with patch.object(pgn_module, "PIECE", 200):
         found = scanned(tmp_path / "g.pgn", content)
         assert games(found) == {("A", "B", "1-0"): 50}
         assert set(quick_pieces(tmp_path / "g.pgn")[:-1]) == {True}
@@ -464,7 +464,7 @@ def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
     """Behind a piece that needed care reading is quick again."""
     odd = '[Event "E"]\n[Black "B"]\n[White "A"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
     (tmp_path / "g.pgn").write_text(short() * 30 + odd + short() * 30)
-    with patch.object(pgnscan, "PIECE", 500):
+    with patch.object(pgn_module, "PIECE", 500):
         assert games(scan([tmp_path / "g.pgn"])) == {("A", "B", "1-0"): 61}
         assert quick_pieces(tmp_path / "g.pgn").count(False) == 1
 
@@ -576,7 +576,7 @@ def test_lines_are_right_far_into_a_file(tmp_path: Path) -> None:
     content = (short() * 300 + short(white="?") + short() * 300 + short(black="?")).encode()
     packed = tmp_path / "g.pgn.gz"
     packed.write_bytes(gzip.compress(content))
-    with patch.object(pgnscan, "PIECE", 700):
+    with patch.object(pgn_module, "PIECE", 700):
         plain = scanned(tmp_path / "g.pgn", content)
         assert [place for place, _ in plain.broken] == [f"{tmp_path}/g.pgn:2401", f"{tmp_path}/g.pgn:4809"]
         assert [place for place, _ in scan([packed]).broken] == [f"{packed}:2401", f"{packed}:4809"]
@@ -586,7 +586,7 @@ def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
     """A line of many pieces is not held whole, and the games around it count."""
     path = tmp_path / "g.pgn"
     path.write_text(short() + short(moves="x" * 100_000 + " {").replace("{", "}") + short())
-    with patch.object(pgnscan, "PIECE", 1000), patch.object(pgnscan, "LONGEST_PIECE", 5000):
+    with patch.object(pgn_module, "PIECE", 1000), patch.object(pgn_module, "LONGEST_PIECE", 5000):
         found = scan([path])
     assert games(found) == {("A", "B", "1-0"): 3}
     assert [why for _, why in found.broken] == ["a line without end"]
@@ -597,7 +597,7 @@ def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
     """A block of tags is read on over any number of pieces."""
     path = tmp_path / "g.pgn"
     path.write_text(short() + short().replace("[Black", '[Foo "bar"]\n' * 100 + "[Black") + short())
-    with patch.object(pgnscan, "PIECE", 100), patch.object(pgnscan, "LONGEST_PIECE", 200):
+    with patch.object(pgn_module, "PIECE", 100), patch.object(pgn_module, "LONGEST_PIECE", 200):
         found = scan([path])
     assert games(found) == {("A", "B", "1-0"): 3}
     assert not found.broken_games
@@ -670,16 +670,16 @@ def test_progress_tells_all_bytes(tmp_path: Path) -> None:
     """Once each."""
     (tmp_path / "g.pgn").write_text(short() * 99)
     told: list[int] = []
-    with patch.object(pgnscan, "PIECE", 300):
+    with patch.object(pgn_module, "PIECE", 300):
         scan([tmp_path / "g.pgn"], told.append)
     assert sum(told) == (tmp_path / "g.pgn").stat().st_size
 
 
 @pytest.fixture
 def by_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pgnscan, "WORTH_TWO", 1)
-    monkeypatch.setattr(pgnscan, "START", 0)
-    monkeypatch.setattr(pgnscan, "PIECE", 600)
+    monkeypatch.setattr(pgn_module, "WORTH_TWO", 1)
+    monkeypatch.setattr(pgn_module, "START", 0)
+    monkeypatch.setattr(pgn_module, "PIECE", 600)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(threading, "active_count", lambda: 1)  # another test's thread may still be ending
 
@@ -806,14 +806,14 @@ def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
 
 @SHARING
 @given(st.lists(written(), min_size=1, max_size=12), line_ends, st.integers(120, 2000))
-def test_quick_and_careful_reading_agree_pgnscan(tmp_path: Path, wrote: list[Written], end: str, piece: int) -> None:
+def test_quick_and_careful_scans_agree(tmp_path: Path, wrote: list[Written], end: str, piece: int) -> None:
     """On any file, in pieces of any size, cut anywhere: the same games, the same broken ones in the same lines."""
     path = tmp_path / "g.pgn"
     content = pgn(wrote, end)
     for length in (len(content), len(content) * 2 // 3):
         path.write_bytes(b'[Event "0"]\n[White "0"]\n[Black "1"]\n[Result "*"]\n\n*\n\n' + content[:length])
         whole = scanned_carefully(path)
-        with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", piece):
+        with patch.object(pgn_module, "PIECE", piece), patch.object(pgn_module, "LONGEST_PIECE", piece):
             found = scan([path])
         assert games(found) == games(whole)
         assert noticed(found) == noticed(whole)
@@ -983,7 +983,7 @@ def many(number: int) -> str:
     return "".join(f'[T{n} "x"]\n' for n in range(number))
 
 
-FOREIGN_FILES_TAGS = {
+MANY_TAGS = {
     "behind the names": (NAMES, many(MOST_TAGS - 3)),
     "before the names": (many(MOST_TAGS - 3), NAMES),
     "on both sides of a blank line": (NAMES + many(MOST_TAGS // 2), "\n" + many(MOST_TAGS // 2 - 3)),
@@ -994,7 +994,7 @@ FOREIGN_FILES_TAGS = {
 
 @pytest.mark.parametrize("pieces", [(1 << 17, 1 << 20), (1000, 8000)], ids=["quick", "careful"])
 @pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
-@pytest.mark.parametrize("tags", FOREIGN_FILES_TAGS.values(), ids=FOREIGN_FILES_TAGS)
+@pytest.mark.parametrize("tags", MANY_TAGS.values(), ids=MANY_TAGS)
 def test_a_game_of_too_many_tags(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, str], ends: str, pieces: tuple[int, int]
 ) -> None:
